@@ -1,17 +1,17 @@
 /** The loop of an agent alone: a model in the process that answers at once, and the tool `echo`. */
 import { FakePurse } from '../test/fake/purse.ts';
 import { later, steadyNow, systemClock } from '../src/lib/clock.ts';
-import { createAgent } from '../src/brain/agent/agent.ts';
-import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
+import { createAgent } from '../src/brains/agent/agent.ts';
+import { RehearsalDesk } from '../src/brains/dry-run-context.ts';
 import type { ModelName } from '../src/domain/ids.ts';
 import type { Message } from '../src/domain/message.ts';
 import type { Outcome } from '../src/domain/outcome.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
 import { Stopper } from '../src/lib/stop.ts';
-import type { Model, ModelRequest } from '../src/model/model.ts';
-import { createPriority } from '../src/policy/priority.ts';
-import { createEcho } from '../src/tool/echo.ts';
-import { createToolbox } from '../src/tool/governance.ts';
+import type { Model, ModelRequest } from '../src/brains/models/model.ts';
+import { createPriority } from '../src/brains/policies/priority.ts';
+import { createEcho } from '../src/brains/tools/echo.ts';
+import { createToolbox } from '../src/brains/tools/governance.ts';
 
 const callsPerTurn = 4;
 

@@ -2,8 +2,8 @@
 import { randomFillSync } from 'node:crypto';
 import { createIdSource } from '../src/domain/ids.ts';
 import { steadyNow } from '../src/lib/clock.ts';
-import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
-import type { Ledger } from '../src/store/store.ts';
+import { openSqliteLedger } from '../src/ledger/sqlite/sqlite.ts';
+import type { Ledger } from '../src/ledger/ledger.ts';
 import { effects, hook, said } from '../test/contract/ledger/kit.ts';
 
 const batch = 500;

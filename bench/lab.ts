@@ -47,7 +47,9 @@ export function subjectName(): string {
 
 /** Whether the service is run from a build, which it is while none of its sources is newer. */
 export function isBuilt(): boolean {
-  const changed = globSync('src/**/*', { cwd: root }).map((file) => changedAt(join(root, file)));
+  const changed = globSync('{src,apps}/**/*', { cwd: root }).map((file) =>
+    changedAt(join(root, file)),
+  );
   const built = join(root, 'dist/main.js');
   return existsSync(built) && changedAt(built) >= Math.max(...changed);
 }

@@ -4,7 +4,7 @@
  * conversations that rest. Arguments: which of these; left out: both. `--quick`: small and short.
  */
 import { cpus, loadavg } from 'node:os';
-import { connect } from '../src/store/postgres/server/connect.ts';
+import { connect } from '../src/ledger/postgres/server/connect.ts';
 import { measureIdle } from './many/idle.ts';
 import { startServer } from './many/server.ts';
 import { measureTraffic, ways } from './many/traffic.ts';

@@ -28,8 +28,8 @@ const flushAfterMs = 1000;
 const self = fileURLToPath(import.meta.url);
 const root = join(self, '..', '..');
 const built = join(root, 'dist', 'main.js');
-const sources = join(root, 'src');
-const entry = join(sources, 'main.ts');
+const sources = [join(root, 'src'), join(root, 'apps')].filter((one) => existsSync(one));
+const entry = join(root, 'src', 'main.ts');
 // A published package has no sources.
 const isCheckout = existsSync(entry);
 
@@ -77,7 +77,7 @@ function run() {
  */
 function mainModule() {
   if (process.env.SVC_FROM_SOURCES === '1' || !existsSync(built)) return entry;
-  const stale = isCheckout && changedSince(sources, statSync(built).mtimeMs);
+  const stale = isCheckout && sources.some((one) => changedSince(one, statSync(built).mtimeMs));
   return stale ? entry : built;
 }
 

@@ -25,7 +25,7 @@ const intake = new Intake(root);
 const steps: Plugin = {
   name: 'steps',
   async load(id) {
-    if (!/\/src\/store\/.+\/steps\.ts$/.test(id)) return null;
+    if (!/\/src\/ledger\/.+\/steps\.ts$/.test(id)) return null;
     const read = (await import(pathToFileURL(id).href)) as { readonly steps: readonly SqlStep[] };
     return `export const steps = ${JSON.stringify(read.steps)};`;
   },
@@ -55,9 +55,9 @@ const written: OutputOptions = {
 
 await bundleProgram();
 const threads = [
-  'store/sqlite/write/writer-thread',
-  'store/sqlite/read/reader-thread',
-  'picture/picture-thread',
+  'ledger/sqlite/write/writer-thread',
+  'ledger/sqlite/read/reader-thread',
+  'pipeline/attachments/picture/picture-thread',
 ];
 for (const thread of threads) await bundleThread(thread);
 intake.write(making);

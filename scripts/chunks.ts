@@ -18,15 +18,15 @@ export type Chunks = Readonly<Record<(typeof chunkNames)[number], ReadonlySet<st
 
 /** `serve` begins its storage before it loads the service. */
 const main = ['main.ts', 'cli/version.ts', 'cli/serve.ts'];
-const thread = ['store/sqlite/write/start-writer.ts'];
+const thread = ['ledger/sqlite/write/start-writer.ts'];
 const service = [
   'cli/serving.ts',
-  'brain/skills.ts',
-  'store/memory/memory.ts',
-  'store/memory/reader.ts',
-  'store/memory/story-ring.ts',
+  'brains/skills.ts',
+  'ledger/memory/memory.ts',
+  'ledger/memory/reader.ts',
+  'ledger/memory/story-ring.ts',
 ];
-const storage = ['store/sqlite/sqlite.ts', 'store/sqlite/read/thread-reader.ts'];
+const storage = ['ledger/sqlite/sqlite.ts', 'store/sqlite/read/thread-reader.ts'];
 /** The command that is asked most often beside a service. */
 const quickest = ['cli/talk/send.ts'];
 /** What of a command's loading runs a service, or much of one, in its own process. */
@@ -39,7 +39,7 @@ const heavy = new Set([
   'cli/internal/first-run.ts',
   'cli/internal/window.ts',
   'cli/serve.ts',
-  'preflight/preflight.ts',
+  'app/preflight/preflight.ts',
 ]);
 
 /**
@@ -57,7 +57,7 @@ export function chunksOf(look: Look, sources: string): Chunks {
   const commands = look(pathOf('cli/commands.ts'))?.dynamicallyImportedIds ?? [];
   const heavyIds = new Set([...heavy].map(pathOf));
   const light = commands.filter((id) => !heavyIds.has(id));
-  const looks = (look(pathOf('storage.ts'))?.dynamicallyImportedIds ?? []).filter(
+  const looks = (look(pathOf('app/storage.ts'))?.dynamicallyImportedIds ?? []).filter(
     (id) => !storage.map(pathOf).includes(id),
   );
   return {

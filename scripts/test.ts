@@ -33,7 +33,7 @@ process.env['SVC_TEST_RUN'] ??= `${process.pid}-${Date.now()}`;
 const asked = process.argv.slice(2);
 const named = asked.filter((one) => one !== '--rest');
 const isRest = asked.includes('--rest');
-const all = globSync('{src,test,web}/**/*.test.ts');
+const all = globSync('{src,apps,test,web}/**/*.test.ts');
 const tests = all.filter((test) => isAsked(test));
 if (tests.length === 0) throw new Error(`no test file is called ${named.join(' or ')}`);
 

@@ -1,6 +1,6 @@
 import { exitCode, type Io } from './cli/cli.ts';
 import { runCommandLine } from './cli/commands.ts';
-import { createSecretLookup } from './secret-lookup.ts';
+import { createSecretLookup } from './app/secret-lookup.ts';
 import { endProcess, watchThreads } from './cli/frame/exit.ts';
 import { listenForSignals } from './cli/frame/signals.ts';
 

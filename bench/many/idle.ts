@@ -1,9 +1,9 @@
 /** What the work of one message, a beat and a death cost beside so many conversations that rest. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { connect } from '../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../src/store/postgres/server/migrations.ts';
-import type { InClaim, Ledger, OutClaim } from '../../src/store/store.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
+import { migrate } from '../../src/ledger/postgres/server/migrations.ts';
+import type { InClaim, Ledger, OutClaim } from '../../src/ledger/ledger.ts';
 import { effects, hook } from '../../test/contract/ledger/kit.ts';
 import { figure, median, table } from '../stats.ts';
 import { takeOver } from './deaths.ts';

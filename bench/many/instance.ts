@@ -2,7 +2,7 @@
  * One instance in a process of its own, which does what it is told over its channel to the parent:
  * one answer for each word. Its argument is the database's URL.
  */
-import type { InClaim } from '../../src/store/store.ts';
+import type { InClaim } from '../../src/ledger/ledger.ts';
 import { hook } from '../../test/contract/ledger/kit.ts';
 import { accept, openStore, Work, type Count } from './work.ts';
 

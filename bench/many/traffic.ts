@@ -1,6 +1,6 @@
 /** What messages cost where several instances work on one database at once. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import type { PostgresServer } from '../../test/fake/postgres/server.ts';
 import { figure, median, table } from '../stats.ts';
 import { askAll, InstanceProcess } from './instances.ts';

@@ -3,11 +3,11 @@
  * it at once, and delivers. No HTTP and no model.
  */
 import { createIdSource } from '../../src/domain/ids.ts';
-import { Pump } from '../../src/flow/pumps.ts';
+import { Pump } from '../../src/pipeline/worker-pool.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/postgres.ts';
-import type { PeersTimes } from '../../src/store/postgres/peers/peers.ts';
-import type { InClaim, Ledger, OutClaim } from '../../src/store/store.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/ledger/postgres/postgres.ts';
+import type { PeersTimes } from '../../src/ledger/postgres/peers/peers.ts';
+import type { InClaim, Ledger, OutClaim } from '../../src/ledger/ledger.ts';
 import { effects, hook, said } from '../../test/contract/ledger/kit.ts';
 
 const text = 'What was said is some eighty characters long, as most of what people write is. ';

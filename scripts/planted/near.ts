@@ -26,7 +26,7 @@ export class TestFiles {
   /** @param root of the tree; files are named relative to it */
   constructor(root: string) {
     this.#root = root;
-    const all = globSync('{src,test,web}/**/*.test.ts', { cwd: root });
+    const all = globSync('{src,apps,test,web}/**/*.test.ts', { cwd: root });
     this.#files = all.filter((file) => !readers.has(file)).sort();
     for (const file of this.#files) this.#reached.set(file, this.#reach(file));
   }

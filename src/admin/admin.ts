@@ -4,7 +4,12 @@
  * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
  * people wrote, and who they are, comes from the reader alone.
  */
-import type { AnsweringStatus, ModelCallsStatus, ProviderStatus, TimesStatus } from './asked.ts';
+import type {
+  AnsweringStatus,
+  ModelCallsStatus,
+  ProviderStatus,
+  TimesStatus,
+} from './probe-status.ts';
 import type { ApplicationLink } from './application.ts';
 import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
@@ -14,17 +19,17 @@ import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { McpStanding } from '../domain/mcp.ts';
 import type { ConversationKey } from '../domain/story.ts';
-import type { FigureCounts } from '../figures/counting.ts';
-import type { FrameRing } from '../frames.ts';
-import type { Meters } from '../meters.ts';
-import type { DecideResult } from '../flow/approving.ts';
-import type { ByHandResult, HandWritten } from '../flow/by-hand.ts';
+import type { FigureCounts } from '../telemetry/figures/counting.ts';
+import type { FrameRing } from '../telemetry/live-events.ts';
+import type { Meters } from '../telemetry/meters.ts';
+import type { DecideResult } from '../pipeline/approvals/decide.ts';
+import type { ByHandResult, HandWritten } from '../pipeline/takeover/takeover.ts';
 import type { DeliveryStatus } from './deliveries.ts';
-import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
+import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
 import type { InstancesPort } from './instances/instances.ts';
-import type { ModelLooks } from './model-looks.ts';
+import type { ModelLooks } from './model-probes.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { handClock } from '../../test/support/hand-clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
-import { createEvents } from '../events.ts';
+import { createEvents } from '../telemetry/events.ts';
 import { createLog } from '../lib/log.ts';
-import type { Meters } from '../meters.ts';
+import type { Meters } from '../telemetry/meters.ts';
 import { answeringOf } from './answering.ts';
 
 const channel = 'webhook' as ChannelKey;

@@ -1,8 +1,8 @@
 /** Whether messages to the brains are answered: what headline and concerns go by. */
 import type { Config } from '../config/config.ts';
-import { emptyWindow, type Standing } from '../domain/standing.ts';
-import type { BrainMeters, Meters, ModelMeters, Shown } from '../meters.ts';
-import type { AnsweringStatus } from './asked.ts';
+import { emptyWindow, type Standing } from '../domain/health.ts';
+import type { BrainMeters, Meters, ModelMeters, Shown } from '../telemetry/meters.ts';
+import type { AnsweringStatus } from './probe-status.ts';
 import { askedOf, shownOf, windowOf } from './call-status.ts';
 
 type Asked = Pick<Meters, 'models' | 'brains'>;

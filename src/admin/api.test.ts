@@ -7,7 +7,7 @@ import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, operationsOf, requestOf } from '../../test/admin/open-api.ts';
 import type { OpenApi } from '../../test/admin/open-api.ts';
 import { anyMessage } from '../domain/records.ts';
-import { ReadFailed } from '../store/store.ts';
+import { ReadFailed } from '../ledger/ledger.ts';
 
 const head = ['Host: localhost'];
 const asOperator = [...head, `Authorization: Bearer ${adminToken}`];

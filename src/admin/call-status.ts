@@ -2,16 +2,16 @@
 import type { Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
-import { addWindows, emptyWindow, type Span, type Window } from '../domain/standing.ts';
+import { addWindows, emptyWindow, type Span, type Window } from '../domain/health.ts';
 import { Histogram } from '../lib/histogram.ts';
-import type { CallMeters, Meters, ModelMeters, Shown } from '../meters.ts';
+import type { CallMeters, Meters, ModelMeters, Shown } from '../telemetry/meters.ts';
 import type {
   CallsStatus,
   ModelCallsStatus,
   ProviderStatus,
   TimesStatus,
   WindowStatus,
-} from './asked.ts';
+} from './probe-status.ts';
 
 type Configured = Pick<Config, 'brains'>;
 type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;

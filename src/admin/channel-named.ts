@@ -4,9 +4,9 @@ import {
   kindOf,
   messengerTypes,
   type ChannelType,
-} from '../channel/kinds.ts';
+} from '../channels/registry.ts';
 import { channelKeyOf, type ChannelKey } from '../domain/ids.ts';
-import type { LedgerReader } from '../store/store.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
 
 /** `several`: a sentence that says what to name instead. */
 export type NamedChannel =

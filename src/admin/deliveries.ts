@@ -1,4 +1,4 @@
-import type { TryCounts, TryReason } from '../delivery-meters.ts';
+import type { TryCounts, TryReason } from '../telemetry/delivery-meters.ts';
 
 /**
  * Whether the replies of a channel arrive. `failing` needs several tries that failed, and ends only

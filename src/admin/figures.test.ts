@@ -3,12 +3,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { busyBucket, figureRow } from '../../test/fake/figure-rows.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../domain/ids.ts';
-import { Bucket } from '../figures/bucket.ts';
-import { FigureCounts } from '../figures/counting.ts';
-import { hourMs, minuteMs, modelsMax, others, scales, spans } from '../figures/figures.ts';
-import type { FigureRow } from '../figures/figures.ts';
-import { Gathering } from '../figures/gathering.ts';
-import { FigureRing } from '../store/memory/figure-ring.ts';
+import { Bucket } from '../telemetry/figures/bucket.ts';
+import { FigureCounts } from '../telemetry/figures/counting.ts';
+import {
+  hourMs,
+  minuteMs,
+  modelsMax,
+  others,
+  scales,
+  spans,
+} from '../telemetry/figures/figures.ts';
+import type { FigureRow } from '../telemetry/figures/figures.ts';
+import { Gathering } from '../telemetry/figures/rollup.ts';
+import { FigureRing } from '../ledger/memory/figure-ring.ts';
 import { FiguresView, type FiguresTold } from './figures.ts';
 
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % (6 * hourMs));

@@ -2,10 +2,16 @@
  * Figures over time, as `/api/v1/figures` tells them: what all runs have kept, and what this one
  * has counted since. However many pages ask, the ledger is read once in a while.
  */
-import { Bucket, ModelCounts } from '../figures/bucket.ts';
-import { gaugedOf } from '../figures/counting.ts';
-import { others, scales, type KeptFigures, type Mark, type Span } from '../figures/figures.ts';
-import { changesIn } from '../figures/gathering.ts';
+import { Bucket, ModelCounts } from '../telemetry/figures/bucket.ts';
+import { gaugedOf } from '../telemetry/figures/counting.ts';
+import {
+  others,
+  scales,
+  type KeptFigures,
+  type Mark,
+  type Span,
+} from '../telemetry/figures/figures.ts';
+import { changesIn } from '../telemetry/figures/rollup.ts';
 import { LogHistogram } from '../lib/log-histogram.ts';
 import type { AdminPorts } from './admin.ts';
 import { Fresh } from './fresh.ts';

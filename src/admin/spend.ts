@@ -3,7 +3,7 @@ import { compareAmounts, sumOf } from '../domain/money.ts';
 import type { BrainConfig } from '../config/config.ts';
 import type { Budget, SpendBy, SpendRow, Spent, Tokens } from '../domain/spend.ts';
 import { localDay, localDayBefore } from '../lib/local-day.ts';
-import type { LedgerReader } from '../store/store.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
 
 /** The ledger keeps no more. */
 export const spendDaysMax = 400;

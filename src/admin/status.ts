@@ -12,8 +12,8 @@ import type {
 import type { Viewer } from './http/auth.ts';
 import { answeringOf } from './answering.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
-import { askedBy } from './instances/asked.ts';
-import type { Took } from './instances/asked-report.ts';
+import { askedBy } from './instances/call-status.ts';
+import type { Took } from './instances/call-report.ts';
 import { channelsOf } from './instances/channels.ts';
 import { deliveriesOf } from './instances/deliveries.ts';
 import * as merging from './instances/merging.ts';

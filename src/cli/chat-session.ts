@@ -4,12 +4,12 @@ import { windowAfter, type HistoryBounds, type TurnRow } from '../domain/convers
 import type { Decision } from '../domain/decision.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
-import { createEvents } from '../events.ts';
+import { createEvents } from '../telemetry/events.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
-import { createServiceKit } from '../service.ts';
+import { Rehearsal, type RehearsalSettings } from '../app/dry-run.ts';
+import { createServiceKit } from '../app/service.ts';
 
 export type Answer = {
   readonly decision: Decision;

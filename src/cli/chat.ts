@@ -2,7 +2,7 @@ import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
 import { isOfMcpServer } from '../config/secrets.ts';
 import { practiceModelName } from '../domain/remedy.ts';
 import { logLevels } from '../lib/log.ts';
-import { readSkills } from '../service.ts';
+import { readSkills } from '../app/service.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { findConfigFile, sayChoice, type ConfigFile } from './frame/config-file.ts';
@@ -98,8 +98,8 @@ type Partner =
   | { readonly kind: 'refused'; readonly report: string; readonly code: number };
 
 async function practicePartner(): Promise<Partner> {
-  const { createPracticeModel } = await import('../setup/practice-model.ts');
-  const { closeServer, listenNear } = await import('../lib/near-port.ts');
+  const { createPracticeModel } = await import('../../apps/setup/practice-model.ts');
+  const { closeServer, listenNear } = await import('../lib/loopback-port.ts');
   const { demoConfig } = await import('./demo/document.ts');
   const server = createPracticeModel();
   const modelPort = await listenNear(server, 0);

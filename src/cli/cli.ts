@@ -4,7 +4,7 @@
  * configuration or a secret (so that a supervisor does not restart it in a loop).
  */
 import type { Readable, Writable } from 'node:stream';
-import type { KeychainLimits } from '../keychain.ts';
+import type { KeychainLimits } from '../app/keychain.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 
 /**

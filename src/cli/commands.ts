@@ -4,7 +4,7 @@ import type { Inspection } from '../config/inspect.ts';
 import { nearest } from '../config/nearest.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import { programVersion } from '../lib/program.ts';
-import { openReader, readSharedConfig, type AtServer } from '../storage.ts';
+import { openReader, readSharedConfig, type AtServer } from '../app/storage.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 
 type Entry = { readonly name: string; load(): Promise<Command> };
@@ -15,7 +15,7 @@ const entries: readonly Entry[] = [
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
   { name: 'desktop', load: async () => (await import('./desktop.ts')).desktop },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
-  { name: 'try', load: async () => (await import('./trial/try.ts')).tryCases },
+  { name: 'try', load: async () => (await import('./try/try.ts')).tryCases },
   { name: 'send', load: async () => (await import('./talk/send.ts')).createSend() },
   { name: 'receive', load: async () => (await import('./talk/receive.ts')).receive },
   { name: 'status', load: async () => (await import('./live/status.ts')).status },
@@ -103,12 +103,12 @@ async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./frame/config-check.ts');
   return createConfigCheck(
     async (inspection, { secrets: lookup, stop: left }) => {
-      const { runPreflight } = await import('../preflight/preflight.ts');
+      const { runPreflight } = await import('../app/preflight/preflight.ts');
       const version = programVersion();
       return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
     async (inspection, io) => {
-      const { warningsOfSkills } = await import('../control/skill-warnings.ts');
+      const { warningsOfSkills } = await import('../app/config/skill-warnings.ts');
       return [...(await warningsOfSkills(inspection)), ...(await lookAtStorage(inspection, io))];
     },
   );
@@ -121,7 +121,7 @@ async function lookAtStorage(
   if (validation.kind === 'invalid') return [];
   const at = await storageToLookAt(storage, validation.config, io);
   if (at === null) return [];
-  const { warnOfPrivateTurns } = await import('../control/private-warning.ts');
+  const { warnOfPrivateTurns } = await import('../app/config/private-warning.ts');
   const reader = await openReader(at);
   if ('kind' in reader) return [];
   await using open = reader;
@@ -131,7 +131,7 @@ async function lookAtStorage(
 
 /** Of another configuration in the database: a start takes that one. */
 async function warnOfOther(at: AtServer, text: string, file: string) {
-  const { configElsewhere } = await import('../control/starting.ts');
+  const { configElsewhere } = await import('../app/config/start.ts');
   const current = await readSharedConfig(at);
   const isOther = current !== null && 'text' in current && current.text !== text;
   return isOther ? [configElsewhere(current, file)] : [];

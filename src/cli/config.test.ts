@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
-import { createSecretLookup } from '../secret-lookup.ts';
+import { createSecretLookup } from '../app/secret-lookup.ts';
 import type { Command, Io } from './cli.ts';
 import { createConfigCheck } from './frame/config-check.ts';
 import { configSchema } from './config-schema.ts';
-import type { PreflightLine } from '../preflight/lines.ts';
+import type { PreflightLine } from '../app/preflight/lines.ts';
 
 suite('svc config', () => {
   let cwd = '';

@@ -1,7 +1,7 @@
 /** `svc desktop`: the application with a window, for a person who wants no terminal. */
-import { windowKinds } from '../desktop/desktop.ts';
-import { placesOf } from '../desktop/places.ts';
-import type { ShellEnd } from '../desktop/shell/shell.ts';
+import { windowKinds } from '../../apps/desktop/desktop.ts';
+import { placesOf } from '../../apps/desktop/places.ts';
+import type { ShellEnd } from '../../apps/desktop/shell/shell.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { findConfigFile } from './frame/config-file.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
@@ -46,7 +46,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   if (process.getuid?.() === 0) return refuseRoot(io);
   const places = placesOf(io.env);
-  const { runShell } = await import('../desktop/shell/shell.ts');
+  const { runShell } = await import('../../apps/desktop/shell/shell.ts');
   const end = await runShell({
     env: io.env,
     places,
@@ -55,7 +55,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     isHidden: hidden,
     version: programVersion(),
     keychain: async () => {
-      const { openKeychain } = await import('../keychain.ts');
+      const { openKeychain } = await import('../app/keychain.ts');
       return openKeychain({ env: io.env, atTerminal: false });
     },
     onFirst: () => io.stderr.write(`svc runs with a window; its log is in ${places.logs}.\n`),

@@ -1,4 +1,4 @@
-import { takeOrders } from '../desktop/core/orders.ts';
+import { takeOrders } from '../../apps/desktop/core/orders.ts';
 import { logLevels } from '../lib/log.ts';
 import type { Command, Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';

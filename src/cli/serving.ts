@@ -2,15 +2,15 @@
 import type { Config } from '../config/config.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { namedSecrets } from '../config/secrets.ts';
-import type { CoreOrders } from '../desktop/desktop.ts';
-import type { ServiceCore } from '../desktop/core/service-core.ts';
+import type { CoreOrders } from '../../apps/desktop/desktop.ts';
+import type { ServiceCore } from '../../apps/desktop/core/service-core.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
-import { explainKeychain, openKeychain } from '../keychain.ts';
+import { explainKeychain, openKeychain } from '../app/keychain.ts';
 import type { Log, LogLevel } from '../lib/log.ts';
-import { isTokenWanted } from '../run/admin-address.ts';
-import { endingBy } from '../run/run-state.ts';
-import { runService, type Ending } from '../run/run.ts';
-import { configMoved } from '../run/shared-start.ts';
+import { isTokenWanted } from '../app/admin-address.ts';
+import { endingBy } from '../app/run-state.ts';
+import { runService, type Ending } from '../app/run.ts';
+import { configMoved } from '../app/shared-start.ts';
 import {
   createCommandLog,
   logWarnings,
@@ -24,7 +24,7 @@ import { readStart } from './frame/start-config.ts';
 import { openTurnLines } from './frame/turn-lines.ts';
 import { wrongUsage } from './frame/flags.ts';
 import { readOwnAddresses } from './frame/own-addresses.ts';
-import type { StartWriter } from '../storage.ts';
+import type { StartWriter } from '../app/storage.ts';
 import { packageRoot, programVersion } from '../lib/program.ts';
 
 /** What `svc serve` was asked for, as its arguments say. */
@@ -65,7 +65,10 @@ export async function runServe(flags: ServeFlags, setup: ServeSetup): Promise<nu
 
 /** A service by itself loads nothing of an application. */
 const loadCore = () =>
-  Promise.all([import('../desktop/core/service-core.ts'), import('../desktop/core/lent.ts')]);
+  Promise.all([
+    import('../../apps/desktop/core/service-core.ts'),
+    import('../../apps/desktop/core/in-memory-secrets.ts'),
+  ]);
 
 type Service = ServeSetup & {
   readonly file: ConfigFile;

@@ -1,4 +1,4 @@
-import { channelSynonyms, findKind, type ChannelType } from '../channel/kinds.ts';
+import { channelSynonyms, findKind, type ChannelType } from '../channels/registry.ts';
 
 /** Who may say yes or no; `name`, which the ledger keeps: the channel's type, `:` and the id. */
 export type ApproverConfig = {

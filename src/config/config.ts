@@ -4,7 +4,7 @@
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
 import type { HistoryBounds } from '../domain/conversation.ts';
-import type { ChannelType, ConfigOf, MessengerType } from '../channel/kinds.ts';
+import type { ChannelType, ConfigOf, MessengerType } from '../channels/registry.ts';
 import type { ApproverConfig } from './approver.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 

@@ -1,5 +1,5 @@
 /** The URL of a database server, of which no sentence repeats anything. */
-import type { SecretFault } from '../channel/kind.ts';
+import type { SecretFault } from '../channels/kind.ts';
 
 /** As a person writes it. */
 export const databaseUrlForm = 'postgres://user:password@host:5432/database';

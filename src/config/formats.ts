@@ -1,5 +1,5 @@
 /** What the formats of a text field ask of it: one check each, and the words for a fault. */
-import { messengerTypes } from '../channel/kinds.ts';
+import { messengerTypes } from '../channels/registry.ts';
 import { parseListenAddress, parseWebAddress } from './address.ts';
 import { parseApprover } from './approver.ts';
 import type { Format } from './field.ts';

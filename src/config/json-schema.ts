@@ -1,5 +1,5 @@
 /** The schema as JSON Schema 2020-12, for editors and other tools. */
-import { channelSynonyms } from '../channel/kinds.ts';
+import { channelSynonyms } from '../channels/registry.ts';
 import type { Condition, Field, Format, IntegerField, ListField, ObjectField } from './field.ts';
 import type { JsonObject } from './locate.ts';
 import { providerSynonyms } from './schema-brain.ts';

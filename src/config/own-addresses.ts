@@ -3,7 +3,7 @@
  * configuration differ in this alone. It is told at the start, and holds for every configuration
  * that comes later.
  */
-import { isListener, kindOf } from '../channel/kinds.ts';
+import { isListener, kindOf } from '../channels/registry.ts';
 import type { Config, ListenAddress } from './config.ts';
 
 /** null: as the configuration says. */

@@ -4,7 +4,7 @@
  * depend on another field.
  */
 import { historyBounds } from '../domain/conversation.ts';
-import { kindOf } from '../channel/kinds.ts';
+import { kindOf } from '../channels/registry.ts';
 import { amountOf } from '../domain/money.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 import { addressOf, withoutSlashes } from './address.ts';

@@ -1,5 +1,5 @@
 /** Places of the configuration in use, by the names of what stands there and not by numbers. */
-import { sayChannel } from '../channel/kinds.ts';
+import { sayChannel } from '../channels/registry.ts';
 import { sayModelName } from '../domain/model-words.ts';
 
 /** What is told of a warning; `instances`: the ones that have it, null: all do. */

@@ -1,5 +1,5 @@
 /** Whether those who may say yes to an agent's calls can ever say it. */
-import { findKind } from '../channel/kinds.ts';
+import { findKind } from '../channels/registry.ts';
 import { parseApprover } from './approver.ts';
 import type { ProblemList } from './problems.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';

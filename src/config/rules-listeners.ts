@@ -1,5 +1,5 @@
 /** Where a configuration listens: what is odd or impossible about its addresses together. */
-import { kindOf } from '../channel/kinds.ts';
+import { kindOf } from '../channels/registry.ts';
 import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
 import type { ListenAddress } from './config.ts';
 import { addressFlags, type OwnAddresses } from './own-addresses.ts';

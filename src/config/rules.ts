@@ -1,6 +1,6 @@
 /** What the fields of a configuration mean together: problems that no field shows by itself. */
-import type { ChannelKind } from '../channel/kind.ts';
-import { kindOf } from '../channel/kinds.ts';
+import type { ChannelKind } from '../channels/kind.ts';
+import { kindOf } from '../channels/registry.ts';
 import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import { commandWordOf, neverTriggers } from '../domain/command-words.ts';
 import type { ProblemList } from './problems.ts';

@@ -1,5 +1,10 @@
-import { channelKinds, channelSynonyms, channelTypes, type OwnFields } from '../channel/kinds.ts';
-import type { ChannelKind } from '../channel/kind.ts';
+import {
+  channelKinds,
+  channelSynonyms,
+  channelTypes,
+  type OwnFields,
+} from '../channels/registry.ts';
+import type { ChannelKind } from '../channels/kind.ts';
 import type { Condition, ObjectField } from './field.ts';
 
 /** The field of a channel's type, wherever one is named. */

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { FiguresView, type FiguresTold } from '../../src/admin/figures.ts';
 import type { ChannelKey, MessageId, ModelName } from '../../src/domain/ids.ts';
-import { FigureCounts } from '../../src/figures/counting.ts';
-import { hourMs, minuteMs, spans } from '../../src/figures/figures.ts';
+import { FigureCounts } from '../../src/telemetry/figures/counting.ts';
+import { hourMs, minuteMs, spans } from '../../src/telemetry/figures/figures.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { keepFigures } from '../../src/run/figure-keeping.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
-import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
-import type { LedgerReader } from '../../src/store/store.ts';
+import { keepFigures } from '../../src/app/figure-upkeep.ts';
+import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
+import { createPostgresReader } from '../../src/ledger/postgres/read/reader.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
+import type { LedgerReader } from '../../src/ledger/ledger.ts';
 import { newIds, until } from '../contract/ledger/kit.ts';
 import { migratedDatabase, postgresTest } from '../fake/postgres.ts';
 

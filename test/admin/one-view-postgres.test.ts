@@ -1,8 +1,8 @@
 /** The admin API of two instances on one database: whichever is asked answers for both. */
 import assert from 'node:assert/strict';
-import { openOneView } from '../../src/run/view/one-view.ts';
-import { createSharedView } from '../../src/store/postgres/view/shared-view.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { openOneView } from '../../src/app/shared-view/one-view.ts';
+import { createSharedView } from '../../src/ledger/postgres/view/shared-view.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import type { Status } from '../../src/admin/admin.ts';
 import { reportOf } from '../../src/admin/instances/report.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
 import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createAgent } from '../../src/brain/agent/agent.ts';
-import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import { createAgent } from '../../src/brains/agent/agent.ts';
+import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { Stopper } from '../../src/lib/stop.ts';
-import { createPriority } from '../../src/policy/priority.ts';
-import { createToolbox } from '../../src/tool/governance.ts';
+import { createPriority } from '../../src/brains/policies/priority.ts';
+import { createToolbox } from '../../src/brains/tools/governance.ts';
 import { Bench } from '../contract/model.ts';
 import { fakeTool } from '../fake/tools.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
+import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import { accept, effects, ids, oneIn, said } from '../contract/ledger/kit.ts';
 import { runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';

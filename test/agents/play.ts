@@ -1,10 +1,10 @@
 /** Plays one agent's turns against answers that a test gives by hand. */
 import { FakePurse } from '../fake/purse.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
-import { createAgent } from '../../src/brain/agent/agent.ts';
-import type { AgentOptions } from '../../src/brain/agent/agent.ts';
-import type { Brain, Desk, Followed, Turn } from '../../src/brain/brain.ts';
-import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import { createAgent } from '../../src/brains/agent/agent.ts';
+import type { AgentOptions } from '../../src/brains/agent/agent.ts';
+import type { Brain, Desk, Followed, Turn } from '../../src/brains/brain.ts';
+import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
 import type { ChannelType, GrantConfig } from '../../src/config/config.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
@@ -16,10 +16,10 @@ import type { ToolUse } from '../../src/domain/tool-use.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { type Stop, Stopper } from '../../src/lib/stop.ts';
-import type { ModelRequest } from '../../src/model/model.ts';
-import { createPriority } from '../../src/policy/priority.ts';
-import { createToolbox } from '../../src/tool/governance.ts';
-import type { Tool } from '../../src/tool/tool.ts';
+import type { ModelRequest } from '../../src/brains/models/model.ts';
+import { createPriority } from '../../src/brains/policies/priority.ts';
+import { createToolbox } from '../../src/brains/tools/governance.ts';
+import type { Tool } from '../../src/brains/tools/tool.ts';
 import { ScriptedModel, settled } from '../fake/scripted-model.ts';
 
 /** What the model says: text, calls with text beside them, a failure, or nothing for ever. */

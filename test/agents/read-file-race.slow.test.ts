@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createReadFile } from '../../src/tool/read-file/read-file.ts';
+import { createReadFile } from '../../src/brains/tools/read-file/read-file.ts';
 import { scratch } from '../support/program.ts';
 import { canary } from './read-file-attacks.ts';
 import { runs } from '../support/runs.ts';

@@ -1,6 +1,6 @@
 /** One call of one tool, as the dispatcher makes it. */
 import { fromNow } from '../support/hand-clock.ts';
-import type { Tool, ToolResult, ToolSurroundings } from '../../src/tool/tool.ts';
+import type { Tool, ToolResult, ToolSurroundings } from '../../src/brains/tools/tool.ts';
 
 export type Called = ToolResult | { readonly kind: 'invalid'; readonly text: string };
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createIdSource } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
+import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
 import { hourMs, openApprovalHouse, type House } from './house.ts';
 import { migratedDatabase, postgresTest } from '../fake/postgres.ts';
 import { until } from '../messages/messenger-house.ts';

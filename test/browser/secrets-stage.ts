@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import type { EnvName } from '../../src/config/config.ts';
 import type { SecretSource } from '../../src/config/found-secret.ts';
 import type { SteadyTime } from '../../src/lib/clock.ts';
-import { createSecretControl } from '../../src/control/secrets.ts';
+import { createSecretControl } from '../../src/app/config/secrets.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../fake/admin-world.ts';
 import type { World } from '../fake/admin-world.ts';
 import { explained, fakeKeychain, fakeLookup, type FakeKeychain } from '../fake/keychain.ts';

@@ -9,7 +9,7 @@ import {
   openWizardServer,
   type WizardApplication,
   type WizardServer,
-} from '../../src/setup/browser/wizard-server.ts';
+} from '../../apps/setup/browser/wizard-server.ts';
 import { fakeSession, plainPage, type FakeSession } from '../fake/setup-session.ts';
 import { browserTest, noAnswer, pressOn, type Site, type Stage, type View } from './browser.ts';
 

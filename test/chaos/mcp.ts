@@ -4,8 +4,8 @@
  * waits for them.
  */
 import assert from 'node:assert/strict';
-import { Plan } from '../../src/run/plan.ts';
-import type { Ran } from '../../src/tool/tool.ts';
+import { Plan } from '../../src/app/running-config.ts';
+import type { Ran } from '../../src/brains/tools/tool.ts';
 import { memoryForm, openSound } from '../contract/ledger/forms.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { isAlive } from '../fake/mcp/alive.ts';

@@ -3,7 +3,7 @@
  * on the way.
  */
 import assert from 'node:assert/strict';
-import { sentences } from '../../src/flow/sentences.ts';
+import { sentences } from '../../src/pipeline/sentences.ts';
 import { lastOf } from '../agents/stage.ts';
 import type { NetworkFault } from '../fake/fault-proxy.ts';
 import type { ModelCall } from '../fake/model-server.ts';

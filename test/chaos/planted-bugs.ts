@@ -2,7 +2,7 @@
 import type { Box } from '../../src/domain/event.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Claim, Ledger, OutClaim } from '../../src/store/store.ts';
+import type { Claim, Ledger, OutClaim } from '../../src/ledger/ledger.ts';
 import type { Plant } from './ledger/worlds.ts';
 
 export type PlantedBug = {

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { noOwnPostgres } from '../fake/postgres.ts';
 import { PostgresServer } from '../fake/postgres/server.ts';
 import { Way } from '../fake/postgres/way.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
+import { migrationFiles } from '../../src/ledger/sqlite/files/migrations.ts';
 import { digestOf, fillFormer, makeFormer } from '../upgrade/former-database.ts';
 import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';

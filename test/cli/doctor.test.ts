@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import type { PreflightLine } from '../../src/preflight/lines.ts';
+import type { PreflightLine } from '../../src/app/preflight/lines.ts';
 import { listenerLines } from '../../src/cli/doctor/listeners.ts';
 import { clockLine } from '../../src/cli/doctor/clock.ts';
 import { versionAt } from '../../src/lib/program.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSend } from '../../src/cli/talk/send.ts';
-import { sentences } from '../../src/flow/sentences.ts';
+import { sentences } from '../../src/pipeline/sentences.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere, startCommand } from '../support/in-process.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Preflighted, Validated } from '../../src/admin/config-trials.ts';
-import { explainKeychain } from '../../src/keychain.ts';
+import { explainKeychain } from '../../src/app/keychain.ts';
 import { asks, inTurn } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startWeb } from '../fake/web.ts';

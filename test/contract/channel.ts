@@ -1,7 +1,7 @@
 /** What every channel promises, whatever its platform. Each channel's own test runs it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Channel } from '../../src/channel/channel.ts';
+import type { Channel } from '../../src/channels/channel.ts';
 import type { ReplyId } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { noteAccept } from '../fake/webhook.ts';

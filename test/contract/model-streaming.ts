@@ -1,7 +1,7 @@
 /** What every kind of model keeps of an answer in pieces: run over each of them against a fake. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { ModelRequest } from '../../src/model/model.ts';
+import type { ModelRequest } from '../../src/brains/models/model.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { FakePurse } from '../fake/purse.ts';
 import { Bench, failedKind, neverStopped, requestOf, type ModelKind } from './model.ts';

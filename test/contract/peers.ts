@@ -1,7 +1,7 @@
 /** What every form of `Peers` promises to one instance, written against its contract alone. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Peers } from '../../src/store/peers.ts';
+import type { Peers } from '../../src/cluster/peers.ts';
 
 /** An instance on a ledger of its own; its end is the ledger's. */
 export type OpenPeers = () => Promise<AsyncDisposable & { readonly peers: Peers }>;

@@ -1,8 +1,8 @@
 /** Figures over time, as every form keeps and tells them. */
 import assert from 'node:assert/strict';
-import { Bucket } from '../../src/figures/bucket.ts';
-import { hourMs, minuteMs, modelsMax, others } from '../../src/figures/figures.ts';
-import type { FigureRow, FiguresAsked } from '../../src/figures/figures.ts';
+import { Bucket } from '../../src/telemetry/figures/bucket.ts';
+import { hourMs, minuteMs, modelsMax, others } from '../../src/telemetry/figures/figures.ts';
+import type { FigureRow, FiguresAsked } from '../../src/telemetry/figures/figures.ts';
 import type { It, ReaderCase } from './reader.ts';
 
 /** A whole hour. */

@@ -1,5 +1,5 @@
 /** How the reader's tests make what is to be read. */
-import type { InClaim, OutClaim } from '../../src/store/store.ts';
+import type { InClaim, OutClaim } from '../../src/ledger/ledger.ts';
 import { accept, answer, hook, oneIn, said, until } from './ledger/kit.ts';
 import type { It } from './reader.ts';
 

@@ -7,7 +7,7 @@ import type { Page, PageAsked } from '../../src/domain/page.ts';
 import { anyMessage, type MessageFilter } from '../../src/domain/records.ts';
 import type { DeliveryFilter, DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
-import type { Effects, InClaim } from '../../src/store/store.ts';
+import type { Effects, InClaim } from '../../src/ledger/ledger.ts';
 import {
   accept,
   deliver,

@@ -7,7 +7,7 @@ import { suite, test } from 'node:test';
 import { failure, type Failure } from '../../src/domain/failure.ts';
 import type { ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
-import type { Ledger, LedgerReader } from '../../src/store/store.ts';
+import type { Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
 import { agentReads } from './reader-agents.ts';
 import { approvalReads } from './reader-approvals.ts';
 import { answered, arrive, dueOut } from './reader-kit.ts';

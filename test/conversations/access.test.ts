@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import type { AccessConfig } from '../../src/config/config.ts';
 import type { ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
-import { Pairings } from '../../src/flow/pairing.ts';
-import { sharedPairings } from '../../src/run/shared-pairings.ts';
-import { createAlone } from '../../src/store/alone.ts';
-import type { Peers } from '../../src/store/peers.ts';
+import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
+import { sharedPairings } from '../../src/app/shared-pairings.ts';
+import { createAlone } from '../../src/cluster/alone.ts';
+import type { Peers } from '../../src/cluster/peers.ts';
 import {
   echo,
   openHouse,

@@ -2,14 +2,14 @@
 import { FakePurse } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Brain } from '../../src/brain/brain.ts';
+import type { Brain } from '../../src/brains/brain.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { later } from '../../src/lib/clock.ts';
 import { Stopper } from '../../src/lib/stop.ts';
-import { createBrain, createServiceKit, type ServiceKit } from '../../src/service.ts';
+import { createBrain, createServiceKit, type ServiceKit } from '../../src/app/service.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { noteEvents } from '../fake/webhook.ts';

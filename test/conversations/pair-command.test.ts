@@ -1,7 +1,7 @@
 /** `svc pair`: of a stopped service, and through a running one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pairings } from '../../src/flow/pairing.ts';
+import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
 import { runCommand, serveHere } from '../support/in-process.ts';
 import { openStorage } from '../messages/messenger-house.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';

@@ -1,8 +1,8 @@
 /** Two instances owe the same welcome, on one database: one of them writes it. */
 import assert from 'node:assert/strict';
 import type { ChannelKey } from '../../src/domain/ids.ts';
-import { Pairings } from '../../src/flow/pairing.ts';
-import type { InClaim } from '../../src/store/store.ts';
+import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
+import type { InClaim } from '../../src/ledger/ledger.ts';
 import { until } from '../contract/ledger/kit.ts';
 import { postgresTest } from '../fake/postgres.ts';
 import { TestStores } from '../fake/postgres/stores.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig } from '../../src/config/config.ts';
 import type { ConversationId } from '../../src/domain/ids.ts';
-import { Pairings } from '../../src/flow/pairing.ts';
-import { keepWelcoming } from '../../src/run/welcoming.ts';
-import type { Ledger } from '../../src/store/store.ts';
+import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
+import { keepWelcoming } from '../../src/app/welcome.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import { noteEvents } from '../fake/webhook.ts';
 import {
   echo,

@@ -6,7 +6,7 @@ import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:ht
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Stuck } from '../../src/desktop/desktop.ts';
+import type { Stuck } from '../../apps/desktop/desktop.ts';
 import { shellPage, startFakeShell, type FakeShell } from '../fake/shell.ts';
 import { startCommand } from '../support/in-process.ts';
 import {

@@ -1,10 +1,10 @@
 /** All that can be come to in the first run, by a search over all choices and all findings. */
-import { pageOf } from '../../src/setup/pages.ts';
-import { usualPlace } from '../../src/setup/document.ts';
-import type { Choice, Face, Page } from '../../src/setup/setup.ts';
-import type { Effect, Found, FileFound, SetupEvent, SetupState } from '../../src/setup/state.ts';
-import { begin, next } from '../../src/setup/steps.ts';
-import { vendors } from '../../src/setup/vendors.ts';
+import { pageOf } from '../../apps/setup/pages.ts';
+import { usualPlace } from '../../apps/setup/document.ts';
+import type { Choice, Face, Page } from '../../apps/setup/setup.ts';
+import type { Effect, Found, FileFound, SetupEvent, SetupState } from '../../apps/setup/state.ts';
+import { begin, next } from '../../apps/setup/steps.ts';
+import { vendors } from '../../apps/setup/vendors.ts';
 
 const local = { kind: 'model', provider: 'local_runtime', locality: 'local' } as const;
 const nearModel = { ...local, modelId: 'llama3.2', baseUrl: null, apiKeyEnv: null };

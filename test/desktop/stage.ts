@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { placesOf, type Places } from '../../src/desktop/places.ts';
+import { placesOf, type Places } from '../../apps/desktop/places.ts';
 import { openSession, type Keyring } from '../keyring/session.ts';
 import { followed, launcher, type Run } from '../support/run-svc.ts';
 import { accounts, notHere, spawnAs, type Account } from './account.ts';

@@ -11,9 +11,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { windowKinds, type FromWindow, type ToWindow } from '../../src/desktop/desktop.ts';
-import { speak, type Heard } from '../../src/desktop/lines.ts';
-import { openApplicationWindow } from '../../src/desktop/window/window.ts';
+import { windowKinds, type FromWindow, type ToWindow } from '../../apps/desktop/desktop.ts';
+import { speak, type Heard } from '../../apps/desktop/lines.ts';
+import { openApplicationWindow } from '../../apps/desktop/window/window.ts';
 
 /** What it is told on stdin. */
 export type Order =

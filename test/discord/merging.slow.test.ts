@@ -5,7 +5,7 @@ import { lastOf } from '../agents/stage.ts';
 import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startServe } from '../support/in-process.ts';
-import { snowflakeAt } from '../../src/channel/discord/wire.ts';
+import { snowflakeAt } from '../../src/channels/discord/wire.ts';
 import { scratch, webhookConfig, writeConfig } from '../support/program.ts';
 
 /** Within it comes what is to be joined, however slow the machine; a command behind ends it. */

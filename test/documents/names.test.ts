@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { sentences } from '../../src/flow/sentences.ts';
+import { sentences } from '../../src/pipeline/sentences.ts';
 import { ids } from '../fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, revision, withToken } from '../fake/admin-world.ts';
 import { runCommand } from '../support/in-process.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DeadLetterText, Story, StoryText, TurnText } from '../../src/domain/story.ts';
-import { nextOf, keyAfter } from '../../src/store/pages.ts';
+import { nextOf, keyAfter } from '../../src/ledger/pages.ts';
 
 export const adminToken = 'an-admin-token-of-the-tests';
 

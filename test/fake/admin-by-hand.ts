@@ -2,7 +2,7 @@
 import type { HandPort } from '../../src/admin/admin.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Hold } from '../../src/domain/hold.ts';
+import type { Hold } from '../../src/domain/takeover.ts';
 import { ids, said, type Calls } from './admin-ledger.ts';
 
 const channel = 'webhook' as ChannelKey;

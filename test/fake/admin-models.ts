@@ -1,5 +1,5 @@
 /** Looks at models as the service does: one is there, all others are none. */
-import type { ModelLooks } from '../../src/admin/model-looks.ts';
+import type { ModelLooks } from '../../src/admin/model-probes.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Calls } from './admin-ledger.ts';
 

@@ -14,12 +14,12 @@ import type { BrainConfig, Config, EnvName, ListenAddress } from '../../src/conf
 import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
-import type { EventHub } from '../../src/events.ts';
+import type { EventHub } from '../../src/telemetry/events.ts';
 import { createTokenCheck } from '../../src/lib/bearer.ts';
-import { createRunEvents } from '../../src/run/run-events.ts';
+import { createRunEvents } from '../../src/app/run-events.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
-import type { DeadLetterMove } from '../../src/store/store.ts';
+import type { DeadLetterMove } from '../../src/ledger/ledger.ts';
 import { fakeControl } from './admin-control.ts';
 import { fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import { fakePairings } from './admin-pairings.ts';

@@ -5,7 +5,7 @@ import type {
   ApplicationFacts,
   ApplicationState,
   OnClose,
-} from '../../src/desktop/desktop.ts';
+} from '../../apps/desktop/desktop.ts';
 
 export class FakeApplication implements Application {
   readonly asked: string[] = [];

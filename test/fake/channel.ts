@@ -1,5 +1,5 @@
 /** A channel without a platform: the test hands messages in, and deliveries are written down. */
-import type { Receive, Channel, ChannelProblem, Handled } from '../../src/channel/channel.ts';
+import type { Receive, Channel, ChannelProblem, Handled } from '../../src/channels/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';

@@ -1,9 +1,9 @@
 /** A Discord channel on a scripted platform, before a ledger that notes what moves together. */
 import { patienceMs } from '../support/waiting.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Receive, Channel, Handled, Cursor } from '../../src/channel/channel.ts';
-import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
-import type { DiscordParts } from '../../src/channel/discord/discord.ts';
+import type { Receive, Channel, Handled, Cursor } from '../../src/channels/channel.ts';
+import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
+import type { DiscordParts } from '../../src/channels/discord/discord.ts';
 import type { AccessConfig, EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';

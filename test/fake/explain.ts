@@ -1,6 +1,6 @@
 /** How the server would find what a statement asks for; nothing of the statement is done. */
 import type { Client } from 'pg';
-import type { Asked } from '../../src/store/postgres/write/statement.ts';
+import type { Asked } from '../../src/ledger/postgres/write/statement.ts';
 
 export type PlanNode = {
   readonly 'Node Type': string;

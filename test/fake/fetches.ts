@@ -1,6 +1,6 @@
 /** Calls of the tool `http_fetch`. */
-import { createHttpFetch } from '../../src/tool/http-fetch.ts';
-import type { ToolSurroundings } from '../../src/tool/tool.ts';
+import { createHttpFetch } from '../../src/brains/tools/http-fetch.ts';
+import type { ToolSurroundings } from '../../src/brains/tools/tool.ts';
 import { handClock } from '../support/hand-clock.ts';
 import { callTool, type Called } from '../agents/tool-call.ts';
 import { noReserved } from './reserved.ts';

@@ -1,6 +1,6 @@
 /** Rows of figures, as a run keeps them. */
-import { Bucket } from '../../src/figures/bucket.ts';
-import { minuteMs, type FigureRow, type RowLength } from '../../src/figures/figures.ts';
+import { Bucket } from '../../src/telemetry/figures/bucket.ts';
+import { minuteMs, type FigureRow, type RowLength } from '../../src/telemetry/figures/figures.ts';
 
 export type Busy = {
   readonly models: number;

@@ -1,11 +1,11 @@
 /** A storage whose commits come when they are let, or fail: what is late can be seen. */
-import type { Acceptance } from '../../src/channel/channel.ts';
-import { conflict } from '../../src/store/order/cursors.ts';
-import { refused } from '../../src/store/order/intake-limit.ts';
-import type { LedgerStorage, StorageTold } from '../../src/store/ledger/storage.ts';
-import { memoryLimits, type MemoryLimits } from '../../src/store/memory/limits.ts';
-import { MemoryStorage } from '../../src/store/memory/memory.ts';
-import { StoryRing } from '../../src/store/memory/story-ring.ts';
+import type { Acceptance } from '../../src/channels/channel.ts';
+import { conflict } from '../../src/ledger/engine/order/cursors.ts';
+import { refused } from '../../src/ledger/engine/order/intake-limit.ts';
+import type { LedgerStorage, StorageTold } from '../../src/ledger/engine/storage.ts';
+import { memoryLimits, type MemoryLimits } from '../../src/ledger/memory/limits.ts';
+import { MemoryStorage } from '../../src/ledger/memory/memory.ts';
+import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
 
 type Held = { readonly commit: () => void; readonly fail: () => void };
 type Asked<Name extends 'accept' | 'turnEnded' | 'deferred' | 'buried' | 'callBegun' | 'audit'> =

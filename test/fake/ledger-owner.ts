@@ -1,6 +1,6 @@
 /** A process that owns a ledger until it is killed. Arguments: the database file. */
 import { systemClock } from '../../src/lib/clock.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
+import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { effects, hook, ids, said } from '../contract/ledger/kit.ts';
 

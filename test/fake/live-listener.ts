@@ -1,6 +1,6 @@
 /** A connection to the stream of live frames, read by hand. */
 import { connect } from 'node:net';
-import type { Dropped, Frame } from '../../src/domain/frame.ts';
+import type { Dropped, Frame } from '../../src/domain/live-event.ts';
 
 type Told = { readonly id: string; readonly event: string; readonly data: Frame | Dropped };
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
+import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import { ids } from '../contract/ledger/kit.ts';
 import { writeHere } from './writer-here.ts';
 

@@ -1,6 +1,6 @@
 /** Instances on one ledger, all in this process: who lives, who has which post, what is told. */
-import { Ears } from '../../src/store/alone.ts';
-import type { Instance, Peers } from '../../src/store/peers.ts';
+import { Ears } from '../../src/cluster/alone.ts';
+import type { Instance, Peers } from '../../src/cluster/peers.ts';
 
 type Seat = { readonly began: Omit<Instance, 'posts'>; readonly ears: Ears };
 

@@ -1,13 +1,13 @@
 /** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Receive, Handled, Receipt } from '../../src/channel/channel.ts';
-import type { RecentQuestions } from '../../src/channel/recent-questions.ts';
-import { HealthState } from '../../src/channel/health-state.ts';
-import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
-import { Courtesies } from '../../src/channel/telegram/courtesies.ts';
-import { createPace } from '../../src/channel/telegram/pace.ts';
-import { Poller, pollTimes } from '../../src/channel/telegram/poller.ts';
-import type { PollTimes } from '../../src/channel/telegram/poller.ts';
+import type { Receive, Handled, Receipt } from '../../src/channels/channel.ts';
+import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
+import { HealthState } from '../../src/channels/health-state.ts';
+import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
+import { Courtesies } from '../../src/channels/telegram/best-effort-calls.ts';
+import { createPace } from '../../src/channels/telegram/rate-limits.ts';
+import { Poller, pollTimes } from '../../src/channels/telegram/poller.ts';
+import type { PollTimes } from '../../src/channels/telegram/poller.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';

@@ -8,8 +8,8 @@
 import { platform } from 'node:os';
 import { test } from 'node:test';
 import { filesBegun } from '../../scripts/process-state.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../src/store/postgres/server/migrations.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
+import { migrate } from '../../src/ledger/postgres/server/migrations.ts';
 import { createDatabase, postgresPrograms, serverAccount } from './postgres/server.ts';
 import { sharedServer } from './postgres/shared.ts';
 

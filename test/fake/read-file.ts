@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import type { PageAsked } from '../../src/domain/page.ts';
-import { migrate } from '../../src/store/sqlite/files/migrations.ts';
-import { openSqliteReader } from '../../src/store/sqlite/read/reader.ts';
-import type { LedgerReader } from '../../src/store/store.ts';
+import { migrate } from '../../src/ledger/sqlite/files/migrations.ts';
+import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
+import type { LedgerReader } from '../../src/ledger/ledger.ts';
 
 export const hook = 'webhook' as ChannelKey;
 export const all: PageAsked = { after: null, limit: 500 };

@@ -3,7 +3,7 @@ import { failure } from '../../src/domain/failure.ts';
 import type { FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
-import type { Model, ModelCheck, ModelRequest, Sees } from '../../src/model/model.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from '../../src/brains/models/model.ts';
 import type { Stop } from '../../src/lib/stop.ts';
 
 /** One question that waits for its outcome. */

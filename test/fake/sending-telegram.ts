@@ -1,9 +1,9 @@
 /** What sends a reply to Telegram, alone, with its pace. */
 import { patienceMs } from '../support/waiting.ts';
-import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
-import { loadLexer } from '../../src/channel/telegram/markdown.ts';
-import { createPace } from '../../src/channel/telegram/pace.ts';
-import { send } from '../../src/channel/telegram/sending.ts';
+import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
+import { loadLexer } from '../../src/channels/telegram/markdown.ts';
+import { createPace } from '../../src/channels/telegram/rate-limits.ts';
+import { send } from '../../src/channels/telegram/sending.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { handClock } from '../support/hand-clock.ts';

@@ -1,5 +1,5 @@
 /** A way through the first run that a test leads: it says which page comes, and what is taken. */
-import type { Answer, Face, Page, SetupEnd, SetupSession } from '../../src/setup/setup.ts';
+import type { Answer, Face, Page, SetupEnd, SetupSession } from '../../apps/setup/setup.ts';
 
 export type FakeSession = Omit<SetupSession, 'goesOn'> & {
   goesOn: boolean;

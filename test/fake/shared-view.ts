@@ -1,5 +1,5 @@
 /** What instances tell each other, in this process; it may be held back, or fail. */
-import type { Looked, Lot, RowsOfChannel, SharedView } from '../../src/store/shared-view.ts';
+import type { Looked, Lot, RowsOfChannel, SharedView } from '../../src/cluster/shared-view.ts';
 
 export class FakeView {
   readonly reports = new Map<number, { readonly report: string; readonly at: number }>();

@@ -4,8 +4,8 @@ import { mkdtempDisposableSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CoreOrders, FromCore, ToCore } from '../../src/desktop/desktop.ts';
-import { speak, type Connection } from '../../src/desktop/lines.ts';
+import type { CoreOrders, FromCore, ToCore } from '../../apps/desktop/desktop.ts';
+import { speak, type Connection } from '../../apps/desktop/lines.ts';
 
 export const shellPage = 'http://127.0.0.1:9/app/0123456789abcdef/';
 

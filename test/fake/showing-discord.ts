@@ -1,6 +1,6 @@
 /** What Discord shows before, instead of and after a reply, for the tests of each. */
 import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
-import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
+import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
-import { createTelegramChannel } from '../../src/channel/telegram/telegram.ts';
+import { createTelegramChannel } from '../../src/channels/telegram/telegram.ts';
 import { hastened } from '../support/hand-clock.ts';
 import { until } from '../support/waiting.ts';
 import { NotingLedger } from './discord-bench.ts';

@@ -1,9 +1,9 @@
 /** One turn of a brain over scripted models. */
 import { FakePurse } from './purse.ts';
 import type { TestContext } from 'node:test';
-import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
-import type { Turn } from '../../src/brain/brain.ts';
-import { createResponder, type ResponderOptions } from '../../src/brain/responder.ts';
+import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import type { Turn } from '../../src/brains/brain.ts';
+import { createResponder, type ResponderOptions } from '../../src/brains/responder.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Failure } from '../../src/domain/failure.ts';
@@ -13,7 +13,7 @@ import type { UnsentAnswer } from '../../src/domain/story.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { type Stop, Stopper } from '../../src/lib/stop.ts';
-import { createPriority } from '../../src/policy/priority.ts';
+import { createPriority } from '../../src/brains/policies/priority.ts';
 import { mockedClock } from '../support/hand-clock.ts';
 import { ScriptedModel } from './scripted-model.ts';
 

@@ -1,6 +1,6 @@
 /** Tools inside the process that write down what was run. */
 import type { ToolName } from '../../src/config/config.ts';
-import type { Tool, ToolResult, ToolSurroundings } from '../../src/tool/tool.ts';
+import type { Tool, ToolResult, ToolSurroundings } from '../../src/brains/tools/tool.ts';
 
 export type FakeTool = Tool & { readonly ran: Readonly<Record<string, unknown>>[] };
 

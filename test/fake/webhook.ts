@@ -9,9 +9,9 @@ import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import type { ListenKit, ListenLimits, Listeners } from '../../src/lib/listener.ts';
-import type { Accepted, Receive, Refused } from '../../src/channel/channel.ts';
-import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
-import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
+import type { Accepted, Receive, Refused } from '../../src/channels/channel.ts';
+import { createWebhookChannel } from '../../src/channels/webhook/webhook.ts';
+import type { WebhookChannel } from '../../src/channels/webhook/webhook.ts';
 import { handClock } from '../support/hand-clock.ts';
 
 const unsigned = { outboundSecret: null, signingKey: null };

@@ -4,9 +4,9 @@
  */
 import { EventEmitter } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
-import type { StartWriter } from '../../src/store/sqlite/write/start-writer.ts';
-import type { FromWriter, ToWriter } from '../../src/store/sqlite/write/statements.ts';
-import { beginWriting } from '../../src/store/sqlite/write/writer.ts';
+import type { StartWriter } from '../../src/ledger/sqlite/write/start-writer.ts';
+import type { FromWriter, ToWriter } from '../../src/ledger/sqlite/write/statements.ts';
+import { beginWriting } from '../../src/ledger/sqlite/write/writer.ts';
 
 export const writeHere: StartWriter = async (data, upgrading) => {
   const { port1: near, port2: far } = new MessageChannel();

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { gzipSync } from 'node:zlib';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { newDatabase } from '../fake/postgres.ts';
 import { goneProcess } from '../fake/postgres/marks.ts';
 import { postgresPrograms } from '../fake/postgres/server.ts';

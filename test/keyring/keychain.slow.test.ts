@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'node:test';
-import { openKeychain } from '../../src/keychain.ts';
+import { openKeychain } from '../../src/app/keychain.ts';
 import type { KeychainSurroundings } from '../../src/secrets/keychain/os-keychain.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
 import { childrenOf } from '../support/run-svc.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite } from 'node:test';
-import { openKeychain } from '../../src/keychain.ts';
+import { openKeychain } from '../../src/app/keychain.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, startServe } from '../support/in-process.ts';

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createClient, type MessageBus } from 'dbus-native';
 import { isOnPath } from '../../src/lib/executable.ts';
-import type { KeychainLimits } from '../../src/keychain.ts';
+import type { KeychainLimits } from '../../src/app/keychain.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
 export type Session = AsyncDisposable & {

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
-import { DiskWatch } from '../../src/store/sqlite/files/disk-watch.ts';
-import type { StorageRoom } from '../../src/store/news.ts';
+import { DiskWatch } from '../../src/ledger/sqlite/files/disk-watch.ts';
+import type { StorageRoom } from '../../src/ledger/news.ts';
 import { Crashes } from '../fake/crashes.ts';
 import {
   accept,

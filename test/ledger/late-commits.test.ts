@@ -7,12 +7,12 @@ import { suite, test } from 'node:test';
 import { steadyNow } from '../../src/lib/clock.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
-import { LaneLedger } from '../../src/store/ledger/ledger.ts';
-import type { Ledger } from '../../src/store/store.ts';
-import { WorkingSet } from '../../src/store/order/working-set.ts';
+import { LaneLedger } from '../../src/ledger/engine/engine.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { clockAtHand, openSound, type Form } from '../contract/ledger/forms.ts';
-import type { GatheringClock } from '../../src/store/order/gathering.ts';
+import type { GatheringClock } from '../../src/ledger/engine/order/merging.ts';
 import {
   accepted,
   effects,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { memoryForm, openSound } from '../contract/ledger/forms.ts';
 import { ids, said } from '../contract/ledger/kit.ts';

@@ -8,17 +8,17 @@ import type { ModelName } from '../../src/domain/ids.ts';
 import { anyMessage } from '../../src/domain/records.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
-import { hourMs, minuteMs, type FiguresAsked } from '../../src/figures/figures.ts';
+import { hourMs, minuteMs, type FiguresAsked } from '../../src/telemetry/figures/figures.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openMigration, type Place } from '../../src/store/migrate/open.ts';
-import type { Moved } from '../../src/store/migrate/migrate.ts';
-import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
-import { openSqliteReader } from '../../src/store/sqlite/read/reader.ts';
-import type { StoreProblem } from '../../src/store/problem.ts';
-import type { Ledger, LedgerReader } from '../../src/store/store.ts';
+import { openMigration, type Place } from '../../src/ledger/migrate/open.ts';
+import type { Moved } from '../../src/ledger/migrate/migrate.ts';
+import { createPostgresReader } from '../../src/ledger/postgres/read/reader.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
+import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
+import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
+import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
+import type { StoreProblem } from '../../src/ledger/problem.ts';
+import type { Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
 import { asks, decide, follows } from '../contract/ledger/approvals.ts';
 import {
   accept,

@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openMigration, type Place } from '../../src/store/migrate/open.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
-import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
-import { lookAtServer } from '../../src/store/postgres/server/inspection.ts';
-import { openSqliteReader } from '../../src/store/sqlite/read/reader.ts';
+import { openMigration, type Place } from '../../src/ledger/migrate/open.ts';
+import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
+import { createPostgresReader } from '../../src/ledger/postgres/read/reader.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
+import { lookAtServer } from '../../src/ledger/postgres/server/inspection.ts';
+import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { openSound, postgresBehind } from '../contract/ledger/forms.ts';
 import {

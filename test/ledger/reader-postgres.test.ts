@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/lib/clock.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
-import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
+import { createPostgresReader } from '../../src/ledger/postgres/read/reader.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { newIds } from '../contract/ledger/kit.ts';
 import { testReaderContract } from '../contract/reader.ts';
 import { emptyDatabase, noPostgres } from '../fake/postgres.ts';

@@ -4,12 +4,12 @@ import { suite, test } from 'node:test';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { LaneLedger } from '../../src/store/ledger/ledger.ts';
-import { memoryLimits } from '../../src/store/memory/limits.ts';
-import { MemoryStorage } from '../../src/store/memory/memory.ts';
-import { StoryRing } from '../../src/store/memory/story-ring.ts';
-import type { Row } from '../../src/store/order/rows.ts';
-import { WorkingSet } from '../../src/store/order/working-set.ts';
+import { LaneLedger } from '../../src/ledger/engine/engine.ts';
+import { memoryLimits } from '../../src/ledger/memory/limits.ts';
+import { MemoryStorage } from '../../src/ledger/memory/memory.ts';
+import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
+import type { Row } from '../../src/ledger/engine/order/rows.ts';
+import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { hook, ids, noneIn, said, takeIn, textsIn, type Bench } from '../contract/ledger/kit.ts';
 
 const ann = 'ann' as ConversationId;

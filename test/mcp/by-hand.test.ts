@@ -7,7 +7,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { commandsUnknown } from '../../src/config/by-hand.ts';
+import { commandsUnknown } from '../../src/config/file-only.ts';
 import type { Config } from '../../src/config/config.ts';
 import { startConfigured } from '../config/program.ts';
 import { start } from '../config/trials-program.ts';

@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import { steadyNow } from '../../src/lib/clock.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { Connection } from '../../src/tool/mcp/connection.ts';
-import { resultOf } from '../../src/tool/mcp/result-text.ts';
-import { isSessionOver } from '../../src/tool/mcp/url-fault.ts';
+import { Connection } from '../../src/brains/tools/mcp/connection.ts';
+import { resultOf } from '../../src/brains/tools/mcp/result-text.ts';
+import { isSessionOver } from '../../src/brains/tools/mcp/url-fault.ts';
 import { freePort, scratch } from '../support/program.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 

@@ -4,13 +4,13 @@ import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Channel } from '../../src/channel/channel.ts';
+import type { Channel } from '../../src/channels/channel.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
-import { createEvents } from '../../src/events.ts';
-import { Host } from '../../src/run/host.ts';
+import { createEvents } from '../../src/telemetry/events.ts';
+import { Host } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/run/plan.ts';
-import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { Plan } from '../../src/app/running-config.ts';
+import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { echo } from './messenger-house.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
-import { openAccess } from '../../src/flow/access.ts';
-import { Plan } from '../../src/run/plan.ts';
+import { openAccess } from '../../src/pipeline/access.ts';
+import { Plan } from '../../src/app/running-config.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { echo, openHouse, openMemory, planOf, until } from './messenger-house.ts';
 

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { steadyNow } from '../../src/lib/clock.ts';
-import type { Brain } from '../../src/brain/brain.ts';
-import type { Channel } from '../../src/channel/channel.ts';
+import type { Brain } from '../../src/brains/brain.ts';
+import type { Channel } from '../../src/channels/channel.ts';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
-import { createEvents } from '../../src/events.ts';
-import { Host, type HostOptions } from '../../src/run/host.ts';
+import { createEvents } from '../../src/telemetry/events.ts';
+import { Host, type HostOptions } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/run/plan.ts';
-import { createMemoryLedger } from '../../src/store/memory/memory.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
-import type { Ledger } from '../../src/store/store.ts';
+import { Plan } from '../../src/app/running-config.ts';
+import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
+import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import { FakeMessenger } from '../fake/messenger.ts';
 import { until as waitUntil } from '../support/waiting.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A new kind of channel is its folder, a line in `src/channel/kinds.ts`, and its maker in
- * `src/service.ts`: in a copy of the program a messenger is added so, and all rooms know it.
+ * A new kind of channel is its folder, a line in `src/channels/registry.ts`, and its maker in
+ * `src/app/service.ts`: in a copy of the program a messenger is added so, and all rooms know it.
  */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -15,11 +15,11 @@ import type * as Consequences from '../../src/config/changes/consequences.ts';
 import type * as JsonSchema from '../../src/config/json-schema.ts';
 import type * as Validate from '../../src/config/validate.ts';
 import type * as Ids from '../../src/domain/ids.ts';
-import type * as Events from '../../src/events.ts';
-import type * as HostModule from '../../src/run/host.ts';
+import type * as Events from '../../src/telemetry/events.ts';
+import type * as HostModule from '../../src/app/runtime.ts';
 import type * as Log from '../../src/lib/log.ts';
-import type * as Service from '../../src/service.ts';
-import type * as Sqlite from '../../src/store/sqlite/sqlite.ts';
+import type * as Service from '../../src/app/service.ts';
+import type * as Sqlite from '../../src/ledger/sqlite/sqlite.ts';
 import type * as ChoiceWords from '../../web/builder/document/choice-words.ts';
 import type * as Actions from '../../web/builder/graph/actions.ts';
 import type * as Drawing from '../../web/builder/graph/drawing.ts';
@@ -43,11 +43,11 @@ before(async () => {
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   addFolder();
-  addLines('src/channel/kinds.ts', "import { toy } from './toy/kind.ts';", [
+  addLines('src/channels/registry.ts', "import { toy } from './toy/kind.ts';", [
     'const all = [telegram, discord, webhook] as const;',
     'const all = [telegram, discord, toy, webhook] as const;',
   ]);
-  addLines('src/service.ts', "import { createToyChannel } from './channel/toy/toy.ts';", [
+  addLines('src/app/service.ts', "import { createToyChannel } from '../channels/toy/toy.ts';", [
     '  webhook: (config, secret',
     '  toy: (config, token) => createToyChannel({ config, token }),\n  webhook: (config, secret',
   ]);
@@ -56,7 +56,7 @@ after(() => own.disposeAsync());
 
 /** As if it had been written there: what it imports lies one folder nearer. */
 function addFolder(): void {
-  const folder = join(copy, 'src/channel/toy');
+  const folder = join(copy, 'src/channels/toy');
   mkdirSync(folder);
   for (const file of ['kind.ts', 'toy.ts']) {
     const text = readFileSync(join(root, 'test/fixtures/toy', file), 'utf8');
@@ -113,12 +113,12 @@ async function startToy(modelUrl: string, path: string, clock: Clock) {
   const validation = await validate(documentOf(modelUrl));
   assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
   const { config } = validation;
-  const { createPlan, createServiceKit } = await load<typeof Service>('src/service.ts');
+  const { createPlan, createServiceKit } = await load<typeof Service>('src/app/service.ts');
   const { createIdSource } = await load<typeof Ids>('src/domain/ids.ts');
-  const { createEvents } = await load<typeof Events>('src/events.ts');
+  const { createEvents } = await load<typeof Events>('src/telemetry/events.ts');
   const { createLog } = await load<typeof Log>('src/lib/log.ts');
-  const { Host } = await load<typeof HostModule>('src/run/host.ts');
-  const { openSqliteLedger } = await load<typeof Sqlite>('src/store/sqlite/sqlite.ts');
+  const { Host } = await load<typeof HostModule>('src/app/runtime.ts');
+  const { openSqliteLedger } = await load<typeof Sqlite>('src/ledger/sqlite/sqlite.ts');
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const events = createEvents({ log, now, steady });
@@ -129,7 +129,7 @@ async function startToy(modelUrl: string, path: string, clock: Clock) {
   const [tokenEnv] = config.channels.map((one) => one.tokenEnv);
   const plan = createPlan('r', config, new Map([[tokenEnv!, '77:secret']]), kit, new Map());
   assert.equal(await host.use(plan), null);
-  const { platform } = await load<{ platform: FakeMessenger }>('src/channel/toy/toy.ts');
+  const { platform } = await load<{ platform: FakeMessenger }>('src/channels/toy/toy.ts');
   const end = async (): Promise<void> => {
     await host.drain();
     await ledger[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 /** A message during which the program dies, however often it is started again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sentences } from '../../src/flow/sentences.ts';
+import { sentences } from '../../src/pipeline/sentences.ts';
 import { lastOf } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { createSpeech } from '../../src/speech/openai-speech.ts';
+import { createSpeech } from '../../src/pipeline/attachments/speech/openai-speech.ts';
 import { fromNow } from '../support/hand-clock.ts';
 import { Bench, failedKind, neverStopped, requestOf } from '../contract/model.ts';
 

@@ -88,13 +88,13 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'Changes of the keychain overtake one another.',
-    file: 'src/control/secrets.ts',
+    file: 'src/app/config/secrets.ts',
     find: 'return await this.#changes.do(async',
     replace: 'return await ((act: () => Promise<SecretChange>) => act())(async',
   },
   {
     name: 'Nobody is told that a new value needs a restart.',
-    file: 'src/control/secrets.ts',
+    file: 'src/app/config/secrets.ts',
     find: 'foundAt === null ? isUsed : setAt > foundAt',
     replace: 'foundAt === null && isUsed && setAt > 0',
   },
@@ -106,19 +106,19 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'A frame tells the reply’s text to whoever listens.',
-    file: 'src/frames.ts',
+    file: 'src/telemetry/live-events.ts',
     find: 'const model = isReply ? decision.model : null;',
     replace: 'const model = isReply ? (decision.text as never) : null;',
   },
   {
     name: 'What a parser quotes of a message stands in the log.',
-    file: 'src/fault-line.ts',
+    file: 'src/telemetry/error-line.ts',
     find: 'const quotes = !(error instanceof Error) || error instanceof SyntaxError;',
     replace: 'const quotes = !(error instanceof Error);',
   },
   {
     name: 'A duplicate counts as one more accepted message.',
-    file: 'src/events.ts',
+    file: 'src/telemetry/events.ts',
     find: 'if (e.duplicate) {',
     replace: 'if (e.duplicate === null) {',
   },
@@ -182,13 +182,13 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'A receiver that answers nothing is green until its tries have failed.',
-    file: 'src/delivery-meters.ts',
+    file: 'src/telemetry/delivery-meters.ts',
     find: 'this.#fails(time) ? this.#beganAt : this.#silentSince(now, time)',
     replace: 'this.#fails(time) ? this.#beganAt : null',
   },
   {
     name: 'The state of a model changes with each call.',
-    file: 'src/domain/standing.ts',
+    file: 'src/domain/health.ts',
     find: 'const holdMs = 15_000;',
     replace: 'const holdMs = 0;',
   },
@@ -230,7 +230,7 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'The preflight says fine of an address that another program has.',
-    file: 'src/preflight/listening.ts',
+    file: 'src/app/preflight/listening.ts',
     find: "if (held.kind === 'held') {",
     replace: "if (held.kind !== 'held') return ok(subject, 'can be listened on');\n      {",
   },

@@ -4,36 +4,36 @@ import type { Fault } from './fault.ts';
 export const byHand: readonly Fault[] = [
   {
     name: 'A model is asked in a conversation that an operator has taken over.',
-    file: 'src/store/order/offering.ts',
+    file: 'src/ledger/engine/order/offering.ts',
     find: 'lane.inBusy || lane.byHand || this.#isRestoring',
     replace: 'lane.inBusy || this.#isRestoring',
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'The turn at work goes on when its conversation is taken over.',
-    file: 'src/store/ledger/holding.ts',
+    file: 'src/ledger/engine/takeover.ts',
     find: 'claiming.takeBack(({ lane }) => lane.channel === channel',
     replace: "claiming.takeBack(({ lane }) => lane.channel === ''",
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'A restart gives held conversations back.',
-    file: 'src/store/sqlite/ledger/by-hand.ts',
+    file: 'src/ledger/sqlite/ledger/takeover.ts',
     find: 'rows.byHand.take(channel, conversation);',
     replace: 'rows.byHand.has(channel, conversation);',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {
     name: 'An answer by hand to a private question is public.',
-    file: 'src/flow/by-hand.ts',
+    file: 'src/pipeline/takeover/takeover.ts',
     find: 'bareDesk(strictest(message.sensitivity, route.brain.sensitivity, ...stamps),',
     replace: "bareDesk(strictest('public', ...stamps),",
   },
   {
     name: 'An answer by hand that came after that of a model is told as sent.',
-    file: 'src/store/postgres/ledger/by-hand.ts',
+    file: 'src/ledger/postgres/ledger/takeover.ts',
     find: "resolve(isDone ? 'answered' : 'answered_already');",
     replace: "resolve(isDone ? 'answered' : 'answered');",
-    seenBy: ['src/store/postgres/lanes/by-hand.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/by-hand.test.ts'],
   },
 ];

@@ -1,16 +1,16 @@
 /** Faults of how many instances work on one database: fences, lanes, posts, the dead. */
 import type { Fault } from './fault.ts';
 
-const writer = 'src/store/postgres/write/writer.ts';
-const accepts = 'src/store/postgres/write/accepts.ts';
-const moves = 'src/store/postgres/lanes/moves.ts';
-const statements = 'src/store/postgres/lanes/lane-statements.ts';
-const owned = 'src/store/postgres/lanes/owned-lanes.ts';
-const channelsToWork = 'src/store/postgres/lanes/channels-to-work.ts';
-const lanes = 'src/store/postgres/lanes/lanes.ts';
-const posts = 'src/store/postgres/peers/posts.ts';
-const silence = 'src/store/postgres/peers/silence.ts';
-const history = 'src/store/postgres/ledger/history.ts';
+const writer = 'src/ledger/postgres/write/writer.ts';
+const accepts = 'src/ledger/postgres/write/accepts.ts';
+const moves = 'src/ledger/postgres/queues/moves.ts';
+const statements = 'src/ledger/postgres/queues/queue-statements.ts';
+const owned = 'src/ledger/postgres/queues/owned-queues.ts';
+const channelsToWork = 'src/ledger/postgres/queues/channels-to-work.ts';
+const lanes = 'src/ledger/postgres/queues/queues.ts';
+const posts = 'src/ledger/postgres/peers/leases.ts';
+const silence = 'src/ledger/postgres/peers/silence.ts';
+const history = 'src/ledger/postgres/ledger/history.ts';
 
 const fences: readonly Fault[] = [
   {
@@ -62,21 +62,21 @@ const ownership: readonly Fault[] = [
     file: accepts,
     find: "'excluded.tail > 0 AND lane.owner IS NULL'",
     replace: "'excluded.tail > 0'",
-    seenBy: ['src/store/postgres/lanes/order.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
   {
     name: 'A lane with a suspect in front is taken with a message by who does not try suspects.',
     file: accepts,
     find: 'const taken = `${free} AND $3 AND lane.waits < $4`;',
     replace: 'const taken = `${free} AND $3 AND lane.waits < 9`;',
-    seenBy: ['src/store/postgres/lanes/the-dead.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/the-dead.test.ts'],
   },
   {
     name: 'A messenger’s suspect waits for who tries the others, and may not have it.',
     file: channelsToWork,
     find: "triesAll ? 'all' : channels.filter(isPost)",
     replace: "triesAll ? 'all' : []",
-    seenBy: ['src/store/postgres/lanes/suspects.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/suspects.test.ts'],
   },
   {
     name: 'A message of the lane of another instance is worked where it came in.',
@@ -89,7 +89,7 @@ const ownership: readonly Fault[] = [
     file: accepts,
     find: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 1 ELSE 0 END,',
     replace: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 0 ELSE 0 END,',
-    seenBy: ['src/store/postgres/lanes/order.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
   {
     name: 'A lane that is taken since rows wait in it does not count up how often it was taken.',
@@ -102,7 +102,7 @@ const ownership: readonly Fault[] = [
     file: history,
     find: 'this.#memories.taken(where, epoch);',
     replace: '',
-    seenBy: ['src/store/postgres/lanes/order.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
 ];
 
@@ -166,14 +166,14 @@ const dead: readonly Fault[] = [
   },
   {
     name: 'Of one that ends in order it is not written down.',
-    file: 'src/store/postgres/ledger/instance.ts',
+    file: 'src/ledger/postgres/ledger/instance.ts',
     find: 'JSON.stringify({ clean: true })',
     replace: 'JSON.stringify({})',
-    seenBy: ['src/store/postgres/lanes/the-dead.test.ts'],
+    seenBy: ['src/ledger/postgres/queues/the-dead.test.ts'],
   },
   {
     name: 'One that died counts as buried before its lanes are free.',
-    file: 'src/store/postgres/lanes/lost-lanes.ts',
+    file: 'src/ledger/postgres/queues/lost-queues.ts',
     find: 'if (!(await free(lanes.slice(from, from + lanesMax)))) isSound = false;',
     replace: 'await free(lanes.slice(from, from + lanesMax));',
   },
@@ -244,7 +244,7 @@ const held: readonly Fault[] = [
   },
   {
     name: 'What one tells the others counts as heard before all have heard it.',
-    file: 'src/store/postgres/peers/board.ts',
+    file: 'src/ledger/postgres/peers/broadcast-log.ts',
     find: 'if (waiting.n === null || waiting.n > least) continue;',
     replace: 'if (waiting.n === null) continue;',
   },

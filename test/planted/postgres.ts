@@ -1,9 +1,9 @@
 /** Faults of the ledger on PostgreSQL. */
 import type { Fault } from './fault.ts';
 
-const writer = 'src/store/postgres/write/writer.ts';
-const flights = 'src/store/postgres/write/flights.ts';
-const accepts = 'src/store/postgres/write/accepts.ts';
+const writer = 'src/ledger/postgres/write/writer.ts';
+const flights = 'src/ledger/postgres/write/batches.ts';
+const accepts = 'src/ledger/postgres/write/accepts.ts';
 
 export const postgres: readonly Fault[] = [
   {
@@ -68,76 +68,76 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'Replies of one turn go out in another order.',
-    file: 'src/store/postgres/write/turns.ts',
+    file: 'src/ledger/postgres/write/turns.ts',
     find: 'body text)\n  ORDER BY gone.place, one.place',
     replace: 'body text)\n  ORDER BY gone.place, one.place DESC',
   },
   {
     name: 'The tries of a reply are forgotten when it is delivered.',
-    file: 'src/store/postgres/write/deliveries.ts',
+    file: 'src/ledger/postgres/write/deliveries.ts',
     find: 'CASE WHEN x.tried IS NULL THEN was.tries ELSE',
     replace: 'CASE WHEN x.tried IS NULL THEN NULL ELSE',
     seenBy: ['test/ledger/reader-postgres.test.ts'],
   },
   {
     name: 'A server that loses what was acknowledged is taken.',
-    file: 'src/store/postgres/server/problem.ts',
+    file: 'src/ledger/postgres/server/problem.ts',
     find: "...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),",
     replace: '',
   },
   {
     name: 'To another machine the connection is not encrypted.',
-    file: 'src/store/postgres/server/address.ts',
+    file: 'src/ledger/postgres/server/address.ts',
     find: "(far === undefined ? 'disable' : 'verify-full')",
     replace: "(far === undefined ? 'disable' : 'disable')",
   },
   {
     name: 'A PostgreSQL server that wants an unknown way to sign in ends the process.',
-    file: 'src/store/postgres/server/connect.ts',
+    file: 'src/ledger/postgres/server/connect.ts',
     find: '  containReading(client);\n',
     replace: '',
   },
   {
     name: 'A standby is taken for the server that takes writes.',
-    file: 'src/store/postgres/server/connect.ts',
+    file: 'src/ledger/postgres/server/connect.ts',
     find: 'if (standby && !anyHost) {',
     replace: 'if (standby && anyHost) {',
   },
   {
     name: 'A text with a NUL is refused.',
-    file: 'src/store/postgres/server/text.ts',
+    file: 'src/ledger/postgres/server/text.ts',
     find: 'const signOrNul = /[\\0\\uE000]/;',
     replace: 'const signOrNul = /[\\uE000]/;',
   },
   {
     name: 'What the release before had in hand when it was killed counts as never tried.',
-    file: 'src/store/postgres/peers/joining.ts',
+    file: 'src/ledger/postgres/peers/joining.ts',
     find: 'if (former.length > 0) {',
     replace: 'if (former.length > 99) {',
     seenBy: ['test/upgrade/former-release-postgres.test.ts'],
   },
   {
     name: 'What the release before had in hand counts as tried at each start.',
-    file: 'src/store/postgres/peers/joining.ts',
+    file: 'src/ledger/postgres/peers/joining.ts',
     find: 'SET beside = true WHERE dead AND NOT beside',
     replace: 'SET beside = false WHERE dead AND NOT beside',
     seenBy: ['test/upgrade/former-release-postgres.test.ts'],
   },
   {
     name: 'Of what another release says of conversations the half that is known is believed.',
-    file: 'src/store/postgres/ledger/invalidations.ts',
+    file: 'src/ledger/postgres/ledger/invalidations.ts',
     find: 'if (changed === null) return believeNothing();',
     replace: 'if (changed === null) return;',
   },
   {
     name: 'A no to a configuration that cannot be read ends the vote with an error.',
-    file: 'src/store/postgres/configs/told.ts',
+    file: 'src/ledger/postgres/configs/rows.ts',
     find: 'return refusalIn(fieldsIn(told));',
     replace: 'return refusalIn(JSON.parse(told) as Fields);',
   },
   {
     name: 'An upgrade of the server is committed step by step.',
-    file: 'src/store/postgres/server/migrations.ts',
+    file: 'src/ledger/postgres/server/migrations.ts',
     find: 'for (const step of steps.slice(version)) await client.query(step);',
     replace:
       'for (const step of steps.slice(version)) await client.query(`${step}; COMMIT; BEGIN`);',
@@ -145,26 +145,26 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'A change of the tables and a flight wait for each other.',
-    file: 'src/store/postgres/server/migrations.ts',
+    file: 'src/ledger/postgres/server/migrations.ts',
     find: "await client.query('LOCK TABLE svc.instance IN ACCESS EXCLUSIVE MODE');",
     replace: '',
   },
   {
     name: 'A change of the tables that others held up is not tried again.',
-    file: 'src/store/postgres/server/migrations.ts',
+    file: 'src/ledger/postgres/server/migrations.ts',
     find: "new Set(['55P03', '40P01'])",
     replace: "new Set(['55P03'])",
   },
   {
     name: 'A database is moved in which nobody has taken over from one that died.',
-    file: 'src/store/migrate/instances.ts',
+    file: 'src/ledger/migrate/instances.ts',
     find: '(await countOf(client, unclean)) === 0',
     replace: '(await countOf(client, unclean)) >= 0',
     seenBy: ['test/ledger/migrate-instances-postgres.test.ts'],
   },
   {
     name: 'One that was halted writes into a database that was filled meanwhile.',
-    file: 'src/store/migrate/instances.ts',
+    file: 'src/ledger/migrate/instances.ts',
     find: 'SET dead = true, beside = true, buried = true',
     replace: 'SET beside = true, buried = true',
     seenBy: ['test/ledger/migrate-instances-postgres.test.ts'],

@@ -58,7 +58,7 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'What must stay near goes wherever a name leads.',
-    file: 'src/lib/near-connector.ts',
+    file: 'src/lib/private-connector.ts',
     find: 'found.filter(({ address }) => isNear(address))',
     replace: 'found.filter(({ address }) => address)',
   },
@@ -280,7 +280,7 @@ export const domain: readonly Fault[] = [
     file: 'src/domain/remedy.ts',
     find: 'return known[kind]?.(modelId) ?? null;',
     replace: 'return null;',
-    seenBy: ['src/events.test.ts'],
+    seenBy: ['src/telemetry/events.test.ts'],
   },
   {
     name: 'The history that a model is given has no bound in characters.',
@@ -291,7 +291,7 @@ export const domain: readonly Fault[] = [
   },
   {
     name: 'A restart shows a brain all of its session again, not what was in view.',
-    file: 'src/store/ledger/memories.ts',
+    file: 'src/ledger/engine/memories.ts',
     find: 'if (stored.session !== session) return noStarts;',
     replace: 'return noStarts;',
     seenBy: ['test/conversations/prompt-reuse.test.ts'],
@@ -301,14 +301,14 @@ export const domain: readonly Fault[] = [
     file: 'src/domain/failure.ts',
     find: "unauthorized: row(false, 'operator'",
     replace: "unauthorized: row(true, 'operator'",
-    seenBy: ['src/brain/retries.test.ts'],
+    seenBy: ['src/brains/retries.test.ts'],
   },
   {
     name: 'Ids go back with a clock that is set back, and with them the order of messages.',
     file: 'src/domain/ids.ts',
     find: 'if (ms > lastMs) begin(ms);',
     replace: 'if (ms !== lastMs) begin(ms);',
-    seenBy: ['src/store/sqlite/files/people.test.ts'],
+    seenBy: ['src/ledger/sqlite/files/people.test.ts'],
   },
   {
     name: 'What a model thought before its answer is shown to the person.',
@@ -321,19 +321,19 @@ export const domain: readonly Fault[] = [
 export const policy: readonly Fault[] = [
   {
     name: 'One model alone is a consensus.',
-    file: 'src/policy/consensus.ts',
+    file: 'src/brains/policies/consensus.ts',
     find: 'most >= 2 && ',
     replace: '',
   },
   {
     name: 'Half of the models are a majority.',
-    file: 'src/policy/consensus.ts',
+    file: 'src/brains/policies/consensus.ts',
     find: '2 * most > needed',
     replace: '2 * most >= needed',
   },
   {
     name: 'The first model to answer gives the reply, whatever its rank.',
-    file: 'src/policy/priority.ts',
+    file: 'src/brains/policies/priority.ts',
     find: "return pending ? { kind: 'wait', fallback: at } : reply(at);",
     replace: 'return reply(at);',
   },

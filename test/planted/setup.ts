@@ -4,14 +4,14 @@ import type { Fault } from './fault.ts';
 export const setup: readonly Fault[] = [
   {
     name: 'The application begins a service whose secrets stand nowhere.',
-    file: 'src/setup/conditions.ts',
+    file: 'apps/setup/conditions.ts',
     find: ' && (written?.unset ?? []).length === 0;',
     replace: ';',
-    seenBy: ['src/desktop/first-run/first-run.test.ts'],
+    seenBy: ['apps/desktop/first-run/first-run.test.ts'],
   },
   {
     name: 'The application ends a first run before its last page was shown.',
-    file: 'src/desktop/first-run/first-run.ts',
+    file: 'apps/desktop/first-run/first-run.ts',
     find: 'if (session.goesOn && revision === session.revision) link.written();',
     replace: 'if (revision === session.revision) link.written();',
   },
@@ -35,7 +35,7 @@ export const setup: readonly Fault[] = [
   },
   {
     name: 'The page of the first run answers under any host name.',
-    file: 'src/setup/browser/wizard-server.ts',
+    file: 'apps/setup/browser/wizard-server.ts',
     find: 'loopback: true,',
     replace: 'loopback: false,',
   },

@@ -6,28 +6,28 @@ const seenBy = ['test/chaos/spend.ts'];
 export const spend: readonly Fault[] = [
   {
     name: 'Only the first call of a turn is reserved: no retry, no loser, no step of an agent.',
-    file: 'src/flow/purse.ts',
+    file: 'src/pipeline/budget-guard.ts',
     find: 'return payable.costs ? this.#pay(charged, most)',
     replace: 'return payable.costs && this.#ofTurn === 0 ? this.#pay(charged, most)',
     seenBy,
   },
   {
     name: 'A call that is over gives back what another one has reserved, too.',
-    file: 'src/store/ledger/spending.ts',
+    file: 'src/ledger/engine/spending.ts',
     find: 'openInput: 0 - (reserved?.input ?? 0),',
     replace: 'openInput: 0 - 2 * (reserved?.input ?? 0),',
     seenBy,
   },
   {
     name: "Tokens from a provider's cache cost as much as all others.",
-    file: 'src/store/ledger/spending.ts',
+    file: 'src/ledger/engine/spending.ts',
     find: 'const fromCache = Math.min(used?.cached ?? 0, used?.input ?? 0);',
     replace: 'const fromCache = Math.min(0, used?.input ?? 0);',
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'Two instances that reserve at once each find the room of the other.',
-    file: 'src/store/postgres/ledger/reservations.ts',
+    file: 'src/ledger/postgres/ledger/reservations.ts',
     find: 'SELECT pg_advisory_xact_lock(key) FROM (',
     replace: 'SELECT key FROM (',
     seenBy,

@@ -1,8 +1,8 @@
 /** Commands over a database server: beside a service that runs on it, and while none does. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { connect } from '../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../src/store/postgres/server/migrations.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
+import { migrate } from '../../src/ledger/postgres/server/migrations.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';

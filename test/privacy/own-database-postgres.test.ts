@@ -1,6 +1,6 @@
 /** An agent that may reach this machine does not reach the database of svc by a host alone. */
 import assert from 'node:assert/strict';
-import { readAddress } from '../../src/store/postgres/server/address.ts';
+import { readAddress } from '../../src/ledger/postgres/server/address.ts';
 import { asks, lastOf, stage, wires } from '../agents/stage.ts';
 import { newDatabase, postgresTest } from '../fake/postgres.ts';
 

@@ -13,7 +13,7 @@ import { writeTelegramConfig } from '../telegram/program.ts';
 /** Whether `npm run build` was run, as the gate does before the tests, and nothing edited since. */
 function isBuilt(): boolean {
   const builtAt = statSync(join(root, 'dist', 'main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const files = globSync('{src/**/*.{ts,sql},scripts/*}', { cwd: root });
+  const files = globSync('{src/**/*.{ts,sql},apps/**/*.ts,scripts/*}', { cwd: root });
   return files.every(
     (file) => file.endsWith('.test.ts') || statSync(join(root, file)).mtimeMs < builtAt,
   );

@@ -81,7 +81,7 @@ test('builds at once do not break each other, and one that is killed leaves noth
 
 test('npm ci builds no pages that are there already', async () => {
   await using place = await scratch();
-  for (const name of ['scripts', 'bin', 'web', 'src/config', 'src/domain', 'src/setup']) {
+  for (const name of ['scripts', 'bin', 'web', 'src/config', 'src/domain', 'apps/setup']) {
     const filter = (path: string): boolean => path !== pagesFolder;
     cpSync(join(root, name), join(place.path, name), { recursive: true, filter });
   }
@@ -122,7 +122,10 @@ test('whatever the pages are made of makes them stale when it is edited', () => 
       if (!types) reached.add(relative(root, join(root, dirname(file), path!)));
     }
   }
-  assert.ok(reached.has('src/channel/kinds.ts') && reached.size > 100, 'the imports are followed');
+  assert.ok(
+    reached.has('src/channels/registry.ts') && reached.size > 100,
+    'the imports are followed',
+  );
   assert.deepEqual(
     [...reached].filter((file) => !inputs.includes(file)),
     [],

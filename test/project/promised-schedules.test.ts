@@ -1,10 +1,10 @@
 /** The schedules that docs/how-it-works/delivery.md promises. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dedupeMsOf } from '../../src/channel/kinds.ts';
+import { dedupeMsOf } from '../../src/channels/registry.ts';
 import { channelKeyOf, type ChannelKey } from '../../src/domain/ids.ts';
-import { memoryDurability } from '../../src/store/memory/limits.ts';
-import { keptDurability } from '../../src/store/ledger/durability.ts';
+import { memoryDurability } from '../../src/ledger/memory/limits.ts';
+import { keptDurability } from '../../src/ledger/engine/durability.ts';
 
 const hourMs = 3_600_000;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { channelKinds } from '../../src/channel/kinds.ts';
+import { channelKinds } from '../../src/channels/registry.ts';
 
 const root = join(import.meta.dirname, '../..');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
@@ -106,7 +106,7 @@ function faultOf({ from, to }: Import): string | null {
   }
   if (there === 'kinds' && !isDoor(from, to)) return `${from} imports ${to}: meet at kinds.ts`;
   const meetsStation = stations.includes(there) && floors[here]! < 6;
-  if (here === 'admin' && stations.includes(there) && to !== 'src/store/store.ts') {
+  if (here === 'admin' && stations.includes(there) && to !== 'src/ledger/ledger.ts') {
     return `${from} imports a station: ${to}`;
   }
   if (meetsStation && !isContract(to)) return `${from} imports ${to}: meet at the contract`;
@@ -115,7 +115,7 @@ function faultOf({ from, to }: Import): string | null {
     stations.includes(there) &&
     !isContract(to)
   ) {
-    return `${from} names a class; only src/keychain.ts, service.ts and storage.ts do: ${to}`;
+    return `${from} names a class; only src/app/keychain.ts, service.ts and storage.ts do: ${to}`;
   }
   return null;
 }
@@ -148,12 +148,15 @@ test('the pure floors import nothing of Node', () => {
 test('the rule above sees a fault when there is one', () => {
   assert.match(faultOf({ from: 'src/lib/a.ts', to: 'src/domain/b.ts' }) ?? '', /higher floor/);
   assert.match(
-    faultOf({ from: 'src/flow/a.ts', to: 'src/store/memory/memory.ts' }) ?? '',
+    faultOf({ from: 'src/pipeline/a.ts', to: 'src/ledger/memory/memory.ts' }) ?? '',
     /contract/,
   );
-  assert.match(faultOf({ from: 'src/admin/a.ts', to: 'src/model/model.ts' }) ?? '', /station/);
-  assert.equal(faultOf({ from: 'src/flow/a.ts', to: 'src/store/store.ts' }), null);
-  const kinds = 'src/channel/kinds.ts';
+  assert.match(
+    faultOf({ from: 'src/admin/a.ts', to: 'src/brains/models/model.ts' }) ?? '',
+    /station/,
+  );
+  assert.equal(faultOf({ from: 'src/pipeline/a.ts', to: 'src/ledger/ledger.ts' }), null);
+  const kinds = 'src/channels/registry.ts';
   assert.equal(faultOf({ from: 'src/config/a.ts', to: kinds }), null);
   assert.match(faultOf({ from: 'src/config/a.ts', to: 'src/channel/x/kind.ts' }) ?? '', /meet at/);
   assert.match(faultOf({ from: 'src/channel/x/kind.ts', to: 'src/channel/x/x.ts' }) ?? '', /floor/);
@@ -164,8 +167,8 @@ test('the pages take from src what a browser can run, and types of the API', () 
   const faults = pages.flatMap(importsOf).flatMap(({ from, to }) => {
     const isPure =
       isKind(to) ||
-      to === 'src/setup/setup.ts' ||
-      to === 'src/trial/expectation.ts' ||
+      to === 'apps/setup/setup.ts' ||
+      to === 'src/app/test-cases/expectation.ts' ||
       (/^src\/(config|domain)\//.test(to) && !hasDisk.test(to));
     if (!to.startsWith('src/') || isPure) return [];
     const line = readFileSync(join(root, from), 'utf8').match(

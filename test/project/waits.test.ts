@@ -7,7 +7,7 @@ import { test } from 'node:test';
 const root = join(import.meta.dirname, '../..');
 const waiting = 'test/support/waiting.ts';
 const own = 'test/project/waits.test.ts';
-const files = globSync(['test/**/*.ts', '{src,web,scripts}/**/*.test.{ts,tsx}'], { cwd: root })
+const files = globSync(['test/**/*.ts', '{src,apps,web,scripts}/**/*.test.{ts,tsx}'], { cwd: root })
   .filter((file) => ![waiting, own].includes(file))
   .filter((file) => !file.startsWith('test/planted/'));
 

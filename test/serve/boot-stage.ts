@@ -10,8 +10,8 @@ import type { Worker } from 'node:worker_threads';
 import type { EnvName } from '../../src/config/config.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { runService, type Ending, type Setup } from '../../src/run/run.ts';
-import { createLookupBeside } from '../../src/secret-lookup.ts';
+import { runService, type Ending, type Setup } from '../../src/app/run.ts';
+import { createLookupBeside } from '../../src/app/secret-lookup.ts';
 import { freePort, webhookConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
 

@@ -12,7 +12,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
-import type { Ending } from '../../src/run/run.ts';
+import type { Ending } from '../../src/app/run.ts';
 import { assertClosed, end, failsToLoad, fullDocument, openNow } from './boot-stage.ts';
 import { Places, setupOf } from './boot-stage.ts';
 import { runCommand } from '../support/in-process.ts';
@@ -329,7 +329,7 @@ async function startWithout(library: 'hangs' | 'throws', folder: string) {
 }
 
 // Nothing but the program's own limits ends these four. How long they are is told by the clocks of
-// the tests above, and in src/run/.
+// the tests above, and in src/app/.
 test('the program whose start hangs heeds a SIGTERM: it ends with 0', async () => {
   await using folder = await scratch();
   await using program = await startWithout('hangs', folder.path);

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { failuresOf } from '../../scripts/test-report.ts';
 import type { Options, Outcome } from '../../scripts/test-run.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { noPgBouncer, startPgBouncer } from '../fake/postgres/pgbouncer.ts';
 import { newDatabase, ownPostgresTest, postgresTest, noPostgres } from '../fake/postgres.ts';
 import { callApart } from './call-apart.ts';
@@ -17,7 +17,7 @@ import { patienceMs, until } from './waiting.ts';
 
 const runner = import.meta.resolve('../../scripts/test-run.ts');
 const run = promisify(execFile);
-const connecting = new URL('../../src/store/postgres/server/connect.ts', import.meta.url).href;
+const connecting = new URL('../../src/ledger/postgres/server/connect.ts', import.meta.url).href;
 const kit = new URL('../fake/postgres.ts', import.meta.url).href;
 
 /** What a process of its own says. */

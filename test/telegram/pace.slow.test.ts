@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createTelegramChannel } from '../../src/channel/telegram/telegram.ts';
+import { createTelegramChannel } from '../../src/channels/telegram/telegram.ts';
 import type { EnvName } from '../../src/config/config.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { noteEvents } from '../fake/webhook.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { mockedClock } from '../support/hand-clock.ts';

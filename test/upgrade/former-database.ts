@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { applicationId, migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
+import { applicationId, migrationFiles } from '../../src/ledger/sqlite/files/migrations.ts';
 
-const migrations = new URL('../../src/store/sqlite/files/migrations/', import.meta.url);
+const migrations = new URL('../../src/ledger/sqlite/files/migrations/', import.meta.url);
 
 /** Makes an empty one. @param version of its schema, 1 or higher */
 export function makeFormer(path: string, version: number): DatabaseSync {

@@ -7,17 +7,17 @@ import type { Client } from 'pg';
 import type { ConversationId } from '../../src/domain/ids.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { endedByStorage, endedClean } from '../../src/store/postgres/ledger/instance.ts';
-import type { PostgresLimits } from '../../src/store/postgres/limits.ts';
-import { joinInstances } from '../../src/store/postgres/peers/joining.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { endedByStorage, endedClean } from '../../src/ledger/postgres/ledger/instance.ts';
+import type { PostgresLimits } from '../../src/ledger/postgres/limits.ts';
+import { joinInstances } from '../../src/ledger/postgres/peers/joining.ts';
+import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import {
   migrate,
   migrationSteps,
   schemaVersion,
-} from '../../src/store/postgres/server/migrations.ts';
-import type { InClaim } from '../../src/store/store.ts';
+} from '../../src/ledger/postgres/server/migrations.ts';
+import type { InClaim } from '../../src/ledger/ledger.ts';
 import { accept, answer, hook, newIds, said, takeIn, takeOut } from '../contract/ledger/kit.ts';
 import { until, type Bench } from '../contract/ledger/kit.ts';
 import { idOf, put } from '../fake/ledger-rows.ts';

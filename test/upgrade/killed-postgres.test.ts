@@ -5,13 +5,13 @@
  */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { connect, cut } from '../../src/store/postgres/server/connect.ts';
+import { connect, cut } from '../../src/ledger/postgres/server/connect.ts';
 import {
   migrate,
   migrationSteps,
   schemaState,
   schemaVersion,
-} from '../../src/store/postgres/server/migrations.ts';
+} from '../../src/ledger/postgres/server/migrations.ts';
 import { newDatabase, postgresTest } from '../fake/postgres.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';
 import { keptReleases, type KeptRelease } from '../kept-releases/kept.ts';

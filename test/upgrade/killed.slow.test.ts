@@ -9,7 +9,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
+import { migrationFiles } from '../../src/ledger/sqlite/files/migrations.ts';
 import { digestOf, takeBack } from './former-database.ts';
 import { scratch } from '../support/program.ts';
 import { assertAllGoesOn, assertArrived } from '../kept-releases/found.ts';

@@ -4,12 +4,12 @@
  * beside. Back to the form that has the database alone: former-release-postgres.test.ts beside.
  */
 import assert from 'node:assert/strict';
-import { connect } from '../../src/store/postgres/server/connect.ts';
+import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import {
   migrate,
   migrationSteps,
   schemaVersion,
-} from '../../src/store/postgres/server/migrations.ts';
+} from '../../src/ledger/postgres/server/migrations.ts';
 import { programVersion } from '../../src/lib/program.ts';
 import { postgresTest } from '../fake/postgres.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';

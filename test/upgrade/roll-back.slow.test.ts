@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { programVersion } from '../../src/lib/program.ts';
-import { migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
+import { migrationFiles } from '../../src/ledger/sqlite/files/migrations.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';
 import { keptReleases, type KeptRelease } from '../kept-releases/kept.ts';
 

@@ -6,7 +6,7 @@
  */
 import { create } from 'zustand';
 import type { ApplicationView } from '../../src/admin/application.ts';
-import type { SignedIn } from '../../src/desktop/desktop.ts';
+import type { SignedIn } from '../../apps/desktop/desktop.ts';
 import { ask } from './api.ts';
 
 type Application = {
@@ -65,7 +65,7 @@ export function noteApplication({ shell, page }: ApplicationView, isSignedIn: bo
 
 /**
  * Where somebody is led who waits for svc: by the application's own page, which says why where svc
- * is not there, to its pages as soon as it is. See src/desktop/page/rooms.ts.
+ * is not there, to its pages as soon as it is. See apps/desktop/page/rooms.ts.
  */
 export const wayOn = (page: string): string => `${page}?waited`;
 

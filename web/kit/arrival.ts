@@ -9,7 +9,7 @@
  * lapsed (token.ts), and another is
  */
 import { create } from 'zustand';
-import type { SignedIn } from '../../src/desktop/desktop.ts';
+import type { SignedIn } from '../../apps/desktop/desktop.ts';
 import { ask, onBearerRefused, type Refused } from './api.ts';
 import { cameIn, useApplication } from './application.ts';
 import { useToken } from './token.ts';

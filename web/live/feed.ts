@@ -1,7 +1,7 @@
 /** One connection to the stream of events for all views of the page. */
 import { useEffect, useEffectEvent } from 'react';
 import { create } from 'zustand';
-import type { Dropped, Frame } from '../../src/domain/frame.ts';
+import type { Dropped, Frame } from '../../src/domain/live-event.ts';
 import { follow, type StreamState } from '../kit/stream.ts';
 
 export type LiveFrame = Frame | Dropped;

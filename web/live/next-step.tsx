@@ -1,5 +1,5 @@
 /** What a person can do next where a list is empty. */
-import { findKind, sayChannel } from '../../src/channel/kinds.ts';
+import { findKind, sayChannel } from '../../src/channels/registry.ts';
 import { PageLink } from '../kit/page-link.tsx';
 import { ToCopy } from '../kit/to-copy.tsx';
 import { useStatus } from './status.tsx';

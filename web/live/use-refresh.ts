@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent, useRef } from 'react';
-import type { FrameKind } from '../../src/domain/frame.ts';
+import type { FrameKind } from '../../src/domain/live-event.ts';
 import { listen, useFeed } from './feed.ts';
 
 /** Events come in bursts; a list is read once after each. */

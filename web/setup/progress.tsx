@@ -1,4 +1,4 @@
-import { stepNames, type StepName } from '../../src/setup/setup.ts';
+import { stepNames, type StepName } from '../../apps/setup/setup.ts';
 
 const labels: Readonly<Record<StepName, string>> = {
   file: 'File',

@@ -1,7 +1,7 @@
 /** The way as the service tells it: the page that is shown, and the answers to it. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Answer, Face, Page } from '../../src/setup/setup.ts';
-import type { WizardState } from '../../src/setup/browser/wizard.ts';
+import type { Answer, Face, Page } from '../../apps/setup/setup.ts';
+import type { WizardState } from '../../apps/setup/browser/wizard.ts';
 import { ask, type Answered } from '../kit/api.ts';
 
 export type Session = {

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, type ReactNode } from 'react';
-import type { Page } from '../../src/setup/setup.ts';
+import type { Page } from '../../apps/setup/setup.ts';
 import { useApplication, wayOn } from '../kit/application.ts';
 import { useArrival } from '../kit/arrival.ts';
 import { ButtonLink } from '../kit/button.tsx';

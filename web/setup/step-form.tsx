@@ -1,5 +1,5 @@
 import { useId, useRef, useState, type FormEvent } from 'react';
-import type { Answer, Choice, Field, Page } from '../../src/setup/setup.ts';
+import type { Answer, Choice, Field, Page } from '../../apps/setup/setup.ts';
 import { Button } from '../kit/button.tsx';
 import { TextField } from '../kit/field.tsx';
 import { Notice } from '../kit/notice.tsx';

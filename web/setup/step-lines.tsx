@@ -1,4 +1,4 @@
-import type { Line } from '../../src/setup/setup.ts';
+import type { Line } from '../../apps/setup/setup.ts';
 import { LongText } from '../kit/long-text.tsx';
 import { Notice } from '../kit/notice.tsx';
 import { ToCopy } from '../kit/to-copy.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Work } from '../../src/setup/setup.ts';
+import type { Work } from '../../apps/setup/setup.ts';
 import { useNow } from '../kit/use-now.ts';
 import { lasted } from '../kit/words.ts';
 

@@ -1,5 +1,5 @@
 import type { Events } from '../../domain/event.ts';
-import { ReadFailed } from '../../store/store.ts';
+import { ReadFailed } from '../../ledger/ledger.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
 

@@ -16,10 +16,10 @@ import {
 } from '../../../test/fake/admin-world.ts';
 import { listen } from '../../../test/fake/live-listener.ts';
 import { until, within } from '../../../test/support/waiting.ts';
-import type { Frame } from '../../domain/frame.ts';
+import type { Frame } from '../../domain/live-event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import type { EventHub } from '../../events.ts';
-import { Frames } from '../../frames.ts';
+import type { EventHub } from '../../telemetry/events.ts';
+import { Frames } from '../../telemetry/live-events.ts';
 import { LiveListeners } from './live.ts';
 
 const channel = 'webhook' as ChannelKey;

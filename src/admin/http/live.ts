@@ -8,11 +8,11 @@
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import type { ServerResponse } from 'node:http';
-import type { Dropped, Frame } from '../../domain/frame.ts';
-import type { FrameRing } from '../../frames.ts';
+import type { Dropped, Frame } from '../../domain/live-event.ts';
+import type { FrameRing } from '../../telemetry/live-events.ts';
 import type { Stream } from './answer.ts';
 import type { Viewer } from './auth.ts';
-import { toldOf } from '../schemas/frame.ts';
+import { toldOf } from '../schemas/live-event.ts';
 
 export const listenersMax = 32;
 /** Of these, what those without the bearer may have: the operator always finds a place. */

@@ -4,7 +4,7 @@
  */
 import type { ListenAddress } from '../../config/config.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
-import { sayUnbound } from '../../lib/unbound.ts';
+import { sayUnbound } from '../../lib/bind-error.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { OperatorAccess } from './auth.ts';
 import { adminRefusals, RequestGuard } from './request-guard.ts';

@@ -1,5 +1,5 @@
 /** How the channels of all instances stand, each as one. */
-import { isListener, isMessenger } from '../../channel/kinds.ts';
+import { isListener, isMessenger } from '../../channels/registry.ts';
 import type { ChannelConfig, Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { ChannelStatus } from '../admin.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { KeptRows } from './instances.ts';
 import { deliveriesOf } from './deliveries.ts';
 import type { Report } from './report.ts';
-import type { DeliveryTold } from './told-deliveries.ts';
+import type { DeliveryTold } from './delivery-report.ts';
 
 const none = { tried: 0, failed: 0 };
 const quiet: DeliveryTold = {

@@ -1,9 +1,9 @@
 /** Whether replies arrive, of all instances: their tries are added up, whoever made them. */
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
-import type { TryCounts, TryReason } from '../../delivery-meters.ts';
+import type { TryCounts, TryReason } from '../../telemetry/delivery-meters.ts';
 import type { DeliveryStatus } from '../deliveries.ts';
 import { backlogOf } from './merging.ts';
-import type { DeliveryTold } from './told-deliveries.ts';
+import type { DeliveryTold } from './delivery-report.ts';
 import type { Whole } from './whole.ts';
 
 /** While less than this share fails of what all of them tried, the channel as a whole works. */

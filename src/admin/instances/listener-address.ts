@@ -1,4 +1,4 @@
-import { findKind } from '../../channel/kinds.ts';
+import { findKind } from '../../channels/registry.ts';
 import type { Viewer } from '../http/auth.ts';
 
 type Listens = { readonly type: string; readonly bind: string; readonly path: string };

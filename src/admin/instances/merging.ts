@@ -6,7 +6,7 @@ import type { RecentPair } from '../../lib/recent-count.ts';
 import type { BacklogStatus, CountsStatus, Status, TrafficStatus, WarningTold } from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';
 import { redactForReader } from '../http/redact.ts';
-import type { Took } from './asked-report.ts';
+import type { Took } from './call-report.ts';
 import { warningsMax, type Report } from './report.ts';
 import type { Told, Whole } from './whole.ts';
 

@@ -3,11 +3,11 @@
  * stand, and nothing that anybody wrote. Another one may be of another release, so words that a
  * release may add are plain texts here, and fields are only ever added, as ones that may be null.
  */
-import { isListener } from '../../channel/kinds.ts';
+import { isListener } from '../../channels/registry.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { TurnedAwayReason } from '../../domain/gate.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import type { ChannelMeters } from '../../meters.ts';
+import type { ChannelMeters } from '../../telemetry/meters.ts';
 import type { AdminPorts, PlanView } from '../admin.ts';
 import { list, maybe, maybeNumber, maybeText, number, object } from '../schemas/schema.ts';
 import {
@@ -20,8 +20,8 @@ import {
   type Described,
   type IdText,
 } from '../schemas/schema.ts';
-import { askedFields, askedOf, askedSince, modelsTold, took, tookBy } from './asked-report.ts';
-import { deliveryTold, toldDeliveries } from './told-deliveries.ts';
+import { askedFields, askedOf, askedSince, modelsTold, took, tookBy } from './call-report.ts';
+import { deliveryTold, toldDeliveries } from './delivery-report.ts';
 import type { Place } from './instances.ts';
 
 const key = text as IdText<ChannelKey>;

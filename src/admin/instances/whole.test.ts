@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { live, makeWorld, revision } from '../../../test/fake/admin-world.ts';
 import { ids, said } from '../../../test/fake/admin-ledger.ts';
 import { makeInstances, placeOf } from '../../../test/fake/other-instances.ts';
-import { findKind } from '../../channel/kinds.ts';
+import { findKind } from '../../channels/registry.ts';
 import { statusOf } from '../status.ts';
 import { readReport, reportOf, tellReport } from './report.ts';
 import { instancesOf, wholeOf } from './whole.ts';

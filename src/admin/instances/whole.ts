@@ -7,7 +7,7 @@
  * - of what every instance has (the service itself, a channel that listens) by the gravest that is
  *   told by one that is neither late nor stopping. Where there is none, by the one that is asked.
  */
-import { findKind } from '../../channel/kinds.ts';
+import { findKind } from '../../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
 import type { AdminPorts, InstanceState, InstanceStatus, PostStatus } from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';

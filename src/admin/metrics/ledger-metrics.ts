@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
-import { counter, gauge, one } from './exposition.ts';
-import type { Family } from './exposition.ts';
+import { counter, gauge, one } from '../../telemetry/prometheus/exposition.ts';
+import type { Family } from '../../telemetry/prometheus/exposition.ts';
 import { ownBacklogOf } from '../status.ts';
 
 /** What is in the ledger now, and how near it is to its limits. */

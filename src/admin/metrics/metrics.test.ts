@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import parseByOthers from 'parse-prometheus-text-format';
 import { live, makeWorld, messageId, senderId } from '../../../test/fake/admin-world.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
-import { expose } from './exposition.ts';
+import { expose } from '../../telemetry/prometheus/exposition.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import { LagWatch } from './lag.ts';
+import { LagWatch } from '../../telemetry/prometheus/lag.ts';
 import { MetricsPage } from './metrics.ts';
 import { statusOf } from '../status.ts';
 

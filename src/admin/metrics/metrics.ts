@@ -5,18 +5,18 @@
  * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
  * outcomes. Never an id.
  */
-import type { ChannelMeters } from '../../meters.ts';
-import { standings } from '../../domain/standing.ts';
+import type { ChannelMeters } from '../../telemetry/meters.ts';
+import { standings } from '../../domain/health.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import type { ReuseTally, TokenTally } from '../../spend-meters.ts';
+import type { ReuseTally, TokenTally } from '../../telemetry/spend-meters.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
-import { counter, expose, gauge, one } from './exposition.ts';
-import type { Family, Sample } from './exposition.ts';
-import { LagWatch } from './lag.ts';
+import { counter, expose, gauge, one } from '../../telemetry/prometheus/exposition.ts';
+import type { Family, Sample } from '../../telemetry/prometheus/exposition.ts';
+import { LagWatch } from '../../telemetry/prometheus/lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
-import { attachmentFamily, operatorFamilies, toolFamilies } from './deed-metrics.ts';
-import { GarbageWatch, processFamilies } from './process-metrics.ts';
+import { attachmentFamily, operatorFamilies, toolFamilies } from './activity-metrics.ts';
+import { GarbageWatch, processFamilies } from '../../telemetry/prometheus/process-metrics.ts';
 import { ownChannelsOf, storageOf } from '../status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;

@@ -1,5 +1,5 @@
 import type { Access, AdminPorts } from '../admin.ts';
-import { expositionType } from '../metrics/exposition.ts';
+import { expositionType } from '../../telemetry/prometheus/exposition.ts';
 import type { OperatorAccess } from '../http/auth.ts';
 import type { LiveListeners } from '../http/live.ts';
 import type { MetricsPage } from '../metrics/metrics.ts';
@@ -13,7 +13,7 @@ import { deliveryRoutes } from './deliveries.ts';
 import { figuresRoute } from './figures.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
-import { holdRoutes } from './holds.ts';
+import { holdRoutes } from './takeovers.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';

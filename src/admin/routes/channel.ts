@@ -1,7 +1,7 @@
 /** A channel in a path. */
-import { channelKinds, messengerTypes } from '../../channel/kinds.ts';
+import { channelKinds, messengerTypes } from '../../channels/registry.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { problem, type Answer } from '../http/answer.ts';
 import { botExample, findChannel } from '../channel-named.ts';
 import { segment } from './parameters.ts';

@@ -1,6 +1,6 @@
 /** A conversation in a path, by the id that svc gave it. */
 import { sealedCharactersMax, type ConversationKey } from '../../domain/story.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { problem, type Answer } from '../http/answer.ts';
 import type { Parameter } from './route.ts';
 

@@ -1,4 +1,4 @@
-import type { DeadLetterMove } from '../../store/store.ts';
+import type { DeadLetterMove } from '../../ledger/ledger.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, json, problem, tell } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';

@@ -1,5 +1,5 @@
 import { eventStreamType as contentType, problem, unbuffered } from '../http/answer.ts';
-import { frameSchema } from '../schemas/frame.ts';
+import { frameSchema } from '../schemas/live-event.ts';
 import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 import { readRoute, type Route } from './route.ts';
 

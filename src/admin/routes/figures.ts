@@ -1,4 +1,4 @@
-import { spans } from '../../figures/figures.ts';
+import { spans } from '../../telemetry/figures/figures.ts';
 import type { AdminPorts } from '../admin.ts';
 import { FiguresView } from '../figures.ts';
 import { tell } from '../http/answer.ts';

@@ -1,4 +1,4 @@
-import { messengerTypes } from '../../channel/kinds.ts';
+import { messengerTypes } from '../../channels/registry.ts';
 import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
 import type { TurnedAway } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';

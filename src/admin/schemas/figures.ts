@@ -1,5 +1,5 @@
 /** What the API tells of figures over time; held to its type in ../figures.ts. */
-import { spans } from '../../figures/figures.ts';
+import { spans } from '../../telemetry/figures/figures.ts';
 import { boolean, integer, list, maybeInteger, object, oneOf, text } from './schema.ts';
 
 const counts = list(integer);

@@ -1,9 +1,9 @@
 import { failureKinds } from '../../domain/failure.ts';
-import { channelTypes } from '../../channel/kinds.ts';
+import { channelTypes } from '../../channels/registry.ts';
 import { mcpServerStates, mcpToolStates } from '../../domain/mcp.ts';
 import { storageForms } from '../../domain/storage-form.ts';
 import { instanceStates } from '../admin.ts';
-import { answering, models, providers, times } from './asked.ts';
+import { answering, models, providers, times } from './probe-status.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './schema.ts';
 

@@ -4,18 +4,18 @@ import { join, resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
 import { logLevels, type LogLevel } from '../../lib/log.ts';
-import type { Ending, Listening } from '../../run/run.ts';
+import type { Ending, Listening } from '../../app/run.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
-import { closeServer, findPort, listenNear } from '../../lib/near-port.ts';
+import { closeServer, findPort, listenNear } from '../../lib/loopback-port.ts';
 import { plainText } from '../../lib/plain-text.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
 import { adminTokenName, demoConfig, replySecretName, webhookSecretName } from './document.ts';
 import { makeDemoFolder, removeDemoFolder, writeDemoConfig } from './folder.ts';
-import { doubtOf } from './model-doubt.ts';
+import { doubtOf } from './model-warning.ts';
 import { practiceModelName } from '../../domain/remedy.ts';
-import { createPracticeModel } from '../../setup/practice-model.ts';
+import { createPracticeModel } from '../../../apps/setup/practice-model.ts';
 import { createReceiver } from './receiver.ts';
 
 const table = {
@@ -130,7 +130,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const modelId = choices.model ?? practiceModelName;
   const picked = { webhookPort, adminPort, receiverPort, modelId, modelPort, storagePath };
   const { text, config } = demoConfig(picked);
-  const { runService } = await import('../../run/run.ts');
+  const { runService } = await import('../../app/run.ts');
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
   io.secrets.hold(asFound(secrets));

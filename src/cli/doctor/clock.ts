@@ -1,5 +1,5 @@
 import { length, localTime } from '../ledger/table.ts';
-import { failed, ok, type PreflightLine } from '../../preflight/lines.ts';
+import { failed, ok, type PreflightLine } from '../../app/preflight/lines.ts';
 
 /** How far a correction of the clock may step it without being a fault. */
 const slackMs = 1_000;

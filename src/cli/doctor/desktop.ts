@@ -1,13 +1,13 @@
 /** Which windows the desktop application has here. Opens none. */
 import { execFile } from 'node:child_process';
-import { windowKinds, type WindowKind } from '../../desktop/desktop.ts';
-import { findChromium } from '../../desktop/window/chromium-program.ts';
-import { displayFault } from '../../desktop/window/display.ts';
-import { windowEnvironment } from '../../desktop/window/environment.ts';
-import type { Whether } from '../../desktop/window/choice.ts';
-import { whetherHere } from '../../desktop/window/window.ts';
+import { windowKinds, type WindowKind } from '../../../apps/desktop/desktop.ts';
+import { findChromium } from '../../../apps/desktop/window/chromium-program.ts';
+import { displayFault } from '../../../apps/desktop/window/display.ts';
+import { windowEnvironment } from '../../../apps/desktop/window/environment.ts';
+import type { Whether } from '../../../apps/desktop/window/choice.ts';
+import { whetherHere } from '../../../apps/desktop/window/window.ts';
 import { ownProgram } from '../../lib/own-program.ts';
-import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

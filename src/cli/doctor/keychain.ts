@@ -1,7 +1,7 @@
 /** The keychain of the operating system, where secrets were stored in it. */
 import { plural } from '../../domain/plural.ts';
-import { explainKeychain } from '../../keychain.ts';
-import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { explainKeychain } from '../../app/keychain.ts';
+import { ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 import type { Keychain } from '../../secrets/secrets.ts';
 
 const subject = 'keychain';

@@ -1,4 +1,4 @@
-import { isListener, kindOf } from '../../channel/kinds.ts';
+import { isListener, kindOf } from '../../channels/registry.ts';
 import type { Config, ListenAddress } from '../../config/config.ts';
 import { addressFlags } from '../../config/own-addresses.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
@@ -6,7 +6,7 @@ import { createDeadlines } from '../../lib/deadlines.ts';
 import { holderOfPort, sayHolder } from '../../lib/holders.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
-import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 import { originOf } from '../../lib/own-address.ts';
 
 type Listener = {

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
-import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 import type { Io } from '../cli.ts';
 import { readSecrets } from '../frame/boot.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';

@@ -1,5 +1,5 @@
 import { connectionsWithin, openFilesMax, openFilesMin } from '../../lib/open-files.ts';
-import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 
 /**
  * How many files, and so connections, svc may have open; nothing where the system does not tell.

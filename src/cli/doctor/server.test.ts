@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ServerLook } from '../../storage.ts';
+import type { ServerLook } from '../../app/storage.ts';
 import { databaseLines } from './server.ts';
 
 const look = { schema: 2, stepsBehind: 0, bytes: 5 * 1024 * 1024, owner: null };

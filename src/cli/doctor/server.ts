@@ -1,6 +1,6 @@
 /** What svc has in the database of a server, as a look at it saw it. */
-import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
-import type { ServerLook } from '../../storage.ts';
+import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
+import type { ServerLook } from '../../app/storage.ts';
 import { bytesText } from '../ledger/table.ts';
 
 export function databaseLines(look: ServerLook): readonly PreflightLine[] {

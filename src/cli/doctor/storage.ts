@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { examineStorage, roomOfDisk } from '../../storage.ts';
+import { examineStorage, roomOfDisk } from '../../app/storage.ts';
 import { forShell } from '../../lib/for-shell.ts';
 import { sayHolder } from '../../lib/holders.ts';
 import { bytesText } from '../ledger/table.ts';
-import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 
 type Examination = Awaited<ReturnType<typeof examineStorage>>;
 type Room = Pick<Examined, 'freeBytes' | 'freeBytesMin'>;

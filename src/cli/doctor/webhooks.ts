@@ -1,14 +1,14 @@
 /** Webhooks that other programs have set for the bots of messengers, for which svc polls. */
-import type { WebhookSeen } from '../../channel/channel.ts';
-import { isMessenger } from '../../channel/kinds.ts';
+import type { WebhookSeen } from '../../channels/channel.ts';
+import { isMessenger } from '../../channels/registry.ts';
 import type { Config, MessengerConfig } from '../../config/config.ts';
 import { namedSecrets, resolveSecrets } from '../../config/secrets.ts';
-import { createEvents } from '../../events.ts';
+import { createEvents } from '../../telemetry/events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
-import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
-import { createMessenger, createServiceKit } from '../../service.ts';
+import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
+import { createMessenger, createServiceKit } from '../../app/service.ts';
 import type { Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
 

@@ -3,7 +3,7 @@ import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { findConfigFile, inspectConfigFile } from './config-file.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
-import type { PreflightLine } from '../../preflight/lines.ts';
+import type { PreflightLine } from '../../app/preflight/lines.ts';
 import { codeOf, isColoured, report } from './report.ts';
 
 /** Resolves the secrets of a valid config and reaches what it names; sends no content. */

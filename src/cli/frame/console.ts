@@ -8,7 +8,7 @@
  */
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { sentenceOf } from '../../flow/sentences.ts';
+import { sentenceOf } from '../../pipeline/sentences.ts';
 import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { explain } from '../explain.ts';

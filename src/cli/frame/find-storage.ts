@@ -1,7 +1,7 @@
 /** Where the ledger can be opened, by what a configuration says: a server's URL is a secret. */
 import type { Config } from '../../config/config.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
-import { storageAt, type StorageAt } from '../../storage.ts';
+import { storageAt, type StorageAt } from '../../app/storage.ts';
 import { readSecrets, type Refusal } from './boot.ts';
 import type { Io } from '../cli.ts';
 

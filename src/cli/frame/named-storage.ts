@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { beginStorage, type Begun } from '../../storage.ts';
+import { beginStorage, type Begun } from '../../app/storage.ts';
 import type { Io } from '../cli.ts';
 
 const bytesMax = 1_048_576;

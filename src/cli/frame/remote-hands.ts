@@ -1,5 +1,5 @@
 /** The running service, asked to take a conversation over, to answer in it, and to give it back. */
-import * as hold from '../../admin/schemas/hold.ts';
+import * as hold from '../../admin/schemas/takeover.ts';
 import type { Described } from '../../admin/schemas/schema.ts';
 import type { AdminClient } from './admin-client.ts';
 import { part } from './remote-path.ts';

@@ -2,7 +2,7 @@
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Io } from '../cli.ts';
-import type { PreflightLine } from '../../preflight/lines.ts';
+import type { PreflightLine } from '../../app/preflight/lines.ts';
 
 /** 78 for the file or a missing secret, 1 for another check that failed; warnings are fine. */
 export function codeOf({ validation }: Inspection, lines: readonly PreflightLine[]): number {

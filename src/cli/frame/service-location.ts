@@ -12,7 +12,7 @@ import { ProblemList } from '../../config/problems.ts';
 import type { Document } from '../../config/schema.ts';
 import { checkShape } from '../../config/shape.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
-import { listKept, readKept } from '../../control/history.ts';
+import { listKept, readKept } from '../../app/config/history.ts';
 import { originOf } from '../../lib/own-address.ts';
 import type { Refusal } from './boot.ts';
 import { inspectConfigFile, type ConfigFile } from './config-file.ts';

@@ -4,8 +4,8 @@
  */
 import type { OwnAddresses } from '../../config/own-addresses.ts';
 import { revisionOf } from '../../config/inspect.ts';
-import { inspectShared } from '../../control/starting.ts';
-import { readSharedConfig, type StoreProblem } from '../../storage.ts';
+import { inspectShared } from '../../app/config/start.ts';
+import { readSharedConfig, type StoreProblem } from '../../app/storage.ts';
 import type { Io } from '../cli.ts';
 import { readConfig, type ConfigRead } from './boot.ts';
 import type { ConfigFile } from './config-file.ts';

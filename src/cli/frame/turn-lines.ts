@@ -3,7 +3,7 @@
  * answered, how long it took, or why none did. Never a word of what was said: a terminal keeps what
  * it showed. Of what comes faster than a person reads, the number alone is told.
  */
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
 import { sayModelName } from '../../domain/model-words.ts';

@@ -8,12 +8,12 @@ import { aborted } from '../../lib/aborted.ts';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { sayUnbound } from '../../lib/unbound.ts';
+import { sayUnbound } from '../../lib/bind-error.ts';
 import { openerFor, openInBrowser } from '../../lib/person-browser.ts';
 import { writeRedirectFile, type RedirectFile } from '../../lib/redirect-file.ts';
 import { codeMs, type Traded } from '../../admin/http/sign-in.ts';
-import { openWizardServer, type WizardServer } from '../../setup/browser/wizard-server.ts';
-import type { Choice, SetupEnd, SetupSession } from '../../setup/setup.ts';
+import { openWizardServer, type WizardServer } from '../../../apps/setup/browser/wizard-server.ts';
+import type { Choice, SetupEnd, SetupSession } from '../../../apps/setup/setup.ts';
 import type { Io } from '../cli.ts';
 import { packageRoot } from '../../lib/program.ts';
 

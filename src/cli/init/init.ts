@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { channelNames } from '../../setup/document.ts';
-import { openSetup } from '../../setup/session.ts';
-import type { SetupEnd } from '../../setup/setup.ts';
-import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
-import { readBaseUrl } from '../../setup/vendors.ts';
+import { channelNames } from '../../../apps/setup/document.ts';
+import { openSetup } from '../../../apps/setup/session.ts';
+import type { SetupEnd } from '../../../apps/setup/setup.ts';
+import { createSetupWorld, type WorldOptions } from '../../../apps/setup/world.ts';
+import { readBaseUrl } from '../../../apps/setup/vendors.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
 import { becomeServiceUser } from '../frame/service-user.ts';
@@ -12,7 +12,7 @@ import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
 import { openTurnLines } from '../frame/turn-lines.ts';
 import { showInBrowser } from './browser.ts';
-import { TerminalFace } from './terminal-face.ts';
+import { TerminalFace } from './terminal-frontend.ts';
 import { writeUnasked } from './unasked.ts';
 
 const table = {
@@ -108,7 +108,7 @@ async function walk(
   const { env, abandon } = io;
   const leaving = new AbortController();
   const log = createCommandLog(io, 'warn');
-  const { openKeychain } = await import('../../keychain.ts');
+  const { openKeychain } = await import('../../app/keychain.ts');
   using lines = io.stdout.isTTY === true ? openTurnLines(io) : null;
   const world = createSetupWorld({
     ...place,

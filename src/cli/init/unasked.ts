@@ -1,16 +1,16 @@
 /** `svc init --yes`: from flags to a file, and to what starts it; nothing is started or reached. */
 import { lstat } from 'node:fs/promises';
-import { kindOf, type ChannelType } from '../../channel/kinds.ts';
+import { kindOf, type ChannelType } from '../../channels/registry.ts';
 import type { ModelConfig } from '../../config/config.ts';
 import { inspectText } from '../../config/inspect.ts';
 import { providerSynonyms } from '../../config/schema-brain.ts';
 import { textOf } from '../../config/templates/templates.ts';
-import { adminTokenName, documentOf, lineFor, secretsOf } from '../../setup/document.ts';
-import { channelNames, nothingFound, typeOf, usualPlace } from '../../setup/document.ts';
-import { databaseFor, isOfUnit } from '../../setup/service-place.ts';
-import type { Draft, ModelDraft } from '../../setup/state.ts';
-import { keyEnvFor, localityOf, readBaseUrl } from '../../setup/vendors.ts';
-import { commandFor, writeFirst } from '../../setup/writing.ts';
+import { adminTokenName, documentOf, lineFor, secretsOf } from '../../../apps/setup/document.ts';
+import { channelNames, nothingFound, typeOf, usualPlace } from '../../../apps/setup/document.ts';
+import { databaseFor, isOfUnit } from '../../../apps/setup/service-place.ts';
+import type { Draft, ModelDraft } from '../../../apps/setup/state.ts';
+import { keyEnvFor, localityOf, readBaseUrl } from '../../../apps/setup/vendors.ts';
+import { commandFor, writeFirst } from '../../../apps/setup/writing.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { wrongUsage } from '../frame/flags.ts';
 import { isColoured, report } from '../frame/report.ts';

@@ -3,7 +3,7 @@
  * configuration. It takes its orders as the service does, and writes the same log.
  */
 import { resolve } from 'node:path';
-import { takeOrders } from '../../desktop/core/orders.ts';
+import { takeOrders } from '../../../apps/desktop/core/orders.ts';
 import { createLog, type Log } from '../../lib/log.ts';
 import { openLogFiles } from '../../lib/log-files.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
@@ -27,8 +27,8 @@ export async function runFirstRunRole(args: readonly string[], io: Io): Promise<
   const { orders } = taken;
   const log = openLog(orders.logFolder, io);
   const [{ openKeychain }, { runFirstRun }] = await Promise.all([
-    import('../../keychain.ts'),
-    import('../../desktop/first-run/first-run.ts'),
+    import('../../app/keychain.ts'),
+    import('../../../apps/desktop/first-run/first-run.ts'),
   ]);
   const end = await runFirstRun({
     orders,

@@ -3,7 +3,7 @@
  * and ends; when nobody waits for the answer any more, it ends at once.
  */
 import { fstatSync, writeSync } from 'node:fs';
-import { answerKeychain } from '../../keychain.ts';
+import { answerKeychain } from '../../app/keychain.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { readFirstLine } from '../frame/first-line.ts';
 

@@ -2,10 +2,10 @@
  * `svc internal window`: the process of a webview, which the shell of the desktop application
  * starts. `svc internal window look` loads its library, tells what came of it, and ends.
  */
-import { displayFault } from '../../desktop/window/display.ts';
-import { loadWebview } from '../../desktop/window/webview/library.ts';
-import { ordersVariable, parseOrders } from '../../desktop/window/webview/orders.ts';
-import { runWindow } from '../../desktop/window/webview/window-process.ts';
+import { displayFault } from '../../../apps/desktop/window/display.ts';
+import { loadWebview } from '../../../apps/desktop/window/webview/library.ts';
+import { ordersVariable, parseOrders } from '../../../apps/desktop/window/webview/orders.ts';
+import { runWindow } from '../../../apps/desktop/window/webview/window-process.ts';
 import { exitCode, type Io } from '../cli.ts';
 
 /** Its one line on stderr, when it fails, is a reason: what follows "it cannot be, since". */

@@ -4,11 +4,17 @@
  * service while it owns the database. While no service does, the command owns the database for as
  * long as it takes.
  */
-import { audited, auditedAdmissions, type LedgerWrites } from '../../control/audited.ts';
+import { audited, auditedAdmissions, type LedgerWrites } from '../../app/config/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
-import { listPairings, Pairings } from '../../flow/pairing.ts';
-import { isMade, openCursorReader, openReader, sayStorage, type StorageAt } from '../../storage.ts';
-import { ReadFailed, type LedgerReader } from '../../store/store.ts';
+import { listPairings, Pairings } from '../../pipeline/pairing/pairing.ts';
+import {
+  isMade,
+  openCursorReader,
+  openReader,
+  sayStorage,
+  type StorageAt,
+} from '../../app/storage.ts';
+import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
 import type { Refusal } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { findStorage } from '../frame/find-storage.ts';

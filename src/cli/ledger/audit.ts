@@ -1,6 +1,6 @@
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Command, Io } from '../cli.ts';
 import { limitRange, pageFlags, runList } from './pages.ts';
 import { left, localTime, right, table } from './table.ts';

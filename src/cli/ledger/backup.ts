@@ -2,7 +2,7 @@ import { plural } from '../../domain/plural.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { forShell } from '../../lib/for-shell.ts';
-import { backUpStorage, nameServer, type AtServer } from '../../storage.ts';
+import { backUpStorage, nameServer, type AtServer } from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { locateLedgerStrictly } from './access.ts';

@@ -3,7 +3,7 @@ import type { Page, PageAsked } from '../../domain/page.ts';
 import type { ByHand, ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
 import { sayModelName } from '../../domain/model-words.ts';
 import { plural } from '../../domain/plural.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';

@@ -1,7 +1,7 @@
 import { reasonCharactersMax } from '../../domain/audit.ts';
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import { nearest } from '../../config/nearest.ts';
-import type { DeadLetterMove } from '../../store/store.ts';
+import type { DeadLetterMove } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../../lib/plain-text.ts';

@@ -1,7 +1,7 @@
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { channelsAsked } from '../../admin/channel-named.ts';
-import type { LedgerWrites } from '../../control/audited.ts';
+import type { LedgerWrites } from '../../app/config/audited.ts';
 import { plural } from '../../domain/plural.ts';
 import type { DeferredFilter } from '../../domain/records.ts';
 import { plainLine } from '../../lib/plain-text.ts';

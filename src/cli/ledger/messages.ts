@@ -1,6 +1,6 @@
 import { sayModelName } from '../../domain/model-words.ts';
 import { botExample, channelsAsked } from '../../admin/channel-named.ts';
-import { channelTypes, sayChannel } from '../../channel/kinds.ts';
+import { channelTypes, sayChannel } from '../../channels/registry.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Page } from '../../domain/page.ts';
 import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';

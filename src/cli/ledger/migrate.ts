@@ -4,7 +4,7 @@ import { isEnvName } from '../../config/formats.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import { plural } from '../../domain/plural.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { openMigration, sayStorage, type Migration, type StorageAt } from '../../storage.ts';
+import { openMigration, sayStorage, type Migration, type StorageAt } from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { findStorage } from '../frame/find-storage.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
-import { noter } from '../../control/audited.ts';
+import { noter } from '../../app/config/audited.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import { isMade, type StorageAt } from '../../storage.ts';
+import { isMade, type StorageAt } from '../../app/storage.ts';
 import { openOwnLedger } from './own-ledger.ts';
 
 /**

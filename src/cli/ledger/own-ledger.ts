@@ -3,7 +3,12 @@ import type { Config } from '../../config/config.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { FollowingClock } from '../../lib/clock.ts';
 import { programVersion } from '../../lib/program.ts';
-import { openLedger, type OpenStore, type StorageAt, type StoreProblem } from '../../storage.ts';
+import {
+  openLedger,
+  type OpenStore,
+  type StorageAt,
+  type StoreProblem,
+} from '../../app/storage.ts';
 
 export type OwnLedger = OpenStore & {
   /** Its time of day, in milliseconds since 1970: a server's, where it is kept on one. */

@@ -6,7 +6,7 @@ import {
   type Page,
   type PageAsked,
 } from '../../domain/page.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';

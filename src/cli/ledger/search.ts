@@ -1,9 +1,9 @@
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import { searchCharactersMax, type FoundText, type FoundTexts } from '../../domain/search.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import type { Command, Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { PageAsked } from '../../domain/page.ts';
 import { limitRange, pageFlags, printList } from './pages.ts';
 import { localTime } from './table.ts';

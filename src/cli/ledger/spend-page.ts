@@ -1,6 +1,6 @@
 /** What was spent as a person reads it at a terminal, and the budgets of today below it. */
 import type { BudgetTold, SpendTold } from '../../admin/spend.ts';
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import { sayModelName } from '../../domain/model-words.ts';
 import type { SpendBy, SpendRow, Spent } from '../../domain/spend.ts';
 import { left, right, table } from './table.ts';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import type { Story, StoryText } from '../../domain/story.ts';
 import { endingOf, remediesOf } from '../../domain/ending.ts';
 import { sayModelName } from '../../domain/model-words.ts';

@@ -1,5 +1,5 @@
 import type { Story } from '../../domain/story.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../../lib/plain-text.ts';

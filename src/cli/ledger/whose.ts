@@ -1,7 +1,7 @@
 import { findChannel } from '../../admin/channel-named.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode } from '../cli.ts';
 import { reading, type LedgerLocation } from './access.ts';
 

@@ -1,11 +1,15 @@
 /** How brains, providers and models answer, a line for each that has something to say. */
 import { sayModelId, sayModelName, sayProvider } from '../../domain/model-words.ts';
 import type { Status } from '../../admin/admin.ts';
-import type { AnsweringStatus, ModelCallsStatus, ProviderStatus } from '../../admin/asked.ts';
+import type {
+  AnsweringStatus,
+  ModelCallsStatus,
+  ProviderStatus,
+} from '../../admin/probe-status.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import { plural } from '../../domain/plural.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
-import { isRescued, sayCause, sayFailed, standingWords } from '../../domain/standing-words.ts';
+import { isRescued, sayCause, sayFailed, standingWords } from '../../domain/health-sentences.ts';
 import type { Mark } from '../frame/report.ts';
 import { length } from '../ledger/table.ts';
 

@@ -1,5 +1,5 @@
 /** What `svc status` says of replies that do not arrive. */
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import type { DeliveryStatus } from '../../admin/deliveries.ts';
 import { plural } from '../../domain/plural.ts';
 import { length } from '../ledger/table.ts';

@@ -1,6 +1,6 @@
 /** The status as a person reads it: a line for each part, what is wrong marked. */
 import { sayWarning } from '../../config/place-words.ts';
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import type {
   BacklogStatus,
   ChannelStatus,

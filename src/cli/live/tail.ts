@@ -1,10 +1,10 @@
 import { sayModelName, sayProvider } from '../../domain/model-words.ts';
-import { sayChannel } from '../../channel/kinds.ts';
-import { frameKinds, frameSchema, toldOf } from '../../admin/schemas/frame.ts';
+import { sayChannel } from '../../channels/registry.ts';
+import { frameKinds, frameSchema, toldOf } from '../../admin/schemas/live-event.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
 import { statusSchema } from '../../admin/schemas/status.ts';
 import { nearest } from '../../config/nearest.ts';
-import type { Dropped, Frame } from '../../domain/frame.ts';
+import type { Dropped, Frame } from '../../domain/live-event.ts';
 import { plural } from '../../domain/plural.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import { readEventStream, type StreamEnd, type StreamEvent } from '../../lib/event-stream.ts';

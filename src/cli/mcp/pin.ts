@@ -1,6 +1,6 @@
 import { writePins, type Pin } from '../../config/mcp-pins.ts';
 import { plainJson, plainText } from '../../lib/plain-text.ts';
-import type { SurveyedServer } from '../../mcp-survey.ts';
+import type { SurveyedServer } from '../../app/mcp-survey.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { agrees, canAsk } from '../ledger/consent.ts';

@@ -2,12 +2,12 @@
 import type { Config, Secrets } from '../../config/config.ts';
 import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
-import { createEvents } from '../../events.ts';
+import { createEvents } from '../../telemetry/events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
-import { surveyMcp, type SurveyedServer } from '../../mcp-survey.ts';
-import { createServiceKit } from '../../service.ts';
+import { surveyMcp, type SurveyedServer } from '../../app/mcp-survey.ts';
+import { createServiceKit } from '../../app/service.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { createCommandLog, readConfig, readSecrets } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';

@@ -1,4 +1,4 @@
-import { readSharedHistory } from '../../storage.ts';
+import { readSharedHistory } from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';

@@ -1,5 +1,5 @@
 /** Where several svc share a configuration, for commands that show or change it there. */
-import { sayStorage, type AtServer, type StoreProblem } from '../../storage.ts';
+import { sayStorage, type AtServer, type StoreProblem } from '../../app/storage.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { readConfig } from '../frame/boot.ts';

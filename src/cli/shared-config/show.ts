@@ -1,4 +1,4 @@
-import { readSharedConfig } from '../../storage.ts';
+import { readSharedConfig } from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';

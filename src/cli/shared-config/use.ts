@@ -1,5 +1,5 @@
-import { replaceShared } from '../../control/replacing.ts';
-import { isMade } from '../../storage.ts';
+import { replaceShared } from '../../app/config/replace.ts';
+import { isMade } from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';

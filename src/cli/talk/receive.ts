@@ -12,8 +12,13 @@ import {
   openReplyReceiver,
   type ReceivedReply,
   type ReplyChecks,
-} from '../../talk/reply-receiver.ts';
-import { localReplyAddress, replyChecks, webhookIn, type LocalAddress } from '../../talk/talk.ts';
+} from '../../app/webhook-client/reply-receiver.ts';
+import {
+  localReplyAddress,
+  replyChecks,
+  webhookIn,
+  type LocalAddress,
+} from '../../app/webhook-client/webhook-client.ts';
 
 const table = {
   port: { type: 'string' },

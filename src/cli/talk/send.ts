@@ -12,9 +12,13 @@ import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { listens, locateService, whereSvcListens } from '../frame/service-location.ts';
 import type { ServiceLocation } from '../frame/service-location.ts';
 import { sayHowFar, sayWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
-import { postMessage } from '../../talk/message-post.ts';
-import { StandIn } from '../../talk/stand-in.ts';
-import { replyChecks, webhookIn, type WebhookPlace } from '../../talk/talk.ts';
+import { postMessage } from '../../app/webhook-client/message-post.ts';
+import { StandIn } from '../../app/webhook-client/one-reply-receiver.ts';
+import {
+  replyChecks,
+  webhookIn,
+  type WebhookPlace,
+} from '../../app/webhook-client/webhook-client.ts';
 
 /** Seconds. */
 const [usual, most] = [120, 3_600];

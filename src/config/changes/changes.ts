@@ -1,6 +1,6 @@
 /** What differs between two configurations, in sentences for the person who is to apply it. */
 import { sayModelName } from '../../domain/model-words.ts';
-import { sayChannel } from '../../channel/kinds.ts';
+import { sayChannel } from '../../channels/registry.ts';
 import type { ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { brain as brainField } from '../schema-brain.ts';

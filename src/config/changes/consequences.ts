@@ -1,6 +1,6 @@
 /** What the running service does when a changed configuration is applied. */
-import type { ChannelKind, Listener } from '../../channel/kind.ts';
-import { findKind, sayChannel } from '../../channel/kinds.ts';
+import type { ChannelKind, Listener } from '../../channels/kind.ts';
+import { findKind, sayChannel } from '../../channels/registry.ts';
 import type { JsonObject } from '../locate.ts';
 import { isEqual, isObject } from '../json-value.ts';
 import { isAbsent, type Value } from './entries.ts';

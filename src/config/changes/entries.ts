@@ -1,7 +1,7 @@
 /** Parts of a configuration, told apart by what they are. */
 import type { Json } from '../locate.ts';
 import { providerSynonyms } from '../schema-brain.ts';
-import { channelSynonyms } from '../../channel/kinds.ts';
+import { channelSynonyms } from '../../channels/registry.ts';
 import { isList, isObject } from '../json-value.ts';
 
 export type Value = Json | undefined;

@@ -12,7 +12,7 @@ import {
   type Exchange,
 } from '../http-client/exchange.ts';
 import { type SocketBelow, UndiciSocket } from '../http-client/undici-socket.ts';
-import { farAddress, isFar, lookupNear } from '../near-connector.ts';
+import { farAddress, isFar, lookupNear } from '../private-connector.ts';
 import { AnswerReader } from './read-answer.ts';
 
 /** Has undici go on on a connection, with the exchange that is under way there. */

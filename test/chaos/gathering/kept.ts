@@ -1,7 +1,7 @@
 /** Where svc keeps what it knows, and what is found there from outside. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import type { Program } from '../../support/program.ts';
 import { leftIn, type Left } from '../audit.ts';

@@ -3,7 +3,7 @@
  * mark of its own that the model tells of what it was shown: a picture's is its size.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { sizeOf } from '../../../src/picture/size.ts';
+import { sizeOf } from '../../../src/pipeline/attachments/picture/size.ts';
 import { jpegOf } from '../../fake/pictures.ts';
 
 export type File = {

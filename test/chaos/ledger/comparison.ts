@@ -1,7 +1,7 @@
 /** What the ledger says of itself, held against the reference. */
 import assert from 'node:assert/strict';
-import type { Receipt } from '../../../src/channel/channel.ts';
-import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
+import type { Receipt } from '../../../src/channels/channel.ts';
+import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
 import { sameBatch } from './reference.ts';
 import type { Expected, First, Reference } from './reference.ts';
 import type { MessageRow, ReplyRow, Row } from './rows.ts';

@@ -1,9 +1,9 @@
 /** What an operator does in a walk: holds conversations, answers them by hand, gives them back. */
 import assert from 'node:assert/strict';
-import { holdMs } from '../../../src/domain/hold.ts';
+import { holdMs } from '../../../src/domain/takeover.ts';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
-import type { ByHandMessage, Effects, InClaim } from '../../../src/store/store.ts';
+import type { ByHandMessage, Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import type { Reference } from './reference.ts';
 import { effectsOf, short } from './turns.ts';
 import type { World } from './worlds.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Whose } from '../../../src/domain/story.ts';
-import type { Effects, InClaim } from '../../../src/store/store.ts';
+import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import { NoteReference, scopes } from './notes.ts';
 import type { Reference } from './reference.ts';
 import { tryNow, type MessageRow } from './rows.ts';

@@ -6,7 +6,7 @@ import type { Box } from '../../../src/domain/event.ts';
 import { noStarts, type TurnRow, type WindowStarts } from '../../../src/domain/conversation.ts';
 import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
-import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
+import type { DeadLetterMove, Effects, Memory } from '../../../src/ledger/ledger.ts';
 import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import { isUnanswered, windowOf } from './turns.ts';
 

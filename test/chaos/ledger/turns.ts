@@ -2,7 +2,7 @@
 import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { ReplyId } from '../../../src/domain/ids.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
-import type { Effects, InClaim } from '../../../src/store/store.ts';
+import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import { noteMovesOf } from './notes.ts';
 import type { World } from './worlds.ts';
 

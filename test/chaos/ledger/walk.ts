@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
-import type { InClaim, OutClaim } from '../../../src/store/store.ts';
+import type { InClaim, OutClaim } from '../../../src/ledger/ledger.ts';
 import { Comparison } from './comparison.ts';
 import type { Reference } from './reference.ts';
 import type { MessageRow, ReplyRow } from './rows.ts';

@@ -13,13 +13,13 @@ import { mock } from 'node:test';
 import { type Clock, type SteadyTime } from '../../../src/lib/clock.ts';
 import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
-import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
-import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
-import { ownProcess } from '../../../src/store/postgres/ledger/instance.ts';
-import { sqliteLimits } from '../../../src/store/sqlite/ledger/limits.ts';
+import { createMemoryLedger } from '../../../src/ledger/memory/memory.ts';
+import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite.ts';
+import { openPostgresStore } from '../../../src/ledger/postgres/postgres.ts';
+import { ownProcess } from '../../../src/ledger/postgres/ledger/instance.ts';
+import { sqliteLimits } from '../../../src/ledger/sqlite/ledger/limits.ts';
 import { newDatabase } from '../../fake/postgres.ts';
-import type { Effects, Ledger } from '../../../src/store/store.ts';
+import type { Effects, Ledger } from '../../../src/ledger/ledger.ts';
 
 /** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */
 export type Plant = (ledger: Ledger, crashes: number) => Ledger;

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programVersion } from '../../../src/lib/program.ts';
-import { migrationFiles } from '../../../src/store/postgres/server/migrations.ts';
+import { migrationFiles } from '../../../src/ledger/postgres/server/migrations.ts';
 import { programOf, type Program } from '../../support/program.ts';
 import { launcher, root, runProgram } from '../../support/run-svc.ts';
 
@@ -35,7 +35,7 @@ export const thisRelease: Release = {
 export function makeNextRelease(folder: string): Release {
   const version = `${programVersion()}-next`;
   const schema = migrationFiles().length + 1;
-  const copied = ['src', 'bin', 'package.json'];
+  const copied = ['src', 'apps', 'bin', 'package.json'];
   for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
   for (const name of readdirSync(root)) {
     if (!copied.includes(name) && name !== 'dist')
@@ -44,7 +44,7 @@ export function makeNextRelease(folder: string): Release {
   const file = join(folder, 'package.json');
   const facts = JSON.parse(readFileSync(file, 'utf8')) as object;
   writeFileSync(file, JSON.stringify({ ...facts, version }));
-  const steps = join(folder, 'src', 'store', 'postgres', 'server', 'steps');
+  const steps = join(folder, 'src', 'ledger', 'postgres', 'server', 'steps');
   writeFileSync(join(steps, `${String(schema).padStart(4, '0')}-next.sql`), step);
   return { version, launcher: join(folder, 'bin', 'svc.js'), schema };
 }

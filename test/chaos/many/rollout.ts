@@ -1,8 +1,8 @@
 /** Several svc on one database behind a balancer; each may be replaced by another release. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { schemaVersion } from '../../../src/store/postgres/server/migrations.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
+import { schemaVersion } from '../../../src/ledger/postgres/server/migrations.ts';
 import type { FakeModel } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { newDatabase } from '../../fake/postgres.ts';

@@ -1,7 +1,7 @@
 /** What is written down of several svc on one database, as a connection of its own sees it. */
 import type { Client } from 'pg';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { faultOf } from '../../../src/store/postgres/server/errors.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
+import { faultOf } from '../../../src/ledger/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
 import { until } from '../../support/waiting.ts';
 

@@ -3,7 +3,7 @@ import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Note, NoteMove, NoteScope } from '../../../src/domain/note.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../../src/domain/tool-use.ts';
 import { failure } from '../../../src/domain/failure.ts';
-import type { InClaim } from '../../../src/store/store.ts';
+import type { InClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -5,7 +5,7 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { ToolOutcome } from '../../../src/domain/tool-use.ts';
-import type { InClaim } from '../../../src/store/store.ts';
+import type { InClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Inbound } from '../../../src/domain/message.ts';
 import { failure } from '../../../src/domain/failure.ts';
-import type { Gauges } from '../../../src/store/store.ts';
+import type { Gauges } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   accepted,

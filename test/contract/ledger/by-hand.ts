@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
-import { holdMs } from '../../../src/domain/hold.ts';
-import { type ByHandMessage } from '../../../src/store/by-hand.ts';
-import type { Effects, InClaim } from '../../../src/store/store.ts';
+import { holdMs } from '../../../src/domain/takeover.ts';
+import { type ByHandMessage } from '../../../src/ledger/takeover.ts';
+import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Box } from '../../../src/domain/event.ts';
 import { failure } from '../../../src/domain/failure.ts';
-import type { Claim } from '../../../src/store/store.ts';
+import type { Claim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

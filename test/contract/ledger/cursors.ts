@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CursorMove } from '../../../src/store/store.ts';
+import type { CursorMove } from '../../../src/ledger/ledger.ts';
 import { accept, durably, hook, noneIn, oneIn, promise, said } from './kit.ts';
 import type { Bench, LedgerCase } from './kit.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { failure, type Failure } from '../../../src/domain/failure.ts';
 import type { DeferredFilter } from '../../../src/domain/records.ts';
-import type { OutClaim } from '../../../src/store/store.ts';
+import type { OutClaim } from '../../../src/ledger/ledger.ts';
 import {
   deliver,
   durably,

@@ -2,11 +2,11 @@
  * Eight ways in which a ledger can be wrong, each put round a sound one. Whatever the form, the
  * contract's cases must notice every one of them.
  */
-import type { Acceptance } from '../../../src/channel/channel.ts';
+import type { Acceptance } from '../../../src/channels/channel.ts';
 import type { Box } from '../../../src/domain/event.ts';
 import type { ChannelKey } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
-import type { Claim, Ledger } from '../../../src/store/store.ts';
+import type { Claim, Ledger } from '../../../src/ledger/ledger.ts';
 import type { Plant } from './forms.ts';
 
 export const faults: Readonly<Record<string, Plant>> = {

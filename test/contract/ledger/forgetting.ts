@@ -3,7 +3,7 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { Whose } from '../../../src/domain/story.ts';
-import type { OutClaim } from '../../../src/store/store.ts';
+import type { OutClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

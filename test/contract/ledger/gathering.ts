@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { Gather, Inbound, Media } from '../../../src/domain/message.ts';
 import type { ConversationKey, Whose } from '../../../src/domain/story.ts';
-import type { InClaim } from '../../../src/store/store.ts';
+import type { InClaim } from '../../../src/ledger/ledger.ts';
 import { byHand } from './by-hand.ts';
 import {
   accept,

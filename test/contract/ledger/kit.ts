@@ -1,13 +1,13 @@
 /** What the cases of the ledger's contract are written with. */
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
-import type { Acceptance, Receipt } from '../../../src/channel/channel.ts';
+import type { Acceptance, Receipt } from '../../../src/channels/channel.ts';
 import type { SessionMove, TurnRow } from '../../../src/domain/conversation.ts';
 import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
-import type { Effects, InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
+import type { Effects, InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
 
 /** One ledger and the means to open it again on the same data. */
 export interface Bench extends AsyncDisposable {

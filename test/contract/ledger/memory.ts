@@ -1,7 +1,7 @@
 import { historyBounds, noStarts } from '../../../src/domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
-import type { OutClaim } from '../../../src/store/store.ts';
+import type { OutClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { ReplyId } from '../../../src/domain/ids.ts';
-import type { OutClaim } from '../../../src/store/store.ts';
+import type { OutClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -2,7 +2,7 @@
 import { steadyNow } from '../../../src/lib/clock.ts';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../../src/lib/http-client.ts';
-import { Connection } from '../../../src/tool/mcp/connection.ts';
+import { Connection } from '../../../src/brains/tools/mcp/connection.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
 const url = new URL(process.argv.at(-1)!);

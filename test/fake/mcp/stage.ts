@@ -8,12 +8,12 @@ import { writePins, type Pin } from '../../../src/config/mcp-pins.ts';
 import { later, steadyNow, systemClock } from '../../../src/lib/clock.ts';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../../src/lib/http-client.ts';
-import { createToolbox } from '../../../src/tool/governance.ts';
-import type { Definition } from '../../../src/tool/mcp/definition.ts';
-import { Connection } from '../../../src/tool/mcp/connection.ts';
-import { McpInUse, McpServers } from '../../../src/tool/mcp/servers.ts';
-import { createTools } from '../../../src/tool/registry.ts';
-import type { Ran, Toolbox } from '../../../src/tool/tool.ts';
+import { createToolbox } from '../../../src/brains/tools/governance.ts';
+import type { Definition } from '../../../src/brains/tools/mcp/definition.ts';
+import { Connection } from '../../../src/brains/tools/mcp/connection.ts';
+import { McpInUse, McpServers } from '../../../src/brains/tools/mcp/servers.ts';
+import { createTools } from '../../../src/brains/tools/registry.ts';
+import type { Ran, Toolbox } from '../../../src/brains/tools/tool.ts';
 import { noReserved } from '../reserved.ts';
 import { patienceMs, until } from '../../support/waiting.ts';
 

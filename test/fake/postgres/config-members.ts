@@ -1,12 +1,12 @@
 /** Several instances on one database in one process: their rows, and what they tell each other. */
-import { Ears } from '../../../src/store/alone.ts';
+import { Ears } from '../../../src/cluster/alone.ts';
 import {
   createPostgresConfigs,
   type ConfigsOptions,
-} from '../../../src/store/postgres/configs/shared-configs.ts';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
-import type { Peers } from '../../../src/store/peers.ts';
-import type { SharedConfigs } from '../../../src/store/shared-configs.ts';
+} from '../../../src/ledger/postgres/configs/shared-configs.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
+import type { Peers } from '../../../src/cluster/peers.ts';
+import type { SharedConfigs } from '../../../src/cluster/shared-configs.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 
 export type Member = {

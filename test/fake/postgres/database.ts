@@ -1,6 +1,6 @@
 /** A database with svc's tables, and connections to it that nothing happens to. */
 import type { Client } from 'pg';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { migratedDatabase } from '../postgres.ts';
 
 export type OpenedDatabase = {

@@ -11,7 +11,7 @@ import {
   type Locked,
   type Other,
   type TakingParts,
-} from '../../../src/store/postgres/ledger/instance.ts';
+} from '../../../src/ledger/postgres/ledger/instance.ts';
 
 export type Taken = { readonly kind: 'taken'; readonly id: number } | Locked;
 

@@ -5,17 +5,17 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
-import type { ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { flightTimes, type FlightTimes } from '../../../src/store/postgres/write/flight-times.ts';
-import { Flights } from '../../../src/store/postgres/write/flights.ts';
-import type { Rear } from '../../../src/store/postgres/write/rear.ts';
-import type { Composed, Statement } from '../../../src/store/postgres/write/statement.ts';
+import type { ProcessFacts } from '../../../src/ledger/postgres/ledger/instance.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
+import { flightTimes, type FlightTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
+import { Flights } from '../../../src/ledger/postgres/write/batches.ts';
+import type { Rear } from '../../../src/ledger/postgres/write/trailing-transaction.ts';
+import type { Composed, Statement } from '../../../src/ledger/postgres/write/statement.ts';
 import {
   Writer,
   type Outcome,
   type WriterParts,
-} from '../../../src/store/postgres/write/writer.ts';
+} from '../../../src/ledger/postgres/write/writer.ts';
 import { patienceMs } from '../../support/waiting.ts';
 import { openDatabase, TestDatabase, type OpenedDatabase } from './database.ts';
 import { takeInstance } from './former-instance.ts';

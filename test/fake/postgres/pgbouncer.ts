@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canRun } from '../../../src/lib/executable.ts';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { freePort } from '../../support/program.ts';
 import { until } from '../../support/waiting.ts';
 import { guard, own, serverAccount } from './server.ts';

@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { freePort } from '../../support/program.ts';
 import { patienceMs, until } from '../../support/waiting.ts';
 

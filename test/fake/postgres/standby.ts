@@ -8,7 +8,7 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { until } from '../../support/waiting.ts';
 import { PostgresServer, type ServerOptions } from './server.ts';
 

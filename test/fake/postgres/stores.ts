@@ -1,8 +1,8 @@
 /** Several stores on one database, all in this process, each with a way of its own that fails. */
 import { steadyNow } from '../../../src/lib/clock.ts';
-import type { InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
-import type { Peers } from '../../../src/store/peers.ts';
-import { openPostgresStore, type PostgresOptions } from '../../../src/store/postgres/postgres.ts';
+import type { InClaim, Ledger, OutClaim } from '../../../src/ledger/ledger.ts';
+import type { Peers } from '../../../src/cluster/peers.ts';
+import { openPostgresStore, type PostgresOptions } from '../../../src/ledger/postgres/postgres.ts';
 import { hook, newIds, until, type HasLedger } from '../../contract/ledger/kit.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 import { patienceMs } from '../../support/waiting.ts';

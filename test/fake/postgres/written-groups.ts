@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite } from 'node:test';
 import type { Client } from 'pg';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
-import type { AcceptWrite, Taker } from '../../../src/store/postgres/write/accepts.ts';
-import { compose } from '../../../src/store/postgres/write/compose.ts';
-import type { NoteStep } from '../../../src/store/postgres/write/notes.ts';
-import type { Asked, Rows } from '../../../src/store/postgres/write/statement.ts';
-import type { TurnWrite } from '../../../src/store/postgres/write/turns.ts';
-import type { Landed, Write } from '../../../src/store/postgres/write/writes.ts';
+import { connect } from '../../../src/ledger/postgres/server/connect.ts';
+import type { AcceptWrite, Taker } from '../../../src/ledger/postgres/write/accepts.ts';
+import { compose } from '../../../src/ledger/postgres/write/compose.ts';
+import type { NoteStep } from '../../../src/ledger/postgres/write/notes.ts';
+import type { Asked, Rows } from '../../../src/ledger/postgres/write/statement.ts';
+import type { TurnWrite } from '../../../src/ledger/postgres/write/turns.ts';
+import type { Landed, Write } from '../../../src/ledger/postgres/write/writes.ts';
 import { migratedDatabase, noPostgres } from '../postgres.ts';
 
 export const taker: Taker = { instance: 1, takes: true, takesSuspects: false };

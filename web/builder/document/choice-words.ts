@@ -1,5 +1,5 @@
 /** What things are called in lists to choose from. */
-import { findKind } from '../../../src/channel/kinds.ts';
+import { findKind } from '../../../src/channels/registry.ts';
 import { sayProvider } from '../../../src/domain/model-words.ts';
 
 const asks: Readonly<Record<string, string>> = { fanout: 'all at once', sequential: 'in turn' };

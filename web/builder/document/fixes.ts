@@ -1,5 +1,5 @@
 /** What can be done about a problem by one press: edits that a person would have made. */
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Field } from '../../../src/config/field.ts';

@@ -1,6 +1,6 @@
 /** What a new part of a configuration begins as: what it must have, and what is likely meant. */
-import type { ChannelKind } from '../../../src/channel/kind.ts';
-import { channelTypes, kindOf, type ChannelType } from '../../../src/channel/kinds.ts';
+import type { ChannelKind } from '../../../src/channels/kind.ts';
+import { channelTypes, kindOf, type ChannelType } from '../../../src/channels/registry.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';

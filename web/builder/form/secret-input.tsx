@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 import type { SecretPresence } from '../../../src/admin/secret-control.ts';
-import { channelKinds } from '../../../src/channel/kinds.ts';
+import { channelKinds } from '../../../src/channels/registry.ts';
 import { formatFault } from '../../../src/config/formats.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { Button } from '../../kit/button.tsx';

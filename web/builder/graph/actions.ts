@@ -3,7 +3,7 @@
  * step of the history, however many places it touches. null: it cannot be done.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { channelTypes, type ChannelType } from '../../../src/channel/kinds.ts';
+import { channelTypes, type ChannelType } from '../../../src/channels/registry.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';

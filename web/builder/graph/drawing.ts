@@ -3,7 +3,7 @@
  * alone and are never kept.
  */
 import { sayProvider } from '../../../src/domain/model-words.ts';
-import { findKind, sayChannel } from '../../../src/channel/kinds.ts';
+import { findKind, sayChannel } from '../../../src/channels/registry.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';

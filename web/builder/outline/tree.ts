@@ -1,5 +1,5 @@
 /** The configuration as a tree of the things in it: what the outline shows. */
-import { findKind } from '../../../src/channel/kinds.ts';
+import { findKind } from '../../../src/channels/registry.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from '../document/fields.ts';

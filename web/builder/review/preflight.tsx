@@ -1,5 +1,5 @@
 import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { CheckLine, Preflighted } from '../../../src/admin/config-trials.ts';
 import type { Answered } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';

@@ -1,6 +1,6 @@
 import type { TryResult } from '../../../src/admin/config-trials.ts';
 import type { Expectation } from '../../../src/config/test-case.ts';
-import { missesOf } from '../../../src/trial/expectation.ts';
+import { missesOf } from '../../../src/app/test-cases/expectation.ts';
 
 /**
  * Sentences of what is not as expected. A pattern is let pass here: a page cannot give one up that

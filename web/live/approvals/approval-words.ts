@@ -1,5 +1,5 @@
 /** Calls that wait for a yes, in words. */
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { Approval, ApprovalState, Verdict } from '../../../src/domain/approval.ts';
 import { outcomeWords } from '../../../src/domain/tool-words.ts';
 import type { Tone } from '../../kit/state.tsx';

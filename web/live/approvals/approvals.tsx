@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
 import { approvalStates, type ApprovalRow } from '../../../src/domain/approval.ts';
 import type { ApprovalState } from '../../../src/domain/approval.ts';

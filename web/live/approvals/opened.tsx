@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ApprovalRow, ApprovalText } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { AuditRow } from '../../../src/domain/audit.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Panel } from '../../kit/panel.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ReactNode } from 'react';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

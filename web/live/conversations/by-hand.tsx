@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Hold } from '../../../src/domain/hold.ts';
+import type { Hold } from '../../../src/domain/takeover.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ConversationText } from '../../../src/domain/story.ts';
 import type { TurnText } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';

@@ -1,5 +1,5 @@
 import { FirstConversation } from '../next-step.tsx';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';

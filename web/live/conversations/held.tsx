@@ -1,5 +1,5 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
-import type { Hold } from '../../../src/domain/hold.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
+import type { Hold } from '../../../src/domain/takeover.ts';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
 import type { DeadLetter } from '../../../src/domain/story.ts';
 import { Button } from '../../kit/button.tsx';

@@ -1,5 +1,5 @@
 import { toneOfOutcome } from '../outcome-tone.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { deliveryStates, type DeliveryRow } from '../../../src/domain/records.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { useEffect, useRef, useState } from 'react';
 import type { DeferredGroup } from '../../../src/domain/records.ts';
 import { channelTypeOf, type ChannelKey } from '../../../src/domain/ids.ts';

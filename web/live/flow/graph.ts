@@ -1,8 +1,8 @@
 /** Channels, brains and models as the nodes of a drawing in three columns. */
 import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import { standingWords } from '../../../src/domain/standing-words.ts';
+import { standingWords } from '../../../src/domain/health-sentences.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';

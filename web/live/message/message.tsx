@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
 import { endingOf, remediesOf } from '../../../src/domain/ending.ts';

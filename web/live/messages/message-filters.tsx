@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { messageStates } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';

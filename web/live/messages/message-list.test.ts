@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Frame } from '../../../src/domain/frame.ts';
+import type { Frame } from '../../../src/domain/live-event.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../../src/domain/ids.ts';
 import { anyMessage, type MessageRow } from '../../../src/domain/records.ts';
 import { MessageList, messagesKept } from './message-list.ts';

@@ -2,7 +2,7 @@
  * The messages that a view knows of, newest first: read from the API in pages, and moved on by
  * the events since. What an event tells wins over an answer that was asked for before it.
  */
-import type { Dropped, Frame } from '../../../src/domain/frame.ts';
+import type { Dropped, Frame } from '../../../src/domain/live-event.ts';
 import { isOnChannel, type MessageFilter, type MessageRow } from '../../../src/domain/records.ts';
 
 type LiveFrame = Frame | Dropped;

@@ -1,5 +1,5 @@
 import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { useEffect, useLayoutEffect, useRef, type HTMLAttributes } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { MessageRow } from '../../../src/domain/records.ts';

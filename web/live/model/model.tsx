@@ -2,7 +2,7 @@ import { sayModelName } from '../../../src/domain/model-words.ts';
 import { useState } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ConfigInUse } from '../../../src/admin/config-control.ts';
-import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import type { ModelLook } from '../../../src/admin/model-probes.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import type { ModelLook } from '../../../src/admin/model-probes.ts';
 import { useApplication } from '../../kit/application.ts';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import type { ModelLook } from '../../../src/admin/model-probes.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { isLocalRuntime, isSeenByLooks } from './advice.ts';

@@ -1,6 +1,6 @@
 /** How a model stands, of all that the page knows of it: the newest counts that can tell. */
 import type { Status } from '../../../src/admin/admin.ts';
-import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import type { ModelLook } from '../../../src/admin/model-probes.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { isSeenByLooks } from './advice.ts';
 

@@ -1,6 +1,6 @@
 /** Facts of a service's status that may need a person, the gravest first. */
 import { sayWarning } from '../../../src/config/place-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
 import { cutChannels } from './cut-channels.ts';

@@ -1,6 +1,6 @@
 /** Channels on which no messages come in: each says itself why, and what a person can do. */
 import type { ChannelStatus, Status } from '../../../src/admin/admin.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { visible } from '../../kit/visible.ts';
 
 /** A platform often closes a connection that is made again at once: that cuts nobody off. */

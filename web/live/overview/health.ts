@@ -1,12 +1,12 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { sayModelName, sayModelOn } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { AnsweringStatus } from '../../../src/admin/asked.ts';
+import type { AnsweringStatus } from '../../../src/admin/probe-status.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { sayCause } from '../../../src/domain/standing-words.ts';
+import { sayCause } from '../../../src/domain/health-sentences.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
 import { cutChannels, sayCut } from './cut-channels.ts';

@@ -1,8 +1,8 @@
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/asked.ts';
+import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/probe-status.ts';
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
-import { sayFailed, standingWords } from '../../../src/domain/standing-words.ts';
+import { sayFailed, standingWords } from '../../../src/domain/health-sentences.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';

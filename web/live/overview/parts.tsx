@@ -1,6 +1,6 @@
 import { NoBrain, NoChannel } from '../next-step.tsx';
 import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type {
   BacklogStatus,
   BrainStatus,

@@ -1,5 +1,5 @@
 /** Who takes replies, and does not: what is said of it, and what a person can do. */
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';

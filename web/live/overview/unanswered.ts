@@ -2,9 +2,9 @@
 import { failure } from '../../../src/domain/failure.ts';
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/asked.ts';
+import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/probe-status.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { isRescued, sayCause, sayFailed } from '../../../src/domain/standing-words.ts';
+import { isRescued, sayCause, sayFailed } from '../../../src/domain/health-sentences.ts';
 import { ago, lasted, sentence, some, upper } from '../../kit/words.ts';
 import type { Concern } from './concerns.ts';
 

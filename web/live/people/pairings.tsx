@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { useState, type FormEvent } from 'react';
 import type { Pairing } from '../../../src/domain/gate.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

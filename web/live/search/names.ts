@@ -1,6 +1,6 @@
 /** What is found by its name: views, channels, brains and models. */
 import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Place } from '../../kit/place.ts';
 import type { NavigationEntry } from '../navigation/navigation.tsx';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import type { Excerpt, FoundRow, FoundText } from '../../../src/domain/search.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ChoiceName, type Choice, type ChoiceGroup } from '../../kit/choices.tsx';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { SpendTold } from '../../../src/admin/spend.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { SpendBy, SpendRow } from '../../../src/domain/spend.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

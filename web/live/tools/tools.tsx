@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channel/kinds.ts';
+import { sayChannel } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
 import type { ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
 import { modeWords, outcomeWords, sayRule } from '../../../src/domain/tool-words.ts';

@@ -1,0 +1,89 @@
+/**
+ * The first run in the place of the service: the steps of `svc init` on the pages of a window. The
+ * service that they start runs in this process. Once the way goes on, the shell is told; it ends
+ * this process, which finishes what it has in hand, and begins the service. Where something that
+ * the service needs is kept nowhere, this process is the one that answers until it is ended.
+ */
+import { fileURLToPath } from 'node:url';
+import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { Log } from '../../../src/lib/log.ts';
+import { sayUnbound } from '../../../src/lib/bind-error.ts';
+import { openWizardServer, type WizardApplication } from '../../setup/browser/wizard-server.ts';
+import { openSetup } from '../../setup/session.ts';
+import type { SetupEnd, SetupSession } from '../../setup/setup.ts';
+import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
+import { openCoreLink, type CoreLink } from '../core/core-link.ts';
+import type { CoreOrders } from '../desktop.ts';
+
+export type FirstRunOptions = Omit<WorldOptions, 'shown' | 'onTurn'> & {
+  readonly orders: CoreOrders;
+};
+
+/** `failed`: the message is svc's own. */
+export type FirstRunEnd =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Runs until it is told to stop, or what it started fails. */
+export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd> {
+  const { file, log, orders, webRoot } = options;
+  const told = new AbortController();
+  const stop = AbortSignal.any([options.stop, told.signal]);
+  // A page of the window is out of sight for as long as the person likes.
+  const signIn = new SignIn(systemClock.steady, (traded) => tell(traded, log, link), Infinity);
+  let url = '';
+  await using link = openCoreLink(orders, {
+    role: 'first_run',
+    config: file,
+    offer: () => `${url}#${signIn.offer()}`,
+    grant: () => signIn.grant(),
+    withdraw: () => signIn.withdraw(),
+    stop: () => told.abort(),
+  });
+  // It ends after its pages, and with it the service, once that has finished what it has in hand.
+  await using world = createSetupWorld({ ...options, shown: file, stop });
+  await using session = openSetup(world, 'window');
+  const server = await openWizardServer({
+    session,
+    webRoot: fileURLToPath(webRoot),
+    application: applicationOf(link, signIn),
+    onShown: (revision) => {
+      if (session.goesOn && revision === session.revision) link.written();
+    },
+    onTraded: () => {},
+    onFault: (error) => log.error('bug', `A bug in svc itself: ${String(error)}`),
+  });
+  if ('code' in server) return { kind: 'failed', message: sayUnbound(server.code, 0) };
+  await using pages = server;
+  ({ url } = pages);
+  link.atWork(new URL(url).origin, true);
+  return await untilEnd(session, stop);
+}
+
+function tell(traded: Traded, log: Log, link: CoreLink): void {
+  if (traded.kind === 'token' || traded.why !== 'used_twice') return;
+  const what = 'A code that opens the pages was used twice, so whoever was signed in is not now.';
+  log.warn('sign_in_withdrawn', what);
+  link.withdrawn();
+}
+
+function applicationOf(link: CoreLink, signIn: SignIn): WizardApplication {
+  return {
+    signIn,
+    get page() {
+      return link.page;
+    },
+    showWindow: () => link.showWindow(),
+  };
+}
+
+async function untilEnd({ ended }: SetupSession, stop: AbortSignal): Promise<FirstRunEnd> {
+  const stopped = Promise.withResolvers<null>();
+  const leave = (): void => stopped.resolve(null);
+  if (stop.aborted) leave();
+  stop.addEventListener('abort', leave, { once: true });
+  const end: SetupEnd | null = await Promise.race([ended, stopped.promise]);
+  stop.removeEventListener('abort', leave);
+  return end?.kind === 'failed' ? end : { kind: 'ended' };
+}

@@ -1,0 +1,210 @@
+/** What each button of the pages does: then another page is gone to, which tells of it. */
+import type { Application, OnClose, Stuck } from '../desktop.ts';
+import type { Repaired, Repairs } from '../repairs/repairs.ts';
+import type { PageAnswer } from './answers.ts';
+import type { Notices } from './notices.ts';
+import { configurationPage } from './room-pages.ts';
+import { endedPage } from './state-page.ts';
+
+export type ActParts = {
+  readonly application: Application;
+  readonly repairs: Repairs;
+  readonly notices: Notices;
+};
+
+/** @param left aborts when nobody waits for the answer any more, or the server closes */
+type Act = (parts: ActParts, fields: URLSearchParams, left: AbortSignal) => Promise<PageAnswer>;
+
+/** How long a page is asked of a core that may be starting. */
+const pagesMs = 10_000;
+
+export const acts: ReadonlyMap<string, Act> = new Map<string, Act>([
+  ['pages', openPages],
+  ['restart', ({ application }) => restart(application)],
+  ['quit', async ({ application }) => ended(() => application.quit())],
+  ['keep-answering', keepAnswering],
+  ['close-and-quit', closeAndQuit],
+  ['on-close', setOnClose],
+  ['autostart', setAutostart],
+  ['other-port', otherPort],
+  ['allow-changes', (parts) => repaired(parts, parts.repairs.allowChanges())],
+  ['take-back', takeBack],
+  ['configuration', saveConfiguration],
+  ['secrets', keepSecrets],
+  ['unlock', unlock],
+  ['open-folder', (parts) => openFolder(parts, 'folder')],
+  ['open-logs', (parts) => openFolder(parts, 'logs')],
+]);
+
+/** null: the core does not serve, or nobody waits any more. */
+export async function pagesOf(application: Application, left: AbortSignal): Promise<string | null> {
+  const ends = AbortSignal.any([left, AbortSignal.timeout(pagesMs)]);
+  const { promise: nobody, resolve } = Promise.withResolvers<null>();
+  const stop = (): void => resolve(null);
+  if (ends.aborted) return null;
+  ends.addEventListener('abort', stop, { once: true });
+  try {
+    // A core that hangs gives no code.
+    return await Promise.race([application.pages(ends), nobody]);
+  } catch (error) {
+    if (ends.aborted) return null;
+    throw error;
+  } finally {
+    ends.removeEventListener('abort', stop);
+  }
+}
+
+async function openPages({ application, notices }: ActParts, _fields: unknown, left: AbortSignal) {
+  const url = await pagesOf(application, left);
+  if (url !== null) return go(url);
+  return tell(notices, '../', { kind: 'fault', message: 'svc does not show its pages just now.' });
+}
+
+/** Where that leads to waits for the pages of the core. */
+async function restart(application: Application): Promise<PageAnswer> {
+  await application.restart();
+  return go('wait');
+}
+
+function ended(after: () => void): PageAnswer {
+  return { kind: 'page', status: 200, page: endedPage(), after };
+}
+
+async function keepAnswering({ application }: ActParts): Promise<PageAnswer> {
+  await application.answerClosing('keep');
+  return go('wait');
+}
+
+/** What the shell could not keep is no reason to stay. */
+async function closeAndQuit({ application }: ActParts): Promise<PageAnswer> {
+  return ended(() => void application.answerClosing('quit').catch(() => application.quit()));
+}
+
+async function setOnClose({ application, notices }: ActParts, fields: URLSearchParams) {
+  const choice = fields.get('choice') ?? '';
+  if (!isOnClose(choice)) return go('settings');
+  await application.setOnClose(choice);
+  return tell(notices, 'settings', { kind: 'done', told: 'It is saved.' });
+}
+
+const isOnClose = (text: string): text is OnClose => /^(?:ask|keep|quit)$/.test(text);
+
+async function setAutostart({ application, notices }: ActParts, fields: URLSearchParams) {
+  const on = fields.get('on') === 'yes';
+  const fault = await application.setAutostart(on);
+  if (fault !== null) return tell(notices, 'settings', { kind: 'fault', message: fault });
+  const told = on ? 'svc starts by itself from now on.' : 'svc does not start by itself any more.';
+  return tell(notices, 'settings', { kind: 'done', told });
+}
+
+async function otherPort(parts: ActParts): Promise<PageAnswer> {
+  const why = stuckOf(parts, 'address');
+  if (why === null) return overtaken(parts);
+  return repaired(parts, parts.repairs.otherPort(why.field, why.address));
+}
+
+function takeBack(parts: ActParts, fields: URLSearchParams): Promise<PageAnswer> {
+  return repaired(parts, parts.repairs.takeBack(fields.get('revision') ?? ''));
+}
+
+async function saveConfiguration(parts: ActParts, fields: URLSearchParams): Promise<PageAnswer> {
+  const { application, repairs, notices } = parts;
+  const read = await repairs.read();
+  const before = read.kind === 'text' ? read.text : '';
+  const text = withLineEnds(fields.get('text') ?? '', before);
+  const revision = fields.get('revision') ?? '';
+  const saved = await repairs.save(text, revision);
+  if (saved.kind === 'done') {
+    const asked = await restarted(application, saved);
+    return tell(notices, '../', asked);
+  }
+  const { config: file } = application.facts;
+  const problems = saved.kind === 'problems' ? saved.problems : [];
+  const again = { file, text, revision, problems, earlier: await repairs.earlier() };
+  const message = saved.kind === 'fault' ? saved.message : notSaved[saved.kind];
+  // What was typed comes back to the one who typed it, and is kept nowhere.
+  const page = configurationPage(again, { is: 'bad', text: message });
+  return { kind: 'page', status: 422, page };
+}
+
+const notSaved = {
+  problems: 'Nothing was saved: svc could not start with this.',
+  changed:
+    'Nothing was saved: the file was changed by somebody else meanwhile. Copy what you changed, ' +
+    'open this page anew, and change it there.',
+} as const;
+
+/** A form sends each line end as two characters. Format: HTML, constructing the entry list. */
+function withLineEnds(text: string, before: string): string {
+  return before.includes('\r\n') ? text : text.replaceAll('\r\n', '\n');
+}
+
+/** Only what is missing is kept, whatever a form says. */
+async function keepSecrets(
+  parts: ActParts,
+  fields: URLSearchParams,
+  left: AbortSignal,
+): Promise<PageAnswer> {
+  const why = stuckOf(parts, 'secrets');
+  if (why === null) return overtaken(parts);
+  const given = why.missing.flatMap(({ name }, index) => {
+    const value = fields.get(`value-${index}`) ?? '';
+    return value.trim() === '' ? [] : [[name, value] as const];
+  });
+  if (given.length === 0) {
+    const message = 'Nothing was pasted. Paste a value, then press the button.';
+    return tell(parts.notices, '../', { kind: 'fault', message });
+  }
+  return repaired(parts, parts.repairs.keepSecrets(new Map(given), left));
+}
+
+async function unlock(
+  parts: ActParts,
+  _fields: URLSearchParams,
+  left: AbortSignal,
+): Promise<PageAnswer> {
+  const why = stuckOf(parts, 'secrets');
+  if (why === null) return overtaken(parts);
+  const names = why.missing.map(({ name }) => name);
+  return repaired(parts, parts.repairs.unlock(names, left));
+}
+
+async function openFolder({ repairs, notices }: ActParts, what: 'folder' | 'logs') {
+  const room = what === 'folder' ? 'configuration' : 'log';
+  return tell(notices, room, await repairs.openInSystem(what));
+}
+
+/** The service begins again with what was repaired. */
+async function repaired(parts: ActParts, repair: Promise<Repaired>): Promise<PageAnswer> {
+  const done = await repair;
+  const told = done.kind === 'done' ? await restarted(parts.application, done) : done;
+  return tell(parts.notices, '../', told);
+}
+
+async function restarted<R extends Repaired>(application: Application, done: R): Promise<R> {
+  await application.restart();
+  return done;
+}
+
+function stuckOf<O extends Stuck['of']>(
+  { application: { state } }: ActParts,
+  of: O,
+): Extract<Stuck, { readonly of: O }> | null {
+  if (state.at !== 'needs_you' || state.why.of !== of) return null;
+  return state.why as Extract<Stuck, { readonly of: O }>;
+}
+
+async function overtaken({ notices }: ActParts): Promise<PageAnswer> {
+  const message = 'This has changed meanwhile, so nothing was done. Look, and choose again.';
+  return tell(notices, '../', { kind: 'fault', message });
+}
+
+function tell(notices: Notices, room: string, done: Repaired): PageAnswer {
+  const notice =
+    done.kind === 'done'
+      ? ({ is: 'good', text: done.told } as const)
+      : ({ is: 'bad', text: done.message } as const);
+  return go(`${room}?told=${notices.put(notice)}`);
+}
+
+const go = (to: string): PageAnswer => ({ kind: 'go', to });

@@ -1,0 +1,176 @@
+/**
+ * What becomes of the core, as a machine without a process, a timer or a clock. Each thing that
+ * happens gives the next state and what is to be done.
+ *
+ * starting → serving or first_run; both → starting (restart, or the first run wrote a file)
+ * a core ended: asked to → starting or stopped; said why, 78, 2 → needs_you; else → crashed
+ * crashed → starting (after a pause, or by the person); needs_you → starting (by the person)
+ * anything → stopping → stopped
+ */
+import type { Clock, SteadyTime } from '../../../src/lib/clock.ts';
+import type { ApplicationState, Stuck } from '../desktop.ts';
+
+export type Role = 'service' | 'first_run';
+
+/** How a process ended; both null: it is gone, and nobody saw how. */
+export type CoreEnd = {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly lastLines: readonly string[];
+};
+
+export type Cycle = {
+  readonly state: ApplicationState;
+  /** What the core of now, or the next one, is. */
+  readonly role: Role;
+  readonly hasCore: boolean;
+  /** What the end of the core of now leads to; null: nobody asked it to end. */
+  readonly next: 'begin' | 'stop' | null;
+  /** What the core of now said of its own end. */
+  readonly said: Stuck | null;
+  /** When it crashed in the last minute. */
+  readonly crashedAt: readonly SteadyTime[];
+};
+
+export type Happening =
+  | { readonly kind: 'opened' }
+  /** A core of before is there, and goes on. */
+  | { readonly kind: 'found'; readonly role: Role }
+  | { readonly kind: 'at_work'; readonly origin: string; readonly canWrite: boolean }
+  /** The core of now was told to end: by an earlier shell, or by somebody else. */
+  | { readonly kind: 'leaving' }
+  | { readonly kind: 'stuck'; readonly why: Stuck }
+  /** The first run wrote a configuration. */
+  | { readonly kind: 'written' }
+  | { readonly kind: 'ended'; readonly end: CoreEnd }
+  /** The pause before the next try is over. */
+  | { readonly kind: 'due' }
+  | { readonly kind: 'restart' }
+  | { readonly kind: 'quit' };
+
+/** `begin` and `end` also take back a `wait`. */
+export type Act =
+  | { readonly kind: 'begin'; readonly role: Role }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'end' };
+
+type Step = { readonly cycle: Cycle; readonly acts: readonly Act[] };
+
+/** After the first, second and third crash within a minute; the fourth is the last. */
+const pausesMs = [1_500, 5_000, 30_000] as const;
+const minuteMs = 60_000;
+/** What svc ends with where a restart would not help: a configuration problem, wrong usage. */
+const hopeless: ReadonlySet<number> = new Set([78, 2]);
+
+export function newCycle(role: Role): Cycle {
+  const state = { at: 'starting' } as const;
+  return { state, role, hasCore: false, next: null, said: null, crashedAt: [] };
+}
+
+export function step(cycle: Cycle, happening: Happening, clock: Clock): Step {
+  switch (happening.kind) {
+    case 'opened':
+    case 'due':
+      return cycle.hasCore || isEnding(cycle) ? { cycle, acts: [] } : begin(cycle, cycle.role);
+    case 'found':
+      return { cycle: { ...begin(cycle, happening.role).cycle }, acts: [] };
+    case 'at_work':
+      return { cycle: { ...cycle, state: atWork(cycle, happening) }, acts: [] };
+    case 'leaving':
+      return { cycle: leaving(cycle), acts: [] };
+    case 'stuck':
+      return { cycle: { ...cycle, said: happening.why }, acts: [] };
+    case 'written':
+      return again({ ...cycle, role: 'service' });
+    case 'ended':
+      return ended(cycle, happening.end, clock);
+    case 'restart':
+      return again({ ...cycle, crashedAt: [] });
+    case 'quit':
+      return quit(cycle);
+    default:
+      return happening satisfies never;
+  }
+}
+
+const isEnding = ({ state }: Cycle): boolean => state.at === 'stopping' || state.at === 'stopped';
+
+function begin(cycle: Cycle, role: Role): Step {
+  const state = { at: 'starting' } as const;
+  const begun = { ...cycle, state, role, hasCore: true, next: null, said: null };
+  return { cycle: begun, acts: [{ kind: 'begin', role }] };
+}
+
+/** One that was asked to end says nothing new by what it says meanwhile. */
+function atWork(
+  { state, role, hasCore, next }: Cycle,
+  { origin, canWrite }: { readonly origin: string; readonly canWrite: boolean },
+): ApplicationState {
+  if (!hasCore || next !== null) return state;
+  // It says so at each connection.
+  if (state.at === 'serving' && state.origin === origin && state.canWrite === canWrite) {
+    return state;
+  }
+  return role === 'first_run' ? { at: 'first_run', origin } : { at: 'serving', origin, canWrite };
+}
+
+/** It takes nothing more, and another one follows when it has ended. */
+function leaving(cycle: Cycle): Cycle {
+  if (!cycle.hasCore || cycle.next !== null) return cycle;
+  return { ...cycle, next: 'begin', state: { at: 'starting' } };
+}
+
+/** Ends what is there in order, and begins it anew. */
+function again(cycle: Cycle): Step {
+  if (isEnding(cycle)) return { cycle, acts: [] };
+  if (!cycle.hasCore) return begin(cycle, cycle.role);
+  const acts: readonly Act[] = cycle.next === null ? [{ kind: 'stop' }] : [];
+  return { cycle: { ...cycle, next: 'begin', state: { at: 'starting' } }, acts };
+}
+
+function quit(cycle: Cycle): Step {
+  if (isEnding(cycle)) return { cycle, acts: [] };
+  if (!cycle.hasCore) return stopped(cycle);
+  const acts: readonly Act[] = cycle.next === null ? [{ kind: 'stop' }] : [];
+  return { cycle: { ...cycle, next: 'stop', state: { at: 'stopping' } }, acts };
+}
+
+function stopped(cycle: Cycle): Step {
+  return { cycle: { ...cycle, state: { at: 'stopped' } }, acts: [{ kind: 'end' }] };
+}
+
+function ended(before: Cycle, end: CoreEnd, clock: Clock): Step {
+  const cycle = { ...before, hasCore: false };
+  if (cycle.next === 'stop') return stopped(cycle);
+  if (cycle.next === 'begin') return begin(cycle, cycle.role);
+  const why = cycle.said ?? whyHopeless(end);
+  if (why !== null) return { cycle: { ...cycle, state: { at: 'needs_you', why } }, acts: [] };
+  // The person left the first run: nothing is there that could go on.
+  if (cycle.role === 'first_run' && end.code === 0) return stopped(cycle);
+  return crashed(cycle, end, clock);
+}
+
+function crashed(cycle: Cycle, end: CoreEnd, { now, steady }: Clock): Step {
+  const at = steady();
+  const crashedAt = [...cycle.crashedAt.filter((one) => at - one < minuteMs), at];
+  const pauseMs = pausesMs[crashedAt.length - 1] ?? null;
+  const nextTryAt = pauseMs === null ? null : now() + pauseMs;
+  const { lastLines } = end;
+  const state = { at: 'crashed', nextTryAt, how: sayEnd(end), lastLines } as const;
+  const acts: readonly Act[] = pauseMs === null ? [] : [{ kind: 'wait', ms: pauseMs }];
+  return { cycle: { ...cycle, crashedAt, state }, acts };
+}
+
+function whyHopeless({ code, lastLines }: CoreEnd): Stuck | null {
+  if (code === null || !hopeless.has(code)) return null;
+  const message = lastLines.join('\n') || `svc ended with the code ${code} and said nothing.`;
+  return { of: 'other', code: `ended_${code}`, message };
+}
+
+function sayEnd({ code, signal }: CoreEnd): string {
+  if (signal !== null) return `The service was ended by the signal ${signal}.`;
+  if (code === 0) return 'The service ended, and nobody here asked it to.';
+  if (code === null) return 'The service has gone, and nobody saw how.';
+  return `The service ended with the code ${code}.`;
+}

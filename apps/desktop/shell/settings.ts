@@ -1,0 +1,77 @@
+/** What the shell remembers from one start to the next. Nothing of it is worth an error. */
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder } from '../../../src/lib/make-folder.ts';
+import { OneAtATime } from '../../../src/lib/one-at-a-time.ts';
+import type { OnClose } from '../desktop.ts';
+
+export type Settings = {
+  /** Of the core's pages the last time; 0: there were none. */
+  readonly port: number;
+  readonly onClose: OnClose;
+};
+
+const defaults: Settings = { port: 0, onClose: 'ask' };
+const choices: readonly OnClose[] = ['ask', 'keep', 'quit'];
+
+export class SettingsFile {
+  readonly #file: string;
+  readonly #writes = new OneAtATime();
+  #now: Settings = defaults;
+
+  private constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** A file that is missing or broken counts as empty. */
+  static async read(file: string): Promise<SettingsFile> {
+    const settings = new SettingsFile(file);
+    settings.#now = parseSettings(await readFile(file, 'utf8').catch(() => ''));
+    return settings;
+  }
+
+  get now(): Settings {
+    return this.#now;
+  }
+
+  /** @returns false: it holds until this process ends, and could not be written down */
+  change(part: Partial<Settings>): Promise<boolean> {
+    this.#now = { ...this.#now, ...part };
+    return this.#writes.do(() => this.#write());
+  }
+
+  /** In the place of the one before, whole or not at all. */
+  async #write(): Promise<boolean> {
+    const beside = `${this.#file}.${randomUUID()}`;
+    try {
+      await makeFolder(dirname(this.#file), 0o700);
+      const text = `${JSON.stringify(this.#now, null, 2)}\n`;
+      await writeFile(beside, text, { mode: 0o600, flag: 'wx' });
+      await rename(beside, this.#file);
+      return true;
+    } catch {
+      await rm(beside, { force: true }).catch(() => {});
+      return false;
+    }
+  }
+}
+
+export function parseSettings(text: string): Settings {
+  const read = objectOf(text);
+  const { port, onClose } = read;
+  const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
+  return {
+    port: isPort ? port : defaults.port,
+    onClose: choices.find((one) => one === onClose) ?? defaults.onClose,
+  };
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * The window of the application: a webview where it runs, else a Chromium that shows one page, else
+ * a tab of the person's browser. What was taken may fail later: then the next one is taken, and
+ * `kind`, `asksToClose` and `hasTray` tell of that one.
+ */
+import { openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
+import type {
+  ApplicationWindow,
+  FromWindow,
+  ToWindow,
+  WindowEvents,
+  WindowKind,
+} from '../desktop.ts';
+import type { Places } from '../places.ts';
+import type { Connection, Heard } from '../lines.ts';
+import { BrowserWindow, whyNoBrowser } from './browser-window.ts';
+import { chooseWindow, whyNot, windowNames, type Whether } from './choice.ts';
+import { findChromium, type ChromiumProgram } from './chromium-program.ts';
+import { ChromiumWindow } from './chromium-window.ts';
+import { displayFault } from './display.ts';
+import { windowEnvironment } from './environment.ts';
+import { webviewFacts, whyNoWebview } from './webview/library.ts';
+import { hasTrayHost } from './webview/tray-host.ts';
+import { refuse, WebviewWindow, type Hello } from './webview/webview-window.ts';
+
+export type WindowOptions = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly places: Pick<Places, 'profile' | 'runtime' | 'socket'>;
+  /** Where the shell's own pages are, `http://127.0.0.1:<port>`: trusted from the beginning. */
+  readonly origin: string;
+  /** The one that the person named; null: the first that works here. */
+  readonly wanted: WindowKind | null;
+  /** Nothing is to be seen before the first `show`; with a tray, that is there. */
+  readonly isHidden: boolean;
+  readonly events: WindowEvents;
+  /** For the shell's log: which window it is, and why not another. Sentences. */
+  readonly say: (line: string) => void;
+};
+
+/** None that may be shown works here. */
+export type NoWindow = { readonly kind: 'none'; readonly why: string };
+
+export type OpeningWindow = {
+  /**
+   * For each connection to the shell's socket whose first line was this one, at any time: a window
+   * that an earlier shell began may be there first. What comes after that line, and the end of the
+   * connection, belong to what is returned.
+   */
+  connected(hello: Hello, connection: Connection<ToWindow>): Heard<FromWindow>;
+  /** Once it can be shown. Never rejects. */
+  readonly opened: Promise<ApplicationWindow | NoWindow>;
+};
+
+/** The caller disposes what was opened. */
+export function openApplicationWindow(options: WindowOptions): OpeningWindow {
+  const webview = new WebviewWindow(options, (url) => void openElsewhere(url, options));
+  const mayBeWebview = options.wanted === null || options.wanted === 'webview';
+  return {
+    connected: (hello, connection) => {
+      return mayBeWebview ? webview.connected(hello, connection) : refuse(connection);
+    },
+    opened: open(options, webview),
+  };
+}
+
+async function open(
+  options: WindowOptions,
+  webview: WebviewWindow,
+): Promise<ApplicationWindow | NoWindow> {
+  const { env, wanted } = options;
+  const chromium = findChromium(env);
+  const { kinds, told } = chooseWindow(wanted, await whetherHere(env, chromium));
+  const make = (kind: WindowKind): ApplicationWindow => {
+    if (kind === 'webview') return webview;
+    return kind === 'chromium' && chromium !== null
+      ? new ChromiumWindow(chromium, options)
+      : new BrowserWindow(options);
+  };
+  const [first, ...others] = kinds.map((kind) => () => make(kind));
+  if (first === undefined) return { kind: 'none', why: told ?? 'There is no window.' };
+  if (told !== null) options.say(told);
+  const window = new FirstThatWorks(first(), others, options.say);
+  const why = await window.open(options);
+  return why === null ? window : { kind: 'none', why };
+}
+
+/** Of each window, without opening it, whether it runs here. */
+export async function whetherHere(
+  env: WindowOptions['env'],
+  chromium: ChromiumProgram | null,
+): Promise<Whether> {
+  const noDisplay = (await displayFault(env)) === null ? null : 'there is no display';
+  return {
+    webview: noDisplay ?? whyNoWebview(webviewFacts()),
+    chromium: noDisplay ?? (chromium === null ? 'no Chrome, Chromium or Edge is installed' : null),
+    browser: whyNoBrowser(env),
+  };
+}
+
+async function openElsewhere(url: string, { env, say }: WindowOptions): Promise<void> {
+  const opener = openerForUrl(url, process.platform, env);
+  const isOpened = opener !== null && (await openInBrowser(opener, windowEnvironment(env)));
+  if (!isOpened) say('A page led elsewhere, and no browser could be opened for it.');
+}
+
+/** The first that works, and each next one in its place when it does not any more. */
+class FirstThatWorks implements ApplicationWindow {
+  readonly #say: (line: string) => void;
+  readonly #others: (() => ApplicationWindow)[];
+  #current: ApplicationWindow;
+  #origins: readonly string[] | null = null;
+  #status: string | null = null;
+
+  constructor(
+    first: ApplicationWindow,
+    others: readonly (() => ApplicationWindow)[],
+    say: (line: string) => void,
+  ) {
+    this.#current = first;
+    this.#others = [...others];
+    this.#say = say;
+  }
+
+  get kind(): WindowKind {
+    return this.#current.kind;
+  }
+
+  get asksToClose(): boolean {
+    return this.#current.asksToClose;
+  }
+
+  get hasTray(): boolean {
+    return this.#current.hasTray;
+  }
+
+  /** Begins a webview, which is there then when it is shown. @returns null, or why it is not */
+  async open({ env, isHidden }: WindowOptions): Promise<string | null> {
+    const current = this.#current;
+    const isWanted = !isHidden || (await hasTrayHost(env));
+    const why = current instanceof WebviewWindow && isWanted ? await current.open() : null;
+    if (why !== null && !(await this.#next(why))) return whyNot(current.kind, why);
+    this.#say(`The window is ${windowNames[this.kind]}.`);
+    return null;
+  }
+
+  async show(url: string): Promise<string | null> {
+    for (;;) {
+      const why = await this.#current.show(url);
+      if (why === null || !(await this.#next(why))) return why;
+      this.#say(`The window is ${windowNames[this.kind]}.`);
+    }
+  }
+
+  hide(): Promise<void> {
+    return this.#current.hide();
+  }
+
+  status(text: string): void {
+    this.#status = text;
+    this.#current.status(text);
+  }
+
+  trust(origins: readonly string[]): void {
+    this.#origins = origins;
+    this.#current.trust(origins);
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#current[Symbol.asyncDispose]();
+  }
+
+  /** @returns whether there is another */
+  async #next(why: string): Promise<boolean> {
+    const make = this.#others.shift();
+    this.#say(whyNot(this.kind, why));
+    if (make === undefined) return false;
+    await this.#current[Symbol.asyncDispose]();
+    this.#current = make();
+    if (this.#origins !== null) this.#current.trust(this.#origins);
+    if (this.#status !== null) this.#current.status(this.#status);
+    return true;
+  }
+}

@@ -1,0 +1,254 @@
+/** From what was chosen to the file, and to the secrets that it names. Pure. */
+import {
+  channelKinds,
+  channelSynonyms,
+  channelTypes,
+  kindOf,
+  type ChannelType,
+} from '../../src/channels/registry.ts';
+import type { ChannelKind } from '../../src/channels/kind.ts';
+import type { AccessConfig } from '../../src/config/config.ts';
+import type { JsonObject, Json } from '../../src/config/locate.ts';
+import { credentialLine } from './service-place.ts';
+import type { Draft, Facts, ModelChoice, ModelDraft } from './state.ts';
+import type { PlaceFound, WritePlan } from './state.ts';
+
+export const adminTokenName = 'ADMIN_TOKEN';
+
+/** What needs no account comes first: with it the way goes on at once. */
+export const kindsOffered: readonly ChannelKind[] = channelKinds.toSorted(
+  (a, b) => Number(a.isMessenger) - Number(b.isMessenger),
+);
+/** The words for their types that people write. */
+export const channelNames = kindsOffered.map(({ type, synonyms }) => synonyms[0] ?? type);
+
+const brainName = 'assistant';
+const practiceModel = 'practice';
+
+/** Where nobody looked at anything yet. */
+export const nothingFound: Facts = {
+  face: 'terminal',
+  file: null,
+  models: null,
+  place: null,
+  written: null,
+  liveView: null,
+};
+
+/** Where nothing else is known: all addresses are the defaults. */
+export const usualPlace: PlaceFound = {
+  keychain: 'unavailable',
+  database: 'svc.db',
+  isUnit: false,
+  told: null,
+  set: [],
+  bind: null,
+  replies: 'http://127.0.0.1:8091/reply',
+  admin: null,
+  platform: null,
+  practice: null,
+};
+
+/**
+ * A secret of the file. `set`: it stands somewhere. `made`: it is to be made. `later`: the person
+ * has to set it before a start.
+ */
+export type NeededSecret = {
+  readonly name: string;
+  readonly is: 'set' | 'pasted' | 'made' | 'later';
+};
+
+/** What the chosen file names, in its order; what a kept part names is left out. */
+export function secretsOf(draft: Draft, { place }: Pick<Facts, 'place'>): readonly NeededSecret[] {
+  const isSet = (name: string): boolean => place?.set.includes(name) === true;
+  const isPasted = (name: string): boolean => draft.pasted.includes(name);
+  const needed = (name: string, otherwise: 'made' | 'later'): NeededSecret => {
+    return { name, is: isPasted(name) ? 'pasted' : isSet(name) ? 'set' : otherwise };
+  };
+  const found: NeededSecret[] = [];
+  if (draft.channel?.kind === 'channel') {
+    const { variable, ours }: ChannelKind['token'] = kindOf(draft.channel.type).token;
+    found.push(needed(variable, ours === null ? 'later' : 'made'));
+  }
+  if (draft.model?.kind === 'model' && draft.model.apiKeyEnv !== null) {
+    found.push(needed(draft.model.apiKeyEnv, 'later'));
+  }
+  if (isSet(adminTokenName)) found.push({ name: adminTokenName, is: 'set' });
+  else if (draft.keep === 'keychain') found.push({ name: adminTokenName, is: 'made' });
+  return found;
+}
+
+/** All that `write` does: the file, and what goes to the keychain. */
+export function writePlanOf(draft: Draft, facts: Facts): WritePlan {
+  const secrets = secretsOf(draft, facts);
+  const make = secrets.filter(({ is }) => is === 'made').map(({ name }) => name);
+  const pasted = secrets.filter(({ is }) => is === 'pasted').map(({ name }) => name);
+  const store = draft.keep === 'keychain' ? [...pasted, ...make] : [];
+  const open = secrets.filter(({ name, is }) => is !== 'set' && !store.includes(name));
+  return {
+    document: documentOf(draft, facts),
+    replaces: draft.file === 'change' || draft.file === 'anew',
+    make,
+    store,
+    unset: open.map(({ name }) => name),
+  };
+}
+
+/** The whole file. */
+export function documentOf(draft: Draft, facts: Facts): JsonObject {
+  const place = facts.place ?? usualPlace;
+  // A window is signed in by its application, whether there is such a secret or not.
+  const hasAdmin =
+    facts.face === 'window' || secretsOf(draft, facts).some(({ name }) => name === adminTokenName);
+  const admin: JsonObject = hasAdmin ? { admin: { token_env: adminTokenName } } : {};
+  const before = facts.file?.kind === 'there' ? facts.file.document : null;
+  if (draft.file === 'change' && before !== null) {
+    const own = (before['admin'] ?? null) === null ? admin : {};
+    return { ...changed(before, draft, place), ...own };
+  }
+  const { channel, model, access } = draft;
+  if (channel?.kind !== 'channel' || model === null || model.kind === 'kept') {
+    throw new Error('a new file needs a channel and a model');
+  }
+  const type = nameOf(channel.type);
+  const storage = { path: place.database };
+  return {
+    channels: [channelOf(channel.type, access, place)],
+    brains: [
+      {
+        name: brainName,
+        sensitivity: sensitivityOf(model),
+        policy: { kind: 'priority' },
+        models: [modelOf(model, place)],
+      },
+    ],
+    routes: [{ channel: type, brain: brainName }],
+    storage,
+    session: {},
+    ...(place.admin !== null && { observability: { addr: place.admin } }),
+    ...admin,
+  };
+}
+
+/** The word for a type that people write. */
+function nameOf(type: ChannelType): string {
+  const kind: ChannelKind = kindOf(type);
+  return kind.synonyms[0] ?? type;
+}
+
+function channelOf(
+  type: ChannelType,
+  access: AccessConfig | null,
+  { bind, replies, platform }: PlaceFound,
+): JsonObject {
+  const { mode, token, isMessenger }: ChannelKind = kindOf(type);
+  const head = { type: nameOf(type), ...(mode !== null && { mode }), token_env: token.variable };
+  if (!isMessenger) {
+    return { ...head, webhook: { ...(bind !== null && { bind }), outbound_url: replies } };
+  }
+  return {
+    ...head,
+    ...(platform !== null && { base_url: platform }),
+    ...(access !== null && { access: accessOf(access) }),
+  };
+}
+
+function accessOf({ allow, pairing }: AccessConfig): JsonObject {
+  return { ...(allow !== null && { allow }), ...(pairing && { pairing }) };
+}
+
+/** A model that is elsewhere may be asked only what may leave. */
+function sensitivityOf(model: ModelDraft | { readonly kind: 'practice' }): 'private' | 'public' {
+  return model.kind === 'model' && model.locality === 'cloud' ? 'public' : 'private';
+}
+
+function modelOf(
+  model: Exclude<ModelChoice, { readonly kind: 'kept' }>,
+  { practice }: PlaceFound,
+): JsonObject {
+  if (model.kind === 'practice') {
+    return {
+      provider: 'local_runtime',
+      model_id: practiceModel,
+      locality: 'local',
+      ...(practice !== null && { base_url: practice }),
+    };
+  }
+  const { provider, modelId, locality, baseUrl, apiKeyEnv } = model;
+  return {
+    provider,
+    model_id: modelId,
+    locality,
+    ...(baseUrl !== null && { base_url: baseUrl }),
+    ...(apiKeyEnv !== null && { api_key_env: apiKeyEnv }),
+  };
+}
+
+/**
+ * A file without problems, changed: the first model of the brain that answers the first route, and
+ * the channel of that type. All else stays as it is.
+ */
+function changed(before: JsonObject, draft: Draft, place: PlaceFound): JsonObject {
+  const routes = objectsOf(before['routes']);
+  const brains = objectsOf(before['brains']);
+  const brain = brains.find(({ name }) => name === routes[0]?.['brain']) ?? brains[0]!;
+  const { channel, model, access } = draft;
+  const isNew = model !== null && model.kind !== 'kept';
+  const newBrains = isNew
+    ? brains.map((one) => (one === brain ? withModel(one, model, place) : one))
+    : brains;
+  const changes = { ...before, brains: newBrains };
+  if (channel?.kind !== 'channel') return changes;
+  const { type } = channel;
+  const isOther = (name: Json | undefined): boolean => typeOf(name) !== type;
+  const others = objectsOf(before['channels']).filter((one) => isOther(one['type']));
+  const route = { channel: nameOf(type), brain: brain['name']! };
+  const isRouted = routes.some((one) => !isOther(one['channel']));
+  return {
+    ...changes,
+    channels: [...others, channelOf(type, access, place)],
+    routes: isRouted ? routes : [...routes, route],
+    ...((before['storage'] ?? null) === null && { storage: { path: place.database } }),
+  };
+}
+
+function withModel(
+  brain: JsonObject,
+  model: Exclude<ModelChoice, { readonly kind: 'kept' }>,
+  place: PlaceFound,
+): JsonObject {
+  const [, ...others] = objectsOf(brain['models']);
+  const isAway = sensitivityOf(model) === 'public';
+  return {
+    ...brain,
+    ...(isAway && { sensitivity: 'public' }),
+    models: [modelOf(model, place), ...others],
+  };
+}
+
+/** The type that a name of a channel means; undefined: none. */
+export function typeOf(name: Json | undefined): ChannelType | undefined {
+  if (typeof name !== 'string') return undefined;
+  return channelSynonyms[name] ?? channelTypes.find((type) => type === name);
+}
+
+function objectsOf(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as readonly JsonObject[]) : [];
+}
+
+/** Values that a person makes up. */
+const ownNames = new Set([
+  adminTokenName,
+  ...channelKinds.filter(({ token }) => token.ours !== null).map(({ token }) => token.variable),
+]);
+
+/**
+ * A line that sets a variable: it makes the value where anybody may, else a person fills it in.
+ * @param isKnown the person has a value of their own for it, which the line must not replace
+ * @param isUnit a unit of systemd is to find it
+ */
+export function lineFor(name: string, isKnown: boolean, isUnit: boolean): string {
+  const isMade = ownNames.has(name) && !isKnown;
+  if (isUnit) return credentialLine(name, isMade);
+  return isMade ? `export ${name}="$(openssl rand -hex 32)"` : `export ${name}='…'`;
+}

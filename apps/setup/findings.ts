@@ -1,0 +1,108 @@
+/** What the outside found, and where that leads. Pure. */
+import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
+import { adminTokenName, secretsOf } from './document.ts';
+import { go, over, stay } from './moves.ts';
+import type { Effect, Found, SetupState, TokenFound } from './state.ts';
+
+/** @returns the same state where the way has gone on by now, and nobody waits for this */
+export function afterFinding(state: SetupState, found: Found): SetupState {
+  if (state.effect?.kind !== found.of) return state;
+  const { step } = state;
+  switch (found.of) {
+    case 'look_at_file':
+      return fileFound(state, found.file);
+    case 'look_for_models':
+      return stay(state, { step, facts: { models: found.models } });
+    case 'ask_model':
+      return stay(state, { step: { at: 'answer', outcome: found.outcome } });
+    case 'identify':
+      return step.at === 'token' ? tokenFound(state, step.type, found.token) : state;
+    case 'look_at_place':
+      return placeFound(stay(state, { step, facts: { place: found.place } }));
+    case 'write':
+      return fileWritten(state, found.written);
+    case 'start': {
+      const { problem, liveView } = found;
+      if (problem !== null) return stay(state, { step: { at: 'start', problem } });
+      return stay(state, {
+        step: { at: 'first', heard: { kind: 'nothing' } },
+        facts: { liveView },
+        effect: hear(state),
+      });
+    }
+    case 'hear':
+    case 'let_in': {
+      const { heard } = found;
+      const effect = heard.kind === 'let_in' ? { effect: hear(state) } : {};
+      return stay(state, { step: { at: 'first', heard }, ...effect });
+    }
+    default:
+      return found satisfies never;
+  }
+}
+
+/**
+ * The channel whose first message is waited for; of a kept file the first that it has.
+ * @param says what is said for the person where svc can say it; null: a greeting
+ */
+export function hear({ draft, facts }: SetupState, says: string | null = null): Effect {
+  const kept = facts.file?.kind === 'there' ? facts.file.channels[0] : undefined;
+  const type = draft.channel?.kind === 'channel' ? draft.channel.type : kept;
+  return { kind: 'hear', type: type ?? null, says };
+}
+
+function fileFound(state: SetupState, file: Extract<Found, { of: 'look_at_file' }>['file']) {
+  const { step } = state;
+  if (file.kind === 'there') return stay(state, { step, facts: { file } });
+  const effect: Effect = { kind: 'look_for_models' };
+  return go(state, { step: { at: 'model' }, draft: { file: 'new' }, facts: { file }, effect });
+}
+
+function tokenFound(state: SetupState, type: ChannelType, found: TokenFound): SetupState {
+  const bot = found.kind === 'known' ? found.name : null;
+  const { variable } = kindOf(type).token;
+  // What was refused is not kept, and what stands elsewhere was not pasted.
+  const isPasted = 'source' in found && found.source === 'pasted' && found.kind !== 'refused';
+  const others = state.draft.pasted.filter((name) => name !== variable);
+  const pasted = isPasted ? [...others, variable] : others;
+  const channel = { kind: 'channel', type, bot } as const;
+  return stay(state, { step: { at: 'token', type, found }, draft: { channel, pasted } });
+}
+
+/** Where nothing is to be kept, nobody is asked where. */
+function placeFound(state: SetupState): SetupState {
+  const open = secretsOf(state.draft, state.facts).some(
+    ({ is }) => is === 'pasted' || is === 'made',
+  );
+  // Nobody wants to be back at a question that was not asked.
+  return open ? state : { ...afterKeep(state, null), trail: state.trail };
+}
+
+/** On a messenger, strangers can write: who may is the next question. */
+export function afterKeep(state: SetupState, keep: 'keychain' | 'by_hand' | null): SetupState {
+  const { channel } = state.draft;
+  const asks = channel?.kind === 'channel' && kindOf(channel.type).isMessenger;
+  if (asks) return go(state, { step: { at: 'access', said: null }, draft: { keep } });
+  return go(state, { step: { at: 'review', said: null }, draft: { keep } });
+}
+
+function fileWritten(
+  state: SetupState,
+  written: Extract<Found, { of: 'write' }>['written'],
+): SetupState {
+  if ('problem' in written) {
+    return go(state, { step: { at: 'review', said: written.problem } });
+  }
+  const facts = { written };
+  const starts = state.step.at === 'write' && state.step.starts;
+  const isWindow = state.facts.face === 'window';
+  const after = stay(state, { step: state.step, facts });
+  if (!starts) return over(after, isWindow ? 'goes_on' : 'written');
+  const step = { at: 'start', problem: null } as const;
+  return { ...stay(state, { step, facts, effect: { kind: 'start' } }), trail: [] };
+}
+
+/** Names whose place is looked for before it is asked where secrets go. */
+export function namesToLookFor(state: SetupState): readonly string[] {
+  return [...secretsOf(state.draft, { place: null }).map(({ name }) => name), adminTokenName];
+}

@@ -1,0 +1,132 @@
+/** The one step that changes something: secrets into the keychain, and the file. */
+import { randomBytes } from 'node:crypto';
+import { constants, copyFile, open, readFile, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder } from '../../src/lib/make-folder.ts';
+import { commandName, forShell } from '../../src/lib/program.ts';
+import { inspectText } from '../../src/config/inspect.ts';
+import { textOf } from '../../src/config/templates/templates.ts';
+import { replaceFile } from '../../src/app/config/saved-file.ts';
+import type { Keychain } from '../../src/secrets/secrets.ts';
+import { isOfUnit, startOfUnit } from './service-place.ts';
+import type { Pouch } from './session.ts';
+import type { Written, WritePlan } from './state.ts';
+
+export type WriteOptions = {
+  readonly file: string;
+  readonly shown: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly keychain: Keychain;
+  readonly pouch: Pouch;
+};
+
+type Problem = { readonly problem: string };
+
+/** Where it fails, the file is as it was; a secret may stand in the keychain by then. */
+export async function writeAll(
+  { document, replaces, make, store, unset }: WritePlan,
+  { file, shown, env, keychain, pouch }: WriteOptions,
+  signal: AbortSignal,
+): Promise<Written | Problem> {
+  const text = textOf(document);
+  const { validation } = await inspectText(text, file, env);
+  if (validation.kind === 'invalid') {
+    const first = validation.problems.find(({ severity }) => severity === 'error')!;
+    return { problem: `${first.path}: ${first.message}. ${first.remedy}` };
+  }
+  for (const name of make) if (!pouch.has(name)) pouch.set(name, madeSecret());
+  for (const name of store) {
+    const done = await keychain.set(name, pouch.get(name) ?? '', signal);
+    if (done.kind === 'fault') return { problem: `${done.message} ${done.remedy}` };
+  }
+  const saved = replaces
+    ? await replaceKeeping(file, shown, text)
+    : await writeFirst(file, shown, text);
+  if ('problem' in saved) return saved;
+  return { path: shown, backup: saved.backup, command: commandFor({ file, shown, env }), unset };
+}
+
+/** 43 characters that a shell and a header leave alone. */
+function madeSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+type Saved = { readonly backup: string | null } | Problem;
+
+/** Writes a file where none is. */
+export async function writeFirst(file: string, shown: string, text: string): Promise<Saved> {
+  let isOwn = false;
+  try {
+    await makeFolder(dirname(file));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A file stands where the folder is to be.
+    return { problem: sayFault(code === 'EEXIST' ? 'ENOTDIR' : code, shown) };
+  }
+  try {
+    await using handle = await open(file, 'wx', 0o600);
+    isOwn = true;
+    await handle.writeFile(text);
+    await handle.sync();
+    return { backup: null };
+  } catch (error) {
+    // What is there in part would be in the way of the next try.
+    if (isOwn) await rm(file, { force: true });
+    return { problem: sayFault((error as NodeJS.ErrnoException).code, shown) };
+  }
+}
+
+const namesMax = 100;
+
+/** Replaces a file of which a copy is kept beside it, under a name that was free. */
+async function replaceKeeping(file: string, shown: string, text: string): Promise<Saved> {
+  try {
+    const before = await readFile(file);
+    const backup = await copyBeside(file);
+    if (backup === null) return { problem: `There are ${namesMax} backups of ${shown} already.` };
+    const unchanged = async (): Promise<boolean> => before.equals(await readFile(file));
+    const saved = await replaceFile(file, { text, unchanged });
+    if (saved.kind === 'fault') return { problem: saved.message };
+    if (saved.kind === 'changed') return { problem: `${shown} was changed just now. Look again.` };
+    return { backup: `${shown}${backup}` };
+  } catch (error) {
+    return { problem: sayFault((error as NodeJS.ErrnoException).code, shown) };
+  }
+}
+
+/** @returns what its name has more than the file's; null: no name was free */
+async function copyBeside(file: string): Promise<string | null> {
+  for (let count = 1; count <= namesMax; count++) {
+    const more = count === 1 ? '.backup' : `.backup-${count}`;
+    try {
+      await copyFile(file, `${file}${more}`, constants.COPYFILE_EXCL);
+      return more;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+  return null;
+}
+
+const faults: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a file stands where its folder is to be',
+};
+
+function sayFault(code: string | undefined, shown: string): string {
+  if (code === 'EEXIST') return `${shown} already exists; nothing was written.`;
+  const what = faults[code ?? ''] ?? code ?? 'unknown error';
+  return `${shown} cannot be written: ${what}.`;
+}
+
+/** As a person would type it, there and then: SVC_CONFIG may name another file. */
+export function commandFor({
+  file,
+  shown,
+  env,
+}: Pick<WriteOptions, 'file' | 'shown' | 'env'>): string {
+  if (isOfUnit(file)) return startOfUnit;
+  const serve = `${commandName(env)} serve`;
+  const isUsual = shown === 'svc.json' && (env['SVC_CONFIG'] ?? '') === '';
+  return isUsual ? serve : `${serve} --config ${forShell(shown)}`;
+}

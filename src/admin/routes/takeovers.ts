@@ -1,0 +1,198 @@
+/** Conversations that an operator answers by hand: taken over, answered, given back. */
+import { plural } from '../../domain/plural.ts';
+import type { ConversationKey } from '../../domain/story.ts';
+import type { ByHandResult } from '../../pipeline/takeover/takeover.ts';
+import { holdsMax, waitingMax } from '../../domain/takeover.ts';
+import type { AdminPorts, HandPort } from '../admin.ts';
+import { problem, tell, type Answer } from '../http/answer.ts';
+import {
+  answeredSchema,
+  heldSchema,
+  holdSchema,
+  holdsSchema,
+  releasedSchema,
+  waitingSchema,
+  writtenSchema,
+} from '../schemas/takeover.ts';
+import { byId, conversationWith, unknown } from './conversation.ts';
+import { unread } from './parameters.ts';
+import { readRoute, writeRoute, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'reader' | 'byHand'>;
+
+const contentType = 'application/json';
+/** So many are told of at once. */
+const toldMax = 100;
+/** Longer than any platform's message; it is cut where the platform wants it. */
+const answerCharactersMax = 32_000;
+const answerBytesMax = 262_144;
+
+const sentences = {
+  not_held: 'The conversation is not held: take it over first, or again.',
+  nothing_to_answer: 'Nothing waits in the conversation: an answer is one to a message.',
+  answered_already: 'That message does not wait any more: look at the conversation again.',
+  message_unknown:
+    'The conversation has no such message: name the `id` of one that waits; none is the oldest.',
+  not_served: 'Its channel is not in the configuration in use: bring it back first.',
+  storage_failed: 'It cannot be written down now; the log says why. Nothing was changed.',
+} as const;
+
+export function holdRoutes(ports: Ports): Route[] {
+  return [...reads(ports), ...moves(ports), answer(ports)];
+}
+
+function reads({ reader, byHand }: Ports): Route[] {
+  const shared = {
+    contentType,
+    principal: 'operator',
+    problems: { ...unread, 404: unknown },
+  } as const;
+  return [
+    readRoute({
+      ...shared,
+      path: '/api/v1/holds',
+      summary: `The conversations that are held, the oldest first; at most ${toldMax}.`,
+      problems: unread,
+      schema: { name: 'Holds', of: holdsSchema },
+      async answer() {
+        const all = byHand.held().slice(0, toldMax);
+        const rows = await Promise.all(all.map((one) => reader.conversation(one)));
+        return tell(holdsSchema, {
+          rows: all.flatMap(({ channel, since, untilAt }, at) => {
+            const { id = null, waiting = 0 } = rows[at] ?? {};
+            return id === null ? [] : [{ id, channel, since, untilAt, waiting }];
+          }),
+        });
+      },
+    }),
+    readRoute({
+      ...shared,
+      path: '/api/v1/holds/{id}',
+      summary: 'Whether a conversation is held, and until when.',
+      parameters: byId,
+      schema: { name: 'Hold', of: holdSchema },
+      answer: ({ id }) =>
+        conversationWith(id, reader, async (where) =>
+          tell(holdSchema, byHand.of(where) ?? { since: null, untilAt: null }),
+        ),
+    }),
+    readRoute({
+      ...shared,
+      path: '/api/v1/holds/{id}/waiting',
+      summary: `What waits in a conversation, with its text; the oldest ${waitingMax} at most.`,
+      reveals: 'read_waiting',
+      parameters: byId,
+      schema: { name: 'WaitingMessages', of: waitingSchema },
+      answer: ({ id }) =>
+        conversationWith(id, reader, async (where) =>
+          tell(waitingSchema, { rows: await byHand.waiting(where) }),
+        ),
+    }),
+  ];
+}
+
+function moves({ reader, byHand }: Ports): Route[] {
+  return [
+    writeRoute({
+      path: '/api/v1/conversations/{id}/hold',
+      method: 'POST',
+      action: 'hold',
+      summary: 'Takes a conversation over, or holds it for an hour more: no model is asked in it.',
+      parameters: byId,
+      contentType,
+      problems: {
+        404: unknown,
+        409: `${plural(holdsMax, 'conversation')} are held already.`,
+        503: sentences.storage_failed,
+      },
+      schema: { name: 'Held', of: heldSchema },
+      answer: ({ id }) => conversationWith(id, reader, async (where) => held(byHand, where)),
+    }),
+    writeRoute({
+      path: '/api/v1/conversations/{id}/release',
+      method: 'POST',
+      action: 'release',
+      summary: 'Gives a conversation back: its brain goes on with what waits, in order.',
+      parameters: byId,
+      contentType,
+      problems: { 404: unknown, 409: sentences.not_held, 503: sentences.storage_failed },
+      schema: { name: 'Released', of: releasedSchema },
+      answer: ({ id }) =>
+        conversationWith(id, reader, async (where) => {
+          const result = await byHand.giveBack(where);
+          if (result === 'done') return tell(releasedSchema, { result });
+          return problem(result === 'not_held' ? 409 : 503, result, sentences[result]);
+        }),
+    }),
+  ];
+}
+
+function answer({ reader, byHand }: Ports): Route {
+  return writeRoute({
+    path: '/api/v1/conversations/{id}/answer',
+    method: 'POST',
+    action: 'answer',
+    summary: 'Answers a held conversation by hand: the named message, and those before it.',
+    parameters: byId,
+    body: {
+      kind: 'json',
+      summary: 'The text of the answer, and the last of the messages that it answers.',
+      bytesMax: answerBytesMax,
+      example: { text: 'It is on its way.', message: null },
+      schema: { name: 'WrittenByHand', of: writtenSchema },
+    },
+    contentType,
+    problems: {
+      400: `The text is empty, or longer than ${answerCharactersMax} characters.`,
+      404: 'No such conversation is kept, or it has no such message (`message_unknown`).',
+      409: 'It is not held, nothing waits, the message does not, or its channel is not served.',
+      503: sentences.storage_failed,
+    },
+    schema: { name: 'AnsweredByHand', of: answeredSchema },
+    answer: ({ id }, { body: { text, message } }) =>
+      conversationWith(id, reader, async (where) => {
+        const fault = faultIn(text);
+        if (fault !== null) return fault;
+        const upTo = message ?? null;
+        const result = await byHand.answer(where, { text, upTo });
+        const isUnknown =
+          result.kind === 'answered_already' && !(await hasMessage(reader, where, upTo));
+        if (!isUnknown) return answered(result);
+        return problem(404, 'message_unknown', sentences.message_unknown);
+      }),
+  });
+}
+
+/** Whether it is one of the conversation's messages that are kept, settled ones too. */
+async function hasMessage(
+  reader: Ports['reader'],
+  where: ConversationKey,
+  id: string | null,
+): Promise<boolean> {
+  const [origin] = id === null ? [] : await reader.origins([id]);
+  return origin?.channel === where.channel && origin.conversation === where.conversation;
+}
+
+async function held(byHand: HandPort, where: ConversationKey): Promise<Answer> {
+  const hold = await byHand.hold(where);
+  if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
+  if (hold !== 'too_many') return tell(heldSchema, hold);
+  const detail = `${plural(holdsMax, 'conversation')} are held already: give one back first.`;
+  return problem(409, 'too_many_held', detail);
+}
+
+function faultIn(text: string): Answer | null {
+  if (text.trim() === '') return problem(400, 'empty_text', 'The answer has no text: write one.');
+  if (text.length <= answerCharactersMax) return null;
+  const detail = `The answer has ${text.length} characters; ${answerCharactersMax} are the most.`;
+  return problem(400, 'text_too_long', detail);
+}
+
+function answered(result: ByHandResult): Answer {
+  if (result.kind === 'answered') {
+    const { messages, hold } = result;
+    return tell(answeredSchema, { messages, untilAt: hold?.untilAt ?? null });
+  }
+  const { kind } = result;
+  return problem(kind === 'storage_failed' ? 503 : 409, kind, sentences[kind]);
+}

@@ -1,0 +1,80 @@
+import type { Dropped, Frame, FrameKind } from '../../domain/live-event.ts';
+import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../domain/ids.ts';
+import { apologies } from '../../domain/decision.ts';
+import { failureKinds } from '../../domain/failure.ts';
+import { turnedAwayReasons } from '../../domain/gate.ts';
+import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
+import { boolean, integer, kinds, maybe, maybeInteger, maybeText } from './schema.ts';
+import { objectWith, oneOf, only, text, type IdText, type Schema } from './schema.ts';
+
+const channel = text as IdText<ChannelKey>;
+const modelName = text as IdText<ModelName>;
+const message = text as IdText<MessageId>;
+const turn = { channel, id: message, brain: text };
+const delivery = { channel, id: text as IdText<ReplyId>, message, attempt: integer };
+const failed = {
+  failure: oneOf(...failureKinds),
+  whose: oneOf('sender', 'operator', 'provider', 'us'),
+  status: maybeInteger,
+};
+/** Of `Frame` and `Dropped` in domain/frame.ts. */
+export const frameSchema = kinds(
+  frame('message_accepted', { channel, id: message, duplicate: boolean }),
+  frame('message_refused', { channel, code: text }),
+  frame('message_turned_away', { channel, reason: oneOf(...turnedAwayReasons) }),
+  frame('turn_started', { ...turn, waitedMs: integer }),
+  frame('turn_finished', {
+    ...turn,
+    outcome: oneOf('reply', 'by_hand', ...apologies),
+    model: maybe(modelName),
+    ms: integer,
+  }),
+  frame('command_answered', { ...turn, command: text, ms: integer }),
+  frame('tool_used', {
+    ...turn,
+    tool: text,
+    mode: oneOf(...grantModes),
+    outcome: oneOf(...toolOutcomes),
+    ms: integer,
+  }),
+  frame('model_answered', {
+    model: modelName,
+    provider: text,
+    result: oneOf('answer', ...failureKinds),
+    ms: integer,
+  }),
+  frame('reply_delivered', { ...delivery, totalMs: integer }),
+  frame('delivery_failed', { ...delivery, ...failed, nextAt: maybeInteger }),
+  frame('dead_letter', { box: oneOf('in', 'out'), channel, id: text, ...failed }),
+  frame('channel_changed', {
+    channel: text,
+    state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped'),
+    reason: maybeText,
+  }),
+  frame('plan_used', { revision: text, channels: integer, brains: integer }),
+  frame('warned', { code: text, path: maybeText }),
+  frame('operator_wrote', { action: text, status: integer }),
+  frame('dropped', { count: maybeInteger }),
+);
+
+/** In the order of the schema. */
+export const frameKinds: readonly FrameKind[] = frameSchema.oneOf.map(
+  ({ properties }) => properties.kind.enum[0],
+);
+
+/**
+ * What a frame is told as: the fields that the schema names, and nothing else that it may happen to
+ * carry; no instance where there is none to tell from others.
+ */
+export function toldOf(one: Frame | Dropped): unknown {
+  const { instance, ...told } = only(frameSchema, one) as Frame | Dropped;
+  return instance === null ? told : { ...told, instance };
+}
+
+function frame<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(
+  kind: Kind,
+  properties: P,
+) {
+  const required = { kind: oneOf(kind), at: integer, ...properties };
+  return objectWith(required, { instance: maybeInteger });
+}

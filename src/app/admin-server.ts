@@ -1,0 +1,288 @@
+/** The admin server of a run: its address, who may write, and what it is told by. */
+import type { AdminPorts, HandPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
+import type { ApplicationLink } from '../admin/application.ts';
+import { reportOf } from '../admin/instances/report.ts';
+import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
+import type { OperatorAccess } from '../admin/http/auth.ts';
+import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
+import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
+import { pathOfFile } from '../config/storage-place.ts';
+import type { Control } from './config/control.ts';
+import type { RunEvents } from './run-events.ts';
+import type { Host } from './runtime.ts';
+import { explainKeychain, openKeychain } from './keychain.ts';
+import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
+import type { Lifetime } from '../lib/lifetime.ts';
+import { createSecretControl } from './config/secrets.ts';
+import { createModelLooks } from './config/model-probes.ts';
+import { createTrials } from './config/trials.ts';
+import { adminPlaces, textAt } from './admin-address.ts';
+import type { WindowPlace } from './listening.ts';
+import type { Ending, Setup } from './run.ts';
+import type { ServiceKit } from './service.ts';
+import { openAdmin } from './open-admin.ts';
+import type { OpenStore } from './storage.ts';
+import type { ByHand } from '../ledger/ledger.ts';
+import type { Peers } from '../cluster/peers.ts';
+import type { Plan } from './running-config.ts';
+import { openOneView, type OneView } from './shared-view/one-view.ts';
+
+export type AdminParts = {
+  readonly kit: ServiceKit;
+  readonly events: RunEvents;
+  readonly host: Host;
+  readonly store: OpenStore;
+  readonly control: Control;
+  readonly health: () => Health;
+  readonly warnings: () => PlanView['warnings'];
+};
+
+/** The application around a run. */
+export type Around = {
+  readonly link: ApplicationLink;
+  /** Whether this is the token of who is signed in by it now. */
+  readonly matches: TokenCheck;
+  /** The port of its window the last time; 0: there was none. */
+  readonly port: number;
+};
+
+/** `admin`: where others find it, `host:port`; null: nowhere. */
+export type AdminPlaced = {
+  readonly kind: 'placed';
+  readonly admin: string | null;
+  readonly window: WindowPlace | null;
+};
+
+/**
+ * When a default address is taken, svc runs without the admin server, or, with an application
+ * around it, on another port. When an address of the file is taken, the start fails. With the
+ * server off, the other instances hear of this one all the same.
+ * @param lifetime closes the server
+ * @returns null: the server is off
+ */
+export async function startAdmin(
+  setup: Setup,
+  lifetime: Lifetime,
+  parts: AdminParts,
+): Promise<AdminPlaced | Ending | null> {
+  const place: { admin: string | null } = { admin: null };
+  const opener = new Opener(setup, lifetime, parts, () => place.admin);
+  const started = await start(setup, opener, parts.events);
+  if (started?.kind === 'placed') place.admin = started.admin;
+  return started;
+}
+
+async function start(
+  setup: Setup,
+  opener: Opener,
+  events: RunEvents,
+): Promise<AdminPlaced | Ending | null> {
+  const { observability: settings } = setup.config;
+  const { application = null } = setup;
+  if (application !== null) return startAround(application, settings, opener, events);
+  if (!settings.enabled) return null;
+  const { address } = settings;
+  const opened = await opener.open(address, null);
+  if (opened.kind === 'opened') {
+    return { kind: 'placed', admin: textAt(address, opened.port), window: null };
+  }
+  if (address.given) return refused(opened, address);
+  const message = `${opened.message} It is off for this run.`;
+  events.warned({ code: 'admin_off', message });
+  return null;
+}
+
+async function startAround(
+  application: Around,
+  settings: ObservabilityConfig,
+  opener: Opener,
+  events: RunEvents,
+): Promise<AdminPlaced | Ending> {
+  const { others, window } = adminPlaces(settings, application.port);
+  const first = others === null ? null : await opener.open(others, null);
+  if (first?.kind === 'problem') return refused(first, others!);
+  const ofOthers = first === null ? null : textAt(others!, first.port);
+  let problem: AdminProblem | null = null;
+  for (const address of window) {
+    const opened = await opener.open(address, application);
+    if (opened.kind === 'problem') {
+      problem ??= opened;
+      continue;
+    }
+    const text = textAt(address, opened.port);
+    const isForAll = settings.enabled && others === null;
+    if (isForAll && problem !== null) {
+      const message = `${problem.message} It is at ${text} for this run.`;
+      events.warned({ code: 'admin_moved', message });
+    }
+    const canWrite = opener.accessFor(application).kind !== 'none';
+    const place = { origin: `http://${text}`, canWrite };
+    return { kind: 'placed', admin: isForAll ? text : ofOthers, window: place };
+  }
+  return refused(problem!, window[0]);
+}
+
+function refused({ code, message }: AdminProblem, { given, text, byFlag }: ListenAddress): Ending {
+  const isOfFile = given && byFlag === undefined;
+  const unbound = isOfFile ? { field: 'observability.addr', address: text } : null;
+  return { kind: 'refused', code, message, unbound };
+}
+
+/** Opens admin servers of one run; they answer the same, but for who signs in where. */
+class Opener {
+  readonly #setup: Setup;
+  readonly #lifetime: Lifetime;
+  readonly #parts: AdminParts;
+  readonly #ports: Omit<AdminPorts, 'application'>;
+
+  /** @param admin where the server is found once it is open */
+  constructor(setup: Setup, lifetime: Lifetime, parts: AdminParts, admin: () => string | null) {
+    this.#setup = setup;
+    this.#lifetime = lifetime;
+    this.#parts = parts;
+    const ports = portsOf(setup, parts);
+    const view = viewOf(ports, parts, admin);
+    if (view !== null) lifetime.defer('the view of all instances', () => view[Symbol.dispose]());
+    this.#ports = { ...ports, instances: view };
+  }
+
+  /** @param application whose window is led there; null: none is */
+  open(address: ListenAddress, application: Around | null): Promise<AdminOpened | AdminProblem> {
+    const { kit, control } = this.#parts;
+    const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
+    const { webRoot } = this.#setup;
+    const access = this.accessFor(application);
+    const ports = { ...this.#ports, application: application?.link ?? null };
+    return openAdmin({ address, access, allowedHosts, webRoot, ports }, kit, this.#lifetime);
+  }
+
+  /**
+   * How the administrator is known: by the variable's value, or as who is signed in. Read-only
+   * where the block is missing, or there is neither.
+   */
+  accessFor(application: Around | null): OperatorAccess {
+    const { config, secrets } = this.#setup;
+    const { admin } = config;
+    if (admin === null) {
+      const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
+      return { kind: 'none', remedy };
+    }
+    const token = secrets.get(admin.tokenEnv);
+    const checks = [
+      ...(token === undefined ? [] : [createTokenCheck(token)]),
+      ...(application === null ? [] : [application.matches]),
+    ];
+    if (checks.length > 0) {
+      return { kind: 'bearer', matches: (sent) => checks.some((check) => check(sent)) };
+    }
+    const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
+    return { kind: 'none', remedy };
+  }
+}
+
+type OwnPorts = Omit<AdminPorts, 'application' | 'instances'>;
+
+/** @returns null: no other instance can work on that storage */
+function viewOf(ports: OwnPorts, parts: AdminParts, admin: () => string | null): OneView | null {
+  const { kit, events } = parts;
+  const { peers, view } = parts.store;
+  if (view === null) return null;
+  const { now, steady } = kit;
+  const report: Parameters<typeof openOneView>[0]['report'] = (place) => reportOf(ports, place);
+  return openOneView({ peers, view, events, now, steady, admin, report });
+}
+
+/** Of a messenger one instance has the connection, which is a post; the others wait for it. */
+function channelsIn(plan: Plan | null, peers: Peers): PlannedView[] {
+  if (plan === null) return [];
+  const keys = new Map([...plan.lines].map(([key, { channel }]) => [channel, key]));
+  return plan.channels.map(({ type, channel }) => {
+    const key = keys.get(channel) ?? null;
+    const isHeld = key === null || channel.sameAs === undefined || peers.holds(key);
+    return { type, key, isHeld, ...channel.health() };
+  });
+}
+
+function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
+  const { version, file, addresses, env, lookup, log, storage } = setup;
+  const { kit, events, host, control } = parts;
+  const { ledger, reader, peers } = parts.store;
+  const view = (): PlanView => ({
+    revision: control.used.revision,
+    usedAt: control.inUse().usedAt,
+    config: control.used.config,
+    warnings: parts.warnings(),
+    channels: channelsIn(host.plan, peers),
+  });
+  return {
+    version,
+    startedAt: kit.now(),
+    now: kit.now,
+    health: parts.health,
+    plan: view,
+    meters: events.meters,
+    frames: events.frames,
+    figures: events.figures,
+    gauges: () => ledger.gauges(),
+    backlog: () => ledger.backlog(),
+    connections: () => kit.listeners.connections,
+    modelLoads: () => kit.bounds.loads,
+    mcp: () => kit.mcp.standings(),
+    reader,
+    byHand: byHandOf(ledger.byHand, host),
+    approvals: host,
+    writes: ledger,
+    audit: (row) => ledger.recordWrite(row),
+    turnedAway: () => host.gate.turnedAway,
+    pairings: host.pairings,
+    control,
+    models: createModelLooks(() => host.plan?.models ?? [], kit),
+    trials: createTrials({
+      file,
+      addresses,
+      env,
+      lookup,
+      heldDatabase: pathOfFile(storage),
+      config: () => control.used.config,
+      kit,
+      reader,
+      spend: ledger.spend,
+      log,
+    }),
+    secrets: secretsOf(setup, parts),
+    events,
+  };
+}
+
+function byHandOf(byHand: ByHand, host: Host): HandPort {
+  return {
+    hold: (where) => byHand.hold(where),
+    giveBack: (where) => byHand.giveBack(where),
+    of: (where) => byHand.of(where),
+    held: () => byHand.held(),
+    waiting: (where) => byHand.waiting(where),
+    answer: (where, written) => host.answerByHand(where, written),
+  };
+}
+
+/** Where a change opens a prompt, it stands on the screen of this machine. */
+function secretsOf(setup: Setup, { kit, events, control }: AdminParts): SecretControl {
+  const { env, lookup, keychainLimits: limits } = setup;
+  const surroundings = { env, atTerminal: false, limits };
+  return createSecretControl({
+    config: () => control.used.config,
+    lookup,
+    keychain: openKeychain(surroundings),
+    looks: openKeychain(surroundings),
+    store: storeKinds[process.platform] ?? 'none',
+    explain: explainKeychain,
+    steady: kit.steady,
+    events,
+  });
+}
+
+const storeKinds: Partial<Record<NodeJS.Platform, StoreKind>> = {
+  linux: 'secret_service',
+  darwin: 'keychain',
+  win32: 'credential_manager',
+};

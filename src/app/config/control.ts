@@ -1,0 +1,196 @@
+/**
+ * Takes configurations into use while svc runs: from the admin API, from the history, from the
+ * file when a signal asks for it, from another instance. One at a time, each by the same steps:
+ * check → compare with what needs a restart → secrets → skills → Plan → Host; where it is kept, and
+ * when it is written there, is its home's. Whatever fails leaves the plan in use as it is, and
+ * says why.
+ */
+import type { WarningStatus } from '../../admin/admin.ts';
+import type {
+  Applied,
+  ConfigAsked,
+  ConfigControl,
+  ConfigInUse,
+  ConfigKept,
+  ConfigOnDisk,
+  ConfigRefused,
+  ConfigRow,
+  HistoryFault,
+} from '../../admin/config-control.ts';
+import { DatabaseHome, type SharedParts } from './database-store.ts';
+import { FileHome } from './file-store.ts';
+import type { Host } from '../runtime.ts';
+import type { ConfigHome, ConfigSource, Installer, OpenedConfig } from './config-store.ts';
+import type { Log } from '../../lib/log.ts';
+import { OneAtATime } from '../../lib/one-at-a-time.ts';
+import type { OpenedPlan } from '../opened-config.ts';
+import type { Plan } from '../running-config.ts';
+import type { ServiceSecrets } from '../../secrets/secrets.ts';
+import type { ServiceKit } from '../service.ts';
+import { prepareConfig } from './prepare.ts';
+import type { ConfigSnapshot, NextConfig } from './prepare.ts';
+import type { PrivateTurns } from './private-warning.ts';
+import { rolledBack, stopping } from './refusals.ts';
+import { tellChanges } from './report.ts';
+
+export type ControlParts = {
+  /** Where the configuration came from; null: from no file. */
+  readonly source: ConfigSource | null;
+  /** null: it is kept in the file, and for this process alone. */
+  readonly shared: SharedParts | null;
+  readonly host: Host;
+  readonly kit: ServiceKit;
+  readonly reader: PrivateTurns;
+  readonly lookup: ServiceSecrets;
+  readonly log: Log;
+  /** Aborted: no new configuration is taken. */
+  readonly stop: AbortSignal;
+  /** false: an operator is known without the token of the admin block. */
+  readonly tokenWanted: boolean;
+  /** Of each plan that is in use from now on, the first one aside. */
+  readonly onUsed: (plan: Plan) => void;
+};
+
+export class Control implements ConfigControl {
+  readonly #parts: ControlParts;
+  readonly #turns = new OneAtATime();
+  readonly #home: ConfigHome;
+  #used: ConfigSnapshot;
+  #usedAt: number;
+  #reloadWaits = false;
+  /** Why the file was not taken into use when a signal asked for it. */
+  #notApplied: ConfigRefused | null = null;
+
+  /** @param first what the plan in use was made of */
+  constructor(parts: ControlParts, first: ConfigSnapshot) {
+    this.#parts = parts;
+    this.#used = first;
+    this.#usedAt = parts.kit.now();
+    const { source, shared } = parts;
+    const installer = this.#installer();
+    this.#home =
+      shared === null ? new FileHome(installer, source) : new DatabaseHome(installer, shared);
+    source?.onReload(() => void this.#heed());
+  }
+
+  get used(): ConfigSnapshot {
+    return this.#used;
+  }
+
+  get warnings(): readonly WarningStatus[] {
+    const others = [...this.#home.warnings, ...this.#used.warnings];
+    if (this.#notApplied === null) return others;
+    const message = `The configuration file is not in use: ${this.#notApplied.detail}`;
+    const remedy = 'Mend the file and send svc a SIGHUP, or apply one by the admin API.';
+    return [{ code: 'config_not_applied', path: '', message, remedy }, ...others];
+  }
+
+  inUse(): ConfigInUse {
+    const { text, revision } = this.#used;
+    const { place, file } = this.#home;
+    return { text, revision, place, file, usedAt: this.#usedAt };
+  }
+
+  onDisk(): Promise<ConfigOnDisk> {
+    return this.#home.onDisk();
+  }
+
+  apply(asked: ConfigAsked): Promise<Applied> {
+    return this.#turns.do(async () => {
+      const applied = this.#isStopping ?? (await this.#home.apply(asked));
+      this.#tell('operator', applied);
+      return applied;
+    });
+  }
+
+  /** Takes the file as it is when the turn comes: one waiting reload is enough for all. */
+  async #heed(): Promise<void> {
+    if (this.#reloadWaits) return;
+    this.#reloadWaits = true;
+    try {
+      await this.#turns.do(async () => {
+        this.#reloadWaits = false;
+        const applied = this.#isStopping ?? (await this.#home.reload());
+        this.#notApplied = applied.kind === 'refused' ? applied : null;
+        this.#tell('signal', applied);
+      });
+    } catch (error) {
+      this.#parts.kit.events.faulted({ where: 'reading the configuration again', error });
+    }
+  }
+
+  history(): Promise<readonly ConfigRow[] | HistoryFault> {
+    return this.#home.history();
+  }
+
+  kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
+    return this.#home.kept(revision);
+  }
+
+  /** Resolves when nothing is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#home[Symbol.asyncDispose]();
+    await this.#turns.do(async () => {});
+  }
+
+  get #isStopping(): ConfigRefused | null {
+    return this.#parts.stop.aborted ? rolledBack(stopping) : null;
+  }
+
+  #installer(): Installer {
+    const { stop, kit } = this.#parts;
+    return {
+      used: () => this.#used,
+      usedAt: () => this.#usedAt,
+      events: kit.events,
+      stop,
+      prepare: (inspection, by) =>
+        prepareConfig(inspection, { ...this.#parts, used: this.#used, ...by }),
+      open: (next) => this.#open(next),
+      use: async (next) => {
+        const opened = await this.#open(next);
+        return opened.kind === 'refused' ? opened : opened.use();
+      },
+      inTurn: (act) => this.#turns.do(act),
+    };
+  }
+
+  async #open(next: NextConfig): Promise<OpenedConfig | ConfigRefused> {
+    const { host, kit } = this.#parts;
+    if (this.#isStopping !== null) return this.#isStopping;
+    try {
+      const opened = await host.open(next.plan);
+      if (opened.kind === 'problem') return rolledBack(opened.message);
+      return { kind: 'opened', use: () => this.#use(next, opened), drop: () => opened.drop() };
+    } catch (error) {
+      kit.events.faulted({ where: 'taking a configuration into use', error });
+      return rolledBack('Something went wrong in svc itself.');
+    }
+  }
+
+  #use({ plan, snapshot, found }: NextConfig, opened: OpenedPlan): Applied {
+    const { host, kit, lookup, onUsed } = this.#parts;
+    try {
+      const problem = opened.use();
+      if (problem !== null) return rolledBack(problem.message);
+    } catch (error) {
+      kit.events.faulted({ where: 'taking a configuration into use', error });
+      if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
+    }
+    const before = this.#used;
+    this.#used = snapshot;
+    lookup.hold(found);
+    this.#usedAt = kit.now();
+    this.#notApplied = null;
+    onUsed(plan);
+    const changes = tellChanges(before, snapshot, kit.events);
+    const { revision, warnings } = snapshot;
+    return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
+  }
+
+  #tell(by: 'operator' | 'signal', applied: Applied): void {
+    const { events } = this.#parts.kit;
+    if (applied.kind === 'applied') events.configTried({ by, result: 'applied', detail: null });
+    else events.configTried({ by, result: applied.code, detail: applied.detail });
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * The configuration in the database of several instances: each takes from there what is in use, and
+ * a new one comes into use at all of them, or at none. No file is written; that of this machine is
+ * where a start begins, and what a signal proposes.
+ */
+import { hostname } from 'node:os';
+import type { WarningStatus } from '../../admin/admin.ts';
+import type {
+  Applied,
+  ConfigAsked,
+  ConfigKept,
+  ConfigOnDisk,
+  ConfigRefused,
+  ConfigRow,
+  HistoryFault,
+} from '../../admin/config-control.ts';
+import type { ConfigProblem } from '../../config/config.ts';
+import type { Inspection } from '../../config/inspect.ts';
+import { problemWithoutPlace } from '../../config/problems.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
+import type { Peers } from '../../cluster/peers.ts';
+import { ConfigsFailed, type SharedConfigs } from '../../cluster/shared-configs.ts';
+import { Follower } from './shared-config-watcher.ts';
+import type { ConfigHome, Installer, OpenedConfig } from './config-store.ts';
+import { Lookout } from './watch-timer.ts';
+import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
+import type { AskedBy, NextConfig } from './prepare.ts';
+import { propose, type ProposedEnd } from './propose.ts';
+import { inDatabase, notSaved, refusedByInstances, revisionConflict } from './refusals.ts';
+import { rolledBack, sayInstance, stopping, withName } from './refusals.ts';
+
+export type SharedParts = OwnPlace & {
+  readonly configs: SharedConfigs;
+  readonly peers: Pick<Peers, 'instances' | 'on' | 'tell'>;
+  /** The number of the one that this process has in use. */
+  readonly n: number;
+  readonly version: string;
+  readonly steady: () => SteadyTime;
+  /** What is in use cannot be taken here: this process is to end. */
+  readonly onBehind: (why: string) => void;
+};
+
+/** For so long the answer waits until all have it in use. */
+const allMs = 5_000;
+/** For so long one waits for the end of what others propose. */
+const othersMs = 25_000;
+const triesMax = 5;
+
+type Asked = {
+  readonly by: 'operator' | 'signal';
+  readonly inspect: () => Promise<Inspection>;
+  readonly mayAskWith: AskedBy['mayAskWith'];
+  /** The revision that it is to replace; null: whichever is in use. */
+  readonly revision: string | null;
+};
+
+export class DatabaseHome implements ConfigHome {
+  readonly place = 'database';
+  readonly file = null;
+  readonly #installer: Installer;
+  readonly #parts: SharedParts;
+  readonly #own: OwnFile;
+  readonly #follower: Follower;
+  readonly #lookout: Lookout;
+  #left: Promise<void> | null = null;
+
+  constructor(installer: Installer, parts: SharedParts) {
+    const { configs, peers, n, steady, onBehind } = parts;
+    this.#installer = installer;
+    this.#parts = parts;
+    this.#own = new OwnFile(parts);
+    const tell = (): void => this.#lookout.tell();
+    const own = this.#own;
+    this.#follower = new Follower({ installer, own, configs, steady, n, tell, onBehind });
+    this.#lookout = new Lookout({
+      peers,
+      inTurn: (act) => installer.inTurn(act),
+      look: () => this.#look(),
+      isWaiting: () => this.#follower.isHolding || this.#follower.isStuck,
+    });
+    installer.stop.addEventListener('abort', () => void this.#leave(), { once: true });
+  }
+
+  get warnings(): readonly WarningStatus[] {
+    return this.#follower.warnings;
+  }
+
+  async onDisk(): Promise<ConfigOnDisk> {
+    return { revision: this.#installer.used().revision, text: null, why: inDatabase };
+  }
+
+  async history(): Promise<readonly ConfigRow[] | HistoryFault> {
+    const { revision: used } = this.#installer.used();
+    const kept = await this.#parts.configs.history().catch(faultOf);
+    if ('kind' in kept) return kept;
+    return kept.map(({ revision, at, bytes }) => {
+      return { revision, savedAt: at, bytes, used: revision === used };
+    });
+  }
+
+  async kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
+    const kept = await this.#parts.configs.kept(revision).catch(faultOf);
+    if (kept === null || 'kind' in kept) return kept;
+    return { revision, text: kept.text, savedAt: kept.at };
+  }
+
+  apply({ text, revision, mayAskWith }: ConfigAsked): Promise<Applied> {
+    const inspect = (): Promise<Inspection> => this.#own.inspect(text);
+    return this.#take({ by: 'operator', inspect, mayAskWith, revision });
+  }
+
+  reload(): Promise<Applied> {
+    const inspect = (): Promise<Inspection> => this.#own.read();
+    return this.#take({ by: 'signal', inspect, mayAskWith: () => true, revision: null });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#leave();
+  }
+
+  async #take(asked: Asked): Promise<Applied> {
+    try {
+      for (let tries = 0; tries < triesMax; tries++) {
+        const taken = await this.#try(asked);
+        if (taken !== 'busy') return taken;
+      }
+      return notSaved('Others propose a configuration again and again; ask again in a moment.');
+    } catch (error) {
+      if (error instanceof ConfigsFailed) return notSaved(error.message);
+      throw error;
+    }
+  }
+
+  async #try({ by, inspect, mayAskWith, revision }: Asked): Promise<Applied | 'busy'> {
+    const unsettled = await this.#settled();
+    if (unsettled !== null) return unsettled;
+    const used = this.#installer.used();
+    if (revision !== null && revision !== used.revision) return revisionConflict(used.revision);
+    const asked = await inspect();
+    const heldBack = this.#own.heldBack(asked);
+    const next = await this.#installer.prepare(withStorageOf(used, asked), {
+      mayAskWith,
+      heldBack,
+    });
+    if (next.kind === 'refused') return this.#named(next);
+    // What this machine has beside it (skills, folders) may be another by now.
+    if (next.snapshot.revision === used.revision) return this.#installer.use(next);
+    const opened = await this.#installer.open(next);
+    if (opened.kind === 'refused') return this.#named(opened);
+    return this.#propose(by, next, opened);
+  }
+
+  async #propose(
+    by: Asked['by'],
+    { snapshot: { text, revision } }: NextConfig,
+    opened: OpenedConfig,
+  ): Promise<Applied | 'busy'> {
+    let end: ProposedEnd;
+    const pause = (): Promise<void> => this.#lookout.pause();
+    const tell = (): void => this.#lookout.tell();
+    const proposing = { ...this.#parts, stop: this.#installer.stop, tell, pause };
+    try {
+      end = await propose(this.#follower.n, { text, revision, by }, proposing);
+    } catch (error) {
+      await opened.drop();
+      throw error;
+    }
+    if (end.kind === 'used') return this.#use(opened, end.n);
+    if (end.kind === 'unknown') this.#follower.hold(end.n, opened);
+    else await opened.drop();
+    switch (end.kind) {
+      case 'busy':
+      case 'moved':
+        return 'busy';
+      case 'refused':
+        this.#lookout.tell();
+        return refusedByInstances(end.refusals);
+      case 'closed':
+        if (this.#installer.stop.aborted) return rolledBack(stopping);
+        return end.why === 'moved' ? 'busy' : notSaved('It took too long to hear from all.');
+      case 'unknown':
+        return notSaved(
+          'The database server stopped answering meanwhile. Look again once it answers: the new ' +
+            'one may come into use then. Until then:',
+        );
+      default:
+        return end satisfies never;
+    }
+  }
+
+  /** It is in use in the database, and so everywhere within seconds. */
+  async #use(opened: OpenedConfig, n: number): Promise<Applied> {
+    const applied = opened.use();
+    this.#lookout.tell();
+    if (applied.kind === 'refused') return applied;
+    await this.#follower.took(n).catch(ignoreAway);
+    const behind = await this.#untilAllUse();
+    return { ...applied, warnings: [...applied.warnings, ...behind] };
+  }
+
+  /** @returns a warning for each that has not got it yet */
+  async #untilAllUse(): Promise<readonly ConfigProblem[]> {
+    const { configs, steady } = this.#parts;
+    const began = steady();
+    for (;;) {
+      const seen = await configs.look(null).catch(ignoreAway);
+      if (seen === undefined || seen.behind.length === 0) return [];
+      if (steady() - began >= allMs || this.#installer.stop.aborted) {
+        return seen.behind.map((instance) => {
+          const message = `${sayInstance(instance)} has not taken it yet`;
+          const remedy = 'It takes it within seconds, or ends; see its log.';
+          return problemWithoutPlace('config_behind', '', message, remedy);
+        });
+      }
+      await this.#lookout.pause();
+    }
+  }
+
+  /** Nobody proposes anything, and what is in use is in use here. @returns null: it is so */
+  async #settled(): Promise<ConfigRefused | null> {
+    const { steady } = this.#parts;
+    const began = steady();
+    for (;;) {
+      if (this.#installer.stop.aborted) return rolledBack(stopping);
+      const seen = await this.#follower.look();
+      const isSettled = seen.open === null && seen.current === this.#follower.n;
+      if (isSettled && !this.#follower.isHolding) return null;
+      if (steady() - began > othersMs) {
+        return notSaved('Another configuration is on its way; ask again in a moment.');
+      }
+      await this.#lookout.pause();
+    }
+  }
+
+  #named(refused: ConfigRefused): ConfigRefused {
+    const { configs, peers, version } = this.#parts;
+    const isOfAll = refused.code === 'config_invalid' || refused.code === 'would_lock_out';
+    if (isOfAll || peers.instances().length < 2) return refused;
+    return withName(refused, { id: configs.instance, host: hostname(), version });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#follower.look();
+    } catch (error) {
+      // That the server is away, or this process counts as dead, the storage tells.
+      if (error instanceof ConfigsFailed) return;
+      this.#installer.events.faulted({ where: 'looking at the shared configuration', error });
+    }
+  }
+
+  /** From then on this instance is not asked any more, and looks no more. */
+  #leave(): Promise<void> {
+    this.#lookout.close();
+    this.#left ??= this.#installer.inTurn(async () => {
+      await this.#follower.leave().catch(ignoreAway);
+    });
+    return this.#left;
+  }
+}
+
+function ignoreAway(error: unknown): undefined {
+  if (!(error instanceof ConfigsFailed)) throw error;
+}
+
+function faultOf(error: unknown): HistoryFault {
+  if (error instanceof ConfigsFailed) return { kind: 'fault', detail: error.message };
+  throw error;
+}

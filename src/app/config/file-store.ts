@@ -1,0 +1,185 @@
+/**
+ * The configuration in a file, for one process. A new text is taken into use by: check → history →
+ * file → use. Whatever fails leaves the file as it was.
+ */
+import type {
+  Applied,
+  ConfigAsked,
+  ConfigKept,
+  ConfigOnDisk,
+  ConfigRefused,
+  ConfigRow,
+  HistoryFault,
+} from '../../admin/config-control.ts';
+import { inspectConfig, inspectText, revisionOf } from '../../config/inspect.ts';
+import { readDisk, type Disk } from './file-on-disk.ts';
+import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
+import type { ConfigHome, ConfigSource, Installer } from './config-store.ts';
+import { heldBackByFile, type NextConfig } from './prepare.ts';
+import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
+import { replaceFile } from './saved-file.ts';
+
+export class FileHome implements ConfigHome {
+  readonly warnings = [];
+  readonly #installer: Installer;
+  /** null: from no file, and so it stays. */
+  readonly #source: ConfigSource | null;
+  /** null: the time of the file is the one to use. */
+  #savedAt: number | null = null;
+
+  constructor(installer: Installer, source: ConfigSource | null) {
+    this.#installer = installer;
+    this.#source = source;
+  }
+
+  get place(): 'file' | 'nowhere' {
+    return this.#source === null ? 'nowhere' : 'file';
+  }
+
+  get file(): string | null {
+    return this.#source?.file ?? null;
+  }
+
+  async onDisk(): Promise<ConfigOnDisk> {
+    if (this.#source === null) {
+      return { revision: this.#installer.used().revision, text: null, why: inNoFile };
+    }
+    const disk = await readDisk(this.#source.file);
+    const { revision } = disk;
+    if (disk.kind === 'text') return { revision, text: disk.text, why: null };
+    return { revision, text: null, why: `${disk.why}.` };
+  }
+
+  async history(): Promise<readonly ConfigRow[] | HistoryFault> {
+    const { text, revision } = this.#installer.used();
+    const savedAt = await this.#savedWhen();
+    const now = { revision, savedAt, bytes: Buffer.byteLength(text), used: true };
+    if (this.#source === null) return [now];
+    const kept = await listKept(this.#source.file).catch(faultOf(this.#source.file));
+    if ('kind' in kept) return kept;
+    const before = kept.filter((row) => row.revision !== revision);
+    return [now, ...before.map((row) => ({ ...row, used: false }))];
+  }
+
+  async kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
+    const used = this.#installer.used();
+    if (revision === used.revision) {
+      return { revision, text: used.text, savedAt: await this.#savedWhen() };
+    }
+    if (this.#source === null) return null;
+    const { file } = this.#source;
+    const found = await readKept(file, revision).catch(faultOf(file));
+    return found === null || 'kind' in found ? found : { revision, ...found };
+  }
+
+  async apply({ text, revision, edited, mayAskWith }: ConfigAsked): Promise<Applied> {
+    const used = this.#installer.used();
+    if (revision !== used.revision) return revisionConflict(used.revision);
+    if (this.#source === null) return notSaved(inNoFile);
+    const { file, env, addresses } = this.#source;
+    const disk = await readDisk(file);
+    const writableByOthers = disk.kind === 'text' && disk.writableByOthers;
+    const inspection = await inspectText(text, file, env, writableByOthers, addresses);
+    const byHand = disk.revision === revisionOf(inspection.text);
+    const isEdited = disk.revision !== revision && !byHand;
+    const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
+    if (isEdited && !mayReplace) return fileChanged(file, disk);
+    const heldBack = heldBackByFile(byHand);
+    const next = await this.#installer.prepare(inspection, { mayAskWith, heldBack });
+    if (next.kind === 'refused') return next;
+    if (byHand) return this.#useAsItLies(file, next);
+    return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
+  }
+
+  async reload(): Promise<Applied> {
+    if (this.#source === null) return notSaved(inNoFile);
+    const { file, env, addresses } = this.#source;
+    const inspection = await inspectConfig(file, env, 'file', addresses);
+    const by = { mayAskWith: () => true, heldBack: heldBackByFile(true) };
+    const next = await this.#installer.prepare(inspection, by);
+    if (next.kind === 'refused') {
+      // The text in use stands nowhere else on the disk.
+      const { revision, text } = this.#installer.used();
+      const isOther = revisionOf(inspection.text) !== revision;
+      if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
+      return next;
+    }
+    return this.#useAsItLies(file, next);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** The file holds the next text; where that is another one, the text in use is kept. */
+  async #useAsItLies(file: string, next: NextConfig): Promise<Applied> {
+    const { revision, text } = this.#installer.used();
+    const isOther = next.snapshot.revision !== revision;
+    if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
+    const applied = await this.#installer.use(next);
+    if (applied.kind === 'refused') return applied;
+    this.#savedAt = null;
+    await this.#try(pruneKept(file, next.snapshot.revision));
+    return applied;
+  }
+
+  /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */
+  async #save(file: string, { snapshot }: NextConfig, disk: Disk): Promise<ConfigRefused | null> {
+    const { text, revision } = this.#installer.used();
+    try {
+      const isEdited = disk.kind === 'text' && disk.revision !== revision;
+      if (isEdited) await keep(file, disk.text, disk.savedAt);
+      await keep(file, text, await this.#savedWhen());
+    } catch (error) {
+      return notSaved(historyFault(error, file));
+    }
+    let found = disk;
+    const unchanged = async (): Promise<boolean> => {
+      found = await readDisk(file);
+      return found.kind === disk.kind && found.revision === disk.revision;
+    };
+    const saved = await replaceFile(file, { text: snapshot.text, unchanged });
+    if (saved.kind === 'saved') return null;
+    await this.#try(forgetKept(file, revision));
+    return saved.kind === 'changed' ? fileChanged(file, found) : notSaved(saved.message);
+  }
+
+  /** The file holds the next text; where that is not taken into use, the one before goes back. */
+  async #useSaved(file: string, next: NextConfig, disk: Disk): Promise<Applied> {
+    const { revision } = this.#installer.used();
+    const { text } = disk.kind === 'text' ? disk : this.#installer.used();
+    const applied = await this.#installer.use(next);
+    if (applied.kind === 'applied') {
+      this.#savedAt = this.#installer.usedAt();
+      await this.#try(pruneKept(file, next.snapshot.revision));
+      return applied;
+    }
+    const unchanged = async (): Promise<boolean> =>
+      (await readDisk(file)).revision === next.snapshot.revision;
+    const undone = await replaceFile(file, { text, unchanged });
+    if (undone.kind === 'fault') {
+      const detail = `${applied.detail} But the new text still stands in it: ${undone.message}`;
+      return { ...applied, detail };
+    }
+    await this.#try(forgetKept(file, revision));
+    return applied;
+  }
+
+  /** When the text in use was saved: its file's time; where the file differs, that of its use. */
+  async #savedWhen(): Promise<number> {
+    if (this.#savedAt !== null) return this.#savedAt;
+    const disk = this.#source === null ? null : await readDisk(this.#source.file);
+    const isThere = disk?.kind === 'text' && disk.revision === this.#installer.used().revision;
+    return isThere ? disk.savedAt : this.#installer.usedAt();
+  }
+
+  /** A failure that does no harm to what was asked for is told in the log. */
+  async #try(act: Promise<void>): Promise<void> {
+    await act.catch((error: unknown) => {
+      const message = `What was before is not kept: ${historyFault(error, this.file ?? '')}`;
+      this.#installer.events.warned({ code: 'history_not_kept', message });
+    });
+  }
+}
+
+function faultOf(file: string): (error: unknown) => HistoryFault {
+  return (error) => ({ kind: 'fault', detail: historyFault(error, file) });
+}

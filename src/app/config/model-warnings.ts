@@ -1,0 +1,130 @@
+/**
+ * Tells the operator of models of local runtimes that will not answer as things are: the runtime
+ * does not run or has no such model, or that of a private brain is elsewhere, or hands the model on
+ * to a vendor. What it sees stands in the health of providers until a call shows another; while all
+ * that it may ask is away, it looks again, so that it is told when that is there.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Found } from '../../domain/event.ts';
+import type { ModelName } from '../../domain/ids.ts';
+import { remedyForModel } from '../../domain/remedy.ts';
+import { later } from '../../lib/clock.ts';
+import type { PlannedModel } from '../running-config.ts';
+import type { ServiceKit } from '../service.ts';
+import { foundBy, thereBy } from './model-probes.ts';
+
+/** How long a runtime has to answer. */
+const lookMs = 5_000;
+/** A runtime that is away is looked for this often. */
+const lookAgainMs = 30_000;
+
+type Kit = Pick<ServiceKit, 'events' | 'steady'>;
+
+/**
+ * Asks the runtimes in the background, for the warnings and the health of providers alone. What a
+ * runtime said before is known already, and a private request waits by itself for what is not
+ * known. No answer is no evidence of where a model runs.
+ */
+export class ModelWatch {
+  readonly #kit: Kit;
+  readonly #over: AbortSignal;
+  readonly #againMs: number;
+  #replaced = new AbortController();
+
+  /** @param over aborts when the service ends */
+  constructor(kit: Kit, over: AbortSignal, againMs = lookAgainMs) {
+    this.#kit = kit;
+    this.#over = over;
+    this.#againMs = againMs;
+  }
+
+  /** These are in use now, and those before no more. */
+  use(models: readonly PlannedModel[]): void {
+    this.#replaced.abort();
+    this.#replaced = new AbortController();
+    const over = AbortSignal.any([this.#over, this.#replaced.signal]);
+    watch(models, this.#kit, over, this.#againMs).catch((error: unknown) =>
+      this.#kit.events.faulted({ where: 'looking at the models', error }),
+    );
+  }
+}
+
+async function watch(
+  models: readonly PlannedModel[],
+  kit: Kit,
+  over: AbortSignal,
+  againMs: number,
+): Promise<void> {
+  const told = new Set<string>();
+  const asked = models.filter(
+    ({ sensitivity, model }) =>
+      model.mayForward && (sensitivity === 'public' || model.locality === 'local'),
+  );
+  while (!over.aborted) {
+    const seen = await Promise.all(asked.map((one) => look(one, told, kit)));
+    if (over.aborted || tellHealth(seen, kit)) return;
+    // It rejects when the signal aborts.
+    await pause(againMs, null, { signal: over, ref: false }).catch(() => {});
+  }
+}
+
+type Seen = {
+  readonly model: ModelName;
+  readonly provider: string;
+  readonly found: Found;
+};
+
+/**
+ * A provider is well while any of its models is there: others may answer in the place of one.
+ * @returns whether all of them are well
+ */
+function tellHealth(seen: readonly Seen[], { events }: Kit): boolean {
+  let isWell = true;
+  for (const ofOne of Map.groupBy(seen, ({ provider }) => provider).values()) {
+    const there = ofOne.filter(({ found }) => found === 'there' || found === 'reached');
+    for (const one of there.length > 0 ? there : ofOne) events.modelLooked(one);
+    isWell &&= there.length > 0;
+  }
+  return isWell;
+}
+
+async function look(
+  { brain, sensitivity, config, model }: PlannedModel,
+  told: Set<string>,
+  { events, steady }: Kit,
+): Promise<Seen> {
+  const found = await model.check(sensitivity, later(steady(), lookMs));
+  const why = foundBy(found, sensitivity === 'private');
+  const seen = {
+    model: model.name,
+    provider: model.provider,
+    found: why ?? thereBy(found),
+  } as const;
+  if (found.kind === 'failed' && found.failure.kind === 'far_address') {
+    events.warned({
+      code: 'model_far',
+      message:
+        `${model.modelId} of the private brain ${brain} is at ${config.baseUrl}: neither ` +
+        'on this machine nor in a private network, so it is not asked. Write the base_url of a ' +
+        'runtime that is.',
+    });
+    return seen;
+  }
+  if (found.kind === 'reached' && found.runs === 'elsewhere' && sensitivity === 'private') {
+    events.warned({
+      code: 'model_leaves_machine',
+      message:
+        `${model.modelId} of the private brain ${brain} is handed on to a vendor by the local ` +
+        'runtime, so it is not asked. Choose a model that runs here; where this one does by now, ' +
+        'restart svc.',
+    });
+  }
+  const kind = found.kind === 'failed' ? found.failure.kind : 'not_found';
+  const remedy = remedyForModel(kind, model.name);
+  if ((found.kind === 'reached' && found.hasModel !== false) || remedy === null) return seen;
+  const message = `${model.name} will not answer yet. ${remedy}`;
+  const key = `${config.baseUrl} ${message}`;
+  if (!told.has(key)) events.warned({ code: 'model_not_ready', message });
+  told.add(key);
+  return seen;
+}

@@ -1,0 +1,114 @@
+/** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
+import type { ConfigRefused } from '../../admin/config-control.ts';
+import { fieldsByHand } from '../../config/file-only.ts';
+import type { Config, ConfigProblem } from '../../config/config.ts';
+import { restartFields } from '../../config/changes/lifetime.ts';
+import { revisionOf, type Inspection } from '../../config/inspect.ts';
+import { isObject } from '../../config/json-value.ts';
+import { isByFlag } from '../../config/own-addresses.ts';
+import { pathOfFile, type StoragePlace } from '../../config/storage-place.ts';
+import { locate, type Json } from '../../config/locate.ts';
+import type { FoundSecrets } from '../../config/found-secret.ts';
+import { namedSecrets, problemsOf, resolveSecrets } from '../../config/secrets.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Plan } from '../running-config.ts';
+import { createPlan, readSkills, type ServiceKit } from '../service.ts';
+import type { SecretLookup } from '../../secrets/secrets.ts';
+import { problemOfSkills, warningOfSkill } from './skill-warnings.ts';
+import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
+import { invalid, onlyByHand, restartRequired, rolledBack } from './refusals.ts';
+import { secretMissing, stopping, wouldLockOut } from './refusals.ts';
+
+/** What a plan was made of. */
+export type ConfigSnapshot = {
+  readonly text: string;
+  readonly revision: string;
+  readonly config: Config;
+  readonly storage: StoragePlace | null;
+  readonly warnings: readonly Warning[];
+};
+
+export type Warning = ConfigProblem;
+
+export type NextConfig = {
+  readonly kind: 'next';
+  readonly snapshot: ConfigSnapshot;
+  readonly plan: Plan;
+  /** What it runs on. */
+  readonly found: FoundSecrets;
+};
+
+export type PrepareParts = AskedBy & {
+  /** It holds the secrets of the configuration in use. */
+  readonly lookup: SecretLookup;
+  readonly log: Log;
+  readonly kit: ServiceKit;
+  readonly reader: PrivateTurns;
+  /** The configuration in use. */
+  readonly used: ConfigSnapshot;
+  readonly stop: AbortSignal;
+  /** false: an operator is known without the token of the admin block. */
+  readonly tokenWanted: boolean;
+};
+
+/** Who wants it to be used, and what may not come that way. */
+export type AskedBy = {
+  readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
+  /** Why it cannot come into use so, while svc runs; null: it can. */
+  readonly heldBack: (used: ConfigSnapshot, next: NextText) => Promise<ConfigRefused | null>;
+};
+
+export type NextText = Pick<Inspection, 'text' | 'storage' | 'folder'> & {
+  readonly config: Config;
+};
+
+/** @param byHand the file holds the text: whoever may write there may name folders and programs */
+export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
+  return async (used, next) => {
+    const fields = fieldsOfTheProcess(used, next).filter((path) => !isByFlag(path, next.config));
+    if (fields.length > 0) return restartRequired(fields);
+    const elsewhere = byHand ? [] : await fieldsByHand(next.config, used.config, next.folder);
+    return elsewhere.length > 0 ? onlyByHand(elsewhere) : null;
+  };
+}
+
+export async function prepareConfig(
+  { validation, text, storage, folder }: Inspection,
+  parts: PrepareParts,
+): Promise<NextConfig | ConfigRefused> {
+  const { lookup, log, kit, reader, used, stop, mayAskWith, heldBack } = parts;
+  if (validation.kind === 'invalid') return invalid(validation.problems);
+  const { config, problems } = validation;
+  const refused = await heldBack(used, { text, storage, folder, config });
+  if (refused !== null) return refused;
+  const { enabled, allowedHosts } = config.observability;
+  if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
+  const names = namedSecrets(config).map(({ name }) => name);
+  const found = await lookup.find(names, stop);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, parts.tokenWanted);
+  if (stop.aborted) return rolledBack(stopping);
+  if (missing.length > 0) return secretMissing([...problemsOf(missing), ...unfit]);
+  if (unfit.length > 0) return invalid(unfit);
+  log.scrub(secrets.values());
+  const skills = await readSkills(config.brains);
+  if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
+  const plan = createPlan(text, config, secrets, kit, skills.texts);
+  const unseen = await warnOfPrivateTurns(config, reader);
+  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
+  const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
+  return { kind: 'next', snapshot, plan, found };
+}
+
+type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;
+
+/** Fields that differ and cannot change while svc runs, by the schema's `lifetime`. */
+export function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
+  return restartFields(resolved(before), resolved(after));
+}
+
+/** The document with its storage path as what it leads to: two ways to write one are the same. */
+function resolved({ text, storage }: Written): Json | undefined {
+  const document = locate(text).value;
+  if (!isObject(document) || !isObject(document['storage'])) return document;
+  return { ...document, storage: { ...document['storage'], path: pathOfFile(storage) } };
+}

@@ -1,0 +1,46 @@
+/** Tells, before it is so, that private texts will be kept from the models that are to answer. */
+import type { BrainConfig, Config, ConfigProblem } from '../../config/config.ts';
+import { problemWithoutPlace } from '../../config/problems.ts';
+import { rankModels } from '../../config/rules.ts';
+import { plural } from '../../domain/plural.ts';
+import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
+
+export type PrivateTurns = Pick<LedgerReader, 'privateConversations'>;
+
+/** A warning for each route; none where the storage cannot be read. */
+export async function warnOfPrivateTurns(
+  { routes, brains }: Config,
+  reader: PrivateTurns,
+): Promise<readonly ConfigProblem[]> {
+  const found: ConfigProblem[] = [];
+  for (const [index, { channel, brain: name }] of routes.entries()) {
+    const brain = brains.find((one) => one.name === name);
+    if (brain === undefined || !asksElsewhere(brain)) continue;
+    const count = await countOn(channel, reader);
+    if (count === 0) continue;
+    const hold = count === 1 ? 'holds' : 'hold';
+    const message =
+      `${plural(count, 'conversation')} on ${channel} ${hold} private texts, and ${name} asks ` +
+      'cloud models, which will not see those';
+    const remedy = 'Route the channel to a brain with local models to have them seen.';
+    found.push(problemWithoutPlace('private_not_shown', `routes[${index}]`, message, remedy));
+  }
+  return found;
+}
+
+/** An agent asks its best-ranked model alone. */
+function asksElsewhere({ sensitivity, agent, policy, models }: BrainConfig): boolean {
+  if (sensitivity === 'private') return false;
+  const ranked = rankModels(policy.order, models).map((index) => models[index]!);
+  const asked = agent === null ? ranked : ranked.slice(0, 1);
+  return asked.some(({ locality }) => locality === 'cloud');
+}
+
+async function countOn(type: string, reader: PrivateTurns): Promise<number> {
+  try {
+    return await reader.privateConversations(type);
+  } catch (error) {
+    if (error instanceof ReadFailed) return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,184 @@
+/** Every way in which a configuration is refused, each with what to do. */
+import type { ConfigRefused } from '../../admin/config-control.ts';
+import type { ConfigProblem } from '../../config/config.ts';
+import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../../cluster/shared-configs.ts';
+import type { Disk } from './file-on-disk.ts';
+
+/** A detail goes into the log and onto the status page. */
+const sentencesMax = 10;
+
+const instancesMax = 5;
+
+const stays = 'The configuration before stays in use.';
+
+export const inNoFile = 'This configuration stands in no file.';
+export const inDatabase =
+  'The configuration in use lies in the database, where every svc has it from, and in no file.';
+export const stopping = 'The service is stopping; it takes no new configuration.';
+
+export function revisionConflict(revision: string): ConfigRefused {
+  const detail = `Revision ${revision} is in use by now: read it, and make your change to that.`;
+  return { kind: 'refused', code: 'revision_conflict', detail, revision };
+}
+
+/** @param disk neither the text in use, nor the one that was asked for */
+export function fileChanged(file: string, disk: Disk): ConfigRefused {
+  const { revision } = disk;
+  return { kind: 'refused', code: 'file_changed', detail: sentenceOfDisk(file, disk), revision };
+}
+
+function sentenceOfDisk(file: string, disk: Disk): string {
+  const asked = `ask again with ?edited=${disk.revision}`;
+  switch (disk.kind) {
+    case 'text':
+      return (
+        `${file} is not the configuration in use: somebody has edited it. Look at it; send svc a ` +
+        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${asked}.`
+      );
+    case 'missing':
+      return `Somebody has removed ${file}. To have it written anew, ${asked}.`;
+    case 'unreadable':
+      return `${disk.why}, so svc cannot keep what it would replace. Move it away by hand.`;
+    default:
+      return disk satisfies never;
+  }
+}
+
+export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const detail = `${sentencesOf(errors)} ${stays}`;
+  return { kind: 'refused', code: 'config_invalid', detail, problems };
+}
+
+export function secretMissing(problems: readonly ConfigProblem[]): ConfigRefused {
+  const detail = `${sentencesOf(problems)} ${stays}`;
+  return { kind: 'refused', code: 'secret_missing', detail, problems };
+}
+
+export function restartRequired(fields: readonly string[]): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: this cannot change while svc runs. Write it into the file by hand and ` +
+    `restart svc. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** Of what the database has: a start takes it from there, so that no file can change it. */
+export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: this cannot change while svc runs. Stop every svc on the database, ` +
+    `run svc config use with a file that says so, and start them again. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** Of the place of the database. */
+export function ofEachFile(fields: readonly string[]): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it ` +
+    `there, on each, and restart svc. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** Of a folder or a program that the file of this machine does not name. */
+export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. ` +
+    `Write it into ${file} too, and ask again. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+export function onlyByHand(fields: readonly string[]): ConfigRefused {
+  const detail = `${sentenceByHand(fields)} ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** If the bearer alone could open any folder, it would be a key to the whole machine. */
+export function sentenceByHand(fields: readonly string[]): string {
+  return (
+    `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only. ` +
+    'Write it into the file and send svc a SIGHUP, or restart it.'
+  );
+}
+
+function whatByHand(fields: readonly string[]): string {
+  const programs = fields.filter(isOfProgram).length;
+  const folder = 'a folder outside of that of the configuration';
+  if (programs === 0) return folder;
+  const program = 'a program that svc starts';
+  return programs === fields.length ? program : `${folder}, and ${program},`;
+}
+
+/** @param field of those that come by hand alone */
+export function isOfProgram(field: string): boolean {
+  return /\.mcp\[\d+\]\.(?:command|env)$/.test(field);
+}
+
+export function wouldLockOut(): ConfigRefused {
+  const detail =
+    'Under the host name that you ask by, you could not ask again: keep it in ' +
+    `observability.allowed_hosts, or ask by 127.0.0.1. ${stays}`;
+  return { kind: 'refused', code: 'would_lock_out', detail };
+}
+
+export function notSaved(why: string): ConfigRefused {
+  return { kind: 'refused', code: 'not_saved', detail: `${why} ${stays}` };
+}
+
+export function rolledBack(why: string): ConfigRefused {
+  return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
+}
+
+/** Others cannot use it. */
+export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefused {
+  const refusals = all.map(({ instance, code: reason, detail }) => {
+    const { id, host, version } = instance;
+    return { instance: id, host, version, reason, detail };
+  });
+  const told = all.slice(0, instancesMax).map(sayRefusal);
+  if (all.length > instancesMax) told.push(`So did ${all.length - instancesMax} more.`);
+  const detail = `${told.join(' ')} ${stays}`;
+  return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
+}
+
+function sayRefusal({ instance, code, detail }: InstanceRefusal): string {
+  const who = sayInstance(instance);
+  if (code !== 'silent') return `${capital(who)} said no: ${detail}`;
+  return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
+}
+
+/** What this instance alone may lack. */
+export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
+  return { ...refused, detail: `${capital(sayInstance(self))} said no: ${refused.detail}` };
+}
+
+/** Without what who asked is told anyway. */
+export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
+  return {
+    code,
+    detail: detail.endsWith(` ${stays}`) ? detail.slice(0, -stays.length - 1) : detail,
+  };
+}
+
+/** As a person finds it: `instance 7 (web-2, svc 0.1.0)`. */
+export function sayInstance({ id, host, version }: NamedInstance): string {
+  return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** As a sentence, for others to follow. */
+function ended(why: string): string {
+  return /[.!?]$/.test(why) ? why : `${why}.`;
+}
+
+/** The remaining problems are in `problems`, and are told by `svc config check`. */
+function sentencesOf(problems: readonly ConfigProblem[]): string {
+  const more = problems.length - sentencesMax;
+  const told = problems.slice(0, sentencesMax).map(sentenceOf);
+  if (more > 0) told.push(`There are ${more} more: svc config check tells them.`);
+  return told.join(' ');
+}
+
+function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {
+  const place = line === 0 ? path : `${line}:${column} ${path}`;
+  return `${place === '' ? '' : `${place.trim()}: `}${message}. ${remedy}`;
+}

@@ -1,0 +1,230 @@
+/**
+ * Where secrets stand, for an operator who asks, and the keychain's to change. What the service
+ * holds is told as it is held; the keychain is looked at beside messages, by one helper at a time,
+ * and no value is read for a list.
+ */
+import type {
+  SecretChange,
+  SecretControl,
+  SecretList,
+  SecretPresence,
+  SecretStore,
+  StoreKind,
+} from '../../admin/secret-control.ts';
+import type { Config } from '../../config/config.ts';
+import { namedSecrets } from '../../config/secrets.ts';
+import type { Events } from '../../domain/event.ts';
+import type { KeychainState } from '../../domain/keychain-state.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
+import { OneAtATime } from '../../lib/one-at-a-time.ts';
+import type {
+  Keychain,
+  KeychainDone,
+  KeychainFault,
+  PlaceOfSecret,
+  ServiceSecrets,
+} from '../../secrets/secrets.ts';
+
+export type SecretSettings = {
+  /** The configuration in use. */
+  config(): Config;
+  /** What the service has its secrets from; it holds those of the configuration in use. */
+  readonly lookup: Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'>;
+  readonly keychain: Pick<Keychain, 'stored' | 'set' | 'delete'>;
+  /** The same one. Who looks opens no prompt, and waits for no change that has one open. */
+  readonly looks: Pick<Keychain, 'state' | 'holds'>;
+  readonly store: StoreKind;
+  /** What a state means, and what to do. */
+  readonly explain: (state: KeychainFault['state']) => Pick<KeychainFault, 'message' | 'remedy'>;
+  readonly steady: () => SteadyTime;
+  readonly events: Pick<Events, 'faulted'>;
+};
+
+/** For so long the keychain is told again as it was seen. */
+const stateMs = 5_000;
+/** At most so many changes are under way or wait, each for as long as a prompt may stand. */
+const changesMax = 4;
+/** At most so many names are kept by way of the API. */
+const namesMax = 200;
+
+export function createSecretControl(settings: SecretSettings): SecretControl {
+  return new KeychainControl(settings);
+}
+
+/** What the keychain's own list has: times, milliseconds since 1970, by name. */
+type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: Told | null };
+type Told = Omit<KeychainFault, 'kind'>;
+
+/** `gone`: names of its own list that it lacks all the same. */
+type Seen = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
+
+class KeychainControl implements SecretControl {
+  readonly #settings: SecretSettings;
+  readonly #changes = new OneAtATime();
+  #changing = 0;
+  #seen: (Seen & { readonly at: SteadyTime }) | null = null;
+  #looking: Promise<Seen> | null = null;
+  /** What was set since the last look began: it may not have seen it. */
+  readonly #setSince = new Set<string>();
+
+  constructor(settings: SecretSettings) {
+    this.#settings = settings;
+  }
+
+  async list(): Promise<SecretList> {
+    const stored = await this.#stored();
+    const seen = await this.#see([...stored.names.keys()]);
+    const there = new Map(
+      [...stored.names].filter(([name]) => !seen.gone.has(name) || this.#setSince.has(name)),
+    );
+    const used = namedSecrets(this.#settings.config());
+    const names = new Set<string>([...used.map(({ name }) => name), ...there.keys()]);
+    const usedAt = new Map<string, readonly string[]>(used.map((one) => [one.name, one.usedAt]));
+    const found = await this.#look([...names], there);
+    const rows = found.map((row) => {
+      const places = usedAt.get(row.name) ?? [];
+      return { ...row, usedAt: places, restart: this.#isNewer(row, there, places.length > 0) };
+    });
+    return { rows, store: this.#storeOf(seen.state, stored.fault) };
+  }
+
+  async presence(names: readonly string[]): Promise<readonly SecretPresence[]> {
+    return this.#look(names, (await this.#stored()).names);
+  }
+
+  set(name: string, value: string, left: AbortSignal): Promise<SecretChange> {
+    return this.#change(name, left, async () => {
+      const { names } = await this.#stored();
+      if (names.size >= namesMax && !names.has(name)) return { kind: 'full' };
+      const done = await this.#settings.keychain.set(name, value, left);
+      if (done.kind === 'done') this.#setSince.add(name);
+      return done;
+    });
+  }
+
+  delete(name: string, left: AbortSignal): Promise<SecretChange> {
+    return this.#change(name, left, () => this.#settings.keychain.delete(name, left));
+  }
+
+  async #change(
+    name: string,
+    left: AbortSignal,
+    act: () => Promise<KeychainDone | { readonly kind: 'absent' } | { readonly kind: 'full' }>,
+  ): Promise<SecretChange> {
+    if (name === this.#settings.config().admin?.tokenEnv) return { kind: 'by_hand' };
+    if (this.#changing >= changesMax) return { kind: 'busy' };
+    this.#changing++;
+    try {
+      return await this.#changes.do(async (): Promise<SecretChange> => {
+        // Nobody hears the answer any more.
+        if (left.aborted) return { kind: 'busy' };
+        const done = await act();
+        // Its state may be another now.
+        if (done.kind !== 'full') this.#seen = null;
+        if (done.kind === 'absent') return { kind: 'not_found' };
+        if (done.kind !== 'fault') return done;
+        const { state, message, remedy } = done;
+        return { kind: 'unavailable', state, message, remedy };
+      });
+    } catch {
+      // The error is told nowhere: the value was in the hands of what failed.
+      this.#faulted('a change of the keychain');
+      return { kind: 'unavailable', state: 'unavailable', ...this.#explain('unavailable') };
+    } finally {
+      this.#changing--;
+    }
+  }
+
+  /** What the service holds, it is told to hold; what it lacks is looked for as it would be. */
+  async #look(
+    names: readonly string[],
+    kept: ReadonlyMap<string, number>,
+  ): Promise<readonly SecretPresence[]> {
+    const { lookup } = this.#settings;
+    const held = await lookup.find(names.filter((name) => lookup.foundAt(name) !== null));
+    const rows: SecretPresence[] = [];
+    for (const name of names) {
+      const inKeychain = kept.has(name);
+      const found = held.get(name);
+      const source =
+        found?.kind === 'value' ? found.source : await this.#sourceOf(name, inKeychain);
+      rows.push({ name, source, inKeychain });
+    }
+    return rows;
+  }
+
+  /** A place that was named by hand and cannot be read comes before the keychain. */
+  async #sourceOf(name: string, inKeychain: boolean): Promise<SecretPresence['source']> {
+    const places = await this.#settings.lookup.places(name);
+    const first = places.find((place) => isDecisive(place) && place.source !== 'keychain');
+    if (first === undefined) return inKeychain ? 'keychain' : 'missing';
+    return first.state === 'value' ? first.source : 'missing';
+  }
+
+  #isNewer(
+    { name, source }: SecretPresence,
+    kept: ReadonlyMap<string, number>,
+    isUsed: boolean,
+  ): boolean {
+    const setAt = kept.get(name);
+    if (setAt === undefined || source !== 'keychain') return false;
+    const foundAt = this.#settings.lookup.foundAt(name);
+    return foundAt === null ? isUsed : setAt > foundAt;
+  }
+
+  async #stored(): Promise<Stored> {
+    try {
+      const stored = await this.#settings.keychain.stored();
+      if (stored.kind === 'fault') return { names: new Map(), fault: stored };
+      const names = new Map(stored.secrets.map(({ name, setAt }) => [name, setAt]));
+      return { names, fault: null };
+    } catch {
+      this.#faulted('the list of what the keychain has');
+      const fault = { state: 'unavailable', ...this.#explain('unavailable') } as const;
+      return { names: new Map(), fault };
+    }
+  }
+
+  /** Who asks while it is looked at waits for that look. */
+  #see(names: readonly string[]): Promise<Seen> {
+    const seen = this.#seen;
+    if (seen !== null && this.#settings.steady() - seen.at < stateMs) return Promise.resolve(seen);
+    this.#looking ??= this.#lookAtKeychain(names).finally(() => (this.#looking = null));
+    return this.#looking;
+  }
+
+  async #lookAtKeychain(names: readonly string[]): Promise<Seen> {
+    const { looks, steady } = this.#settings;
+    this.#setSince.clear();
+    let seen: Seen = { state: 'unavailable', gone: new Set() };
+    try {
+      seen = { ...seen, state: await looks.state() };
+      const tells = seen.state === 'ready' || seen.state === 'locked';
+      const held = tells && names.length > 0 ? await looks.holds(names) : null;
+      if (held?.kind === 'held') seen = { ...seen, gone: new Set(names).difference(held.names) };
+    } catch {
+      this.#faulted('the state of the keychain');
+    }
+    this.#seen = { ...seen, at: steady() };
+    return seen;
+  }
+
+  #storeOf(state: KeychainState, fault: Told | null): SecretStore {
+    const { store: kind } = this.#settings;
+    if (state !== 'ready') return { kind, state, ...this.#explain(state) };
+    if (fault === null) return { kind, state, message: null, remedy: null };
+    return { kind, state: fault.state, message: fault.message, remedy: fault.remedy };
+  }
+
+  #explain(state: KeychainFault['state']): Pick<KeychainFault, 'message' | 'remedy'> {
+    const { message, remedy } = this.#settings.explain(state);
+    return { message, remedy };
+  }
+
+  #faulted(where: string): void {
+    this.#settings.events.faulted({ where, error: new Error('it failed') });
+  }
+}
+
+const isDecisive = ({ state }: PlaceOfSecret): boolean =>
+  state === 'value' || state === 'unreadable';

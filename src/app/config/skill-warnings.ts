@@ -1,0 +1,42 @@
+/** What is wrong with skills, in the words of a check: the same before a start and at it. */
+import type { ConfigProblem } from '../../config/config.ts';
+import type { Inspection } from '../../config/inspect.ts';
+import { locate } from '../../config/locate.ts';
+import { ProblemList, problemWithoutPlace } from '../../config/problems.ts';
+
+type OfSkills = { readonly path: string; readonly message: string };
+
+const mendSkill =
+  'Mend the skill, or raise skills_body_budget where its text is left out; svc reads skills when ' +
+  'it starts and when it takes a configuration.';
+const mendFolder = 'Make the folder readable, or remove the field.';
+
+/** The folder itself cannot be read: no plan is made without the skills that were asked for. */
+export function problemOfSkills({ path, message }: OfSkills): ConfigProblem {
+  const problem = problemWithoutPlace('skills_missing', path, message, mendFolder);
+  return { ...problem, severity: 'error' };
+}
+
+export function warningOfSkill({ path, message }: OfSkills): ConfigProblem {
+  return problemWithoutPlace('skill_faulty', path, message, mendSkill);
+}
+
+/** What a start with a valid configuration would say of its skills, each at its field. */
+export async function warningsOfSkills({
+  validation,
+  text,
+}: Pick<Inspection, 'validation' | 'text'>): Promise<readonly ConfigProblem[]> {
+  if (validation.kind === 'invalid') return [];
+  const facts = new ProblemList(text, locate(text).places);
+  const { readSkillsOf } = await import('../../brains/skills.ts');
+  const skills = await readSkillsOf(validation.config.brains);
+  if (skills.kind === 'read') {
+    for (const { path, message } of skills.warnings) {
+      facts.add('skill_faulty', path, message, mendSkill);
+    }
+  } else if (!validation.problems.some(({ code }) => code === 'skills_missing')) {
+    const message = `${skills.message}; serve will not start without it`;
+    facts.add('skills_missing', skills.path, message, mendFolder);
+  }
+  return facts.sorted();
+}

@@ -1,0 +1,240 @@
+/**
+ * Answers what an operator asks about configurations, beside the service that runs and without
+ * touching it: drafts have models and connections of their own, and nothing here keeps anything.
+ */
+import type {
+  AnswerRow,
+  Draft,
+  Preflighted,
+  ConfigTrials,
+  ToolRow,
+  Tried,
+  TryResult,
+  Validated,
+} from '../../admin/config-trials.ts';
+import type { BrainConfig, Config, ConfigProblem, Secrets } from '../../config/config.ts';
+import { fieldsByHand } from '../../config/file-only.ts';
+import { inspectText, type Inspection } from '../../config/inspect.ts';
+import type { OwnAddresses } from '../../config/own-addresses.ts';
+import type { FoundSecrets } from '../../config/found-secret.ts';
+import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../../config/secrets.ts';
+import { windowAfter } from '../../domain/conversation.ts';
+import { sentenceOf } from '../../pipeline/sentences.ts';
+import type { Log } from '../../lib/log.ts';
+import { Mask } from '../../lib/mask.ts';
+import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
+import { sentenceByHand } from './refusals.ts';
+import { Rehearsal, type ModelAnswer, type Rehearsed } from '../dry-run.ts';
+import type { SecretLookup } from '../../secrets/secrets.ts';
+import type { SpendBook } from '../../ledger/ledger.ts';
+import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
+import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
+
+type Show = NonNullable<Parameters<ConfigTrials['tryBrain']>[2]>;
+
+export type TrialSettings = {
+  /** Absolute: relative paths of a draft are taken from its folder. */
+  readonly file: string;
+  /** Where this process listens instead of where a draft says; left out: nowhere. */
+  readonly addresses?: OwnAddresses | undefined;
+  /** For the place of the default database. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** It holds the secrets of the configuration in use. */
+  readonly lookup: SecretLookup;
+  /** The database that this process has open; null: none. */
+  readonly heldDatabase: string | null;
+  /** The configuration in use. */
+  config(): Config;
+  readonly kit: ServiceKit;
+  readonly reader: PrivateTurns;
+  /** What trials use is charged to it. */
+  readonly spend: SpendBook;
+  /** Is told of every secret that a draft names. */
+  readonly log: Pick<Log, 'scrub'>;
+};
+
+/** At most so many questions of each kind that take their time are under way at once. */
+const atOnceMax = 4;
+/** How much is told of what a tool gave, for each call. */
+const resultCharactersMax = 4_000;
+
+export function createTrials(settings: TrialSettings): ConfigTrials {
+  return new ServiceTrials(settings);
+}
+
+class ServiceTrials implements ConfigTrials {
+  readonly #settings: TrialSettings;
+  readonly #preflights = new Seats(atOnceMax);
+  readonly #trials = new Seats(atOnceMax);
+
+  constructor(settings: TrialSettings) {
+    this.#settings = settings;
+  }
+
+  async validate(text: string): Promise<Validated> {
+    return this.#validated(await this.#inspect(text));
+  }
+
+  async preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'> {
+    const { lookup, kit, heldDatabase } = this.#settings;
+    return this.#preflights.take(async () => {
+      const inspection = await this.#inspect(text);
+      const { runPreflight } = await import('../preflight/preflight.ts');
+      const { version, listeners } = kit;
+      const surroundings = { lookup, version, listeners, heldDatabase, left };
+      const found = await runPreflight(inspection, surroundings);
+      const lines = found.map(({ mark: kind, subject, message, remedy, refuses }) => {
+        return { kind, subject, message, remedy, refuses };
+      });
+      return { ...(await this.#validated(inspection)), lines };
+    });
+  }
+
+  async tryBrain(draft: Draft, left: AbortSignal, show?: Show): Promise<Tried> {
+    const tried = await this.#trials.take(() => this.#try(draft, left, show));
+    return tried === 'busy' ? { kind: 'busy' } : tried;
+  }
+
+  #find(config: Config, stop: AbortSignal): Promise<FoundSecrets> {
+    const names = namedSecrets(config).map(({ name }) => name);
+    return this.#settings.lookup.find(names, stop);
+  }
+
+  async #validated(inspection: Inspection): Promise<Validated> {
+    const { validation, folder } = inspection;
+    const { problems } = validation;
+    if (validation.kind === 'invalid') return { valid: false, problems };
+    const { config } = validation;
+    const unseen = await warnOfPrivateTurns(config, this.#settings.reader);
+    // Whoever has the token alone hears nothing of folders that come by hand only.
+    const elsewhere = await fieldsByHand(config, this.#settings.config(), folder);
+    const skills = elsewhere.length > 0 ? [] : await warningsOfSkills(inspection);
+    return { valid: true, problems: [...problems, ...skills, ...unseen] };
+  }
+
+  #inspect(text: string): Promise<Inspection> {
+    const { file, env, addresses } = this.#settings;
+    return inspectText(text, file, env, false, addresses);
+  }
+
+  async #try(draft: Draft, left: AbortSignal, show?: Show): Promise<Tried> {
+    const { validation, folder } = await this.#inspect(draft.config);
+    if (validation.kind === 'invalid') {
+      return { kind: 'config_invalid', problems: validation.problems };
+    }
+    const { config } = validation;
+    const index = config.brains.findIndex(({ name }) => name === draft.brain);
+    const brain = config.brains[index];
+    if (brain === undefined) {
+      return { kind: 'unknown_brain', brains: config.brains.map(({ name }) => name) };
+    }
+    const own = config.brains.map((one) => (one === brain ? one : { ...one, agent: null }));
+    const fields = await fieldsByHand({ brains: own }, this.#settings.config(), folder);
+    if (fields.length > 0) {
+      return { kind: 'restart_required', fields, detail: sentenceByHand(fields) };
+    }
+    const { secrets, missing } = resolveSecrets(config, await this.#find(config, left));
+    const lacking = problemsOf(missing).filter(
+      ({ path }) => path.startsWith(`brains[${index}].`) && !isOfMcpServer(path),
+    );
+    if (lacking.length > 0) return { kind: 'secret_missing', problems: lacking };
+    const skills = await skillsOf(own, brain.name);
+    if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
+    this.#settings.log.scrub(secrets.values());
+    const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
+    const { kit, spend: book } = this.#settings;
+    const spend = { book, events: kit.events };
+    const place = { channel: draft.channel ?? routed, skills: skills.text, spend };
+    const mask = await this.#maskOf(secrets, left);
+    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), place);
+    const { text, turns, sensitivity } = draft;
+    show?.('');
+    const shows = show && ((whole: string): void => show(mask.cleanGrowing(whole)));
+    const seen = windowAfter(turns, brain.historyBounds);
+    const rehearsed = await rehearsal.ask(text, seen, left, sensitivity, shows);
+    return { kind: 'tried', result: told(brain, rehearsed, mask) };
+  }
+
+  /** A model or a file may give a secret back; the operator's page may not show it either. */
+  async #maskOf(secrets: Secrets, left: AbortSignal): Promise<Mask> {
+    const mask = new Mask();
+    const used = this.#settings.config();
+    mask.add(resolveSecrets(used, await this.#find(used, left)).secrets.values());
+    mask.add(secrets.values());
+    return mask;
+  }
+}
+
+/** Bounds what is under way at once; nobody waits for a seat. */
+class Seats {
+  #free: number;
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T | 'busy'> {
+    if (this.#free === 0) return 'busy';
+    this.#free--;
+    try {
+      return await work();
+    } finally {
+      this.#free++;
+    }
+  }
+}
+
+type SkillsOfBrain =
+  | { readonly kind: 'read'; readonly text: string | null }
+  | { readonly kind: 'problem'; readonly problem: ConfigProblem };
+
+async function skillsOf(brains: readonly BrainConfig[], name: string): Promise<SkillsOfBrain> {
+  const read = await readSkills(brains);
+  if (read.kind === 'read') return { kind: 'read', text: read.texts.get(name) ?? null };
+  return { kind: 'problem', problem: problemOfSkills(read) };
+}
+
+function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
+  const { decision, steps, askedAt, decidedAt, ms } = rehearsed;
+  const why = mask.clean(decision.why);
+  const outcome = decision.kind === 'reply' ? 'reply' : decision.apology;
+  const times = { acceptedAt: askedAt, claimedAt: askedAt, decidedAt };
+  return {
+    decision:
+      decision.kind === 'reply'
+        ? { kind: 'reply', text: mask.clean(decision.text), model: decision.model }
+        : { kind: 'apology', apology: decision.apology, text: sentenceOf(decision, decidedAt) },
+    ms,
+    why,
+    trace: { ...times, brain: brain.name, attempt: 1, outcome, steps },
+    answers: rehearsed.answers.map((answer) => answerRow(answer, mask)),
+    tools: rehearsed.uses.map((use): ToolRow => {
+      const { tool, mode, outcome: end } = use;
+      const result = end === 'rehearsed' ? null : cut(mask.clean(use.told));
+      return { tool, mode, outcome: end, arguments: mask.clean(use.arguments), result };
+    }),
+  };
+}
+
+function answerRow(answer: ModelAnswer, mask: Mask): AnswerRow {
+  const { model, kind } = answer;
+  const nothing = { text: null, ms: null, failure: null, reason: null };
+  switch (answer.kind) {
+    case 'answer':
+      return { ...nothing, model, kind, text: mask.clean(answer.text), ms: answer.ms };
+    case 'failed': {
+      const { failure, ms } = answer;
+      return { ...nothing, model, kind, ms, failure, reason: failure.detail };
+    }
+    case 'dropped':
+    case 'not_asked':
+      return { ...nothing, model, kind, reason: answer.reason };
+    default:
+      return answer satisfies never;
+  }
+}
+
+function cut(text: string): string {
+  if (text.length <= resultCharactersMax) return text;
+  return `${text.slice(0, resultCharactersMax).toWellFormed()}…`;
+}

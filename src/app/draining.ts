@@ -1,0 +1,25 @@
+/** What an operator is told when svc stops. */
+import { plural } from '../domain/plural.ts';
+import type { Durability, Gauges } from '../ledger/ledger.ts';
+
+/** What is in hand, how long it may take, and how to end it now. */
+export function sayDraining(gauges: Gauges, { drainsBacklog, drainMs }: Durability): string {
+  const { inboxClaimed, inboxWaiting, outboxClaimed, outboxWaiting } = gauges;
+  const messages = inboxClaimed + (drainsBacklog ? inboxWaiting : 0);
+  const replies = outboxClaimed + (drainsBacklog ? outboxWaiting : 0);
+  if (messages + replies === 0) return 'No new messages; nothing is in hand.';
+  const parts = [
+    ...(messages === 0 ? [] : [plural(messages, 'message')]),
+    ...(replies === 0 ? [] : [plural(replies, 'reply', 'replies')]),
+  ];
+  return (
+    `No new messages; finishing what is in hand (${parts.join(', ')}), ` +
+    `for ${Math.ceil(drainMs / 1_000)} s at most. A second Ctrl-C (or SIGTERM) ends it now.`
+  );
+}
+
+/** Without storage unfinished work is lost, so it is named. */
+export function sayLost(rows: number, ids: readonly string[]): string {
+  const [were, are] = rows === 1 ? ['was', 'is'] : ['were', 'are'];
+  return `${plural(rows, 'row')} ${were} not finished in time and ${are} lost: ${ids.join(' ')}`;
+}

@@ -1,0 +1,201 @@
+/**
+ * A brain that is tried: asked as in a turn, at a desk where it changes nothing. Nothing is
+ * delivered or kept, and tools that reach out do not run. Its models are really asked, so what they
+ * use counts, and its budget holds.
+ */
+import type { Brain, Desk } from '../brains/brain.ts';
+import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
+import { rankModels } from '../config/rules.ts';
+import type { TurnRow } from '../domain/conversation.ts';
+import type { Decision } from '../domain/decision.ts';
+import { failure, type Failure } from '../domain/failure.ts';
+import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Note } from '../domain/note.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { ToolUse } from '../domain/tool-use.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import { createPurse, type PurseKit } from '../pipeline/budget-guard.ts';
+import { later } from '../lib/clock.ts';
+import type { Model } from '../brains/models/model.ts';
+import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
+import { MemorySpend } from '../ledger/memory/spend.ts';
+
+/** What one question came to. Times are milliseconds since 1970. */
+export type Rehearsed = {
+  readonly decision: Decision;
+  readonly steps: readonly TraceStep[];
+  /** Of every model of the brain, as listed. */
+  readonly answers: readonly ModelAnswer[];
+  readonly uses: readonly (ToolUse & { readonly told: string })[];
+  /** Of the turns it was given: a conversation goes on without these. */
+  readonly leftOut: readonly TurnRow[];
+  readonly askedAt: number;
+  readonly decidedAt: number;
+  /** How long it took. */
+  readonly ms: number;
+};
+
+/** What became of one model. `ms` is how long it was asked, all told. */
+export type ModelAnswer = { readonly model: ModelName } & (
+  | { readonly kind: 'answer'; readonly text: string; readonly ms: number }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly ms: number }
+  /** The shield keeps this model from ever being asked. */
+  | { readonly kind: 'dropped'; readonly reason: string }
+  | { readonly kind: 'not_asked'; readonly reason: string }
+);
+
+export type RehearsalSettings = {
+  /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
+  readonly channel: ChannelType | null;
+  /** Text for an agent's prompt; null: none. */
+  readonly skills: string | null;
+  /**
+   * Where its calls are charged, and its budget holds; null: there is no ledger, and what is
+   * used is remembered for as long as the rehearsal lives.
+   */
+  readonly spend: Omit<PurseKit, 'now'> | null;
+};
+
+/** How long the first question of a private brain waits to hear whether its model is local. */
+const lookMs = 2_000;
+
+const conversation = 'console' as ConversationId;
+const sender = { id: 'console', name: null };
+
+/** Asks one question at a time. An agent's notes are kept for as long as this object lives. */
+export class Rehearsal {
+  readonly #config: BrainConfig;
+  readonly #kit: BrainKit;
+  readonly #channel: ChannelKey;
+  readonly #spend: PurseKit;
+  readonly #brain: Brain;
+  readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
+  /** What the look tells is remembered by the models; the look never rejects. */
+  readonly #looked: Promise<unknown>;
+  readonly #notes: Note[] = [];
+  /** The last outcome of each model in this question, as listed. */
+  readonly #heard: (Outcome | null)[];
+  readonly #models: readonly Model[];
+
+  constructor(
+    config: BrainConfig,
+    secrets: Secrets,
+    kit: BrainKit,
+    { channel, skills, spend }: RehearsalSettings,
+  ) {
+    const models = config.models.map((model) => createModel(model, secrets, kit));
+    const trusted = models.filter(({ locality }) => locality === 'local');
+    const looks = config.sensitivity === 'public' ? [] : trusted;
+    this.#config = config;
+    this.#kit = kit;
+    this.#spend = { ...(spend ?? createOwnSpend()), now: kit.now };
+    this.#channel = (channel ?? 'console') as ChannelKey;
+    this.#looked = Promise.all(
+      looks.map((model) => model.check('private', later(kit.steady(), lookMs))),
+    );
+    this.#models = models;
+    this.#heard = models.map(() => null);
+    const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
+    this.#brain = createBrain(config, secrets, kit, listened, skills);
+  }
+
+  /**
+   * @param turns the conversation so far, oldest first, as much of it as a turn sees
+   * @param stamp of the text, which a brain makes no weaker
+   * @param show is called with the whole reply so far while it is written; absent: nobody looks
+   */
+  async ask(
+    text: string,
+    turns: readonly TurnRow[],
+    signal: AbortSignal,
+    stamp: Sensitivity = 'public',
+    show?: Desk['show'],
+  ): Promise<Rehearsed> {
+    await this.#looked;
+    this.#heard.fill(null);
+    const { now, steady } = this.#kit;
+    const sensitivity = strictest(this.#config.sensitivity, stamp);
+    const [askedAt, since] = [now(), steady()];
+    const id = this.#ids.message();
+    const channel = this.#channel;
+    const address = { channel, target: '' };
+    const message = { id, channel, conversation, sender, text, media: null, address };
+    const deadlineAt = later(since, this.#brain.deadlineMs);
+    const purse = createPurse(this.#spend, { brain: this.#config, sender: null });
+    const desk = createRehearsalDesk(signal, deadlineAt, purse, this.#notes, show);
+    const decision = await this.#brain.think(
+      { message: { ...message, acceptedAt: askedAt, sensitivity }, text, history: turns },
+      desk,
+    );
+    const { steps, toolUses: uses, leftOut } = desk;
+    const times = { askedAt, decidedAt: now(), ms: steady() - since };
+    return { decision, steps, answers: this.#answers(steps, sensitivity), uses, leftOut, ...times };
+  }
+
+  #answers(steps: readonly TraceStep[], sensitivity: Sensitivity): readonly ModelAnswer[] {
+    const { models, policy } = this.#config;
+    const ranked = rankModels(policy.order, models);
+    const asked = Map.groupBy(
+      steps.filter((step) => step.kind === 'model'),
+      ({ rank }) => ranked[rank],
+    );
+    const answered = steps.some((step) => step.kind === 'model' && step.result === 'answer');
+    return this.#models.map(({ name: model }, index) => {
+      const own = asked.get(index);
+      const last = own?.at(-1);
+      if (own === undefined || last === undefined) {
+        return { model, ...this.#unasked(index, answered, sensitivity) };
+      }
+      const ms = own.reduce((sum, step) => sum + step.ms, 0);
+      const heard = this.#heard[index];
+      if (last.result === 'answer' && heard?.kind === 'answer') {
+        return { model, kind: 'answer', text: heard.text, ms };
+      }
+      const told = heard?.kind === 'failed' && heard.failure.kind === last.result;
+      const kind = last.result === 'answer' ? 'cancelled' : last.result;
+      return { model, kind: 'failed', failure: told ? heard.failure : failure(kind), ms };
+    });
+  }
+
+  #unasked(
+    index: number,
+    answered: boolean,
+    sensitivity: Sensitivity,
+  ): { kind: 'dropped' | 'not_asked'; reason: string } {
+    const { agent, models } = this.#config;
+    if (sensitivity === 'private' && models[index]!.locality === 'cloud') {
+      const what = this.#config.sensitivity === 'private' ? 'the brain' : 'what is asked';
+      return { kind: 'dropped', reason: `${what} is private, and this model is declared cloud` };
+    }
+    const listed =
+      agent === null ? 'one that is listed before it answered' : 'a better one answered';
+    const why = answered ? listed : 'the turn was over before';
+    return { kind: 'not_asked', reason: why };
+  }
+}
+
+/** A book for what is tried in this process alone: what it holds ends with it. */
+export function createOwnSpend(): Omit<PurseKit, 'now'> {
+  return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
+}
+
+/** The same model, with each of its outcomes written down. */
+function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Model {
+  const { name, provider, modelId, locality, mayForward } = model;
+  return {
+    name,
+    provider,
+    modelId,
+    locality,
+    mayForward,
+    sees: (sensitivity, deadlineAt) => model.sees(sensitivity, deadlineAt),
+    check: (sensitivity, deadlineAt) => model.check(sensitivity, deadlineAt),
+    async ask(request, stop) {
+      const outcome = await model.ask(request, stop);
+      heard[index] = outcome;
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * Ends the minutes of the figures by the time of day, and has them kept: off the message path, once
+ * a minute. What cannot be kept then is kept with the next ones.
+ */
+import { gaugedOf, type FigureCounts } from '../telemetry/figures/counting.ts';
+import { minuteMs, type FigureRow } from '../telemetry/figures/figures.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+/** Rows that wait to be kept; of more the oldest are lost. */
+const owedMax = 120;
+
+export type FigureParts = {
+  readonly counts: FigureCounts;
+  readonly ledger: Pick<Ledger, 'figures' | 'gauges'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Aborts when the service begins to end: what was counted by then is kept. */
+  readonly over: AbortSignal;
+};
+
+/** @returns ends it */
+export function keepFigures(parts: FigureParts): () => void {
+  const keeping = new FigureKeeping(parts);
+  keeping.begin();
+  return () => keeping.end();
+}
+
+class FigureKeeping {
+  readonly #parts: FigureParts;
+  readonly #owed = new Map<string, FigureRow>();
+  #isKeeping = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(parts: FigureParts) {
+    this.#parts = parts;
+  }
+
+  begin(): void {
+    const { over } = this.#parts;
+    if (over.aborted) return;
+    over.addEventListener('abort', this.#last, { once: true });
+    this.#later();
+  }
+
+  end(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#parts.over.removeEventListener('abort', this.#last);
+  }
+
+  /** Until the next minute begins, by the time of day as it is now. */
+  #later(): void {
+    const { now } = this.#parts;
+    this.#timer = setTimeout(this.#next, minuteMs - (now() % minuteMs)).unref();
+  }
+
+  readonly #next = (): void => {
+    const { counts, ledger, now } = this.#parts;
+    this.#owe(counts.turn(now(), gaugedOf(ledger.gauges())));
+    void this.#keep();
+    this.#later();
+  };
+
+  readonly #last = (): void => {
+    const { counts, ledger, now } = this.#parts;
+    this.end();
+    const gauged = gaugedOf(ledger.gauges());
+    this.#owe([...counts.turn(now(), gauged), ...counts.rowsNow(now(), gauged)]);
+    this.#isKeeping = false;
+    void this.#keep();
+  };
+
+  #owe(rows: readonly FigureRow[]): void {
+    for (const row of rows) {
+      const key = `${row.lengthMs} ${row.at} ${row.run}`;
+      this.#owed.delete(key);
+      this.#owed.set(key, row);
+    }
+    for (const key of this.#owed.keys()) {
+      if (this.#owed.size <= owedMax) break;
+      this.#owed.delete(key);
+    }
+  }
+
+  async #keep(): Promise<void> {
+    if (this.#isKeeping || this.#owed.size === 0) return;
+    this.#isKeeping = true;
+    const rows = [...this.#owed];
+    const isKept = await this.#parts.ledger.figures.keep(rows.map(([, row]) => row));
+    this.#isKeeping = false;
+    if (!isKept) return;
+    for (const [key, row] of rows) if (this.#owed.get(key) === row) this.#owed.delete(key);
+  }
+}

@@ -1,0 +1,57 @@
+/** The hub of one run. */
+import type { Events } from '../domain/event.ts';
+import { createEvents, type EventHub } from '../telemetry/events.ts';
+import { FigureCounts } from '../telemetry/figures/counting.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+
+export type TurnWatch = (
+  turn: Parameters<Events['turnFinished']>[0] | Parameters<Events['commandAnswered']>[0],
+) => void;
+
+/** What a run tells is counted in the minute of now as well. */
+export type RunEvents = EventHub & { readonly figures: FigureCounts };
+
+/**
+ * A watch is told of each turn after everybody else, and must return at once. Where there is none,
+ * no turn pays for it.
+ */
+export function createRunEvents(
+  log: Log,
+  { now, steady }: Clock,
+  watch: TurnWatch | undefined,
+): RunEvents {
+  const hub = createEvents({ log, now, steady });
+  const figures = new FigureCounts(now);
+  tellToo(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
+  tellToo(hub, 'turnFinished', (e) => figures.turnFinished(e));
+  tellToo(hub, 'commandAnswered', () => figures.commandAnswered());
+  tellToo(hub, 'answeredByHand', () => figures.answeredByHand());
+  tellToo(hub, 'buried', (e) => figures.buried(e));
+  tellToo(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
+  tellToo(hub, 'modelSpent', (e) => figures.modelSpent(e));
+  tellToo(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
+  tellToo(hub, 'planUsed', (e) => figures.planUsed(e));
+  if (watch !== undefined) {
+    tellToo(hub, 'turnFinished', watch);
+    tellToo(hub, 'commandAnswered', watch);
+  }
+  return Object.assign(hub, { figures });
+}
+
+type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
+
+/** From now on somebody is told of this after all who were told of it before. */
+function tellToo<Name extends keyof Events>(
+  hub: Record<Name, (e: Of<Name>) => void>,
+  name: Name,
+  tell: (e: Of<Name>) => void,
+): void {
+  const told = hub[name].bind(hub);
+  Object.assign(hub, {
+    [name](e: Of<Name>): void {
+      told(e);
+      tell(e);
+    },
+  });
+}

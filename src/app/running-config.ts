@@ -1,0 +1,298 @@
+/**
+ * A Plan lives as long as a config revision: its channels and brains, immutable, owning only what
+ * it opened. The Host swaps one Plan for another. A claim finishes with the Plan under which it
+ * was taken; a retired Plan waits for its claims, then aborts what is left, then closes. A
+ * connection to a platform that the next Plan would only make again goes over to that Plan.
+ *
+ * States: made → opened → in use → retired → closed.
+ */
+import type { Brain } from '../brains/brain.ts';
+import type { Receive, Channel, ChannelProblem } from '../channels/channel.ts';
+import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../config/config.ts';
+import { revisionOf } from '../config/inspect.ts';
+import { Connection } from './connection.ts';
+import type { Events } from '../domain/event.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { ActiveRoute } from '../pipeline/deps.ts';
+import { Lifetime } from '../lib/lifetime.ts';
+import { Linked, LinkedSet } from '../lib/linked-set.ts';
+import type { Stopper } from '../lib/stop.ts';
+import type { Model } from '../brains/models/model.ts';
+import type { Peers } from '../cluster/peers.ts';
+
+/** One configured channel with the brain of its route; without a route it is in no plan. */
+export type PlannedChannel = {
+  readonly type: ChannelType;
+  readonly channel: Channel;
+  readonly brain: Brain;
+  readonly session: SessionConfig | null;
+  readonly access: AccessConfig | null;
+  /** How what comes with messages there is read, and what of it is one turn. */
+  readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures' | 'gatherMs'>;
+};
+
+/** A model of a brain that has a route, whether or not the shield drops it. */
+export type PlannedModel = {
+  readonly brain: string;
+  readonly sensitivity: Sensitivity;
+  readonly config: ModelConfig;
+  readonly model: Model;
+};
+
+/** What is open as long as the plan; to open it waits for nothing. `run`: it is in use. */
+export type PlanParts = { open(): void; run(): void; close(): Promise<void> };
+
+/** One claim that is worked on under a plan. */
+export class Work extends Linked {
+  readonly stop: Stopper;
+
+  constructor(stop: Stopper) {
+    super();
+    this.stop = stop;
+  }
+}
+
+/** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
+const abortedMs = 1_000;
+/** For all that a plan opened together; the webhook's listener takes up to 1 s. */
+const closeMs = 1_500;
+
+export type OpeningPlan = {
+  /**
+   * The plan in use. When this plan wants the same connection, and the connection has not failed,
+   * it stays open and changes hands with `run`.
+   */
+  readonly before: Plan | null;
+  readonly events: Events;
+  /** Aborts when the opening is not to go on. */
+  readonly givenUp: AbortSignal;
+};
+
+type RunningPlan = {
+  readonly acceptOn: (channel: ChannelKey) => Receive;
+  readonly events: Events;
+  /** The other instances on the ledger. */
+  readonly peers: Peers;
+  /** Every plan that may still have a connection: the one in use, and those retired. */
+  readonly before: readonly Plan[];
+};
+
+export class Plan {
+  readonly #text: string;
+  readonly brains: ReadonlyMap<string, Brain>;
+  readonly models: readonly PlannedModel[];
+  #channels: readonly PlannedChannel[];
+  #events: Events | null = null;
+  #opened: Lifetime | null = null;
+  readonly #parts: PlanParts | null;
+  readonly #lines = new Map<ChannelKey, ActiveRoute>();
+  readonly #connections = new Map<ChannelKey, Connection>();
+  readonly #atWork = new LinkedSet<Work>();
+  #emptied: (() => void) | null = null;
+
+  /** @param text of its configuration */
+  constructor(
+    text: string,
+    channels: readonly PlannedChannel[],
+    brains: ReadonlyMap<string, Brain>,
+    models: readonly PlannedModel[] = [],
+    parts: PlanParts | null = null,
+  ) {
+    this.#text = text;
+    this.#channels = channels;
+    this.brains = brains;
+    this.models = models;
+    this.#parts = parts;
+  }
+
+  /** It takes `node:crypto`, which is slow to load: it is asked once the channels are open. */
+  get revision(): string {
+    return revisionOf(this.#text);
+  }
+
+  /** A channel that was taken over replaces the channel that was made for its place. */
+  get channels(): readonly PlannedChannel[] {
+    return this.#channels;
+  }
+
+  /** The routes on which this plan can work, by the ledger's key of the channel. */
+  get lines(): ReadonlyMap<ChannelKey, ActiveRoute> {
+    return this.#lines;
+  }
+
+  /**
+   * Opens every channel. When one does not open, whatever the cause, those that were opened are
+   * closed again.
+   * @returns the problem of the channel that cannot be opened, or null
+   * @throws GivenUp, and what a channel throws
+   */
+  async open({ before, events, givenUp }: OpeningPlan): Promise<ChannelProblem | null> {
+    const failed = (what: string, error: unknown): void =>
+      events.faulted({ where: `closing ${what}`, error });
+    const opened = new Lifetime(givenUp, failed);
+    this.#events = events;
+    this.#opened = opened;
+    let isOpen = false;
+    try {
+      const problem = await this.#openAll(opened, before);
+      isOpen = problem === null;
+      return problem;
+    } finally {
+      if (!isOpen) await this.#close();
+    }
+  }
+
+  async #openAll(opened: Lifetime, before: Plan | null): Promise<ChannelProblem | null> {
+    const parts = this.#parts;
+    if (parts !== null) {
+      opened.defer('the MCP servers', () => parts.close());
+      parts.open();
+    }
+    const channels: PlannedChannel[] = [];
+    for (const planned of this.#channels) {
+      const { type, channel: made, brain, session, access, reading } = planned;
+      const kept = before === null ? null : before.#sameAs(made);
+      if (kept !== null) {
+        opened.defer(type, () => this.#letGo(kept));
+        await this.#try(`closing an unused ${type}`, () => made[Symbol.asyncDispose]());
+      }
+      const connection = kept ?? (await this.#openOne(opened, planned));
+      if (connection !== null && 'message' in connection) return connection;
+      if (connection !== null) {
+        const { key, channel } = connection;
+        this.#connections.set(key, connection);
+        const { brains } = this;
+        this.#lines.set(key, { channel, brain, session, access, ...reading, brains });
+      }
+      channels.push({ ...planned, channel: connection?.channel ?? made });
+    }
+    this.#channels = channels;
+    return null;
+  }
+
+  /** @returns null: the channel takes no part */
+  async #openOne(
+    opened: Lifetime,
+    { type, channel }: PlannedChannel,
+  ): Promise<Connection | ChannelProblem | null> {
+    let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
+    const letGo = (): Promise<void> => this.#letGo(owned);
+    const answer = await opened.use(type, () => channel.open(), letGo);
+    if (answer.kind === 'problem') return answer;
+    if (answer.kind === 'unfit') return null;
+    const connection = new Connection(answer.key, channel, this);
+    owned = connection;
+    return connection;
+  }
+
+  /** Closes what belongs to this plan; another plan closes what belongs to it by now. */
+  async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
+    if (owner === this) await channel[Symbol.asyncDispose]();
+  }
+
+  /** A connection that failed for good is not kept: a new configuration is a new try. */
+  #sameAs(channel: Channel): Connection | null {
+    for (const connection of this.#connections.values()) {
+      const { state } = connection.channel.health();
+      if (state !== 'failed' && channel.sameAs?.(connection.channel) === true) return connection;
+    }
+    return null;
+  }
+
+  /** Ends this plan's connection to the same account, since two would disturb each other. */
+  #madeWay({ key, channel }: Connection): Promise<void> | null {
+    if (channel.sameAs === undefined) return null;
+    return this.#connections.get(key)?.stop() ?? null;
+  }
+
+  /** Takes messages in on every channel, until the plan is retired. */
+  run({ acceptOn, events, peers, before }: RunningPlan): void {
+    this.#parts?.run();
+    for (const [key, connection] of this.#connections) {
+      if (connection.owner === this) {
+        const stopped = before.flatMap((plan) => plan.#madeWay(connection) ?? []);
+        const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
+        connection.start(acceptOn(key), events, peers, allStopped);
+      } else {
+        connection.owner = this;
+      }
+    }
+  }
+
+  /** Begins one piece of work under this plan. @param stop ends it early */
+  enter(stop: Stopper): Work {
+    const work = new Work(stop);
+    this.#atWork.add(work);
+    return work;
+  }
+
+  leave(work: Work): void {
+    this.#atWork.delete(work);
+    if (this.#atWork.size === 0) this.#emptied?.();
+  }
+
+  /** Stops taking messages in, and waits until the channels have let go, or do not in time. */
+  async stopTaking(): Promise<void> {
+    await Promise.all(this.#own().map((connection) => connection.stop()));
+  }
+
+  /** Ends the connections that one instance alone may have; the other channels go on. */
+  async leavePosts(): Promise<void> {
+    const posts = this.#own().filter(({ channel }) => channel.sameAs !== undefined);
+    await Promise.all(posts.map((connection) => connection.stop()));
+  }
+
+  /** A step that fails is told, and keeps no other from being done. */
+  async #try(where: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#events?.faulted({ where, error });
+    }
+  }
+
+  /** The connections of this plan, without those of the next plan or still of the one before. */
+  #own(): Connection[] {
+    return [...this.#connections.values()].filter(({ owner }) => owner === this);
+  }
+
+  get busy(): boolean {
+    return this.#atWork.size > 0;
+  }
+
+  /** Waits for the work under way, at most `graceMs`; then aborts it and waits a moment more. */
+  async finish(graceMs: number): Promise<void> {
+    await this.#emptiedWithin(graceMs);
+    this.abortWork();
+    await this.#emptiedWithin(abortedMs);
+  }
+
+  #emptiedWithin(ms: number): Promise<void> {
+    if (!this.busy) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#emptied = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  abortWork(): void {
+    for (const work of this.#atWork) work.stop.stop();
+  }
+
+  /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */
+  async retire(graceMs: number): Promise<void> {
+    await this.stopTaking();
+    await this.finish(graceMs);
+    await this.#close();
+  }
+
+  /** Never rejects: errors in closing are told. */
+  async #close(): Promise<void> {
+    await this.#opened?.close(closeMs);
+    this.#lines.clear();
+  }
+}

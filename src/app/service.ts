@@ -1,0 +1,328 @@
+/**
+ * The composition root: the only file, beside storage.ts for the ledger, that names concrete
+ * classes. It makes the parts that live as long as the process, and a Plan of a configuration and
+ * its secrets.
+ */
+import { askingOf, createAgent, type AgentOptions } from '../brains/agent/agent.ts';
+import { RehearsalDesk, type DeskParts } from '../brains/dry-run-context.ts';
+import { createResponder, type ResponderOptions } from '../brains/responder.ts';
+import type { Brain, Turn } from '../brains/brain.ts';
+import type { SkillsOfBrains } from '../brains/skills.ts';
+import type { Channel, Messenger } from '../channels/channel.ts';
+import { isMessenger } from '../channels/registry.ts';
+import type { ChannelType, ConfigOf, MessengerType } from '../channels/registry.ts';
+import { createTelegramChannel } from '../channels/telegram/telegram.ts';
+import { createDiscordChannel } from '../channels/discord/discord.ts';
+import { createWebhookChannel, type BearerChecks } from '../channels/webhook/webhook.ts';
+import type {
+  AgentConfig,
+  BrainConfig,
+  ChannelConfig,
+  Config,
+  EnvName,
+  MessengerConfig,
+  ModelConfig,
+  PolicyConfig,
+  Secrets,
+} from '../config/config.ts';
+import { rankModels } from '../config/rules.ts';
+import type { Events } from '../domain/event.ts';
+import type { NoteScope } from '../domain/note.ts';
+import { openAccess } from '../pipeline/access.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
+import { createHttpClient, type HttpClient } from '../lib/http-client.ts';
+import { nodeCrypto } from '../lib/node-crypto.ts';
+import { connectionsWithin, openFilesMax, watchedForFiles } from '../lib/open-files.ts';
+import { createListeners, listenLimits, type Listeners } from '../lib/listener.ts';
+import { resolveName } from '../lib/resolve-name.ts';
+import { stopOf } from '../lib/stop.ts';
+import { buildModel, type ModelKit } from '../brains/models/build-model.ts';
+import { CallBounds } from '../brains/models/call-bounds.ts';
+import { PromptRecords } from '../brains/models/prompt-records.ts';
+import { RelayDetections } from '../brains/models/relay-detection.ts';
+import type { Model } from '../brains/models/model.ts';
+import { retryDelayMs } from '../brains/models/retrying.ts';
+import { Plan, type PlannedChannel, type PlannedModel } from './running-config.ts';
+import { createConsensus } from '../brains/policies/consensus.ts';
+import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
+import { createPictures } from '../pipeline/attachments/picture/remaker.ts';
+import { createSpeech } from '../pipeline/attachments/speech/openai-speech.ts';
+import type { Policy } from '../brains/policies/policy.ts';
+import { createPriority } from '../brains/policies/priority.ts';
+import { createToolbox } from '../brains/tools/governance.ts';
+import type { McpSource } from '../brains/tools/mcp/mcp.ts';
+import { McpInUse, McpServers } from '../brains/tools/mcp/servers.ts';
+import { createTools } from '../brains/tools/registry.ts';
+import { OwnPlaces } from '../brains/tools/reserved-places.ts';
+
+/** What outlives every plan and is handed to all who make requests, wait, or tell. */
+export type ServiceKit = Clock & {
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  readonly listeners: Listeners;
+  /** Of the webhook's senders. */
+  readonly bearerChecks: BearerChecks;
+  readonly events: Events;
+  /** What plans learnt about models that a runtime may hand on. */
+  readonly relayDetections: RelayDetections;
+  readonly bounds: CallBounds;
+  readonly prompts: PromptRecords;
+  /** What tools reach only where a list of hosts names its port. */
+  readonly reserved: OwnPlaces;
+  readonly random: () => number;
+  /** Of the marks of agents' data, which nobody is to guess; made at its first use. */
+  readonly markKey: () => Uint8Array;
+  readonly version: string;
+  /** The SQLite file that this process has open, or is about to; null: none. */
+  readonly heldDatabase: string | null;
+  /** The servers of the plan in use; of a plan that is made, its own. */
+  readonly mcp: McpInUse;
+  readonly pictures: Pictures;
+  /** `svc.mcp.json` beside the configuration, absolute; null: there is none. */
+  readonly pinsFile: string | null;
+};
+
+/** The part of the kit that a brain and its models need. */
+export type BrainKit = Omit<ServiceKit, 'bearerChecks' | 'events' | 'listeners' | 'mcp'> &
+  ModelKit & { readonly mcp: McpSource };
+
+/** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
+export function createTrialKit(kit: ServiceKit): BrainKit {
+  const faulted = (fault: { where: string; error: unknown }): void => kit.events.faulted(fault);
+  const events = { modelAsked() {}, modelAnswered() {}, faulted };
+  return { ...kit, events, bounds: new CallBounds() };
+}
+
+/** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
+export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
+  return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
+}
+
+/** What the folders of skills hold; read before each plan is made. */
+export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
+  return (await import('../brains/skills.ts')).readSkillsOf(brains);
+}
+
+const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
+  priority: createPriority,
+  consensus: createConsensus,
+};
+
+/**
+ * @param models of the config, as listed
+ * @param skills text for an agent's prompt; null: none
+ */
+export function createBrain(
+  config: BrainConfig,
+  secrets: Secrets,
+  kit: BrainKit,
+  models = config.models.map((model) => createModel(model, secrets, kit)),
+  skills: string | null = null,
+): Brain {
+  const ranked = rankModels(config.policy.order, config.models);
+  const members = config.models.map(({ retriesMax }, index) => ({
+    model: models[index]!,
+    rank: ranked.indexOf(index),
+    retriesMax,
+  }));
+  const { policy, models: _, agent, ...own } = config;
+  const shared: Omit<ResponderOptions, 'policy'> = {
+    ...own,
+    members,
+    deadlines: kit.deadlines,
+    now: kit.now,
+    steady: kit.steady,
+    retryDelayMs: (failure, attempt) =>
+      retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
+    onFault: (error) => kit.events.faulted({ where: `brain ${own.name}`, error }),
+  };
+  if (agent !== null) return createAgent(agentOptions(agent, shared, kit, skills));
+  return createResponder({ ...shared, policy: policies[policy.kind]() });
+}
+
+/** An agent asks one model after the other, whatever the brain's policy and dispatch. */
+function agentOptions(
+  config: AgentConfig,
+  shared: Omit<ResponderOptions, 'policy'>,
+  kit: BrainKit,
+  skills: string | null,
+): AgentOptions {
+  const [{ name, now, steady, onFault }, { memory, governance: grants }] = [shared, config];
+  const tools = createTools(config, { ...kit, brain: name, resolve: resolveName });
+  const scope: NoteScope =
+    memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
+  return {
+    ...shared,
+    policy: createPriority(),
+    toolbox: createToolbox({ tools, grants, now, steady, onFault }),
+    stepsMax: config.iterationsMax,
+    operatorPrompt: config.systemPrompt,
+    skills,
+    notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
+    asking: askingOf(config),
+    mark: (turn) => markOf(turn, name, kit.markKey()),
+  };
+}
+
+/** Of one session of one brain; in another process it is another one. */
+function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array): string {
+  const { channel, conversation } = message;
+  const of = JSON.stringify([channel, conversation, brain, session]);
+  const hex = nodeCrypto().createHmac('sha256', key).update(of).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
+}
+
+/** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
+export function createRehearsalDesk(signal: AbortSignal, ...parts: DeskParts): RehearsalDesk {
+  return new RehearsalDesk(stopOf(signal), ...parts);
+}
+
+type Make<Type extends ChannelType> = (
+  config: ConfigOf<Type>,
+  /** The value behind `token_env`. */
+  token: string,
+  kit: ServiceKit,
+  secrets: Secrets,
+) => Type extends MessengerType ? Messenger : Channel;
+
+/** The maker of each kind; making a channel loads nothing before the channel is opened. */
+const makers: { readonly [Type in ChannelType]: Make<Type> } = {
+  messenger_a: (config, token, kit) => createTelegramChannel({ ...kit, config, token }),
+  messenger_b: (config, token, kit) => createDiscordChannel({ ...kit, config, token }),
+  webhook: (config, secret, kit, secrets) => {
+    const outboundSecret = secretOf(secrets, config.outboundTokenEnv);
+    const signingKey = secretOf(secrets, config.outboundSigningEnv);
+    return createWebhookChannel({ ...kit, config, secret, outboundSecret, signingKey });
+  },
+};
+
+function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
+  const make = makers[config.type] as Make<ChannelType>;
+  return make(config, secretOf(secrets, config.tokenEnv) ?? '', kit, secrets);
+}
+
+/** What reads what comes with messages on that channel; none but messengers fetch anything. */
+export function readingOf(
+  config: ChannelConfig,
+  { http, pictures }: Pick<ServiceKit, 'http' | 'pictures'>,
+): NonNullable<PlannedChannel['reading']> {
+  if (!isMessenger(config)) return {};
+  const { speech, gatherMs } = config;
+  return {
+    pictures,
+    gatherMs,
+    ...(speech !== null && { speech: createSpeech({ ...speech, http }) }),
+  };
+}
+
+/** A messenger that can be asked whose token it has, without being opened. */
+export function createMessenger(
+  config: MessengerConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Messenger {
+  return createChannel(config, secrets, kit) as Messenger;
+}
+
+/** The addresses of all servers that a configuration names: models, MCP servers, speech. */
+function serversOf({ brains, channels }: Config): readonly string[] {
+  const ofBrains = brains.flatMap(({ models, agent }) => [
+    ...models.map(({ baseUrl }) => baseUrl),
+    ...(agent?.mcp ?? []).flatMap(({ reach }) => (reach.kind === 'url' ? [reach.url] : [])),
+  ]);
+  const speech = channels.filter(isMessenger).flatMap((one) => one.speech?.baseUrl ?? []);
+  return [...ofBrains, ...speech];
+}
+
+/**
+ * The plan of one config text: the brains that have a route, and each routed channel.
+ * @param skills texts by the brain's name
+ */
+export function createPlan(
+  text: string,
+  config: Config,
+  secrets: Secrets,
+  kit: ServiceKit,
+  skills: ReadonlyMap<string, string>,
+): Plan {
+  const routed = config.brains.filter(({ name }) =>
+    config.routes.some(({ brain }) => brain === name),
+  );
+  const mcp = new McpServers(routed, secrets, kit);
+  const brainKit = { ...kit, reserved: kit.reserved.withServers(serversOf(config)), mcp };
+  const brains = new Map<string, Brain>();
+  const channels: PlannedChannel[] = [];
+  const planned: PlannedModel[] = [];
+  for (const route of config.routes) {
+    const channelConfig = config.channels.find(({ type }) => type === route.channel);
+    const brainConfig = config.brains.find(({ name }) => name === route.brain);
+    if (channelConfig === undefined || brainConfig === undefined) continue;
+    let brain = brains.get(route.brain);
+    if (brain === undefined) {
+      const asker = { ...kit, brain: route.brain };
+      const models = brainConfig.models.map((model) => createModel(model, secrets, asker));
+      brain = createBrain(brainConfig, secrets, brainKit, models, skills.get(route.brain));
+      brains.set(route.brain, brain);
+      const { name, sensitivity } = brainConfig;
+      const ofBrain = models.map((model, index) => {
+        return { brain: name, sensitivity, config: brainConfig.models[index]!, model };
+      });
+      planned.push(...ofBrain);
+    }
+    const channel = createChannel(channelConfig, secrets, kit);
+    const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
+    const { session } = config;
+    const reading = readingOf(channelConfig, kit);
+    channels.push({ type: route.channel, channel, brain, session, access, reading });
+  }
+  return new Plan(text, channels, brains, planned, mcp);
+}
+
+/**
+ * What a process makes once.
+ * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
+ * @param ownHttp false: all that is sent over HTTP goes through undici (lib/own-http.ts)
+ */
+export function createServiceKit(
+  events: Events,
+  version: string,
+  heldDatabase: string | null = null,
+  ownHttp = true,
+  { now, steady }: Clock = systemClock,
+  pinsFile: string | null = null,
+): ServiceKit {
+  const deadlines = createDeadlines(steady);
+  const most = connectionsWithin(openFilesMax() ?? Infinity);
+  const connectionsMax = Math.min(listenLimits.connectionsMax, most);
+  const dropped = (): void => events.ranShort({ of: 'connections' });
+  const fault = (error: unknown): void => events.faulted({ where: 'listener', error });
+  const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, fault });
+  const http = createHttpClient(deadlines, { plain: ownHttp });
+  let markKey: Uint8Array | null = null;
+  return {
+    now,
+    steady,
+    http: watchedForFiles(http, () => events.ranShort({ of: 'files' })),
+    deadlines,
+    listeners,
+    bearerChecks: new Map(),
+    events,
+    relayDetections: new RelayDetections(),
+    bounds: new CallBounds(),
+    prompts: new PromptRecords(),
+    reserved: new OwnPlaces(listeners, resolveName),
+    random: Math.random,
+    markKey: () => (markKey ??= crypto.getRandomValues(new Uint8Array(32))),
+    version,
+    heldDatabase,
+    mcp: new McpInUse(),
+    pictures: createPictures(deadlines),
+    pinsFile,
+  };
+}
+
+function secretOf(secrets: Secrets, name: EnvName | null): string | null {
+  return name === null ? null : (secrets.get(name) ?? null);
+}

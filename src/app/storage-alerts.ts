@@ -1,0 +1,174 @@
+/** What the ledger tells of itself, for people: log lines, counts, health, a warning. */
+import type { StoragePlace } from '../config/storage-place.ts';
+import type { Health, WarningStatus } from '../admin/admin.ts';
+import type { Events } from '../domain/event.ts';
+import { storageRemedies } from '../domain/storage-remedies.ts';
+import type { LedgerNews, StorageRoom } from '../ledger/news.ts';
+import { sayHolder } from '../lib/holders.ts';
+import { ClockSkew } from './clock-skew.ts';
+
+export type StorageAlerts = {
+  readonly news: LedgerNews;
+  /** @param aheadMs how far the server's clock is ahead of this machine's; negative: behind */
+  readonly clockIs: (aheadMs: number) => void;
+  /** The storage has failed for good: svc ends. */
+  readonly failed: (error: unknown) => void;
+  /** Failing while nothing can be accepted. */
+  health(): Health;
+  warnings(): readonly WarningStatus[];
+};
+
+/**
+ * Listens for as long as the process lives.
+ * @param place null: in memory, of which there is no news
+ */
+export function watchStorage(events: Events, place: StoragePlace | null): StorageAlerts {
+  const form = place?.kind ?? 'file';
+  let room: StorageRoom = { kind: 'ok' };
+  const skew = new ClockSkew(events);
+  const news: LedgerNews = {
+    storageRoom(now) {
+      const before = room;
+      room = now;
+      const warning = warningOf(now, form);
+      if (warning === null) {
+        const again = before.kind === 'away' ? answersAgain : hasRoomAgain;
+        events.noticed(before.kind === 'locked' ? isFreeAgain : again);
+        return;
+      }
+      const { code, path, message, remedy } = warning;
+      events.warned({ code, path, message: `${message} ${remedy}` });
+    },
+    storageUpgrading({ from, to }) {
+      const message =
+        `The database is brought from version ${from} of its schema to ${to}. With millions of ` +
+        'turns this takes minutes; ended before its end it begins anew.';
+      events.noticed({ code: 'storage_upgrading', message });
+    },
+    storageWaits({ ms }) {
+      const message =
+        'The database was in use by another svc, which does not say whether it has ended. It is ' +
+        `taken over in ${Math.ceil(ms / 1_000)} s, unless that one is heard of.`;
+      events.noticed({ code: 'storage_waits', message });
+    },
+    clockWasAhead({ replies, aheadMs }) {
+      const whose = form === 'file' ? "This machine's clock" : "The database server's clock";
+      const many = replies === 1 ? 'reply' : 'replies';
+      const message =
+        `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
+        `${many} lay up to ${sayTime(aheadMs)} too far ahead. They follow their schedule again. ` +
+        'See that the clock is right, and keep it so (NTP).';
+      events.warned({ code: 'clock_was_ahead', message });
+    },
+    unroutable({ channel, rows, untilAt }) {
+      const until = new Date(untilAt).toISOString();
+      events.warned({
+        code: 'unroutable',
+        message:
+          `${rows} messages and replies of ${channel} wait, since it is not configured or has no ` +
+          `route. Bring it back before ${until}, or they become dead letters.`,
+      });
+    },
+    buried: (e) => events.buried(e),
+    holdOver({ channel }) {
+      const message =
+        `Nobody has touched a held conversation of ${channel} for an hour: its brain goes on ` +
+        'with what waits.';
+      events.noticed({ code: 'hold_over', message, details: { channel } });
+    },
+    faulted: (error) => events.faulted({ where: 'the storage', error }),
+  };
+  return {
+    news,
+    health: () => healthOf(room, form),
+    clockIs: (aheadMs) => skew.is(aheadMs),
+    failed(error) {
+      if (room.kind !== 'locked') return events.faulted({ where: 'the storage', error });
+      const message =
+        `Another program${sayHolder(room.holder)} had the database locked to the end. What could ` +
+        'not be written is done again by the next start. End that program first.';
+      events.warned({ code: 'storage_locked', path: 'storage.path', message });
+    },
+    warnings() {
+      return [warningOf(room, form), skew.warning].filter((one) => one !== null);
+    },
+  };
+}
+
+/** `40 days`, `2 h`, `30 s`: rounded. */
+function sayTime(ms: number): string {
+  const [day, hour, minute] = [86_400_000, 3_600_000, 60_000];
+  if (ms >= 2 * day) return `${Math.round(ms / day)} days`;
+  if (ms >= 2 * hour) return `${Math.round(ms / hour)} h`;
+  return ms >= 2 * minute ? `${Math.round(ms / minute)} min` : `${Math.ceil(ms / 1_000)} s`;
+}
+
+const hasRoomAgain = { code: 'storage_room', message: 'The database has room again.' };
+const isFreeAgain = { code: 'storage_free', message: 'The database can be written again.' };
+const answersAgain = { code: 'storage_back', message: 'The database server answers again.' };
+
+type Form = StoragePlace['kind'];
+const diskOf: Readonly<Record<Form, string>> = { file: 'disk', server: "database server's disk" };
+
+function healthOf({ kind }: StorageRoom, form: Form): Health {
+  switch (kind) {
+    case 'ok':
+      return { status: 'ok' };
+    case 'full':
+      return { status: 'failing', reason: `the ${diskOf[form]} is full` };
+    case 'locked':
+      return { status: 'failing', reason: 'another program has the database locked' };
+    case 'low':
+      return { status: 'failing', reason: `the ${diskOf[form]} is nearly full` };
+    case 'away':
+      return { status: 'failing', reason: 'the database server does not answer' };
+    default:
+      return kind satisfies never;
+  }
+}
+
+const withRemedy = (code: keyof typeof storageRemedies) => ({
+  code,
+  remedy: storageRemedies[code],
+});
+
+const mebibyte = 1024 * 1024;
+
+function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
+  const path = form === 'file' ? 'storage.path' : 'storage.url_env';
+  const disk = form === 'file' ? 'disk of the database' : diskOf[form];
+  switch (room.kind) {
+    case 'ok':
+      return null;
+    case 'full': {
+      const message =
+        `The ${disk} is full: nothing is accepted, and what is finished waits to be ` +
+        'written down. It is tried again every second.';
+      return { ...withRemedy('storage_full'), path, message };
+    }
+    case 'locked': {
+      const message =
+        `Another program${sayHolder(room.holder)} has the database locked, by a transaction that ` +
+        'it has not ended: nothing is accepted, and what is finished waits to be written down. ' +
+        'It is tried again every second.';
+      return { ...withRemedy('storage_locked'), path, message };
+    }
+    case 'away': {
+      const message =
+        'The database server does not answer: nothing is accepted, and what is finished waits to ' +
+        'be written down. It is tried again all the time.';
+      return { ...withRemedy('storage_away'), path, message };
+    }
+    case 'low': {
+      const [left, least] = [room.freeBytes, room.freeBytesMin].map((n) =>
+        Math.floor(n / mebibyte),
+      );
+      const message =
+        `The ${disk} has ${left} MiB left, and under ${least} MiB nothing is ` +
+        'accepted. What was accepted is worked on.';
+      return { ...withRemedy('storage_low'), path, message };
+    }
+    default:
+      return room satisfies never;
+  }
+}

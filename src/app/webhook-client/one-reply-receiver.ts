@@ -1,0 +1,58 @@
+/**
+ * Stands in as the receiver for one answer. It takes the reply to its own message and leaves every
+ * other, so that svc keeps those for the receiver that they are meant for.
+ */
+import type { WebhookConfig } from '../../config/config.ts';
+import { holderOfPort, sayHolder } from '../../lib/holders.ts';
+import { openReplyReceiver, type ReceivedReply, type ReplyReceiver } from './reply-receiver.ts';
+import type { ReplyChecks } from './reply-receiver.ts';
+import { localReplyAddress } from './webhook-client.ts';
+
+export class StandIn implements AsyncDisposable {
+  /** The reply to the message, once it was expected. */
+  readonly reply: Promise<ReceivedReply>;
+  /** Tells which message was accepted, null for none. A reply may be faster than the 200. */
+  readonly expect: (id: string | null) => void;
+  readonly #receiver: ReplyReceiver;
+
+  private constructor(
+    receiver: ReplyReceiver,
+    reply: Promise<ReceivedReply>,
+    expect: (id: string | null) => void,
+  ) {
+    this.#receiver = receiver;
+    this.reply = reply;
+    this.expect = expect;
+  }
+
+  /** @returns or why not, as the end of a sentence */
+  static async open(webhook: WebhookConfig, checks: ReplyChecks): Promise<StandIn | string> {
+    const { outboundUrl, mapping } = webhook;
+    const address = localReplyAddress(webhook);
+    if (address === null) return `it goes to ${outboundUrl}`;
+    if (Object.values(mapping).includes('in_reply_to')) {
+      return 'the mapping takes the name "in_reply_to", by which an answer is known';
+    }
+    const came = Promise.withResolvers<ReceivedReply>();
+    const expected = Promise.withResolvers<string | null>();
+    const take = async (reply: ReceivedReply): Promise<boolean> => {
+      const id = await expected.promise;
+      if (reply.inReplyTo === null || reply.inReplyTo !== id) return false;
+      came.resolve(reply);
+      return true;
+    };
+    const receiver = await openReplyReceiver({ ...address, mapping, checks, take });
+    if ('kind' in receiver) return sayTaken(outboundUrl, address.port, receiver.code);
+    return new StandIn(receiver, came.promise, expected.resolve);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.expect(null);
+    await this.#receiver[Symbol.asyncDispose]();
+  }
+}
+
+function sayTaken(outboundUrl: string, port: number, code: string): string {
+  if (code !== 'EADDRINUSE') return `this command may not listen at ${outboundUrl} (${code})`;
+  return `it goes to ${outboundUrl}, where another program listens${sayHolder(holderOfPort(port))}`;
+}

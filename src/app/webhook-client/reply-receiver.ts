@@ -1,0 +1,152 @@
+/**
+ * Stands where the webhook's replies are POSTed to. A request that is not svc's, as far as the
+ * configuration lets that be told, is answered 401; a reply that is left is answered 503, so that
+ * svc keeps it and tries again.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Mapping } from '../../config/config.ts';
+import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
+import { endsWithin } from '../../lib/lifetime.ts';
+import { createServer } from '../../lib/node-http.ts';
+import { isSigned, signingKeyBytes } from '../../lib/webhook-signature.ts';
+
+export type ReceivedReply = {
+  readonly conversation: string;
+  readonly text: string;
+  /** Who says it: the brain's name. */
+  readonly from: string;
+  /** The same over all tries of one reply; null: it does not say. */
+  readonly id: string | null;
+  /** The id of the message that it answers; null: it does not say. */
+  readonly inReplyTo: string | null;
+  /** Everything that was POSTed. */
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
+/** What tells that it is svc who POSTs; null: it is not asked for. */
+export type ReplyChecks = { readonly secret: string | null; readonly signingKey: string | null };
+
+export type ReceiverOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly mapping: Mapping;
+  readonly checks: ReplyChecks;
+  /** Told of each reply; true: it is confirmed, false: svc keeps it. Never rejects. */
+  readonly take: (reply: ReceivedReply) => boolean | Promise<boolean>;
+};
+
+export interface ReplyReceiver extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** `code`: the system's name of the error, such as EADDRINUSE. */
+export type NotListening = { readonly kind: 'problem'; readonly code: string };
+
+/** A reply is a model's answer, and not more than svc reads of one. */
+const bodyBytesMax = 16 * 1024 * 1024;
+const connectionsMax = 64;
+/** For answers that are on their way at the end. */
+const closeMs = 1_000;
+
+export async function openReplyReceiver(
+  options: ReceiverOptions,
+): Promise<ReplyReceiver | NotListening> {
+  const isFromSvc = createCheck(options.checks);
+  const server = createServer({ requestTimeout: 15_000, headersTimeout: 5_000 });
+  server.maxConnections = connectionsMax;
+  server.on('request', (request, response) => {
+    void answer(request, response, options, isFromSvc);
+  });
+  try {
+    server.listen({ host: options.host, port: options.port });
+    await once(server, 'listening');
+  } catch (error) {
+    return { kind: 'problem', code: (error as NodeJS.ErrnoException).code ?? 'unknown error' };
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: () => close(server),
+  };
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  if (!(await endsWithin(closed, closeMs))) server.closeAllConnections();
+  await closed;
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { mapping, take }: ReceiverOptions,
+  isFromSvc: (request: IncomingMessage, body: string) => boolean,
+): Promise<void> {
+  const end = (status: number): void => void response.writeHead(status).end();
+  if (request.method !== 'POST') return end(405);
+  const body = await bodyOf(request);
+  if (body === 'broken') return;
+  if (body === 'too_large') return end(413);
+  if (!isFromSvc(request, body.text)) return end(401);
+  const reply = replyIn(body.text, mapping);
+  if (reply === null) return end(400);
+  end((await take(reply)) ? 204 : 503);
+}
+
+async function bodyOf(
+  request: IncomingMessage,
+): Promise<{ readonly text: string } | 'broken' | 'too_large'> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of request as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes <= bodyBytesMax) parts.push(part);
+    }
+  } catch {
+    return 'broken';
+  }
+  return bytes > bodyBytesMax ? 'too_large' : { text: Buffer.concat(parts).toString('utf8') };
+}
+
+function createCheck({ secret, signingKey }: ReplyChecks) {
+  const isSecret: TokenCheck = secret === null ? () => true : createTokenCheck(secret);
+  const key = signingKey === null ? null : signingKeyBytes(signingKey);
+  return (request: IncomingMessage, body: string): boolean => {
+    if (secret !== null && !isSecret(bearerOf(request) ?? '')) return false;
+    if (key === null) return true;
+    const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+      String(request.headers[`webhook-${name}`] ?? ''),
+    ) as [string, string, string];
+    return isSigned({ id, timestamp, body }, signatures, key, Date.now());
+  };
+}
+
+function replyIn(text: string, mapping: Mapping): ReceivedReply | null {
+  let body: Record<string, unknown>;
+  try {
+    body = JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
+  const told = (key: string): string | null => {
+    const value = Object.hasOwn(body, key) ? body[key] : null;
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+  };
+  const said = told(mapping.text);
+  if (said === null) return null;
+  // A mapped name holds what the mapping says, and not what svc would tell there.
+  const own = (name: string): string | null =>
+    Object.values(mapping).includes(name) ? null : told(name);
+  return {
+    conversation: told(mapping.conversation_id) ?? '',
+    text: said,
+    from: told(mapping.sender_name) ?? told(mapping.sender_id) ?? '',
+    id: own('message_id'),
+    inReplyTo: own('in_reply_to'),
+    body,
+  };
+}

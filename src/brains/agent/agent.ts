@@ -1,0 +1,167 @@
+/**
+ * A brain that may use tools before it answers, within bounds: so many model calls, so many tool
+ * calls in each, one deadline over all. What the model writes gains no rights: every call goes
+ * through the toolbox, and only plain text of a last answer reaches the person. Where the model
+ * fails, the next one by rank goes on from there.
+ */
+import type { ChannelType } from '../../config/config.ts';
+import type { HistoryBounds } from '../../domain/conversation.ts';
+import type { Decision } from '../../domain/decision.ts';
+import { isCloudTag } from '../../domain/cloud-tag.ts';
+import type { Note, NoteScope } from '../../domain/note.ts';
+import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
+import type { Budget } from '../../domain/spend.ts';
+import type { Ability } from '../../domain/tool-use.ts';
+import type { Toolbox } from '../tools/tool.ts';
+import type { AgentFacts, Asking, Brain, Desk, Turn } from '../brain.ts';
+import type { Candidate } from '../model-call.ts';
+import type { DispatchKit } from '../dispatch.ts';
+import { noneKept, shield, type Shielded } from '../privacy-filter.ts';
+import { sighted } from '../vision.ts';
+import { AgentTurn } from './agent-turn.ts';
+import { NotesUntilCut } from './notes.ts';
+import type { LearnedOfModels } from './models.ts';
+import { transcriptCharactersMax } from './tool-transcript.ts';
+
+export { askingOf } from './call-approvals.ts';
+
+/** Its models are asked one after the other, whatever `dispatch` says. */
+export type AgentOptions = DispatchKit & {
+  readonly name: string;
+  readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
+  readonly deadlineMs: number;
+  readonly historyBounds: HistoryBounds;
+  /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
+  readonly members: readonly Candidate[];
+  readonly toolbox: Toolbox;
+  /** Model calls in one turn, all told. */
+  readonly stepsMax: number;
+  /** The brain's, which stands first; null: it has none. */
+  readonly systemPrompt: string | null;
+  /** The agent's, behind the words about its tools. */
+  readonly operatorPrompt: string | null;
+  /** Ready text for the prompt; null: there are none. */
+  readonly skills: string | null;
+  readonly notes: {
+    readonly scope: NoteScope;
+    readonly notesMax: number;
+    readonly budgetRunes: number;
+  } | null;
+  /** Null: none of its tools asks. */
+  readonly asking: Asking | null;
+  /**
+   * The mark of data, of letters, digits and `-`: the same in a session, and not to be guessed. It
+   * is taken out of all that people, tools and models write.
+   */
+  readonly mark: (turn: Turn) => string;
+};
+
+/** So that one that hangs leaves the next ones time to answer. */
+const partOfTime = 2 / 3;
+
+export function createAgent(options: AgentOptions): Brain {
+  return new Agent(options);
+}
+
+/** What one turn finds out about the agent's models, kept for the turns that follow. */
+export type LearnedLimits = LearnedOfModels & {
+  /** How much of what tools gave back the models can read. */
+  findingsCharactersMax: number;
+};
+
+class Agent implements Brain {
+  readonly name: string;
+  readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
+  readonly deadlineMs: number;
+  readonly historyBounds: HistoryBounds;
+  readonly agent: AgentFacts;
+  readonly #options: AgentOptions;
+  readonly #learned: LearnedLimits = {
+    textOnly: new Set(),
+    refusedTools: new Map(),
+    findingsCharactersMax: transcriptCharactersMax,
+  };
+
+  readonly #notesUntilCut = new NotesUntilCut();
+
+  constructor(options: AgentOptions) {
+    const { name, budget, deadlineMs, notes, asking, toolbox, sensitivity } = options;
+    this.name = name;
+    this.sensitivity = sensitivity;
+    this.budget = budget;
+    this.deadlineMs = deadlineMs;
+    this.historyBounds = options.historyBounds;
+    this.#options = { partOfTime, ...options, dispatch: 'sequential' };
+    this.agent = {
+      asking,
+      notes: notes?.scope ?? null,
+      abilitiesOn: (channel: ChannelType): readonly Ability[] => toolbox.abilitiesOn(channel),
+    };
+  }
+
+  async think(turn: Turn, desk: Desk): Promise<Decision> {
+    try {
+      return await this.#answer(turn, desk);
+    } catch (error) {
+      this.#options.onFault(error);
+      return { kind: 'apology', apology: 'fault', why: 'something went wrong in svc itself' };
+    }
+  }
+
+  async #answer(turn: Turn, desk: Desk): Promise<Decision> {
+    const { notes, members } = this.#options;
+    const earlier = await desk.earlierCalls();
+    const stamps = earlier.map((call) => call.sensitivity);
+    const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...stamps);
+    if (sensitivity === 'private') desk.becomePrivate();
+    const { kept: asked, dropped } = this.#shielded(sensitivity, members);
+    if (dropped.length > 0 || asked.length === 0) {
+      const names = dropped.map(({ model }) => model.name);
+      desk.addStep({ kind: 'shield', dropped: names, kept: asked.length });
+    }
+    if (asked.length === 0) return noneKept(this.sensitivity);
+    const ranked = asked.toSorted((a, b) => a.rank - b.rank);
+    const sight = await sighted(turn, ranked, 'sequential', sensitivity, desk);
+    if ('kind' in sight) return sight;
+    const kept = notes === null ? [] : await desk.notes(notes.scope);
+    const before = {
+      notes: this.#shown(turn, kept),
+      notesKept: kept.length,
+      earlier,
+      sensitivity,
+      seers: sight.seers,
+    };
+    const agentTurn = new AgentTurn(
+      this.#options,
+      sight.members,
+      this.#learned,
+      turn,
+      desk,
+      before,
+    );
+    return agentTurn.answer();
+  }
+
+  /** Notes of a whole brain are shown as they are: others add to them, and may be forgotten. */
+  #shown({ message, windowAt }: Turn, kept: readonly Note[]): readonly Note[] {
+    const { notes } = this.#options;
+    if (notes?.scope.kind !== 'conversation' || windowAt === undefined) return kept;
+    const { channel, conversation } = message;
+    const key = JSON.stringify([channel, conversation]);
+    return this.#notesUntilCut.shown(key, windowAt, kept, notes.notesMax);
+  }
+
+  /** Notes of the whole brain are what others said to it: they are for models here alone. */
+  #shielded(sensitivity: Sensitivity, members: readonly Candidate[]): Shielded<Candidate> {
+    if (this.agent.notes?.kind !== 'brain') return shield(sensitivity, members);
+    const { kept, dropped } = shield('private', members);
+    const isHere = ({ model }: Candidate): boolean =>
+      !(model.mayForward && isCloudTag(model.modelId));
+    return {
+      kept: kept.filter(isHere),
+      dropped: [...dropped, ...kept.filter((one) => !isHere(one))],
+    };
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * A ready model of its config: a runtime, with its calls in flight bounded, trimmed to what it
+ * reads.
+ */
+import type { ModelConfig } from '../../config/config.ts';
+import type { Events } from '../../domain/event.ts';
+import { failure } from '../../domain/failure.ts';
+import { cutNotice } from '../../domain/model-words.ts';
+import type { ModelName } from '../../domain/ids.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import { earlier, later, type Clock, type SteadyTime } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { Stop } from '../../lib/stop.ts';
+import { ContextTrimmer } from './context-trimmer.ts';
+import type { CallBounds } from './call-bounds.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { RelayDetections } from './relay-detection.ts';
+import type { PromptRecords } from './prompt-records.ts';
+import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
+import { createLocalRuntime } from './local-runtime/local-runtime.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
+import { picturesOn, type ContextSeen, type Model, type ModelCheck } from './model.ts';
+import type { ModelRequest, Sees } from './model.ts';
+import type { RuntimeOptions } from './provider-call.ts';
+import { Sight } from './vision.ts';
+
+export type ModelKit = Clock & {
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  readonly events: Pick<Events, 'modelAsked' | 'modelAnswered' | 'faulted'>;
+  readonly relayDetections: RelayDetections;
+  readonly bounds: CallBounds;
+  /** What prompts were sent lately; of all brains. */
+  readonly prompts: PromptRecords;
+  /** The name of the one that asks; left out: it is nobody's, and only looked at. */
+  readonly brain?: string;
+};
+
+/** How long a provider may take to say whether its model sees. */
+const seesMs = 5_000;
+
+type MakeRuntime = (options: RuntimeOptions) => Model;
+
+const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
+  local_runtime: createLocalRuntime,
+  hosted_runtime: createHostedRuntime,
+};
+
+/** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
+export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
+  const { provider, modelId, locality, baseUrl, timeoutMs, price } = config;
+  const { outputTokensMax, contextTokens } = config;
+  const name = `${provider}/${modelId}` as ModelName;
+  const { http, deadlines, now, steady } = kit;
+  const relay = kit.relayDetections.of(config);
+  const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
+  const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
+  const sight = new Sight(config.vision, steady);
+  const { brain, prompts } = kit;
+  const cacheKeyOf = (conversation: string): string | null =>
+    brain === undefined ? null : prompts.cacheKey({ brain, conversation });
+  const limits = { outputTokensMax, contextTokens, payable, sight, cacheKeyOf };
+  const options = { ...where, ...limits, http, deadlines, now, steady };
+  const bounds = kit.bounds.of(config, kit.deadlines);
+  const trimmer = new ContextTrimmer(outputTokensMax, contextTokens);
+  return new GuardedModel(runtimes[provider](options), bounds, sight, trimmer, kit);
+}
+
+class GuardedModel implements Model {
+  readonly name;
+  readonly provider;
+  readonly modelId;
+  readonly locality;
+  readonly mayForward;
+  readonly #model: Model;
+  readonly #kit: ModelKit;
+  readonly #limit: ConcurrencyLimit;
+  readonly #sight: Sight;
+  readonly #trimmer: ContextTrimmer;
+
+  constructor(
+    model: Model,
+    limit: ConcurrencyLimit,
+    sight: Sight,
+    trimmer: ContextTrimmer,
+    kit: ModelKit,
+  ) {
+    this.name = model.name;
+    this.provider = model.provider;
+    this.modelId = model.modelId;
+    this.locality = model.locality;
+    this.mayForward = model.mayForward;
+    this.#model = model;
+    this.#kit = kit;
+    this.#limit = limit;
+    this.#sight = sight;
+    this.#trimmer = trimmer;
+  }
+
+  async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
+    // No picture goes to a model before it is known that it sees.
+    const { lines, sensitivity, deadlineAt } = request;
+    const hasPictures = lines.some((line) => picturesOn(line).length > 0);
+    if (hasPictures && (await this.sees(sensitivity, deadlineAt)) !== true) {
+      return { kind: 'failed', failure: failure('pictures_unsupported'), tries: [] };
+    }
+    const { steady, events, brain } = this.#kit;
+    const since = steady();
+    events.modelAsked({ model: this.name, provider: this.provider });
+    const outcome = await this.#askInTurn(request, stop);
+    const { reuse } = outcome;
+    if (outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported') {
+      this.#sight.refused();
+    }
+    events.modelAnswered({
+      brain,
+      model: this.name,
+      provider: this.provider,
+      result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
+      ...told(outcome),
+      ...(reuse !== undefined && { reuse }),
+      ms: steady() - since,
+    });
+    return outcome;
+  }
+
+  check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
+    return this.#model.check(sensitivity, deadlineAt);
+  }
+
+  context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null> {
+    return this.#model.context?.(sensitivity, deadlineAt) ?? Promise.resolve(null);
+  }
+
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
+    const { steady } = this.#kit;
+    return this.#model.sees(sensitivity, earlier(deadlineAt, later(steady(), seesMs)));
+  }
+
+  async #askInTurn(request: ModelRequest, stop: Stop): Promise<Outcome> {
+    const entered = this.#limit.acquire(request.deadlineAt, stop);
+    const pass = entered instanceof Promise ? await entered : entered;
+    if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
+    let outcome: Outcome | null = null;
+    let reuse: number | null = null;
+    try {
+      outcome = await this.#trimmer.ask(request, (cut) => {
+        reuse = this.#reuseOf(cut);
+        return this.#model.ask(cut, stop);
+      });
+      return { ...withCutNotice(outcome), ...(reuse !== null && { reuse }) };
+    } catch (error) {
+      this.#kit.events.faulted({ where: `model ${this.name}`, error });
+      return { kind: 'failed', failure: failure('fault'), tries: [] };
+    } finally {
+      this.#limit.release(pass, outcome === null ? 'other' : strainOf(outcome));
+    }
+  }
+
+  /** @param sent as its provider gets it */
+  #reuseOf(sent: ModelRequest): number | null {
+    const { brain, prompts } = this.#kit;
+    const { conversation } = sent;
+    if (brain === undefined || conversation === undefined) return null;
+    return prompts.share({ brain, model: this.name, conversation }, sent);
+  }
+}
+
+type ModelAnswered = Parameters<Events['modelAnswered']>[0];
+
+/** What the operator is told beside the result. */
+function told(outcome: Outcome): Pick<ModelAnswered, 'said' | 'status' | 'isCut'> {
+  if (outcome.kind === 'answer') return outcome.isCut === true ? { isCut: true } : {};
+  const { said, status } = outcome.failure;
+  return { ...(said !== undefined && { said }), ...(status !== null && { status }) };
+}
+
+/** The person is told that a text ends before its end. */
+function withCutNotice(outcome: Outcome): Outcome {
+  const isCut = outcome.kind === 'answer' && outcome.isCut === true && outcome.calls.length === 0;
+  return isCut ? { ...outcome, text: `${outcome.text}\n\n${cutNotice}` } : outcome;
+}
+
+function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {
+  if (outcome.kind === 'answer') return 'answered';
+  const { kind } = outcome.failure;
+  return kind === 'overloaded' || kind === 'timeout' ? 'strain' : 'other';
+}

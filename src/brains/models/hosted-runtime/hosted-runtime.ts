@@ -1,0 +1,179 @@
+/** A model behind the hosted API, wherever it runs. */
+import type { Outcome, Try } from '../../../domain/outcome.ts';
+import type { SteadyTime } from '../../../lib/clock.ts';
+import type { HttpResult } from '../../../lib/http-client.ts';
+import { endingsOfBase } from '../../../domain/model-habits.ts';
+import { LoadOnce } from '../../../lib/load-once.ts';
+import type { Stop } from '../../../lib/stop.ts';
+import type { Sensitivity } from '../../../domain/sensitivity.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
+import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
+import { answerIn, lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { BaseUrl, isListed, isThere } from '../base-url.ts';
+import { errorIn } from '../errors.ts';
+import type { CallResult, RuntimeOptions } from '../provider-call.ts';
+import { Listening, ThinkingHabit } from '../streaming.ts';
+import {
+  acceptsAll,
+  adapted,
+  findModel,
+  fromWire,
+  refusesStream,
+  seesBy,
+  toWire,
+  wantsStream,
+  type Accepts,
+} from './wire.ts';
+
+/** Its parser is a package, which a start does without. */
+const streams = new LoadOnce(() => import('./stream.ts'));
+
+async function listenTo(
+  onText: NonNullable<ModelRequest['onText']>,
+  thinking: ThinkingHabit,
+): Promise<Listening> {
+  const { HostedStream } = await streams.get();
+  return new Listening(new HostedStream(), onText, thinking);
+}
+
+export function createHostedRuntime(options: RuntimeOptions): Model {
+  return new HostedRuntime(options);
+}
+
+class HostedRuntime implements Model {
+  readonly name;
+  readonly provider = 'hosted_runtime';
+  readonly modelId;
+  readonly locality;
+  readonly mayForward = false;
+  readonly #options: RuntimeOptions;
+  readonly #base: BaseUrl<Urls>;
+  /** What its refusals have shown so far. */
+  #accepts = acceptsAll;
+  readonly #thinking: ThinkingHabit;
+  /** False once it has refused to stream; `always` once it has refused all else. */
+  #streams: boolean | 'always' = true;
+
+  constructor(options: RuntimeOptions) {
+    this.name = options.name;
+    this.modelId = options.modelId;
+    this.locality = options.locality;
+    this.#options = options;
+    this.#thinking = new ThinkingHabit(options.modelId);
+    const { baseUrl } = options;
+    this.#base = new BaseUrl(urlsAt(baseUrl), otherUrls(baseUrl));
+  }
+
+  async ask(asked: ModelRequest, stop: Stop): Promise<Outcome> {
+    const request = this.#streams === false ? unstreamed(asked) : asked;
+    const refused = refusesPrivate(this.#options, request);
+    if (refused !== null) return refused;
+    const tries: Try[] = [];
+    const askAt = (urls: Urls): Promise<CallResult> => this.#askAt(urls, request, stop, tries);
+    const { parsed } = await this.#base.ask(askAt, ({ answer }) => answer, isThere);
+    return outcomeOf(parsed, tries);
+  }
+
+  /** Where it refuses a part of the request that it need not have, it is asked without that. */
+  async #askAt(
+    { chatUrl: url }: Pick<Urls, 'chatUrl'>,
+    request: ModelRequest,
+    stop: Stop,
+    tries: Try[],
+  ): Promise<CallResult> {
+    const onText = request.onText ?? (this.#streams === 'always' ? heardByNobody : undefined);
+    /** Before the last change, and what was said then. */
+    let before: { readonly accepts: Accepts; readonly words: string } | null = null;
+    for (let accepts = this.#accepts; ; this.#accepts = accepts) {
+      const listening = onText === undefined ? null : await listenTo(onText, this.#thinking);
+      const body = toWire(
+        this.modelId,
+        { ...request, ...(onText && { onText }) },
+        this.#options.outputTokensMax,
+        accepts,
+        this.#cacheKeyFor(request, url),
+      );
+      const call = { url, body, fromWire, listening };
+      const result = await callProvider(this.#options, call, request, stop, tries);
+      const { answer, parsed } = result;
+      if (answer === null || parsed.kind === 'answer') return result;
+      const other = adapted(accepts, request, answer);
+      if (other !== null) {
+        before = { accepts, words: errorIn(answer.body).words };
+        accepts = other;
+      } else if (listening === null && wantsStream(answer.status, answer.body)) {
+        this.#streams = 'always';
+        return this.#askAt({ chatUrl: url }, request, stop, tries);
+      } else if (this.#mayGoWhole(listening) && refusesStream(answer.status, answer.body)) {
+        const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
+        // What fails in both ways says nothing of streams.
+        if (whole.answer?.status === 200) this.#streams = false;
+        return whole;
+      } else {
+        // What was changed in vain says nothing of other requests.
+        const isVain = before !== null && before.words === errorIn(answer.body).words;
+        if (isVain && this.#accepts === accepts) this.#accepts = before!.accepts;
+        return result;
+      }
+    }
+  }
+
+  /**
+   * Requests with one key go to the machine that has their beginning in its cache
+   * (developers.openai.com/api/docs/guides/prompt-caching). Others than OpenAI may refuse the
+   * field, as Gemini does (picoclaw#790).
+   */
+  #cacheKeyFor({ sensitivity, conversation }: ModelRequest, { hostname }: URL): string | null {
+    if (sensitivity !== 'public' || hostname !== 'api.openai.com') return null;
+    return conversation === undefined ? null : this.#options.cacheKeyOf(conversation);
+  }
+
+  /** Who refuses a whole answer and a stream is asked for neither a third time. */
+  #mayGoWhole(listening: Listening | null): boolean {
+    return listening !== null && this.#streams !== 'always';
+  }
+
+  async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
+    const result = await this.#list(sensitivity, deadlineAt);
+    const failed = failureOfLook(result);
+    if (failed !== null) return { kind: 'failed', failure: failed };
+    const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
+    const runs = this.locality === 'local' ? 'here' : 'elsewhere';
+    return { kind: 'reached', hasModel, runs, others: [] };
+  }
+
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
+    return this.#options.sight.sees(async () => {
+      const told = answerOfLook(await this.#list(sensitivity, deadlineAt));
+      if (told === 'unreached') return told;
+      return told.status === 200 ? seesBy(told.body, this.modelId) : null;
+    });
+  }
+
+  /** What `GET /models` answers. */
+  #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
+    const look = ({ modelsUrl }: Urls): Promise<HttpResult> =>
+      lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
+    return this.#base.ask(look, answerIn, isListed);
+  }
+}
+
+const heardByNobody = (): void => {};
+
+function unstreamed({ onText: _onText, ...request }: ModelRequest): ModelRequest {
+  return request;
+}
+
+type Urls = { readonly chatUrl: URL; readonly modelsUrl: URL };
+
+function urlsAt(url: string): Urls {
+  return { chatUrl: new URL(`${url}/chat/completions`), modelsUrl: new URL(`${url}/models`) };
+}
+
+/** Where the API may be, if it is not where it was said to be: below `/v1`, or one level up. */
+function otherUrls(url: string): Urls | null {
+  const { pathname } = new URL(url);
+  if (pathname === '/') return urlsAt(`${url}/v1`);
+  const shorter = url.replace(endingsOfBase.hosted_runtime, '');
+  return shorter === url ? null : urlsAt(shorter);
+}

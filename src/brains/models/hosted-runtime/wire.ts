@@ -1,0 +1,320 @@
+/**
+ * The JSON of a hosted runtime.
+ * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
+ * many others, who differ most in their errors.
+ */
+import { endedBy, errorWords, limitTooLarge, ownLineFields } from '../../../domain/model-habits.ts';
+import { wantsThinkingBack, type EndedBy } from '../../../domain/model-habits.ts';
+import { madeCallId, type ToolCall } from '../../../domain/outcome.ts';
+import { errorIn, failureOf } from '../errors.ts';
+import { listOf, parseJson, recordOf, textOf } from '../json.ts';
+import { answerOf, base64Of, callsOf, contentOf, extraOf, failed } from '../parsing.ts';
+import { messagesOf, toolsOf, usageOf } from '../parsing.ts';
+import type { CallWire, Parsed } from '../parsing.ts';
+import type { ModelRequest, ToolNotice } from '../model.ts';
+import { Chunks } from './chunks.ts';
+
+/**
+ * What a provider takes of a request, as far as its refusals have shown. Each begins as most have
+ * it, and changes at most once.
+ */
+export type Accepts = {
+  /** Bounds an answer: most providers know the first, some models only the other. */
+  readonly limitField: 'max_tokens' | 'max_completion_tokens';
+  /** An answer may have so many tokens. */
+  readonly limitMost: number;
+  /** A stream may be asked for its usage. */
+  readonly usage: boolean;
+  /** Fields that came with a line go back with it. */
+  readonly extra: boolean;
+  /** Every line of the model's has its thinking, be it an empty one. */
+  readonly thinking: boolean;
+  /** A line of the system; without it its words stand before the person's first. */
+  readonly system: boolean;
+  /** A line of calls without a text has none; without it, an empty one. */
+  readonly noText: null | '';
+  /** Ids of calls as they came; without them those of svc. */
+  readonly ids: boolean;
+  /** `tool_choice`; without it no tools are named where none is to be called. */
+  readonly toolChoice: boolean;
+};
+
+export const acceptsAll: Accepts = {
+  limitField: 'max_tokens',
+  limitMost: Infinity,
+  usage: true,
+  extra: true,
+  thinking: false,
+  system: true,
+  noText: null,
+  ids: true,
+  toolChoice: true,
+};
+
+/**
+ * The body of `POST /chat/completions`.
+ * @param outputTokensMax null: an answer is as long as the provider lets it be
+ * @param cacheKey `prompt_cache_key`; null: none is sent
+ */
+export function toWire(
+  modelId: string,
+  given: ModelRequest,
+  outputTokensMax: number | null,
+  accepts = acceptsAll,
+  cacheKey: string | null = null,
+): string {
+  const named = accepts.ids ? given : withOwnIds(given);
+  const request = accepts.system ? named : withoutSystem(named);
+  const messages = messagesOf(request, {
+    ...callWire,
+    noText: accepts.noText,
+    sendsExtra: accepts.extra,
+  });
+  const most = Math.min(outputTokensMax ?? Infinity, accepts.limitMost);
+  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: most };
+  return JSON.stringify({
+    model: modelId,
+    messages: accepts.thinking ? messages.map(withThinking) : messages,
+    ...choiceOfTools(request, accepts),
+    ...bounded,
+    ...streamOf(request, accepts.usage),
+    ...(cacheKey !== null && { prompt_cache_key: cacheKey }),
+  });
+}
+
+function withoutSystem({ system, ...request }: ModelRequest): ModelRequest {
+  const first = system === null ? [] : [{ role: 'user', text: system } as const];
+  return { ...request, system: null, lines: [...first, ...request.lines] };
+}
+
+function withOwnIds(request: ModelRequest): ModelRequest {
+  const own = new Map<string, string>();
+  const renamed = (call: ToolCall): ToolCall => {
+    const id = own.get(call.id) ?? madeCallId(own.size + 1);
+    own.set(call.id, id);
+    return { ...call, id };
+  };
+  const lines = request.lines.map((line) => {
+    if (line.role === 'calls') return { ...line, calls: line.calls.map(renamed) };
+    return line.role === 'result' ? { ...line, call: renamed(line.call) } : line;
+  });
+  return { ...request, lines };
+}
+
+/** Bedrock and LiteLLM want the tools named as long as a result of one stands in the request. */
+function choiceOfTools(request: ModelRequest, { toolChoice }: Accepts): object {
+  const { mayCall = true } = request;
+  if (mayCall || request.tools.length === 0) return toolsOf(request);
+  return toolChoice ? { ...toolsOf(request), tool_choice: 'none' } : {};
+}
+
+function withThinking(message: object): object {
+  const { role } = message as { role?: unknown };
+  if (role !== 'assistant' || 'reasoning_content' in message) return message;
+  return { ...message, reasoning_content: '' };
+}
+
+function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
+  if (onText === undefined) return { stream: false };
+  return { stream: true, ...(tellsUsage && { stream_options: { include_usage: true } }) };
+}
+
+/** Arguments go as a JSON text, and a result names its call. */
+const callWire: CallWire = {
+  call: ({ id, name, arguments: given, extra }, sendsExtra) => {
+    const text = typeof given === 'string' ? given : JSON.stringify(given ?? {});
+    const more = sendsExtra ? extra : undefined;
+    const asked = { ...more?.function, name, arguments: text };
+    return { ...more?.call, id, type: 'function', function: asked };
+  },
+  result: ({ id }) => ({ tool_call_id: id }),
+  shown: (text, pictures) => ({
+    content: [
+      ...(text === '' ? [] : [{ type: 'text', text }]),
+      ...pictures.map((one) => {
+        const url = `data:${one.type};base64,${base64Of(one)}`;
+        return { type: 'image_url', image_url: { url } };
+      }),
+    ],
+  }),
+  noText: null,
+  sendsExtra: true,
+};
+
+/**
+ * @param retryAfterMs what the answer's header asks us to wait
+ * @param tools what could be called
+ */
+export function fromWire(
+  status: number,
+  body: string,
+  retryAfterMs: number | null,
+  tools: readonly ToolNotice[],
+): Parsed {
+  const read = parseJson(body) ?? (status === 200 ? unaskedStream(body) : undefined);
+  const root = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
+  const told = recordOf(root?.['usage']);
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = told ?? {};
+  const usage = usageOf(root, input, output, all);
+  const choice = recordOf(listOf(root?.['choices'])[0]);
+  const error = root?.['error'] || choice?.['error'];
+  const message = recordOf(choice?.['message']);
+  if (status !== 200 || error || message === null) {
+    const { words, code } = errorIn(choice?.['error'] ? JSON.stringify(choice) : body);
+    const isError = status !== 200 || Boolean(error) || (root !== null && words !== '');
+    if (!isError) return failed('malformed_answer', { status });
+    // Some answer 200 and hold the real status in the error's code.
+    const real = status !== 200 ? status : (code ?? 500);
+    return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
+  }
+  return answerOf(contentOf(message['content']) || textOf(message['refusal']), {
+    calls: callsOf(callsIn(message)),
+    tools,
+    usage,
+    endedBy: endOf(choice),
+    extra: extraOf(message, ownLineFields),
+  });
+}
+
+/** OpenRouter tells the model's own reason beside an `error`. */
+function endOf(choice: Readonly<Record<string, unknown>> | null): EndedBy | null {
+  const end = endedBy(textOf(choice?.['finish_reason']));
+  if (end !== 'failed') return end;
+  return endedBy(textOf(choice?.['native_finish_reason'])) ?? end;
+}
+
+/** Before `tool_calls` there was one `function_call`, which some servers still give. */
+function callsIn(message: Readonly<Record<string, unknown>>): unknown {
+  const { tool_calls: calls, function_call: older } = message;
+  if (listOf(calls).length > 0 || recordOf(older) === null) return calls;
+  return [{ function: older }];
+}
+
+/** Some stream though they were not asked to: as events, or as a JSON object in each line. */
+function unaskedStream(body: string): unknown {
+  const chunks = new Chunks();
+  let event: string | undefined;
+  for (const line of body.split(/\r?\n|\r/)) {
+    if (line.startsWith('event:')) event = line.slice('event:'.length).trim();
+    const data = /^(?:data:\s*|(?=\{))(.+)$/.exec(line)?.[1];
+    if (data === undefined) continue;
+    chunks.take(data, event);
+    event = undefined;
+  }
+  const end = chunks.end();
+  return end.kind === 'whole' ? parseJson(end.body) : undefined;
+}
+
+/** How a request would have to differ for a provider that refused it so; null: nobody knows. */
+export function adapted(
+  accepts: Accepts,
+  request: ModelRequest,
+  answer: { readonly status: number; readonly body: string },
+): Accepts | null {
+  const { status, body } = answer;
+  const { words } = errorIn(body);
+  const namesTools = request.mayCall === false && request.tools.length > 0;
+  // OpenRouter says it by 404: there is no endpoint that takes it.
+  if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
+    return { ...accepts, toolChoice: false };
+  }
+  // llama.cpp and others call it their own fault where a chat template refuses a line.
+  if (status !== 400 && status !== 422 && status !== 500) return null;
+  if (accepts.system && request.system !== null && errorWords.noSystem.test(words)) {
+    return { ...accepts, system: false };
+  }
+  if (accepts.ids && errorWords.badId.test(words) && hasCalls(request)) {
+    return { ...accepts, ids: false };
+  }
+  if (status === 500) return null;
+  if (accepts.noText === null && errorWords.noNull.test(words) && hasCalls(request)) {
+    return { ...accepts, noText: '' };
+  }
+  if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
+    return { ...accepts, limitField: 'max_completion_tokens' };
+  }
+  const most = Number(limitTooLarge.exec(words)?.[1] ?? 0);
+  if (accepts.limitMost === Infinity && most > 0) return { ...accepts, limitMost: most };
+  if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
+    return { ...accepts, usage: false };
+  }
+  const hasLines = request.lines.some(({ role }) => role === 'assistant' || role === 'calls');
+  if (!accepts.thinking && hasLines && wantsThinkingBack.test(words)) {
+    return { ...accepts, thinking: true };
+  }
+  if (accepts.extra && extraKeys(request).some((key) => words.includes(key))) {
+    return { ...accepts, extra: false };
+  }
+  return null;
+}
+
+function hasCalls({ lines }: ModelRequest): boolean {
+  return lines.some(({ role }) => role === 'calls');
+}
+
+const namesUsage = /stream_options|include_usage/;
+
+function extraKeys({ lines }: ModelRequest): readonly string[] {
+  return lines.flatMap((line) => {
+    if (line.role !== 'calls') return [];
+    const ofCalls = line.calls.flatMap(({ extra }) =>
+      extra === undefined ? [] : [...Object.keys(extra.call), ...Object.keys(extra.function)],
+    );
+    return [...Object.keys(line.extra ?? {}), ...ofCalls];
+  });
+}
+
+/**
+ * Whether the model takes its limit in the other field alone. Format: OpenAI says
+ * `unsupported_parameter` with `param`, others say it in the message alone.
+ */
+function wantsOtherLimit(status: number, body: string): boolean {
+  if (status !== 400) return false;
+  const error = recordOf(recordOf(parseJson(body))?.['error']);
+  const isNamed = error?.['code'] === 'unsupported_parameter' && error['param'] === 'max_tokens';
+  return isNamed || /max_tokens.+max_completion_tokens/s.test(errorIn(body).words);
+}
+
+/**
+ * Whether the provider refuses to stream, for this model or for whoever asks. It is looked at only
+ * where a stream was asked for.
+ */
+export function refusesStream(status: number, body: string): boolean {
+  if (status !== 400 && status !== 422 && status !== 501) return false;
+  const error = recordOf(recordOf(parseJson(body))?.['error']);
+  return error?.['param'] === 'stream' || /\bstream(?:ing|ed)?\b/i.test(body.slice(0, 4_000));
+}
+
+/** Whether the provider refuses an answer in one piece. */
+export function wantsStream(status: number, body: string): boolean {
+  return status === 400 && errorWords.onlyStreams.test(errorIn(body).words);
+}
+
+/** Whether the list of `GET /models` has this model; null when it is no list. */
+export function findModel(body: string, modelId: string): boolean | null {
+  const data = recordOf(parseJson(body))?.['data'];
+  if (!Array.isArray(data)) return null;
+  return data.some((item) => {
+    const id = textOf(recordOf(item)?.['id']);
+    return id === modelId || id === `models/${modelId}`;
+  });
+}
+
+/**
+ * What the list of `GET /models` says of a model's sight; null: it does not say. Routers tell
+ * `architecture.input_modalities`, others `modalities` or a capability.
+ */
+export function seesBy(body: string, modelId: string): boolean | null {
+  const data = listOf(recordOf(parseJson(body))?.['data']).map(recordOf);
+  const model = data.find((one) => one?.['id'] === modelId || one?.['id'] === `models/${modelId}`);
+  if (model == null) return null;
+  const inputs = [recordOf(model['architecture'])?.['input_modalities'], model['input_modalities']];
+  const told = inputs.find((one) => Array.isArray(one));
+  if (told !== undefined) return (told as unknown[]).includes('image');
+  const capabilities = model['capabilities'];
+  if (Array.isArray(capabilities)) {
+    return capabilities.some((one) => one === 'vision' || one === 'multimodal');
+  }
+  const vision = recordOf(capabilities)?.['vision'];
+  return typeof vision === 'boolean' ? vision : null;
+}

@@ -1,0 +1,298 @@
+/**
+ * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
+ * not repeated → available → arguments → rehearsal → a person's yes → journal → the tool itself
+ * with its cage. A call that outlives its turn is given up, also where the tool does not listen to
+ * its signal.
+ */
+import type { ChannelType, GrantConfig } from '../../config/config.ts';
+import type { WantedCall } from '../../domain/approval.ts';
+import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { wellFormed } from '../../lib/well-formed.ts';
+import {
+  argumentsOf,
+  canonicalArguments,
+  hashOf,
+  isTakenAgain,
+  missingIn,
+  shortened,
+  writtenArguments,
+} from './call-arguments.ts';
+import type {
+  AnnouncedTool,
+  AskedCall,
+  CallSurroundings,
+  CheckedCall,
+  Ran,
+  Tool,
+  Toolbox,
+  ToolResult,
+} from './tool.ts';
+
+export type GovernanceOptions = Clock & {
+  /** In listed order. */
+  readonly tools: readonly Tool[];
+  /** Empty: every listed tool is allowed on every channel. */
+  readonly grants: readonly GrantConfig[];
+  /** Is told of a bug that was contained. */
+  readonly onFault: (error: unknown) => void;
+};
+
+export function createToolbox(options: GovernanceOptions): Toolbox {
+  return new GovernedToolbox(options);
+}
+
+type GrantDecision = { readonly mode: GrantMode; readonly rule: string };
+
+/** What one call came to, before it is written down. */
+type Ending = {
+  readonly text: string;
+  readonly outcome: ToolOutcome;
+  readonly rule: string;
+  /** The key of the earlier call, where an earlier run of the turn began this one. */
+  readonly earlierKey?: string;
+};
+
+/** One call whose arguments are looked into. */
+type ReadyCall = {
+  readonly checked: Extract<CheckedCall, { kind: 'ready' }>;
+  /** What the audit keeps of it, and what it is known by. */
+  readonly begun: BegunCall;
+};
+
+class GovernedToolbox implements Toolbox {
+  readonly #options: GovernanceOptions;
+  readonly #tools: ReadonlyMap<string, Tool>;
+
+  constructor(options: GovernanceOptions) {
+    this.#options = options;
+    // By the name that models call it by, and by its own, by which a yes names it.
+    this.#tools = new Map(
+      options.tools.flatMap((tool) => [
+        [tool.name, tool],
+        [tool.wireName ?? tool.name, tool],
+      ]),
+    );
+  }
+
+  announcedOn(channel: ChannelType): readonly AnnouncedTool[] {
+    return this.#options.tools.flatMap((tool) => {
+      const isShown = this.#grantFor(tool, channel).mode !== 'deny' && tool.available?.() !== false;
+      if (!isShown) return [];
+      const { name, wireName = name, description, parameters } = tool;
+      return [{ name: wireName, description, parameters }];
+    });
+  }
+
+  abilitiesOn(channel: ChannelType): readonly Ability[] {
+    return this.#options.tools.map((tool) => {
+      const { mode } = this.#grantFor(tool, channel);
+      const isAvailable = tool.available?.() !== false;
+      return { tool: tool.name, mode, cage: tool.cage, isAvailable };
+    });
+  }
+
+  async run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran> {
+    const { now, steady } = this.#options;
+    const at = now();
+    const since = steady();
+    const tool = this.#tools.get(call.name);
+    const granted: GrantDecision =
+      tool === undefined
+        ? { mode: 'deny', rule: 'not_listed' }
+        : this.#grantFor(tool, surroundings.channel);
+    const written = writtenArguments(call);
+    const kept = shortened(written ?? '', tool === undefined ? call.name : null).toWellFormed();
+    const asked = written === null ? null : { given: call.arguments, at, kept };
+    const ending =
+      tool === undefined || granted.mode === 'deny'
+        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: granted.rule }
+        : await this.#end(tool, granted, asked, surroundings);
+    const use: ToolUse = {
+      key: ending.earlierKey ?? surroundings.key,
+      at,
+      ms: steady() - since,
+      tool: tool?.name ?? unlisted,
+      mode: granted.mode,
+      rule: ending.rule,
+      outcome: ending.outcome,
+      arguments: kept,
+    };
+    return { text: ending.text.toWellFormed(), use };
+  }
+
+  /** @param asked null: its arguments cannot be looked into; `kept` is their text for the audit */
+  async #end(
+    tool: Tool,
+    { mode, rule }: GrantDecision,
+    asked: { readonly given: unknown; readonly at: number; readonly kept: string } | null,
+    surroundings: CallSurroundings,
+  ): Promise<Ending> {
+    if (surroundings.repeated === true)
+      return { text: repeated, outcome: 'refused', rule: 'repeated' };
+    if (asked === null) return invalid(tooMuch, rule);
+    if (tool.available?.() === false) return unavailable;
+    const read = wellFormed(argumentsOf(tool, asked.given));
+    if (read === null) return invalid('The arguments must be a JSON object.', rule);
+    const missing = missingIn(tool, read);
+    if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);
+    const canonical = canonicalArguments(read);
+    if (canonical === null) return invalid(tooMuch, rule);
+    try {
+      const checked = tool.check(read);
+      if (checked.kind === 'invalid') return invalid(checked.text, rule);
+      const stays = mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut);
+      if (stays || (surroundings.rehearsal && mode === 'ask')) {
+        const text = mode === 'ask' ? wouldAsk(tool.name) : rehearsed(tool.name);
+        return { text, outcome: 'rehearsed', rule };
+      }
+      const { signal, key, approved } = surroundings;
+      const { at, kept } = asked;
+      const hash = hashOf(tool, canonical);
+      if (mode === 'ask' && approved?.hash !== hash) {
+        if (!isTakenAgain(canonical)) return invalid(tooMuch, rule);
+        const wanted = { tool: tool.name, arguments: canonical, hash };
+        return await askFirst(wanted, rule, surroundings);
+      }
+      const said = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
+      const call = { key, hash, at, tool: tool.name, mode, rule: said, arguments: kept };
+      const begun = { ...call, sensitivity: surroundings.sensitivity };
+      return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
+    } catch (error) {
+      this.#options.onFault(error);
+      const text = 'The tool failed by a fault of the service.';
+      return { text, outcome: 'failed', rule: 'fault' };
+    }
+  }
+
+  async #perform(
+    tool: Tool,
+    { checked, begun }: ReadyCall,
+    surroundings: CallSurroundings,
+  ): Promise<Ending> {
+    const { key, rule } = begun;
+    const { steady } = this.#options;
+    const since = steady();
+    // One yes is for one run, whatever the tool says of its own effect.
+    const isFree = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
+    if (isFree) return endingOf(await checked.run(surroundings), rule);
+    const journaled = await surroundings.journal(begun);
+    switch (journaled.kind) {
+      case 'unwritten':
+        return notWritten;
+      case 'unknown':
+        return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };
+      case 'done': {
+        const { text, outcome } = journaled.ending;
+        return { text, outcome, rule, earlierKey: journaled.key };
+      }
+      case 'run':
+        break;
+      default:
+        return journaled satisfies never;
+    }
+    if (surroundings.signal.aborted) return outOfTime;
+    const ending = endingOf(await checked.run(surroundings), rule);
+    const { text, outcome } = ending;
+    surroundings.journalEnd(key, { text, outcome, ms: steady() - since });
+    return ending;
+  }
+
+  /**
+   * Without a block all that is listed is allowed. With a block, a tool or channel it lacks is
+   * denied.
+   */
+  #grantFor({ name }: Tool, channel: ChannelType): GrantDecision {
+    const { grants } = this.#options;
+    if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
+    const at = grants.findIndex(
+      ({ tool, channels }) => tool === name && (channels === null || channels.includes(channel)),
+    );
+    if (at < 0) return { mode: 'deny', rule: 'no_grant' };
+    return { mode: grants[at]!.mode, rule: `governance[${at}]` };
+  }
+}
+
+/** What stands in the audit for a name that the model made up: anything may be in it. */
+const unlisted = 'unlisted';
+
+const tooMuch = 'Its arguments are too long or too deep.';
+
+const outOfTime: Ending = {
+  text: 'The tool was given up, for the time of this turn was over.',
+  outcome: 'failed',
+  rule: 'deadline',
+};
+
+const unavailable: Ending = {
+  text: 'The call was not made: this tool is not available now. Do without it, and say so.',
+  outcome: 'refused',
+  rule: 'unavailable',
+};
+
+const repeated = 'This very call was run before, and gives nothing new. Go on with what you have.';
+
+const rehearsed = (name: string): string =>
+  `This was a rehearsal: ${name} was not run, and nothing was changed or fetched.`;
+
+const wouldAsk = (name: string): string =>
+  `This was a rehearsal: in use, ${name} would wait for a person's yes. It was not run.`;
+
+const askedFor: Ending['text'] = 'It waits for a yes. It was not run.';
+
+/** A call that is not put to anybody, and so can never run. */
+const notAsked = {
+  waits: 'This very call waits for a yes already. It was not run, and is not asked again.',
+  too_many: 'No more calls can wait for a yes now. This one was not run, and nobody was asked.',
+  unread: 'Nobody could be asked for a yes now. The call was not run.',
+} as const;
+
+async function askFirst(
+  wanted: WantedCall,
+  rule: string,
+  surroundings: CallSurroundings,
+): Promise<Ending> {
+  const asked = await surroundings.ask(wanted);
+  if (asked === 'asked') return { text: askedFor, outcome: 'asked', rule };
+  return { text: notAsked[asked], outcome: 'refused', rule: `ask_${asked}` };
+}
+
+const notRepeated =
+  'This call had begun before the service was interrupted. Whether it took effect is not known, ' +
+  'and it was not repeated. Say so to the person if it matters.';
+
+const notWritten: Ending = {
+  text: 'The call could not be written down before it runs, so it was not run. Nothing was sent.',
+  outcome: 'refused',
+  rule: 'not_written_down',
+};
+
+function invalid(text: string, rule: string): Ending {
+  return { text: `The call was not run. ${text}`, outcome: 'invalid', rule };
+}
+
+function endingOf(result: ToolResult, rule: string): Ending {
+  switch (result.kind) {
+    case 'done':
+      return { text: result.text, outcome: 'done', rule };
+    case 'refused':
+      return { text: result.text, outcome: 'refused', rule: result.rule };
+    case 'failed':
+      return { text: result.text, outcome: 'failed', rule };
+    default:
+      return result satisfies never;
+  }
+}
+
+/** What `work` ends with, unless the signal is first; then the end of `work` is not heard. */
+async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
+  if (signal.aborted) return outOfTime;
+  const { promise, resolve } = Promise.withResolvers<Ending>();
+  const aborted = (): void => resolve(outOfTime);
+  signal.addEventListener('abort', aborted, { once: true });
+  try {
+    return await Promise.race([work(), promise]);
+  } finally {
+    signal.removeEventListener('abort', aborted);
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * A server that is a program of this machine: messages are lines of JSON on its stdin and stdout.
+ * It is started without a shell, in a process group of its own, and the group ends with it. When
+ * svc dies its stdin closes, at which a server ends by itself.
+ *
+ * Source: MCP 2025-11-25, basic/transports, "stdio".
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { plainLine } from '../../../lib/plain-text.ts';
+
+export type CommandOptions = {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** A longer line ends the server. */
+const lineBytesMax = 1024 * 1024;
+/** So that a line of single bytes takes no more memory than one of few parts. */
+const linePartsMax = 256;
+/** In one line, as revision 2025-03-26 of the protocol allows it. */
+const lineMessagesMax = 256;
+/** What a server does not read waits here; more is not sent. */
+const waitingBytesMax = 1024 * 1024;
+const writtenBytesMax = 4_096;
+/** From being asked to end until it is made to. */
+const endMs = 700;
+
+/** Why it is over when svc ended it. */
+export const endedBySvc = 'it was ended';
+
+/** Where programs are when `env` says nothing of it. */
+const plainPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Windows starts hardly anything without these. */
+const ofWindows = ['SystemRoot', 'PATH', 'PATHEXT'];
+
+export class CommandTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: Transport['onmessage'];
+  /** Why it is over, in a few words that hold nothing of what it wrote; null: it is not. */
+  ended: string | null = null;
+  readonly #options: CommandOptions;
+  #child: ChildProcess | null = null;
+  /** The end of what it wrote to stderr. */
+  #written: Buffer = Buffer.alloc(0);
+  #isWrittenCut = false;
+  readonly #writtenEnd = Promise.withResolvers<void>();
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+  /** What it still writes is read, so that it can end, and let fall. */
+  #isEnding = false;
+
+  constructor(options: CommandOptions) {
+    this.#options = options;
+  }
+
+  start(): Promise<void> {
+    const { program, args, env } = this.#options;
+    const child = spawn(program, args, {
+      env: { ...basicEnv(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      shell: false,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    this.#child = child;
+    // It may hold anything, and goes into no log. Unread the server would stand still.
+    child.stderr?.on('data', (bytes: Buffer) => {
+      const all = Buffer.concat([this.#written, bytes]);
+      this.#isWrittenCut ||= all.length > writtenBytesMax;
+      this.#written = all.subarray(-writtenBytesMax);
+    });
+    child.stderr?.once('close', () => this.#writtenEnd.resolve());
+    child.stdin?.on('error', () => {});
+    child.stdout?.on('error', () => {});
+    child.stdout?.on('data', (bytes: Buffer) => this.#take(bytes));
+    child.once('exit', (code, signal) => {
+      this.#over(signal === null ? `it ended with ${code}` : `it was ended by ${signal}`);
+      this.#killGroup('SIGKILL');
+    });
+    return new Promise((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error: NodeJS.ErrnoException) => {
+        this.#over(`it cannot be started (${error.code ?? 'unknown error'})`);
+        reject(new Error('the program cannot be started'));
+      });
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin || this.ended !== null || !stdin.writable) throw new Error('the server is gone');
+    if (stdin.writableLength > waitingBytesMax) throw new Error('the server does not read');
+    stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /**
+   * For whoever asks why it ended: the line of its stderr that tells an error, else the last one.
+   * It is the server's word.
+   * @param clean takes secrets out of all that is looked at
+   * @returns null: it wrote nothing
+   */
+  async lastWords(clean: (text: string) => string): Promise<string | null> {
+    const child = this.#child;
+    const hasExited = child !== null && (child.exitCode !== null || child.signalCode !== null);
+    if (hasExited) await Promise.race([this.#writtenEnd.promise, pause(endMs)]);
+    const lines = clean(this.#written.toString('utf8')).split(/[\r\n]+/);
+    // It may begin in the middle of a secret.
+    if (this.#isWrittenCut) lines.shift();
+    const told = lines.map((line) => plainLine(line).trim()).filter((line) => line !== '');
+    const own = told.filter((line) => !/^Node\.js v\d/.test(line));
+    return own.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ?? own.at(-1) ?? null;
+  }
+
+  /** Its stdin closes, the group is told to end, and after a moment is made to. */
+  async close(): Promise<void> {
+    this.#isEnding = true;
+    const child = this.#child;
+    if (child === null || child.pid === undefined) return this.#over(endedBySvc);
+    const exited = new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) resolve();
+      else child.once('exit', () => resolve());
+    });
+    child.stdin?.end();
+    this.#killGroup('SIGTERM');
+    const timer = setTimeout(() => this.#killGroup('SIGKILL'), endMs);
+    await exited;
+    clearTimeout(timer);
+    this.#killGroup('SIGKILL');
+    // What left the group may hold the other ends open.
+    child.stdin?.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    this.#over(endedBySvc);
+  }
+
+  #take(bytes: Buffer): void {
+    let from = 0;
+    while (this.ended === null && !this.#isEnding) {
+      const end = bytes.indexOf(10, from);
+      const part = bytes.subarray(from, end < 0 ? bytes.length : end);
+      this.#lineBytes += part.length;
+      if (this.#lineBytes > lineBytesMax) return this.#tooMuch();
+      if (part.length > 0) this.#line.push(part);
+      if (this.#line.length > linePartsMax) this.#line = [Buffer.concat(this.#line)];
+      if (end < 0) return;
+      const line = Buffer.concat(this.#line).toString('utf8');
+      [this.#line, this.#lineBytes] = [[], 0];
+      from = end + 1;
+      this.#read(line);
+    }
+  }
+
+  #read(line: string): void {
+    let read: unknown = null;
+    try {
+      // Some write a byte order mark before each message (typescript-sdk#2790).
+      read = JSON.parse(line.replace(/^\uFEFF/, ''));
+    } catch {
+      // Told below: it is no message.
+    }
+    for (const message of Array.isArray(read) ? read.slice(0, lineMessagesMax) : [read]) {
+      if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
+        this.onmessage?.(message as JSONRPCMessage);
+      } else this.onerror?.(new Error('a line that is no message'));
+    }
+  }
+
+  #tooMuch(): void {
+    [this.#line, this.#lineBytes] = [[], 0];
+    this.#child?.stdout?.pause();
+    this.#over('it wrote a line of more than 1 MiB');
+    void this.close();
+  }
+
+  #over(why: string): void {
+    if (this.ended !== null) return;
+    this.ended = why;
+    this.onclose?.();
+  }
+
+  /** All that it started as well, unless that has left the group. */
+  #killGroup(signal: 'SIGTERM' | 'SIGKILL'): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      if (process.platform === 'win32') this.#child?.kill(signal);
+      else process.kill(-pid, signal);
+    } catch {
+      // It is gone.
+    }
+  }
+}
+
+function basicEnv(): Record<string, string> {
+  if (process.platform !== 'win32') return { PATH: plainPath };
+  return Object.fromEntries(
+    ofWindows.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

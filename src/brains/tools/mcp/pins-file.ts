@@ -1,0 +1,32 @@
+import { readPins, type Pin, type Pins } from '../../../config/mcp-pins.ts';
+
+/** The pins as they lie beside the configuration; what cannot be read pins nothing. */
+export class PinsFile {
+  readonly #file: string | null;
+  readonly #unreadable: (why: string) => void;
+  #pins: Pins = new Map();
+  #told: string | null = null;
+
+  /**
+   * @param file null: there is none, and nothing is pinned
+   * @param unreadable is told why it cannot be read, once as long as it is so
+   */
+  constructor(file: string | null, unreadable: (why: string) => void) {
+    this.#file = file;
+    this.#unreadable = unreadable;
+  }
+
+  of(server: string, tool: string): Pin | null {
+    return this.#pins.get(server)?.get(tool) ?? null;
+  }
+
+  /** Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#file === null) return;
+    const read = await readPins(this.#file);
+    this.#pins = read.kind === 'pins' ? read.pins : new Map();
+    const why = read.kind === 'pins' ? null : read.why;
+    if (why !== null && why !== this.#told) this.#unreadable(why);
+    this.#told = why;
+  }
+}

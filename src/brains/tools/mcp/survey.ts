@@ -1,0 +1,71 @@
+/** Asks each server once what it offers, for an operator who looks at it; nothing is called. */
+import type { BrainConfig, Secrets } from '../../../config/config.ts';
+import { Mask } from '../../../lib/mask.ts';
+import { Connection } from './connection.ts';
+import type { Definition } from './definition.ts';
+import { reasonOf } from './url-fault.ts';
+import { reachOf, toolsOf, type McpKit } from './servers.ts';
+
+export type SurveyedServer = {
+  readonly server: string;
+  /** The server's own names of the tools that agents list. */
+  readonly listed: readonly string[];
+  readonly answer:
+    | { readonly kind: 'listed'; readonly definitions: ReadonlyMap<string, Definition> }
+    /**
+     * `reason`: words of svc. `said`: what the program wrote last to its stderr, in one line and
+     * without the values of its environment; null: nothing.
+     */
+    | { readonly kind: 'down'; readonly reason: string; readonly said: string | null };
+};
+
+export type SurveyKit = Pick<McpKit, 'http' | 'steady' | 'version'>;
+
+const initMs = 30_000;
+const saidMax = 300;
+
+/** Servers of one name are one server: the check of the configuration holds it. */
+export async function surveyServers(
+  brains: readonly BrainConfig[],
+  secrets: Secrets,
+  kit: SurveyKit,
+  signal: AbortSignal,
+): Promise<readonly SurveyedServer[]> {
+  const names = new Set(brains.flatMap(({ agent }) => (agent?.mcp ?? []).map(({ name }) => name)));
+  const asked = Array.from(names, async (name): Promise<SurveyedServer> => {
+    const own = brains.filter(({ agent }) => agent?.mcp.some((one) => one.name === name));
+    const listed = [...new Set(own.flatMap((brain) => toolsOf(brain, name)))];
+    return { server: name, listed, answer: await ask(own, name, secrets, kit, signal) };
+  });
+  return Promise.all(asked);
+}
+
+async function ask(
+  own: readonly BrainConfig[],
+  name: string,
+  secrets: Secrets,
+  kit: SurveyKit,
+  signal: AbortSignal,
+): Promise<SurveyedServer['answer']> {
+  // The strictest of those that use it: what it says is the same for all.
+  const brain = own.find(({ sensitivity }) => sensitivity === 'private') ?? own[0]!;
+  const config = brain.agent!.mcp.find((one) => one.name === name)!;
+  const { version, steady } = kit;
+  const { reach, secret } = reachOf(brain, config, (env) => secrets.get(env) ?? '', kit);
+  const toolsChanged = (): void => {};
+  const connection = new Connection({ reach, version, steady, initMs, toolsChanged });
+  try {
+    await connection.open(signal);
+    const tools = await connection.tools(signal);
+    return { kind: 'listed', definitions: new Map(tools.map((tool) => [tool.name, tool])) };
+  } catch (error) {
+    const why = reasonOf(error) ?? 'it did not answer as an MCP server';
+    const reason = connection.isOver ? await connection.ended : why;
+    const mask = new Mask();
+    mask.add(secret);
+    const words = await connection.lastWords((text) => mask.clean(text));
+    return { kind: 'down', reason, said: words?.slice(0, saidMax) ?? null };
+  } finally {
+    await connection.close();
+  }
+}

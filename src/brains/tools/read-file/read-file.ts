@@ -1,0 +1,129 @@
+/**
+ * Reads a text file below one folder. The model names the file; the folder, and how much of a file
+ * is read, are the operator's. The root may itself be a link. Where the link leads is found out
+ * when the tool is built: a link that leads elsewhere later is refused, not followed, and so is a
+ * root that was not there then.
+ */
+import { realpathSync } from 'node:fs';
+import { lstat, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isFileOf } from '../../../lib/database-files.ts';
+import { oneText, textIn } from '../text-argument.ts';
+import type { Tool, ToolResult } from '../tool.ts';
+import { readBoundedText, type BoundedText } from './bounded-text.ts';
+import {
+  isFolder,
+  isHeld,
+  rootAbsent,
+  rootMissing,
+  rootMoved,
+  type Cage,
+  type Opened,
+} from './cage.ts';
+import { openOnLinux } from './linux-cage.ts';
+import { openByComparing } from './portable-cage.ts';
+import { wantedPath } from './wanted-path.ts';
+
+export type ReadFileLimits = {
+  /** Absolute. */
+  readonly root: string;
+  readonly bytesMax: number;
+  /** A database whose files are left alone, wherever they lie; null: none. */
+  readonly heldDatabase?: string | null;
+};
+
+/** @param cage the strongest one that this system has, where it is left out */
+export function createReadFile(limits: ReadFileLimits, cage: Cage = openHere): Tool {
+  const { bytesMax } = limits;
+  const reader = new Reader(limits, cage);
+  return {
+    name: 'read_file',
+    description:
+      'Reads a text file (UTF-8) of the one folder that may be read. ' +
+      `Of a longer file only the first ${bytesMax} bytes are read.`,
+    parameters: oneText('path', 'The path of the file, from that folder: notes/today.md'),
+    effect: 'none',
+    reachesOut: false,
+    cage: `text files of one folder, ${bytesMax} bytes of each`,
+    check(args) {
+      const path = textIn(args, 'path');
+      if (path === null || path === '') {
+        return { kind: 'invalid', text: 'path must be a string that is not empty.' };
+      }
+      return { kind: 'ready', run: ({ signal }) => reader.read(path, signal) };
+    },
+  };
+}
+
+class Reader {
+  readonly #limits: ReadFileLimits;
+  readonly #cage: Cage;
+  /** The real path of the root when the tool was built; null: there was none. */
+  readonly #root: string | null;
+
+  constructor(limits: ReadFileLimits, cage: Cage) {
+    this.#limits = limits;
+    this.#cage = cage;
+    this.#root = realPathOf(limits.root);
+  }
+
+  async read(path: string, signal: AbortSignal): Promise<ToolResult> {
+    const opened = await this.#open(path);
+    if (opened.kind !== 'opened') return opened;
+    const { file, size } = opened;
+    try {
+      return told(await readBoundedText(file, this.#limits.bytesMax, signal), size);
+    } catch (error) {
+      if (signal.aborted) return { kind: 'failed', text: 'The file was not read: time was over.' };
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      return { kind: 'failed', text: `The file could not be read (${code}).` };
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #open(path: string): Promise<Opened> {
+    const { root } = this.#limits;
+    if (this.#root === null) return rootAbsent;
+    const real = await realpath(root).catch(() => null);
+    if (real === null) return rootMissing;
+    if (real !== this.#root) return rootMoved;
+    const wanted = wantedPath(path, [root, real], process.platform === 'win32');
+    if (wanted.kind === 'refused') return wanted;
+    if (wanted.parts.length === 0) return isFolder;
+    if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;
+    return this.#cage(real, wanted.parts);
+  }
+
+  async #isHeld(path: string): Promise<boolean> {
+    const { heldDatabase = null } = this.#limits;
+    if (heldDatabase === null) return false;
+    const found = await lstat(path, { bigint: true }).catch(() => null);
+    return found !== null && isFileOf(heldDatabase, found);
+  }
+}
+
+function realPathOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function told(found: BoundedText, size: number): ToolResult {
+  if (found.kind === 'not_text') {
+    return { kind: 'refused', rule: 'not_text', text: 'That file is not UTF-8 text.' };
+  }
+  const { text, bytes, cut } = found;
+  if (text === '') return { kind: 'done', text: '[the file is empty]', cut };
+  if (!cut) return { kind: 'done', text, cut };
+  const all = Math.max(size, bytes + 1);
+  return { kind: 'done', text: `${text}\n[cut: the first ${bytes} of ${all} bytes]`, cut };
+}
+
+async function openHere(root: string, parts: readonly string[]): Promise<Opened> {
+  const opened = process.platform === 'linux' ? await openOnLinux(root, parts) : null;
+  return opened ?? openByComparing(root, parts);
+}

@@ -1,0 +1,80 @@
+/** The tools by their names in the configuration: one line each. */
+import type { AgentConfig, McpToolName, ToolName } from '../../config/config.ts';
+import { createCalc } from './calc/calc.ts';
+import type { NetworkKit } from './caged-request.ts';
+import { createEcho } from './echo.ts';
+import { createHttpFetch } from './http-fetch.ts';
+import { createMcpTool } from './mcp/mcp-tool.ts';
+import type { McpSource } from './mcp/mcp.ts';
+import { wireNames } from './mcp/wire-names.ts';
+import { createMemoryNote } from './memory-note.ts';
+import { createReadFile } from './read-file/read-file.ts';
+import { createTime } from './time.ts';
+import type { Tool } from './tool.ts';
+import { createWebhookCall } from './webhook-call.ts';
+
+/** What tools need beside their cages. */
+export type ToolKit = NetworkKit & {
+  /** The database that this process has open; null: none. */
+  readonly heldDatabase: string | null;
+  /** Where the servers of this plan are found. */
+  readonly mcp: McpSource;
+  /** Whose tools they are. */
+  readonly brain: string;
+};
+
+/**
+ * @param agent parsed and checked: a listed tool that needs a cage has it
+ * @returns the listed tools in listed order
+ */
+export function createTools(agent: AgentConfig, kit: ToolKit): readonly Tool[] {
+  const wire = wireNames(agent.tools);
+  return agent.tools.map((name) => {
+    const tool = isMcp(name)
+      ? createRemote(name, wire.get(name)!, agent, kit)
+      : createTool(name, agent, kit);
+    if (tool === null) throw new Error(`the tool ${name} cannot be built from this configuration`);
+    return tool;
+  });
+}
+
+const isMcp = (name: ToolName): name is McpToolName => name.startsWith('mcp.');
+
+function createRemote(
+  name: McpToolName,
+  wireName: string,
+  { mcp }: AgentConfig,
+  { mcp: source, brain, steady }: ToolKit,
+): Tool | null {
+  const server = mcp.find((one) => name.startsWith(`mcp.${one.name}.`));
+  return server === undefined
+    ? null
+    : createMcpTool({ name, wireName, brain, server, source, steady });
+}
+
+function createTool(
+  name: Exclude<ToolName, McpToolName>,
+  agent: AgentConfig,
+  kit: ToolKit,
+): Tool | null {
+  switch (name) {
+    case 'time':
+      return createTime(kit.now);
+    case 'echo':
+      return createEcho();
+    case 'calc':
+      return createCalc();
+    case 'memory_note':
+      return agent.memory && createMemoryNote(agent.memory.noteRunesMax);
+    case 'read_file':
+      return (
+        agent.readFile && createReadFile({ ...agent.readFile, heldDatabase: kit.heldDatabase })
+      );
+    case 'http_fetch':
+      return agent.httpFetch && createHttpFetch(agent.httpFetch, kit);
+    case 'webhook_call':
+      return agent.webhookCall && createWebhookCall(agent.webhookCall, kit);
+    default:
+      return name satisfies never;
+  }
+}

@@ -1,0 +1,299 @@
+/**
+ * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which says whether a
+ * request may have arrived. The library knows the rate limits of the routes, bot-pace.ts the limit
+ * of all requests together. A call that would reach a limit waits a moment first, and one that
+ * would wait for longer is not made (`unasked`). Nothing is tried again in here, and nothing
+ * throws: a 429 is an answer like any other. The library's errors hold requests, so no such error
+ * gets out.
+ *
+ * Format: https://discord.com/developers/docs/reference (API version 10).
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type * as discordRest from '@discordjs/rest';
+import { retryAfterMs } from '../../lib/retry-after.ts';
+import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import { stopOf } from '../../lib/stop.ts';
+import { limited, refusal, responseOf } from './answers.ts';
+import type { Answer, ApiResult } from './answers.ts';
+import { BotPace } from './rate-limits.ts';
+import { Fault, Limited, Redirect } from './thrown.ts';
+
+export type { ApiResult } from './answers.ts';
+
+/**
+ * `spare`: nobody needs it, so that it takes a place among the bot's requests that is left over, in
+ * turn within moments, and waits for no other limit. `admitted`: it has that place already.
+ */
+type Manner = { readonly spare?: 'in_turn' | 'admitted' };
+
+/** A body as lib/multipart.ts writes it. */
+type Form = { readonly contentType: string; readonly body: Uint8Array };
+
+type Write = (
+  route: `/${string}`,
+  body: unknown,
+  signal?: AbortSignal,
+  manner?: Manner,
+) => Promise<ApiResult>;
+
+export interface Api {
+  /** @param route with its leading slash and, if there is one, its query */
+  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
+  readonly post: Write;
+  sendForm(
+    method: 'POST' | 'PATCH',
+    route: `/${string}`,
+    form: Form,
+    signal?: AbortSignal,
+  ): Promise<ApiResult>;
+  readonly put: Write;
+  readonly patch: Write;
+  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
+  /**
+   * Takes a place among the bot's requests that nobody needs; false: stopped before.
+   * @param isFirst whether it is for the first sight of a reply, which goes before the others
+   */
+  spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean>;
+  close(): void;
+}
+
+export type ApiParts = Clock & {
+  readonly token: string;
+  /** What stands before `/v10`; null: Discord's own address. */
+  readonly baseUrl: string | null;
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+};
+
+const callMs = 15_000;
+/** A limit that ends within this time is waited for. */
+const waitMsMax = 1_500;
+/** In a call that nobody needs: the library carries no mark of ours to where it asks for one. */
+const asSpare = new AsyncLocalStorage<true>();
+const waitMsMaxNow = (): number => (asSpare.getStore() === true ? 0 : waitMsMax);
+const limitedMsMax = 86_400_000;
+const uncountedMax = 1_000_000;
+/** When the time of day is set back by less than this, nothing is done. */
+const clockSlackMs = 1_000;
+const bodyBytesMax = 4 * 1024 * 1024;
+const discordApi = 'https://discord.com/api';
+
+/** The request as the library passes it; its own type is that of its own HTTP client. */
+type Init = {
+  readonly method?: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | null;
+  readonly signal?: AbortSignal | null;
+};
+
+/** As the library takes it. */
+type Call = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly fullRoute: `/${string}`;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly passThroughBody?: true;
+};
+
+type Library = typeof discordRest;
+
+/** Loads the library, which takes some 80 ms, and makes the client. */
+export async function createApi(parts: ApiParts): Promise<Api> {
+  const library = await import('@discordjs/rest');
+  return new LimitedApi(library, parts);
+}
+
+class LimitedApi implements Api {
+  readonly #library: Library;
+  readonly #rest: discordRest.REST;
+  readonly #parts: ApiParts;
+  readonly #pace: BotPace;
+  /** How far this machine's time of day was ahead of the steady clock at the last call. */
+  #ahead: number;
+  /** All requests are limited until then. */
+  #limitedUntil: SteadyTime;
+
+  constructor(library: Library, parts: ApiParts) {
+    this.#library = library;
+    this.#parts = parts;
+    this.#limitedUntil = parts.steady();
+    this.#pace = new BotPace(parts.steady, parts.deadlines);
+    this.#ahead = Date.now() - this.#limitedUntil;
+    this.#rest = new library.REST({
+      api: parts.baseUrl ?? discordApi,
+      version: '10',
+      retries: 0,
+      // The HTTP client's own deadline comes first.
+      timeout: callMs + 5_000,
+      hashSweepInterval: 0,
+      // What the bot may send in all is counted here; the library knows only what a 429 says.
+      globalRequestsPerSecond: uncountedMax,
+      rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMaxNow(),
+      makeRequest: (url, init) => this.#send(url, init as Init),
+    });
+  }
+
+  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'GET', fullRoute: route }, signal);
+  }
+
+  post(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'POST', fullRoute: route, body }, signal, manner);
+  }
+
+  sendForm(
+    method: 'POST' | 'PATCH',
+    route: `/${string}`,
+    { contentType, body }: Form,
+    signal?: AbortSignal,
+  ): Promise<ApiResult> {
+    const headers = { 'content-type': contentType };
+    const form = { body, headers, passThroughBody: true } as const;
+    return this.#call({ method, fullRoute: route, ...form }, signal);
+  }
+
+  patch(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PATCH', fullRoute: route, body }, signal, manner);
+  }
+
+  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'DELETE', fullRoute: route }, signal);
+  }
+
+  put(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
+  }
+
+  spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean> {
+    return this.#pace.spare(signal, isFirst);
+  }
+
+  close(): void {
+    this.#rest.clearHandlerSweeper();
+  }
+
+  async #inManner(call: Call, signal?: AbortSignal, { spare }: Manner = {}): Promise<ApiResult> {
+    if (spare === undefined) return this.#call(call, signal);
+    if (spare === 'in_turn') {
+      const moments = new AbortController();
+      const over = this.#parts.deadlines.after(waitMsMax, () => moments.abort());
+      const stop = AbortSignal.any([moments.signal, ...(signal === undefined ? [] : [signal])]);
+      const hasTurn = await this.spare(stop);
+      over.cancel();
+      if (!hasTurn) return limited(waitMsMax, true);
+    }
+    return asSpare.run(true, () => this.#call(call, signal));
+  }
+
+  async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
+    this.#heedClock();
+    // While all requests are limited the library would hold a timer for as long as that lasts.
+    const limitedMs = this.#rest.globalReset - Date.now();
+    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
+    // The library forgets the token at the first 401.
+    this.#rest.setToken(this.#parts.token);
+    try {
+      const answer = await this.#rest.request({
+        ...call,
+        method: call.method as discordRest.RequestMethod,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return { kind: 'ok', body: answer };
+    } catch (error) {
+      return this.#resultOf(error);
+    }
+  }
+
+  /**
+   * The library knows the ends of limits by this machine's time of day, whatever all instances tell
+   * as theirs. When that is set back, limits would last longer by as much. So they are forgotten,
+   * except the limit of all requests.
+   */
+  #heedClock(): void {
+    const { steady } = this.#parts;
+    const ahead = Date.now() - steady();
+    const setBack = ahead < this.#ahead - clockSlackMs;
+    this.#ahead = ahead;
+    if (!setBack) return;
+    this.#rest.handlers.clear();
+    this.#rest.globalReset = Date.now() + Math.max(0, this.#limitedUntil - steady());
+  }
+
+  #resultOf(error: unknown): ApiResult {
+    const { DiscordAPIError, HTTPError, RateLimitError } = this.#library;
+    if (error instanceof Fault) return { kind: 'fault', fault: error.fault, sent: error.sent };
+    if (error instanceof RateLimitError) {
+      return limited(Math.max(error.retryAfter, error.timeToReset), true);
+    }
+    if (error instanceof Redirect) return refusal(error.status);
+    if (error instanceof Limited) return limited(error.retryAfterMs, error.unasked);
+    if (error instanceof DiscordAPIError) {
+      return refusal(error.status, error.rawError);
+    }
+    if (error instanceof HTTPError) return refusal(error.status);
+    // The call was given up while it waited for the request before it.
+    const isAbort = error instanceof Error && error.name === 'AbortError';
+    if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
+    return { kind: 'fault', fault: 'connection_lost', sent: true };
+  }
+
+  #limitedBy({ headers }: Answer): Limited {
+    const { now, steady } = this.#parts;
+    const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
+    if (headers['x-ratelimit-global'] !== undefined) {
+      this.#limitedUntil = later(steady(), ms);
+      this.#rest.globalRemaining = 0;
+      this.#rest.globalReset = Date.now() + ms;
+    }
+    return new Limited(ms, false);
+  }
+
+  /** @throws Limited, when there is no place for it among the bot's requests */
+  async #admitted(url: string, { signal }: Init): Promise<void> {
+    const isSpare = asSpare.getStore() === true;
+    const ms = isSpare ? null : await this.#pace.admit(url, waitMsMax, signal);
+    if (ms !== null) throw new Limited(ms, true);
+    if (signal?.aborted) throw new Fault('cancelled', false);
+  }
+
+  async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
+    const { http, steady } = this.#parts;
+    const method = (init.method ?? 'GET') as Call['method'];
+    await this.#admitted(url, init);
+    const result = await http.send(
+      {
+        method,
+        url: new URL(url),
+        headers: init.headers,
+        body: init.body ?? null,
+        deadlineAt: later(steady(), callMs),
+        bodyBytesMax,
+      },
+      init.signal ? stopOf(init.signal) : undefined,
+    );
+    if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
+    if (result.status === 429) throw this.#limitedBy(result);
+    // The library takes an answer that is neither a success nor an error for a success.
+    if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
+      throw new Redirect(result.status);
+    }
+    return responseOf(result) as unknown as discordRest.ResponseLike;
+  }
+}

@@ -1,0 +1,149 @@
+/** A connection that cannot be made, falls silent or says anything, and what health tells of it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
+import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
+import { connectionLimits } from './connection.ts';
+import { Pulse } from './ping-monitor.ts';
+
+test('a platform that cannot be reached at the start is tried until it can', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.gatewayAnswers.push({ status: 502 }, { status: 429, headers: { 'retry-after': '0' } });
+  discord.unreachable = true;
+  const { channel } = await bench.run();
+  await discord.until(() => discord.refusedSockets > 1);
+  assert.equal(channel.health().state, 'degraded');
+  discord.unreachable = false;
+  await discord.until(() => channel.health().state === 'up');
+});
+
+test('a gateway that says nothing is given up, and another connection is made', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.greets = false;
+  let skippedMs = 0;
+  const limits = { connectMs: 30_000 };
+  const { channel } = await bench.run({ limits, steady: () => fromNow(skippedMs) });
+  await discord.until(() => discord.connections === 1);
+  // The next one is made at once.
+  discord.greets = true;
+  skippedMs = 31_000;
+  await discord.until(() => channel.health().state === 'up');
+  assert.match(JSON.stringify(bench.calls), /its gateway was not ready within 30 s/);
+});
+
+test('a silent connection is given up: health is the last answer, not a flag', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  const { channel } = await bench.run({ limits: { silentMs: 100 } });
+  await discord.until(() => /no heartbeat was answered/.test(channel.health().reason ?? ''));
+  await discord.until(() => discord.framesOf(6).length > 0);
+});
+
+test('silence on an open connection is told before a heartbeat is due, and its end', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  const { channel } = await bench.run({ limits: { quietMs: 150 } });
+  await discord.until(() => discord.pings > 1 && channel.health().state === 'up');
+  discord.holdAll();
+  await discord.until(() => channel.health().state === 'degraded');
+  const { reason, since } = channel.health();
+  assert.equal(reason, 'its gateway is silent: check the network');
+  assert.ok(since <= Date.now() - 150, 'it began when the last of it came');
+  discord.goOn();
+  await discord.until(() => channel.health().state === 'up');
+  assert.deepEqual(discord.closeCodes, [], 'it is the same connection');
+});
+
+test('a gateway that answers no ping is judged by its heartbeats alone', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.pongs = false;
+  const { channel } = await bench.run({ limits: { quietMs: 50 } });
+  await discord.until(() => discord.pings > 10);
+  assert.equal(channel.health().state, 'up');
+});
+
+test('within 15 seconds of the last that came, silence is told', () => {
+  const clock = handClock(1_000_000);
+  const told: (number | null)[] = [];
+  const pulse = new Pulse(clock.steady, connectionLimits, (ms) => told.push(ms));
+  let pong = (): void => {};
+  let answers = true;
+  const socket = {
+    readyState: 1,
+    on: (_event: 'pong', heard: () => void) => (pong = heard),
+    ping: () => void (answers && pong()),
+  };
+  const pass = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += connectionLimits.tickMs) {
+      clock.pass(connectionLimits.tickMs);
+      pulse.beat(socket);
+    }
+  };
+  pass(60_000);
+  assert.deepEqual(told, []);
+  answers = false;
+  clock.pass(4_999);
+  pulse.heard();
+  clock.pass(1);
+  pulse.beat(socket);
+  pass(10_000);
+  assert.deepEqual(told, [10_001]);
+  pulse.heard();
+  assert.deepEqual(told, [10_001, null]);
+  answers = true;
+  pass(10_000);
+  // The process stood still, and what came meanwhile is not read yet.
+  answers = false;
+  clock.pass(60_000);
+  pulse.beat(socket);
+  assert.deepEqual(told, [10_001, null]);
+});
+
+test('a process that stood still makes its connection anew', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  let skippedMs = 0;
+  const { channel } = await bench.run({ now: () => Date.now() + skippedMs });
+  await discord.until(() => channel.health().state === 'up');
+  skippedMs = 120_000;
+  await discord.until(() => discord.framesOf(6).length === 1 && channel.health().state === 'up');
+  assert.deepEqual(discord.closeCodes, [4200]);
+});
+
+test('frames of any shape end at most the connection, never the process', async () => {
+  await using bench = await startDiscordBench();
+  const { discord, ledger } = bench;
+  const { channel } = await bench.run();
+  const stands = (): Promise<void> =>
+    discord.until(() => channel.health().state === 'up' && discord.sockets.length === 1);
+  const ending = [{ op: 10, d: null }, { op: 9 }, { op: 0, t: 'READY', s: 1, d: null }];
+  for (const [ended, frame] of ending.entries()) {
+    await stands();
+    discord.send(frame);
+    await discord.until(() => discord.closeCodes.length > ended);
+  }
+  await stands();
+  const harmless = [{ op: 0, t: 'MESSAGE_CREATE', s: 2, d: null }, { op: 99 }, [], 'text', 7];
+  for (const frame of harmless) discord.send(frame);
+  discord.sendText('{not json');
+  // It is asked to beat its heart, so that it is seen to have come as far as that.
+  discord.send({ op: 1, d: null });
+  const beaten = discord.framesOf(1).length;
+  await discord.until(() => discord.framesOf(1).length > beaten);
+  assert.equal(discord.closeCodes.length, ending.length);
+  discord.dispatch('MESSAGE_CREATE', said('still here'));
+  await discord.until(() => ledger.texts.length === 1);
+});
+
+test('it stops at once while a connection is being made', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.hangs = true;
+  const { channel, stop } = await bench.run();
+  await discord.until(() => discord.refusedSockets === 1);
+  await stop();
+  assert.equal(channel.health().state, 'stopped');
+});

@@ -1,0 +1,291 @@
+/**
+ * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard beats the heart,
+ * identifies, resumes, and connects again by itself; this keeps the shard honest. The shard's own
+ * sequence is never used. It stops trying when that leads nowhere. Nothing that it throws gets out,
+ * and once it is ended it can do nothing more.
+ *
+ * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON).
+ *
+ * States: connecting → ready ⇄ connecting → ended. `ended` says once how it ended.
+ */
+import type * as discordWs from '@discordjs/ws';
+import { pause } from '../../lib/backoff.ts';
+import type { Clock, SteadyTime } from '../../lib/clock.ts';
+import type { HealthState } from '../health-state.ts';
+import { contain } from './contained-shard.ts';
+import type { IdentifyBudget } from './identify-budget.ts';
+import { Pulse, type PulseLimits } from './ping-monitor.ts';
+import { refusalOf } from './refusals.ts';
+import type { Sessions } from './session.ts';
+import { isGatewayUrl, type GatewayInfo } from './wire.ts';
+
+/** `refused`: for good, and `message` says what a person has to do. */
+export type ConnectionEnd =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'waits'; readonly ms: number }
+  | { readonly kind: 'no_room'; readonly retryAfterMs: number }
+  | { readonly kind: 'shutting_down' }
+  | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
+
+export type ConnectionLimits = PulseLimits & {
+  /** From the begin to READY or RESUMED. */
+  readonly connectMs: number;
+  /** The platform wants a heartbeat about every 41 s. */
+  readonly silentMs: number;
+  /** Timers that fire so late mean that the process, or the machine, stood still. */
+  readonly stalledMs: number;
+  /** After so many closes within a minute, never ready between them, the connection ends. */
+  readonly closesMax: number;
+};
+
+export const connectionLimits: ConnectionLimits = {
+  connectMs: 60_000,
+  silentMs: 150_000,
+  stalledMs: 60_000,
+  tickMs: 5_000,
+  quietMs: 9_000,
+  closesMax: 5,
+};
+
+export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
+
+export type ConnectionParts = Clock & {
+  readonly token: string;
+  /** The variable's name, for sentences. */
+  readonly tokenName: string;
+  readonly info: GatewayInfo;
+  readonly sessions: Sessions;
+  readonly budget: IdentifyBudget;
+  readonly keepBudget: () => Promise<void>;
+  readonly health: HealthState;
+  /** Every event of the session, in order; returns at once. */
+  readonly dispatched: (dispatch: Dispatch) => void;
+  /** A session was begun, or goes on; called before its first event. */
+  readonly entered: () => void;
+  readonly faulted: (error: unknown) => void;
+  readonly limits: ConnectionLimits;
+};
+
+/** Guilds, GuildMessages, DirectMessages and the privileged MessageContent. */
+const intents = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
+/** Resumable: 1000 would end the session. */
+const resumableCode = 4200;
+const closeMs = 2_000;
+
+export class Connection {
+  readonly #parts: ConnectionParts;
+  readonly #shard: discordWs.WebSocketShard;
+  readonly #end = Promise.withResolvers<ConnectionEnd>();
+  readonly #ticker: NodeJS.Timeout;
+  readonly #pulse: Pulse;
+  readonly #closes: SteadyTime[] = [];
+  #over = false;
+  #greeted = false;
+  #ready = false;
+  #everReady = false;
+  #connectingSince: SteadyTime;
+  /** The time of day, which goes on while the machine is suspended. */
+  #tickedAt: number;
+  #heardAt: SteadyTime;
+
+  constructor(library: typeof discordWs, parts: ConnectionParts) {
+    this.#parts = parts;
+    this.#tickedAt = parts.now();
+    this.#connectingSince = parts.steady();
+    this.#heardAt = this.#connectingSince;
+    this.#shard = new library.WebSocketShard(
+      {
+        options: optionsOf(library, parts),
+        retrieveSessionInfo: () => this.#sessionInfo(),
+        updateSessionInfo: (_id, info) => this.#sessionChanged(info),
+        waitForIdentify: (_id, signal) => this.#mayIdentify(signal),
+      },
+      0,
+    );
+    contain(this.#shard, (error) => {
+      parts.faulted(error);
+      this.#break('its gateway sent something unreadable');
+    });
+    this.#pulse = new Pulse(parts.steady, parts.limits, (ms) => this.#quiet(ms));
+    this.#listen();
+    this.#ticker = setInterval(() => this.#tick(), parts.limits.tickMs);
+    this.#ticker.unref();
+    // The promise rejects at the platform's refusals, which are seen as close codes.
+    this.#shard.connect().catch(() => {});
+  }
+
+  get ended(): Promise<ConnectionEnd> {
+    return this.#end.promise;
+  }
+
+  /** Ends the connection so that its session can be resumed; the first reason counts. */
+  end(end: ConnectionEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearInterval(this.#ticker);
+    void this.#close().then(() => this.#end.resolve(end));
+  }
+
+  #break(reason: string): void {
+    if (this.#over) return;
+    // A platform that cannot be reached says nothing about the session. Here the platform answered
+    // before this connection was begun, and the connection came to nothing: that counts against the
+    // session.
+    if (!this.#ready) this.#parts.sessions.resumeFailed();
+    this.end({ kind: 'broken', reason, wasReady: this.#everReady });
+  }
+
+  #listen(): void {
+    const { sessions, health, entered, dispatched, steady } = this.#parts;
+    const shard = this.#shard;
+    const heard = (): void => {
+      this.#heardAt = steady();
+      this.#pulse.heard();
+      health.seen();
+    };
+    const ready = (): void => {
+      if (this.#over) return;
+      heard();
+      this.#ready = true;
+      this.#everReady = true;
+      this.#closes.length = 0;
+      sessions.resumed();
+      health.become('up');
+      entered();
+    };
+    shard.on('hello', () => (this.#greeted = true));
+    shard.on('ready', ready);
+    shard.on('resumed', ready);
+    shard.on('heartbeat', heard);
+    shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
+      this.#pulse.heard();
+      if (!this.#over) dispatched({ name, sequence, data });
+    });
+    shard.on('closed', (code) => this.#closed(code));
+    // Without a listener an error would end the process; both events are followed by `closed`.
+    shard.on('error', () => {});
+    shard.on('socketError', () => {});
+  }
+
+  #closed(code: number): void {
+    if (this.#over) return;
+    const { sessions, health, steady, tokenName, limits } = this.#parts;
+    const message = refusalOf(code, tokenName);
+    if (message !== null) return this.end({ kind: 'refused', message });
+    // Invalid sequence: the session cannot be resumed.
+    if (code === 4007) sessions.lose();
+    if (!this.#ready) {
+      if (this.#greeted) sessions.resumeFailed();
+      const at = steady();
+      this.#closes.push(at);
+      while (at - this.#closes[0]! > 60_000) this.#closes.shift();
+      if (this.#closes.length >= limits.closesMax) {
+        return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
+      }
+    }
+    this.#ready = false;
+    this.#greeted = false;
+    this.#connectingSince = steady();
+    health.become('degraded', `the connection was closed (${code}); it is made again`);
+  }
+
+  #tick(): void {
+    const { now, steady, limits } = this.#parts;
+    const [time, at] = [now(), steady()];
+    // A clock that is set forward costs a new connection, too.
+    const late = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
+    this.#tickedAt = time;
+    if (late) return this.#break('the process stood still, so the connection is made anew');
+    if (!this.#ready && at - this.#connectingSince > limits.connectMs) {
+      return this.#break(`its gateway was not ready within ${limits.connectMs / 1_000} s`);
+    }
+    if (this.#ready && at - this.#heardAt > limits.silentMs) {
+      return this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
+    }
+    if (this.#ready) this.#pulse.beat(this.#shard['connection']);
+  }
+
+  /** What came to nothing meanwhile shows later, by a close or by heartbeats without an answer. */
+  #quiet(forMs: number | null): void {
+    if (this.#over || !this.#ready) return;
+    const { health } = this.#parts;
+    if (forMs === null) health.become('up');
+    else health.become('degraded', 'its gateway is silent: check the network', forMs);
+  }
+
+  #sessionInfo() {
+    // An ended shard may still be in a pause of its own: it then waits here for ever.
+    if (this.#over) return new Promise<null>(() => {});
+    const session = this.#parts.sessions.current;
+    if (session === null) return null;
+    const { id: sessionId, resumeUrl: resumeURL, sequence } = session;
+    return { sessionId, resumeURL, sequence, shardId: 0, shardCount: 1 };
+  }
+
+  /**
+   * Hears which session the library would keep: only a new one counts, or that one was declared
+   * invalid.
+   */
+  #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
+    if (this.#over) return;
+    const { sessions } = this.#parts;
+    if (info === null) {
+      // The library also calls this when the network fails or nothing was said in time.
+      const declaredInvalid = this.#greeted;
+      if (declaredInvalid) sessions.lose();
+      return;
+    }
+    const { sessionId, resumeURL, sequence } = info;
+    if (sessionId === sessions.current?.id) return;
+    const resumeUrl = isGatewayUrl(resumeURL) ? resumeURL : this.#parts.info.url;
+    sessions.begin(sessionId, resumeUrl, sequence);
+  }
+
+  /** Resolves when a new session may begin. When it may not in time, the connection ends. */
+  async #mayIdentify(signal: AbortSignal): Promise<void> {
+    const { budget, keepBudget, info, limits } = this.#parts;
+    let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
+    if (ms !== null && ms < limits.connectMs / 4) {
+      await pause(ms, signal);
+      ms = budget.take();
+    }
+    if (ms !== null) {
+      this.end({ kind: 'waits', ms });
+      // Whether this promise resolved or rejected, the library would go on and identify.
+      return new Promise(() => {});
+    }
+    await keepBudget();
+  }
+
+  async #close(): Promise<void> {
+    const socket = this.#shard['connection'];
+    if (socket?.readyState === 0) socket.terminate();
+    const closing = this.#shard.destroy({ code: resumableCode, reason: 'svc resumes later' });
+    const given = new AbortController();
+    await Promise.race([closing, pause(closeMs, given.signal)]);
+    given.abort();
+    socket?.terminate();
+  }
+}
+
+function optionsOf(library: typeof discordWs, { token, info }: ConnectionParts) {
+  const limit = { total: 1_000, remaining: info.sessionsLeft, reset_after: 0, max_concurrency: 1 };
+  const name = 'svc';
+  return {
+    token,
+    intents,
+    version: '10',
+    encoding: library.Encoding.JSON,
+    compression: null,
+    useIdentifyCompression: false,
+    identifyProperties: { os: process.platform, browser: name, device: name },
+    initialPresence: null,
+    largeThreshold: null,
+    handshakeTimeout: 30_000,
+    helloTimeout: 30_000,
+    readyTimeout: 30_000,
+    shardCount: 1,
+    gatewayInformation: { url: info.url, shards: 1, session_start_limit: limit },
+  };
+}

@@ -1,0 +1,268 @@
+/**
+ * The Discord channel (`messenger_b`): messages come over the gateway, replies go out over REST.
+ *
+ * Both libraries are loaded when it is opened, so a service without it pays nothing for them.
+ */
+import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
+import type { ChannelState, Events } from '../../domain/event.ts';
+import { failure } from '../../domain/failure.ts';
+import { channelKeyOf, type ConversationId } from '../../domain/ids.ts';
+import type { Address } from '../../domain/message.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import { LoadOnce } from '../../lib/load-once.ts';
+import type { Stop } from '../../lib/stop.ts';
+import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
+import type { Messenger, OfferedCommands, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import { splitReply } from '../messenger/code-files.ts';
+import { CommandMenu } from '../messenger/command-menu.ts';
+import { FirstTimes } from '../messenger/first-seen.ts';
+import { noPreview } from '../messenger/growing-message.ts';
+import { HealthState } from '../health-state.ts';
+import { Holds } from '../messenger/backoff-window.ts';
+import { LooseEnds } from '../messenger/cleanup.ts';
+import { RecentQuestions } from '../messenger/recent-questions.ts';
+import { formerAnswer, revise } from '../messenger/revision.ts';
+import { createApi, type Api } from './api.ts';
+import { connectionLimits } from './connection.ts';
+import { runGateway, type GatewayLimits } from './gateway.ts';
+import { Deferrals } from './deferrals.ts';
+import { fetchFile } from './fetching.ts';
+import { discord } from './kind.ts';
+import { identifyLimits } from './identify-budget.ts';
+import { deliver, outcomeOf } from './outbound.ts';
+import { beginPreview, begunAs } from './previews.ts';
+import { remove, withoutUnsure } from './place-reply.ts';
+import { showSeen } from './reaction.ts';
+import { tokenMalformed, tokenRefused } from './refusals.ts';
+import { tellCommands } from './slash-commands.ts';
+import { Typing } from './typing.ts';
+import { fieldsOf, idOf } from './fields.ts';
+import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+
+export type DiscordParts = Clock & {
+  readonly config: MessengerConfig;
+  readonly token: string;
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  readonly events: Events;
+  readonly random: () => number;
+  /** For tests; the rest is as `gatewayLimits` says. */
+  readonly limits?: Partial<GatewayLimits>;
+};
+
+const gatewayLimits: GatewayLimits = {
+  ...connectionLimits,
+  ...identifyLimits,
+  pauseMs: 5_000,
+  pauseMsMax: 600_000,
+};
+
+const cutting = {
+  unitsMax: textUnitsMax,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+  codeCharactersMax: 1_500,
+};
+
+/** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
+export function createDiscordChannel(parts: DiscordParts): Messenger {
+  return new Discord(parts);
+}
+
+class Discord implements Messenger {
+  readonly tellsSessions = false;
+  readonly #parts: DiscordParts;
+  readonly #health: HealthState;
+  readonly #typing = new Typing();
+  readonly #seen = new FirstTimes();
+  readonly #holds: Holds<'reaction'>;
+  readonly #deferrals = new Deferrals();
+  readonly #menu: CommandMenu;
+  readonly #self: string | null;
+  readonly #api: LoadOnce<Api>;
+  readonly #ends: LooseEnds;
+  /** Null: edits are not heeded. */
+  readonly #questions: RecentQuestions | null;
+  readonly preview?: NonNullable<Messenger['preview']>;
+  readonly begun?: NonNullable<Messenger['begun']>;
+
+  constructor(parts: DiscordParts) {
+    const { config, deadlines, events, http, now, steady, token } = parts;
+    this.#parts = parts;
+    this.#holds = new Holds(steady);
+    this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
+    if (config.streaming) {
+      this.preview = (shown) => this.#preview(shown);
+      this.begun = begunAs;
+    }
+    const { baseUrl } = config;
+    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
+    this.#ends = new LooseEnds(deadlines, async (message) =>
+      this.#api.value === null ? false : remove(this.#api.value, message),
+    );
+    this.#self = discord.botOf(token);
+    const menu = new CommandMenu({
+      tell: (offered, signal) => tellCommands(this.#api.value, offered, signal),
+      events,
+      steady,
+    });
+    this.#menu = menu;
+    const changed = (state: ChannelState, reason: string | null): void => {
+      events.channelChanged({ channel: config.type, state, reason });
+      if (state === 'up') menu.up();
+    };
+    this.#health = new HealthState(parts, changed, () => menu.heard());
+  }
+
+  async open(): Promise<Opened | Unfit> {
+    if (this.#self === null) {
+      const message = tokenMalformed(this.#parts.config.tokenEnv);
+      this.#health.become('failed', message);
+      return { kind: 'unfit', message };
+    }
+    await this.#api.get();
+    return { kind: 'opened', key: channelKeyOf(discord.type, this.#self) };
+  }
+
+  async run(receive: Receive, signal: AbortSignal): Promise<void> {
+    const { config, token, events, now, steady, random, limits } = this.#parts;
+    const self = this.#self;
+    if (self === null) throw new Error('run() of a channel that is unfit');
+    if (signal.aborted) return;
+    const gateway = {
+      key: channelKeyOf(discord.type, self),
+      self,
+      token,
+      events,
+      now,
+      steady,
+      random,
+      tokenName: config.tokenEnv,
+      groups: groupsOf(config),
+      questions: this.#questions,
+      api: await this.#api.get(),
+      health: this.#health,
+      deferrals: this.#deferrals,
+      limits: { ...gatewayLimits, ...limits },
+    };
+    await runGateway(gateway, receive, signal);
+    this.#health.become('stopped');
+  }
+
+  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+    const target = parseTarget(reply.address.target);
+    if (target === null) return { kind: 'dead', failure: failure('rejected') };
+    this.#typing.end(target.place);
+    const api = await this.#api.get();
+    const { token } = this.#parts;
+    const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
+    if (completed !== null) return completed;
+    const cleared = await withoutUnsure(api, reply);
+    if (cleared.kind !== 'ready') return outcomeOf(cleared, token, reply);
+    const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
+    let message: string | null = null;
+    const parts = { api, token, sent: (one: string) => void (message = one) };
+    const outcome = await deliver(parts, revision.reply, target, attempt, stop.signal);
+    if (outcome.kind !== 'delivered') return outcome;
+    // A process that ends before that is done does it anew: the reply's nonce makes no second one.
+    const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
+    if (needless.length > 0) await Promise.all(needless);
+    return outcome;
+  }
+
+  async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
+    const { config, http, steady } = this.#parts;
+    const parts = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
+    return fetchFile(parts, file, bytesMax, stop);
+  }
+
+  #preview(shown: Previewed): Preview {
+    const api = this.#api.value;
+    if (api === null) return noPreview;
+    const { deadlines, steady } = this.#parts;
+    const { edits, deferred } = parseTarget(shown.address.target) ?? {};
+    // A response that was put off is completed by the reply itself.
+    if (deferred !== undefined) return noPreview;
+    // The former answer stays until there is another one.
+    if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
+    const parts = { api, ends: this.#ends, deadlines, steady };
+    return beginPreview(parts, shown) ?? noPreview;
+  }
+
+  split(text: string): readonly ReplyPart[] {
+    return splitReply(text, cutting);
+  }
+
+  working(address: Address, signal: AbortSignal): void {
+    const target = parseTarget(address.target);
+    const api = this.#api.value;
+    // A response that was put off shows that it is worked on by itself.
+    if (target === null || api === null || target.deferred !== undefined) return;
+    this.#typing.begin(api, target.place, signal);
+    const { deadlines } = this.#parts;
+    void showSeen({ api, known: this.#seen, holds: this.#holds, deadlines }, target);
+  }
+
+  offer(offered: OfferedCommands): void {
+    this.#menu.offer(offered);
+  }
+
+  health(): ChannelHealth {
+    return this.#health.health;
+  }
+
+  sameAs(other: Channel): boolean {
+    if (!(other instanceof Discord)) return false;
+    const [ours, theirs] = [this.#parts, other.#parts];
+    return (
+      ours.token === theirs.token &&
+      ours.config.baseUrl === theirs.config.baseUrl &&
+      ours.config.streaming === theirs.config.streaming &&
+      ours.config.gatherMs === theirs.config.gatherMs &&
+      ours.config.edits === theirs.config.edits &&
+      groupsOf(ours.config) === groupsOf(theirs.config)
+    );
+  }
+
+  /** The platform makes the chat, or answers with the one that there is. */
+  async direct(user: string, signal: AbortSignal): ReturnType<NonNullable<Messenger['direct']>> {
+    if (this.#self === null || idOf(user) === null) return null;
+    const api = await this.#api.get();
+    const made = await api.post('/users/@me/channels', { recipient_id: user }, signal);
+    const place = made.kind === 'ok' ? idOf(fieldsOf(made.body)['id']) : null;
+    if (place === null) return null;
+    const channel = channelKeyOf(discord.type, this.#self);
+    return { conversation: place as ConversationId, address: { channel, target: place } };
+  }
+
+  async identify(signal: AbortSignal): Promise<Identity> {
+    const { tokenEnv } = this.#parts.config;
+    if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
+    const asked = await (await this.#api.get()).get('/users/@me', signal);
+    if (asked.kind === 'fault') {
+      return { kind: 'unreached', message: `Discord could not be reached (${asked.fault})` };
+    }
+    if (asked.kind === 'refused') {
+      const { status } = asked;
+      if (status === 401) return { kind: 'refused', message: tokenRefused(tokenEnv) };
+      return { kind: 'unreached', message: `Discord answered ${status}` };
+    }
+    const self = parseSelf(asked.body);
+    if (self !== null) return { kind: 'known', ...self };
+    return { kind: 'unreached', message: 'what answered is not Discord; look at base_url' };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#typing.endAll();
+    this.#menu.end();
+    // A connection that is still loading has nothing open to wait for.
+    void this.#api.release().then((api) => api?.close());
+  }
+}
+
+function groupsOf({ access }: MessengerConfig): AccessConfig['groups'] {
+  return access?.groups ?? 'mention';
+}

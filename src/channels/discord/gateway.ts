@@ -1,0 +1,198 @@
+/**
+ * Keeps the gateway connected for as long as the channel runs: one connection after another, with
+ * pauses that grow, and what outlives each of them: the session, the known channels, the budget.
+ */
+import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { AccessConfig } from '../../config/config.ts';
+import type { Events } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Receive } from '../channel.ts';
+import type { HealthState } from '../health-state.ts';
+import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { Api } from './api.ts';
+import { Connection } from './connection.ts';
+import type { ConnectionEnd, ConnectionLimits } from './connection.ts';
+import type { Deferrals } from './deferrals.ts';
+import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
+import type { Refusal } from './catch-up.ts';
+import { cursorNames, Intake } from './intake.ts';
+import { discord } from './kind.ts';
+import { KnownChannels } from './known-channels.ts';
+import { tokenRefused } from './refusals.ts';
+import { Sessions } from './session.ts';
+import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
+
+export type GatewayLimits = ConnectionLimits &
+  IdentifyLimits & { readonly pauseMs: number; readonly pauseMsMax: number };
+
+export type GatewayParts = Clock & {
+  readonly key: ChannelKey;
+  readonly self: string;
+  readonly token: string;
+  readonly tokenName: string;
+  readonly groups: AccessConfig['groups'];
+  /** Null: edits are not heeded. */
+  readonly questions: RecentQuestions | null;
+  readonly api: Api;
+  readonly health: HealthState;
+  readonly deferrals: Deferrals;
+  readonly events: Events;
+  readonly random: () => number;
+  readonly limits: GatewayLimits;
+};
+
+const budgetName = 'identifies';
+
+/** Runs until the signal aborts. After a refusal for good it waits for the signal. */
+export async function runGateway(
+  parts: GatewayParts,
+  receive: Receive,
+  signal: AbortSignal,
+): Promise<void> {
+  const { health, random, limits } = parts;
+  const gateway = new Gateway(parts, receive, signal, {
+    sessions: new Sessions(await receive.cursor(cursorNames.session)),
+    places: new KnownChannels(await receive.cursor(cursorNames.places)),
+    budget: new IdentifyBudget(await receive.cursor(budgetName), parts, limits),
+  });
+  for (let attempt = 0; !signal.aborted;) {
+    const end = await gateway.connectOnce();
+    if (signal.aborted) return;
+    switch (end.kind) {
+      case 'stopped':
+        break;
+      case 'refused':
+        health.become('failed', end.message);
+        return ended(signal);
+      case 'waits':
+        health.become('degraded', 'too many new sessions were begun; it waits before the next');
+        await pause(end.ms, signal);
+        break;
+      case 'shutting_down':
+        return ended(signal);
+      case 'no_room':
+        health.become('degraded', 'there is no room for more messages; it goes on when there is');
+        await pause(end.retryAfterMs, signal);
+        await receive.whenRoom(signal);
+        break;
+      case 'broken': {
+        if (end.wasReady) attempt = 0;
+        health.become('degraded', end.reason);
+        const { pauseMs: baseMs, pauseMsMax: capMs } = limits;
+        await pause(fullJitter(attempt++, { baseMs, capMs }, random), signal);
+        break;
+      }
+      default:
+        end satisfies never;
+    }
+  }
+}
+
+type Kept = {
+  readonly sessions: Sessions;
+  readonly places: KnownChannels;
+  readonly budget: IdentifyBudget;
+};
+
+class Gateway {
+  readonly #parts: GatewayParts;
+  readonly #receive: Receive;
+  readonly #signal: AbortSignal;
+  readonly #kept: Kept;
+  readonly #intake: Intake;
+  #connection: Connection | null = null;
+
+  constructor(parts: GatewayParts, receive: Receive, signal: AbortSignal, kept: Kept) {
+    const { key, self, api, events, steady, groups, deferrals, questions } = parts;
+    this.#parts = parts;
+    this.#receive = receive;
+    this.#signal = signal;
+    this.#kept = kept;
+    this.#intake = new Intake({
+      key,
+      self,
+      api,
+      deferrals,
+      receive,
+      signal,
+      steady,
+      events,
+      sessions: kept.sessions,
+      places: kept.places,
+      hearsAll: groups === 'all',
+      questions,
+      refused: (refusal) => this.#refused(refusal),
+      faulted: (error) => this.#faulted(error),
+    });
+  }
+
+  /** Runs from Get Gateway Bot to the connection's end, when nothing is on its way any more. */
+  async connectOnce(): Promise<ConnectionEnd> {
+    const { token, tokenName, health, now, steady, limits } = this.#parts;
+    const { sessions, budget } = this.#kept;
+    const library = await import('@discordjs/ws');
+    const info = await this.#ask();
+    if ('kind' in info) return info;
+    if (this.#signal.aborted) return { kind: 'stopped' };
+    const connection = new Connection(library, {
+      token,
+      tokenName,
+      health,
+      now,
+      steady,
+      limits,
+      info,
+      sessions,
+      budget,
+      keepBudget: async () => void (await this.#receive([], this.#budgetPlace())),
+      dispatched: (dispatch) => this.#intake.dispatched(dispatch),
+      entered: () => this.#intake.entered(),
+      faulted: (error) => this.#faulted(error),
+    });
+    this.#connection = connection;
+    const stop = (): void => connection.end({ kind: 'stopped' });
+    this.#signal.addEventListener('abort', stop);
+    const end = await connection.ended;
+    this.#signal.removeEventListener('abort', stop);
+    if (this.#signal.aborted) this.#intake.clear();
+    await this.#intake.settled();
+    this.#connection = null;
+    return end;
+  }
+
+  async #ask(): Promise<GatewayInfo | ConnectionEnd> {
+    const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
+    const asked = await this.#parts.api.get('/gateway/bot', this.#signal);
+    if (asked.kind === 'fault') return broken(`Discord could not be reached (${asked.fault})`);
+    if (asked.kind === 'refused') {
+      const { status, retryAfterMs } = asked;
+      if (status === 401) return { kind: 'refused', message: tokenRefused(this.#parts.tokenName) };
+      if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
+      return broken(`Discord answered ${status} when it was asked for its gateway`);
+    }
+    return parseGatewayInfo(asked.body) ?? broken('Discord did not say where its gateway is');
+  }
+
+  #budgetPlace() {
+    return { name: budgetName, value: this.#kept.budget.text };
+  }
+
+  #refused({ reason, retryAfterMs }: Refusal): void {
+    const kind = reason === 'shutting_down' ? reason : 'no_room';
+    this.#connection?.end({ kind, retryAfterMs });
+  }
+
+  #faulted(error: unknown): void {
+    this.#parts.events.faulted({ where: `the gateway of ${discord.type}`, error });
+    const reason = 'something went wrong in svc itself; it connects again';
+    this.#connection?.end({ kind: 'broken', reason, wasReady: false });
+  }
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,258 @@
+/**
+ * From events to the ledger, in their order. A batch of messages and the place in the stream where
+ * they end are one commit, so a resume never begins ahead of what is stored. What a lost session
+ * left behind is fetched before the first event of the new one is handled.
+ *
+ * When the ledger refuses, everything that waits here is dropped: the connection ends, and the
+ * platform repeats the events when the session is resumed. When events come faster than they are
+ * stored, the connection ends too, and is made again when what waits is stored.
+ */
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Events } from '../../domain/event.ts';
+import type { Inbound } from '../../domain/message.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
+import { Queue } from '../../lib/queue.ts';
+import type { Receipt, Receive } from '../channel.ts';
+import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { Api } from './api.ts';
+import { catchUp, type Refusal } from './catch-up.ts';
+import type { Dispatch } from './connection.ts';
+import type { Deferrals } from './deferrals.ts';
+import type { KnownChannels } from './known-channels.ts';
+import { parseEdit } from './edits.ts';
+import { laterOf, type Session, type Sessions } from './session.ts';
+import { acknowledge, parsePress, type Pressed } from './interactions.ts';
+import { parseCommand, type Commanded } from './slash-commands.ts';
+import { parseMessage, selfOf, type WireMessage } from './wire.ts';
+
+export type IntakeParts = {
+  readonly key: ChannelKey;
+  /** The bot's own user id by its token, until a session has told it. */
+  readonly self: string;
+  /** Whether group messages that are said to others are let in as well. */
+  readonly hearsAll: boolean;
+  /** Null: edits are not heeded. */
+  readonly questions: RecentQuestions | null;
+  readonly receive: Receive;
+  readonly sessions: Sessions;
+  readonly places: KnownChannels;
+  readonly api: Api;
+  readonly deferrals: Deferrals;
+  readonly events: Pick<Events, 'warned' | 'noticed'>;
+  readonly refused: (refusal: Refusal) => void;
+  readonly faulted: (error: unknown) => void;
+  readonly signal: AbortSignal;
+  readonly steady: () => SteadyTime;
+};
+
+export const cursorNames = { session: 'session', places: 'places' } as const;
+
+/** At most so many events may wait for the ledger; then the intake counts as full. */
+const waitingMax = 1_000;
+const batchMax = 100;
+/** How far the kept sequence may lag while nothing is said to us. */
+const keepEveryMs = 30_000;
+
+type Item = {
+  readonly session: Session;
+  readonly sequence: number;
+  readonly message: Heard | null;
+};
+
+type Heard = WireMessage | Pressed | Commanded;
+
+export class Intake {
+  readonly #parts: IntakeParts;
+  readonly #queue = new Queue<Item>();
+  #working: Promise<void> | null = null;
+  /** Null: nothing was kept yet. */
+  #keptAt: SteadyTime | null = null;
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /** A session was begun, or goes on. */
+  entered(): void {
+    const session = this.#parts.sessions.current;
+    if (session?.behind === true)
+      this.#push({ session, sequence: session.sequence, message: null });
+  }
+
+  dispatched({ name, sequence, data }: Dispatch): void {
+    const { sessions } = this.#parts;
+    const session = sessions.current;
+    if (session === null) return;
+    if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
+    this.#push({ session, sequence, message: this.#heard(name, data) });
+  }
+
+  #heard(name: string, data: unknown): Item['message'] {
+    if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
+    if (name === 'MESSAGE_UPDATE' && this.#parts.questions !== null) {
+      return parseEdit(data, this.#self);
+    }
+    if (name !== 'INTERACTION_CREATE') return null;
+    return parsePress(data, this.#self) ?? parseCommand(data);
+  }
+
+  get #self(): string {
+    return this.#parts.sessions.self ?? this.#parts.self;
+  }
+
+  /** Drops what waits: it is not acknowledged, so the platform will repeat it. */
+  clear(): void {
+    while (this.#queue.shift() !== undefined);
+  }
+
+  /** Resolves when nothing is on its way to the ledger. */
+  async settled(): Promise<void> {
+    await this.#working;
+  }
+
+  #push(item: Item): void {
+    if (this.#queue.length >= waitingMax) {
+      // What waits is stored all the same, so that each connection comes further than the last.
+      return this.#parts.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
+    }
+    this.#queue.push(item);
+    this.#working ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
+        const refusal = await (next.session.behind ? this.#begin(next.session) : this.#take());
+        if (refusal === null) continue;
+        this.clear();
+        this.#parts.refused(refusal);
+      }
+    } catch (error) {
+      this.clear();
+      this.#parts.faulted(error);
+    } finally {
+      this.#working = null;
+    }
+  }
+
+  /** Fetches what was said between two sessions. Its place is kept when all of it is stored. */
+  async #begin(session: Session): Promise<Refusal | null> {
+    const { sessions, places, api, signal, receive, events } = this.#parts;
+    const found = await catchUp({
+      api,
+      places,
+      self: this.#self,
+      signal,
+      newest: sessions.newest,
+      store: async (messages) => {
+        const handled = await receive(messages.map((message) => this.#inboundOf(message)));
+        if (handled.kind === 'refused') return handled;
+        const fresh = handled.receipts.filter((receipt) => receipt?.duplicate === false);
+        return { kind: 'stored', fresh: fresh.length };
+      },
+    });
+    if (found.kind === 'refused') return found.refusal;
+    if (found.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
+    const newest = laterOf(sessions.newest, found.newest);
+    const refusal = await this.#keep(session, session.sequence, newest, []);
+    if (refusal !== null) return refusal;
+    session.behind = false;
+    const { stored, left, unread } = found;
+    if (stored > 0) {
+      const message = `${stored} messages that were said while there was no session were fetched`;
+      events.noticed({ code: 'caught_up', message, details: { messages: stored } });
+    }
+    if (left > 0 || unread > 0) {
+      const message =
+        `Discord: of what was said while there was no session, ${left} messages or more were ` +
+        `left out, and ${unread} channels could not be read`;
+      events.warned({ code: 'messages_missed', message });
+    }
+    return null;
+  }
+
+  async #take(): Promise<Refusal | null> {
+    const { receive, sessions, hearsAll, steady } = this.#parts;
+    const messages: Heard[] = [];
+    const most = Math.min(batchMax, Math.max(1, receive.room()));
+    let last = this.#queue.shift()!;
+    const add = (message: Item['message']): void => {
+      if (message !== null && this.#heeds(message)) messages.push(message);
+    };
+    add(last.message);
+    while (messages.length < most) {
+      const next = this.#queue.peek();
+      if (next === undefined || next.session !== last.session || next.session.behind) break;
+      last = this.#queue.shift()!;
+      add(last.message);
+    }
+    const { session, sequence } = last;
+    const newest = messages.reduce<string | null>(
+      (latest, { id }) => laterOf(latest, id),
+      sessions.newest,
+    );
+    // Messages that the gate turns away need no commit for themselves.
+    const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
+    if (!wanted && messages.length > 0) {
+      await receive(messages.map((one) => this.#inboundOf(one)));
+      for (const message of messages) this.#became(message, null);
+    }
+    if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
+      return this.#keep(session, sequence, newest, wanted ? messages : []);
+    }
+    sessions.advance(session, sequence, newest);
+    return null;
+  }
+
+  /** An edit that is not to be asked goes no further. */
+  #heeds(message: Heard): boolean {
+    if ('press' in message) return true;
+    return this.#parts.questions?.heeds(message.id, message, message.edits) ?? true;
+  }
+
+  #became(message: Heard, receipt: Receipt | null): void {
+    if ('press' in message) return;
+    this.#parts.questions?.became(message.id, message.edits, receipt);
+  }
+
+  /** Accepts the messages and moves the place behind them in one commit. */
+  async #keep(
+    session: Session,
+    sequence: number,
+    newest: string | null,
+    messages: readonly Heard[],
+  ): Promise<Refusal | null> {
+    const { receive, sessions, places, steady, api, deferrals } = this.#parts;
+    const handled = await receive(
+      messages.map((message) => this.#inboundOf(message)),
+      { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
+    );
+    if (handled.kind === 'refused') return handled;
+    sessions.advance(session, sequence, newest);
+    this.#keptAt = steady();
+    let isNews = false;
+    for (const [index, message] of messages.entries()) {
+      const receipt = handled.receipts[index]!;
+      this.#became(message, receipt);
+      if (receipt === null) continue;
+      const { conversation, setting } = message;
+      if ('press' in message) acknowledge(api, message.press);
+      if ('deferral' in message) deferrals.defer(api, message.deferral);
+      isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
+    }
+    if (isNews) await receive([], { name: cursorNames.places, value: places.text });
+    return null;
+  }
+
+  #inboundOf(message: WireMessage): Inbound {
+    const { key } = this.#parts;
+    const { id, conversation, sender, text, media, setting, target, edits } = message;
+    const { further, context, saidAt } = message;
+    const dedupeKey = edits === undefined ? id : `edit:${edits}`;
+    const around = { ...(further !== undefined && { further }), ...(context && { context }) };
+    const said = { text, media, ...around, ...(saidAt && { saidAt }) };
+    const apart = edits === undefined ? {} : ({ apart: 'edit', edits } as const);
+    const facts = { conversation, sender, ...said, ...apart, setting };
+    return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
+  }
+}

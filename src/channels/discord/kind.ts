@@ -1,0 +1,36 @@
+import type { ChannelKind } from '../kind.ts';
+import { messenger, parseMessenger, type MessengerDocument } from '../messenger/messenger-kind.ts';
+
+/** The bot's user id, which is the first part of its token; null: this is no bot token. */
+function botIdOf(token: string): string | null {
+  const [first, ...rest] = token.split('.');
+  if (rest.length !== 2 || rest.includes('') || /\s/.test(token)) return null;
+  try {
+    const id = atob(first!.replaceAll('-', '+').replaceAll('_', '/'));
+    return /^[0-9]{1,20}$/.test(id) ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+export const discord = {
+  ...messenger,
+  type: 'messenger_b',
+  name: 'Discord',
+  synonyms: ['discord'],
+  dedupeDays: 30,
+  mode: 'gateway',
+  token: {
+    variable: 'DISCORD_TOKEN',
+    ours: null,
+    steps: [
+      'Make an application on https://discord.com/developers/applications.',
+      'Under Bot: switch on MESSAGE CONTENT INTENT, then Reset Token, and copy the token.',
+      'Under OAuth2: scope bot, with View Channels, Send Messages, Send Messages in Threads and ' +
+        'Read Message History; open the link it makes, and choose a server.',
+    ],
+  },
+  botOf: botIdOf,
+  groupsAtConnect: true,
+  parse: (document: MessengerDocument) => parseMessenger('messenger_b', document),
+} as const satisfies ChannelKind;

@@ -1,0 +1,102 @@
+/**
+ * Sends replies, as putting.ts puts them: once a try, and once without the message that is answered
+ * where that is gone; never a retry of its own. What is refused as an edit or as a file goes as a
+ * new message in the same try. Within some minutes the platform knows a second try of a new message
+ * by its nonce and answers it with the message that it has.
+ *
+ * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of
+ * what can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
+ */
+import { failure, type Failure } from '../../domain/failure.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { platformWords } from '../../domain/upstream-words.ts';
+import type { Api, ApiResult } from './api.ts';
+import { componentsOf } from './interactions.ts';
+import { idIn, messageText, put } from './place-reply.ts';
+import { toWire, type Target } from './wire.ts';
+
+/** Refusals that no later try changes, in our words. */
+const hopeless: Readonly<Record<number, string>> = {
+  10003: 'the channel is gone (10003)',
+  50001: 'the bot has no access to that channel (50001)',
+  50007: 'that person takes no direct messages from the bot (50007)',
+  50013: 'the bot may not write in that channel (50013)',
+};
+
+type DeliverParts = {
+  readonly api: Api;
+  readonly token: string;
+  /** Is told the message that was sent or edited, as `messageText` names it. */
+  readonly sent?: (message: string) => void;
+};
+
+/** Tries once to deliver one reply. It never throws. */
+export async function deliver(
+  { api, token, sent }: DeliverParts,
+  reply: Reply,
+  target: Target,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const { place } = target;
+  const body = { ...toWire(reply, target), ...componentsOf(reply) };
+  let done = await put(api, place, reply, body, signal);
+  if ('message_reference' in body && answeredIsGone(done.result)) {
+    const { message_reference: _gone, ...rest } = body;
+    done = await put(api, place, reply, rest, signal);
+  }
+  const { result, isNew } = done;
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (id !== null) sent?.(messageText({ place, id }));
+  const outcome = outcomeOf(result, token, reply);
+  const isKnown = 'nonce' in body && !attempt.late;
+  const isLast = isNew && attempt.possibleDuplicate && !isKnown && tellsNoEnd(result);
+  return isLast && outcome.kind === 'retry' ? leftAt(outcome.failure) : outcome;
+}
+
+/** The message may have been made: a gateway gave up waiting for it, or nothing came. */
+function tellsNoEnd(result: ApiResult): boolean {
+  if (result.kind === 'fault') return result.sent && result.fault !== 'cancelled';
+  return result.kind === 'refused' && result.status === 504;
+}
+
+/** The platform knows a repeat for some minutes. After them each one may be a further message. */
+function leftAt(why: Failure): DeliveryOutcome {
+  const detail = `${why.detail}; it may have arrived, so it is not sent again`;
+  return { kind: 'dead', failure: { ...why, detail } };
+}
+
+/** Servers that heed no `fail_if_not_exists` say so in one of these ways. */
+function answeredIsGone(result: ApiResult): boolean {
+  if (result.kind !== 'refused' || result.status >= 500) return false;
+  const { code, names } = result;
+  return code === 10_008 || (code === 50_035 && names.some((name) => goneNames.has(name)));
+}
+
+const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN_MESSAGE']);
+
+export function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
+  if (result.kind === 'ok') return { kind: 'delivered' };
+  if (result.kind === 'fault') {
+    return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };
+  }
+  const { status, code, retryAfterMs, message, unasked } = result;
+  const pauseMs = retryAfterMs ?? 0;
+  if (unasked) return { kind: 'paced', pauseMs, asked: null };
+  const words = platformWords(message, token, [text]);
+  const said = words === null ? {} : { said: words };
+  const more = { status, retryAfterMs, ...said };
+  if (status === 429) return { kind: 'paced', pauseMs, asked: failure('rate_limited', more) };
+  const again = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
+    return { kind: 'retry', failure: failure(kind, more), mayHaveArrived };
+  };
+  // A new token, the same bot: the operator can mend it within the schedule.
+  if (status === 401) return again('unauthorized');
+  if (status === 503) return again('overloaded');
+  if (status >= 500) return again('server_error', true);
+  if (status < 400) return again('redirected');
+  const detail = code === null ? undefined : hopeless[code];
+  const kind = status === 404 ? 'gone' : 'rejected';
+  const why = failure(kind, { status, ...said, ...(detail && { detail }) });
+  return { kind: 'dead', failure: why };
+}

@@ -1,0 +1,111 @@
+/**
+ * A reply that grows by edits while it is written (../messenger/growing-message.ts). Its first text refers to
+ * the message that it answers, as the reply does, and its nonce is of the question: within minutes
+ * a second try makes no second message. By that nonce the reply finds a beginning whose making
+ * nobody saw. It takes of the bot's requests only those that nobody needs.
+ */
+import type { Message } from '../../domain/message.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { Preview, Previewed } from '../channel.ts';
+import { goesOn, GrowingMessage, type Shown } from '../messenger/growing-message.ts';
+import type { LooseEnds } from '../messenger/cleanup.ts';
+import { splitText } from '../messenger/splitting.ts';
+import type { Api, ApiResult } from './api.ts';
+import {
+  idIn,
+  messageText,
+  parseMessageText,
+  parseUnseenText,
+  unseenText,
+  unsureText,
+} from './place-reply.ts';
+import { parseTarget, previewNonce, previewToWire, textUnitsMax, type Target } from './wire.ts';
+
+export type PreviewParts = Pick<Clock, 'steady'> & {
+  readonly api: Api;
+  readonly deadlines: Deadlines;
+  readonly ends: LooseEnds;
+};
+
+const everyMs = { person: 1_500, group: 3_000 } as const;
+const cutting = {
+  unitsMax: textUnitsMax - goesOn.length,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+};
+const spare = { spare: 'admitted' } as const;
+
+/** @returns null where the address is none of Discord's */
+export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
+  const { api, ends, steady, deadlines } = parts;
+  const target = parseTarget(shown.address.target);
+  if (target === null) return null;
+  return new GrowingMessage({
+    message: shown.replaces,
+    made: shown.made,
+    unseen: begunAs({ id: shown.question, address: shown.address }),
+    cut: (text) => splitText(text, cutting)[0]?.text ?? text,
+    room: (signal, isFirst) => api.spare(signal, isFirst),
+    put: (message, text, signal) => put(parts, shown.question, target, message, text, signal),
+    takeAway: (message) => void ends.takeAway(message),
+    everyMs: target.message === null ? everyMs.person : everyMs.group,
+    fadesMs: null,
+    steady,
+    deadlines,
+  });
+}
+
+/** By its nonce. A response that was put off has no beginning. */
+export function begunAs({ id, address }: Pick<Message, 'id' | 'address'>): string | null {
+  const target = parseTarget(address.target);
+  if (target === null || target.deferred !== undefined) return null;
+  return unseenText({ place: target.place, nonce: previewNonce(id) });
+}
+
+async function put(
+  { api }: PreviewParts,
+  question: string,
+  target: Target,
+  message: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<Shown> {
+  const body = previewToWire(`${text}${goesOn}`, question, target);
+  if (message !== null && parseUnseenText(message)?.place !== target.place) {
+    const { nonce: _nonce, enforce_nonce: _enforced, message_reference: _of, ...edit } = body;
+    const made = parseMessageText(message);
+    if (made?.place !== target.place) return { kind: 'over' };
+    const route = `/channels/${made.place}/messages/${made.id}` as const;
+    const result = await api.patch(route, edit, signal, spare);
+    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
+  }
+  const route = `/channels/${target.place}/messages` as const;
+  const result = await api.post(route, body, signal, spare);
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (id !== null) return { kind: 'made', message: messageText({ place: target.place, id }) };
+  if (!mayStand(result)) return shownAfter(result);
+  return {
+    kind: 'unseen',
+    message: unseenText({ place: target.place, nonce: previewNonce(question) }),
+  };
+}
+
+function mayStand(result: ApiResult): boolean {
+  if (result.kind === 'refused') return result.status >= 500;
+  return result.kind === 'ok' || result.sent;
+}
+
+/** What the platform has answered itself comes no later; a gateway, or a page, is not it. */
+function mayComeLate(result: ApiResult): boolean {
+  if (result.kind === 'refused') {
+    return result.status === 504 || (result.status >= 500 && result.message === '');
+  }
+  return result.kind === 'fault' && result.sent;
+}
+
+function shownAfter(result: ApiResult): Shown {
+  if (result.kind === 'ok') return { kind: 'shown' };
+  if (result.kind !== 'refused' || result.status !== 429) return { kind: 'failed' };
+  return result.unasked ? { kind: 'busy', ms: result.retryAfterMs ?? 0 } : { kind: 'over' };
+}

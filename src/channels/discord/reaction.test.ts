@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { handClock } from '../../../test/support/hand-clock.ts';
+import { FirstTimes } from '../messenger/first-seen.ts';
+import { Holds } from '../messenger/backoff-window.ts';
+import { limited } from './answers.ts';
+import type { Api, ApiResult } from './api.ts';
+import { showSeen } from './reaction.ts';
+
+function start() {
+  const clock = handClock();
+  const answers: ApiResult[] = [];
+  const manners: unknown[] = [];
+  const put: Api['put'] = async (_route, _body, _signal, manner) => {
+    manners.push(manner);
+    return answers.shift() ?? { kind: 'ok', body: {} };
+  };
+  const holds = new Holds<'reaction'>(clock.steady);
+  const { deadlines } = clock;
+  const parts = { api: { put } as Api, known: new FirstTimes(), holds, deadlines };
+  const see = (message: string) => showSeen(parts, { place: '1', message, acknowledged: true });
+  return { clock, answers, manners, see };
+}
+
+test('eyes take only what no reply needs, and are put once on a message', async () => {
+  const it = start();
+  await it.see('7');
+  await it.see('7');
+  assert.deepEqual(it.manners, [{ spare: 'in_turn' }]);
+});
+
+test('where there is no place for them they wait some moments, and are left out', async () => {
+  const it = start();
+  it.answers.push(limited(400, true));
+  const seeing = it.see('7');
+  await new Promise(setImmediate);
+  assert.equal(it.manners.length, 1);
+  it.clock.pass(400);
+  await seeing;
+  assert.equal(it.manners.length, 2);
+  it.answers.push(limited(5_000, true));
+  await it.see('8');
+  assert.equal(it.manners.length, 3);
+});
+
+test('a 429 holds them for as long as it says', async () => {
+  const it = start();
+  it.answers.push(limited(8_000, false));
+  await it.see('7');
+  it.clock.pass(7_900);
+  await it.see('8');
+  assert.equal(it.manners.length, 1);
+  it.clock.pass(100);
+  await it.see('8');
+  assert.equal(it.manners.length, 2);
+});

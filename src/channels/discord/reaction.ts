@@ -1,0 +1,43 @@
+/**
+ * Eyes on a message of a server that was said to us, when work on it begins. That it may not, or
+ * that it fails or is left out, changes nothing. It takes nothing that a reply may need, waits some
+ * moments for that, and after a 429 there are none for as long as that says.
+ * Format: https://discord.com/developers/docs/resources/message#create-reaction.
+ */
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { FirstTimes } from '../messenger/first-seen.ts';
+import type { Holds } from '../messenger/backoff-window.ts';
+import type { Api } from './api.ts';
+import type { Target } from './wire.ts';
+
+const spare = { spare: 'in_turn' } as const;
+const reactMs = 5_000;
+const triesMax = 5;
+const waitMsMax = 1_000;
+const eyes = encodeURIComponent('👀');
+
+type ReactionParts = {
+  readonly api: Api;
+  /** Messages that have it. */
+  readonly known: FirstTimes;
+  readonly holds: Holds<'reaction'>;
+  readonly deadlines: Deadlines;
+};
+
+/** Never rejects. */
+export async function showSeen(
+  { api, known, holds, deadlines }: ReactionParts,
+  { place, message, acknowledged }: Target,
+): Promise<void> {
+  if (acknowledged !== true || message === null || holds.holds('reaction')) return;
+  if (!known.isFirst(`${place}/${message}`)) return;
+  const route = `/channels/${place}/messages/${message}/reactions/${eyes}/@me` as const;
+  for (let tries = 1; tries <= triesMax; tries++) {
+    const result = await api.put(route, undefined, AbortSignal.timeout(reactMs), spare);
+    if (result.kind !== 'refused' || result.status !== 429) return;
+    const pauseMs = result.retryAfterMs ?? 0;
+    if (!result.unasked) return holds.hold('reaction', pauseMs);
+    if (pauseMs > waitMsMax) return;
+    await new Promise<void>((next) => deadlines.after(pauseMs, next));
+  }
+}

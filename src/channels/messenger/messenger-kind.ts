@@ -1,0 +1,47 @@
+/** What the kinds of all messengers have in common. */
+import { withoutSlashes } from '../../config/address.ts';
+import type { AccessConfig, EnvName, SpeechConfig } from '../../config/config.ts';
+import { checkEncrypted } from '../../config/not-encrypted.ts';
+import type { ChannelKind } from '../kind.ts';
+
+export const messenger = {
+  isMessenger: true,
+  fields: {},
+  requires: [],
+  listener: null,
+  check: ({ base_url: url }: { readonly base_url?: string | null }, path, problems) =>
+    checkEncrypted(url, 'the bot token', `${path}.base_url`, problems),
+} as const satisfies Partial<ChannelKind>;
+
+/** What every messenger's channel has in a file without problems. */
+export type MessengerDocument = {
+  readonly token_env: string;
+  readonly base_url: string | null;
+  readonly access: AccessConfig | null;
+  readonly streaming: boolean;
+  readonly gather_ms: number;
+  readonly edits: boolean;
+  readonly speech: { readonly base_url: string; readonly model: string } | null;
+};
+
+/** @param document of one channel, without problems */
+export function parseMessenger<Type extends string>(type: Type, document: MessengerDocument) {
+  const { token_env: tokenEnv, base_url: baseUrl, access, streaming, edits, speech } = document;
+  return {
+    type,
+    tokenEnv: tokenEnv as EnvName,
+    baseUrl: withoutSlashes(baseUrl),
+    access,
+    streaming,
+    gatherMs: document.gather_ms,
+    edits,
+    speech: speech && parseSpeech(speech),
+  };
+}
+
+function parseSpeech({
+  base_url: url,
+  model,
+}: NonNullable<MessengerDocument['speech']>): SpeechConfig {
+  return { baseUrl: withoutSlashes(url) ?? url, model };
+}

@@ -1,0 +1,300 @@
+/**
+ * The poll loop: it asks who it is, takes away a webhook, and then asks for updates one poll after
+ * the other, never two at a time.
+ *
+ * Telegram forgets an update when a later poll names a higher offset. So the offset never passes
+ * what the ledger has not called safe, except for the limits in held-updates.ts. Update ids begin
+ * anew at random after a quiet week: an offset is therefore neither kept over a restart nor said
+ * again once Telegram had nothing more; messages are recognised by chat and message id.
+ *
+ * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
+ * ends it, and it waits for its signal.
+ */
+import { aborted } from '../../lib/aborted.ts';
+import type { Events } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
+import type { Receive, Receipt } from '../channel.ts';
+import type { HealthState } from '../health-state.ts';
+import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
+import { refusesToken } from './bot-api.ts';
+import type { BotApi, CallResult } from './bot-api.ts';
+import type { Courtesies } from './best-effort-calls.ts';
+import { heeded, updateTypesOf } from './edits.ts';
+import { HeldUpdates } from './held-updates.ts';
+import { acknowledge } from './presses.ts';
+import { conflict, reasonOf, refusedToken } from './reasons.ts';
+import { inboundOf, parseBot, parseUpdates } from './wire.ts';
+import type { Bot, Update } from './wire.ts';
+
+/** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
+const updatesMax = 100;
+/** Short, since a platform that is silent shows only by the end of a poll that it did not give. */
+const longPollSeconds = 8;
+
+export type PollTimes = {
+  /** A poll that has not ended by then hangs on a dead connection. */
+  readonly pollMs: number;
+  readonly callMs: number;
+  /** Between two polls while something is held. */
+  readonly heldPauseMs: number;
+  readonly failurePauseMs: { readonly baseMs: number; readonly capMs: number };
+  readonly conflictPauseMs: { readonly baseMs: number; readonly capMs: number };
+  /** For the last poll, which only confirms. */
+  readonly farewellMs: number;
+};
+
+export const pollTimes: PollTimes = {
+  pollMs: 12_000,
+  callMs: 15_000,
+  heldPauseMs: 1_000,
+  failurePauseMs: { baseMs: 1_000, capMs: 60_000 },
+  conflictPauseMs: { baseMs: 5_000, capMs: 60_000 },
+  farewellMs: 2_000,
+};
+
+/** A poll that was open for so long has come to the platform, which confirms at its arrival. */
+const arrivedMs = 1_000;
+
+export type PollerParts = {
+  readonly channel: ChannelKey;
+  /** The variable that holds the token, for sentences. */
+  readonly tokenName: string;
+  readonly api: BotApi;
+  readonly courtesies: Courtesies;
+  readonly health: HealthState;
+  /** Null: edits are not heeded, and not asked for. */
+  readonly questions: RecentQuestions | null;
+  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  readonly gatherMs: number;
+  readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
+  readonly times: PollTimes;
+  readonly steady: () => SteadyTime;
+  readonly random: () => number;
+};
+
+export class Poller {
+  readonly #parts: PollerParts;
+  readonly #receive: Receive;
+  readonly #signal: AbortSignal;
+  readonly #held: HeldUpdates;
+  readonly #albums = new Albums();
+  #bot: Bot | null = null;
+  /** A poll has come back since the introduction; the first poll does not wait, to show that. */
+  #isAnswered = false;
+  /** Failed calls since the last good one. */
+  #failures = 0;
+  #conflicts = 0;
+  /** What the last completed poll has confirmed. */
+  #confirmed: number | null = null;
+  /** How many updates are handed to the ledger at once: fewer after it had no room for them. */
+  #pieceMax = updatesMax;
+
+  constructor(parts: PollerParts, receive: Receive, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#receive = receive;
+    this.#signal = signal;
+    this.#held = new HeldUpdates(parts.steady);
+  }
+
+  /** Takes messages in until the signal aborts. */
+  async run(): Promise<void> {
+    const { health } = this.#parts;
+    while (!this.#signal.aborted) {
+      const bot = await this.#introduce();
+      const step = bot === null ? 'pause' : await this.#poll(bot);
+      if (step === 'over') await aborted(this.#signal);
+    }
+    await this.#farewell();
+    if (health.health.state !== 'failed') health.become('stopped');
+  }
+
+  /** Learns its own name and takes a webhook away. @returns null when it must be tried again */
+  async #introduce(): Promise<Bot | null> {
+    const { callMs } = this.#parts.times;
+    const { api } = this.#parts;
+    this.#isAnswered = false;
+    if (this.#bot === null) {
+      const me = await api.call('getMe', {}, callMs, this.#signal);
+      this.#bot = me.kind === 'done' ? parseBot(me.result) : null;
+      if (this.#bot === null) return this.#failed(me);
+    }
+    const options = { drop_pending_updates: false };
+    const away = await api.call('deleteWebhook', options, callMs, this.#signal);
+    if (away.kind !== 'done') return this.#failed(away);
+    return this.#bot;
+  }
+
+  async #failed(result: CallResult): Promise<null> {
+    if ((await this.#recover(result)) === 'over') await aborted(this.#signal);
+    return null;
+  }
+
+  async #poll(bot: Bot): Promise<'introduce' | 'over'> {
+    for (;;) {
+      await this.#waitForRoom();
+      if (this.#signal.aborted) return 'introduce';
+      const begunAt = this.#parts.steady();
+      const waits = this.#held.empty && this.#isAnswered;
+      const result = await this.#getUpdates(waits ? longPollSeconds : 0);
+      if (this.#signal.aborted) return 'introduce';
+      if (result.kind !== 'done') {
+        const next = await this.#recover(result);
+        if (next !== 'poll') return next;
+        continue;
+      }
+      this.#completed();
+      const updates = this.#albums.settle(parseUpdates(result.result, bot));
+      if (updates.length === 0) {
+        this.#held.confirmed();
+        if (waits) await this.#breathe(begunAt);
+      }
+      const fresh = updates.filter(({ id }) => !this.#held.has(id));
+      await this.#take(fresh);
+      await this.#settle(fresh.some((update) => mayBePiece(update, this.#parts.gatherMs)));
+    }
+  }
+
+  /** Pauses, so that a server that does not wait as asked is not asked again and again. */
+  async #breathe(begunAt: SteadyTime): Promise<void> {
+    const { steady, times } = this.#parts;
+    if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
+  }
+
+  async #getUpdates(timeout: number): Promise<CallResult> {
+    const { api, times, steady } = this.#parts;
+    const { offset } = this.#held;
+    const begunAt = steady();
+    const result = await api.call(
+      'getUpdates',
+      {
+        ...(offset === null ? {} : { offset }),
+        limit: updatesMax,
+        timeout,
+        allowed_updates: updateTypesOf(this.#parts.questions),
+      },
+      times.pollMs,
+      this.#signal,
+    );
+    const hasArrived = this.#signal.aborted && steady() - begunAt >= arrivedMs;
+    if (result.kind === 'done' || hasArrived) this.#confirmed = offset;
+    return result;
+  }
+
+  #completed(): void {
+    this.#isAnswered = true;
+    this.#failures = 0;
+    this.#conflicts = 0;
+    this.#parts.health.seen();
+    this.#parts.health.become('up');
+  }
+
+  async #waitForRoom(): Promise<void> {
+    if (this.#receive.room() > 0 || this.#signal.aborted) return;
+    this.#parts.health.become('degraded', 'there is no room: it polls again when there is');
+    await this.#receive.whenRoom(this.#signal);
+  }
+
+  /** What the ledger refuses is not confirmed, and comes again with a later poll. */
+  async #take(updates: readonly Update[]): Promise<void> {
+    for (let from = 0; from < updates.length && !this.#signal.aborted;) {
+      const piece = heeded(updates.slice(from, from + this.#pieceMax), this.#parts.questions);
+      const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
+      const batch = messages.map((message) => inboundOf(this.#parts.channel, message));
+      const handled = batch.length === 0 ? nothing : await this.#receive(batch);
+      if (handled.kind === 'accepted') {
+        this.#hold(piece, handled.receipts);
+        from += piece.length;
+        this.#pieceMax = Math.min(updatesMax, this.#pieceMax * 2);
+      } else if (handled.reason === 'full' && this.#pieceMax > 1) {
+        this.#pieceMax = Math.ceil(Math.min(this.#pieceMax, piece.length) / 2);
+        if (piece.length === 1) this.#pieceMax = 1;
+      } else {
+        return pause(handled.retryAfterMs, this.#signal);
+      }
+    }
+  }
+
+  #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
+    let at = 0;
+    for (const update of piece) {
+      const { id, message, press, edits } = update;
+      const receipt = message === null ? null : receipts[at++]!;
+      if (message !== null && press === undefined) {
+        this.#parts.questions?.became(message.dedupeKey, edits, receipt);
+      }
+      if (receipt !== null && press !== undefined) {
+        acknowledge(this.#parts, press, this.#signal);
+      }
+      this.#held.add(id, receipt && safeOf(update, receipt.safe));
+    }
+  }
+
+  /**
+   * Gives the held updates a moment to become safe; in a durable ledger they are safe already.
+   * @param gathers the rest of it may be to come yet
+   */
+  async #settle(gathers: boolean): Promise<void> {
+    // What is safe already says so in its own turn.
+    await new Promise(setImmediate);
+    this.#held.advance();
+    if (this.#held.empty) return;
+    const waited = new AbortController();
+    const stop = (): void => waited.abort();
+    this.#signal.addEventListener('abort', stop, { once: true });
+    void this.#held.allSafe().then(stop);
+    const { heldPauseMs } = this.#parts.times;
+    await pause(gathers ? Math.min(heldPauseMs, gatheringPauseMs) : heldPauseMs, waited.signal);
+    this.#signal.removeEventListener('abort', stop);
+    this.#advanceWithinLimits();
+  }
+
+  #advanceWithinLimits(): void {
+    const before = this.#held.letGo;
+    this.#held.advanceWithinLimits();
+    const count = this.#held.letGo - before;
+    if (count > 0) this.#parts.events.confirmedEarly({ channel: this.#parts.channel, count });
+  }
+
+  /** Confirms what is done, so that a restart is not handed it again. */
+  async #farewell(): Promise<void> {
+    this.#held.advance();
+    const { offset } = this.#held;
+    if (offset === null || offset === this.#confirmed) return;
+    const { api, times, questions } = this.#parts;
+    const allowed_updates = updateTypesOf(questions);
+    const last = { offset, limit: 1, timeout: 0, allowed_updates };
+    await api.call('getUpdates', last, times.farewellMs, new AbortController().signal);
+  }
+
+  /** Says what is wrong and waits as long as that asks for. */
+  async #recover(result: CallResult): Promise<'poll' | 'introduce' | 'over'> {
+    if (this.#signal.aborted) return 'introduce';
+    const { health, tokenName, times, random } = this.#parts;
+    const status = result.kind === 'refused' ? result.status : 0;
+    if (refusesToken(result)) {
+      health.become('failed', refusedToken(tokenName));
+      return 'over';
+    }
+    if (result.kind === 'refused' && status === 409) {
+      const { baseMs, capMs } = times.conflictPauseMs;
+      health.become('degraded', conflict(result, tokenName));
+      await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
+      return 'introduce';
+    }
+    this.#failures++;
+    const wasSilent = result.kind === 'fault' && result.fault === 'timeout';
+    // One lost poll is nothing, and is begun again at once; but for one that was waited for.
+    if (this.#failures > 1 || wasSilent || health.health.state !== 'up') {
+      health.become('degraded', reasonOf(result), wasSilent ? health.silentMs : 0);
+    }
+    const askedMs = result.kind === 'refused' ? (result.retryAfterMs ?? 0) : 0;
+    const jitterMs = fullJitter(this.#failures - 1, times.failurePauseMs, random);
+    await pause(Math.max(askedMs, jitterMs), this.#signal);
+    return 'poll';
+  }
+}
+
+const nothing = { kind: 'accepted', receipts: [] } as const;

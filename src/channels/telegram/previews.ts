@@ -1,0 +1,175 @@
+/**
+ * A reply that grows while it is written (../messenger/growing-message.ts). What is shown is formatted as far
+ * as it is closed, and what does not fit into one message waits for the reply. It takes of the
+ * platform's allowance only what no reply needs.
+ *
+ * Where the platform shows drafts (drafts.ts) it is a draft: no message, gone with the reply, which
+ * is then sent like any other, or by itself. Elsewhere it is a message that grows by edits, whose
+ * first text points at the message that it answers, as the reply does.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { Preview, Previewed } from '../channel.ts';
+import {
+  goesOn,
+  GrowingMessage,
+  type GrowingParts,
+  type Shown,
+} from '../messenger/growing-message.ts';
+import { splitText } from '../messenger/splitting.ts';
+import type { LooseEnds } from '../messenger/cleanup.ts';
+import type { BotApi, CallResult } from './bot-api.ts';
+import { draftIdOf, type Drafts } from './drafts.ts';
+import type { Formatted, Lexer } from './markdown.ts';
+import type { Pace } from './rate-limits.ts';
+import { parseTarget, type Target } from './place.ts';
+import { contentOf, editText, messageText, numberOf } from './place-reply.ts';
+import { parseMessageText, placeFields, unsureText } from './place-reply.ts';
+import { fitted, tellsNoEnd, textMax } from './sending.ts';
+
+export type PreviewParts = Pick<Clock, 'steady'> & {
+  readonly api: BotApi;
+  readonly lexer: Lexer;
+  readonly deadlines: Deadlines;
+  readonly ends: LooseEnds;
+  readonly pace: Pick<Pace, 'spare'>;
+  readonly drafts: Drafts;
+};
+
+const callMs = 10_000;
+/** The reply waits for one that is under way: it would show beside it. */
+const draftMs = 4_000;
+/**
+ * A group takes twenty messages a minute, edits among them. Of drafts bots were refused that came
+ * every 0.1 s for some time, and clients show what is between two of them letter by letter.
+ */
+const everyMs = { person: 1_500, group: 3_000, draft: 1_000 } as const;
+/** A draft goes 30 s after it was last written. */
+const fadesMs = 20_000;
+const cutting = {
+  unitsMax: textMax - goesOn.length,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+};
+
+/** @returns null where the address is none of Telegram's */
+export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
+  const target = parseTarget(shown.address);
+  return target === null ? null : new GrowingMessage(new Growth(parts, shown, target));
+}
+
+/** How one reply is shown: as a draft as long as the platform takes it, else as a message. */
+class Growth implements GrowingParts {
+  readonly message: string | null;
+  readonly unseen = null;
+  readonly made: (message: string) => void;
+  readonly steady: GrowingParts['steady'];
+  readonly deadlines: Deadlines;
+  readonly #parts: PreviewParts;
+  readonly #target: Target;
+  readonly #draftId: number;
+  #isDraft: boolean;
+
+  constructor(parts: PreviewParts, { replaces, question, made }: Previewed, target: Target) {
+    this.message = replaces;
+    this.made = made;
+    this.steady = parts.steady;
+    this.deadlines = parts.deadlines;
+    this.#parts = parts;
+    this.#target = target;
+    this.#draftId = draftIdOf(question);
+    // A message that stands there already goes on.
+    this.#isDraft = replaces === null && parts.drafts.mayShow(target);
+  }
+
+  get everyMs(): number {
+    if (this.#isDraft) return everyMs.draft;
+    // A group's id is below zero.
+    return this.#target.chat < 0 ? everyMs.group : everyMs.person;
+  }
+
+  get fadesMs(): number | null {
+    return this.#isDraft ? fadesMs : null;
+  }
+
+  readonly cut = (text: string): string => splitText(text, cutting)[0]?.text ?? text;
+
+  readonly room = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
+    const kind = this.#isDraft ? 'draft' : 'message';
+    return this.#parts.pace.spare(this.#target.chat, signal, kind, isFirst);
+  };
+
+  readonly put: GrowingParts['put'] = (message, text, signal) => {
+    if (this.#isDraft) return this.#draft(text, signal);
+    return put(this.#parts, this.#target, message, text, signal);
+  };
+
+  readonly takeAway = (message: string): void => void this.#parts.ends.takeAway(message);
+
+  /** Its text has no "…" behind it: a client marks a draft itself, and lets its end grow. */
+  async #draft(source: string, signal: AbortSignal): Promise<Shown> {
+    const { api, lexer, drafts } = this.#parts;
+    const { text, entities } = fitted(source, lexer);
+    const payload = {
+      ...placeFields({ ...this.#target, replyTo: null }),
+      draft_id: this.#draftId,
+      text,
+      ...(entities.length > 0 && { entities: [...entities] }),
+    };
+    const result = await api.call('sendMessageDraft', payload, draftMs, signal);
+    if (result.kind === 'done') {
+      drafts.shown(this.#target);
+      return { kind: 'shown' };
+    }
+    if (result.kind === 'fault') return { kind: 'failed' };
+    if (result.status === 429) return { kind: 'busy', ms: result.retryAfterMs ?? 0 };
+    if (result.status !== 400 && result.status !== 404) return { kind: 'failed' };
+    drafts.refused(this.#target, result);
+    this.#isDraft = false;
+    return { kind: 'busy', ms: 0 };
+  }
+}
+
+async function put(
+  { api, lexer }: PreviewParts,
+  target: Target,
+  message: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<Shown> {
+  const { chat } = target;
+  const content = contentOf(beginningOf(text, lexer));
+  if (message !== null) {
+    const made = parseMessageText(message);
+    if (made?.chat !== chat) return { kind: 'over' };
+    const edit = { chat_id: chat, message_id: made.number, ...content };
+    const result = await editText(api, edit, callMs, signal);
+    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
+  }
+  const payload = { ...placeFields(target), ...content };
+  const result = await api.call('sendMessage', payload, callMs, signal);
+  const number = result.kind === 'done' ? numberOf(result.result) : null;
+  if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
+  // It may stand there, and nobody knows it: a second one would be too much.
+  return mayStand(result) ? { kind: 'over' } : shownAfter(result);
+}
+
+/** An error page of a relay says as little as a connection that breaks. */
+function mayStand(result: CallResult): boolean {
+  if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
+  return result.kind === 'done' || result.sent;
+}
+
+function mayComeLate(result: CallResult): boolean {
+  return result.kind === 'refused' ? tellsNoEnd(result) : result.kind === 'fault' && result.sent;
+}
+
+function shownAfter(result: CallResult): Shown {
+  if (result.kind === 'done') return { kind: 'shown' };
+  return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
+}
+
+function beginningOf(source: string, lexer: Lexer): Formatted {
+  const { text, entities } = fitted(source, lexer);
+  return { text: `${text}${goesOn}`, entities };
+}

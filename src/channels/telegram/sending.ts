@@ -1,0 +1,260 @@
+/**
+ * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
+ * one reply, which is one part where the text was cut.
+ *
+ * A refusal that names what was wrong is met once in the same try: without formatting, buttons, the
+ * topic or the message that is answered, as a new message, as text, in the chat that the group
+ * became. Everything else is the schedule's. A send whose end was not seen may have arrived, and
+ * Telegram knows no repeats: it is tried once more, marked, when a relay may have come back, and
+ * then left. What a gateway says of its own accord tells no end either.
+ */
+import { failure } from '../../domain/failure.ts';
+import type { Failure, FailureKind } from '../../domain/failure.ts';
+import { isFirstPart } from '../../domain/reply.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { spread } from '../../lib/backoff.ts';
+import { rowsOf } from '../messenger/choices.ts';
+import { platformWords } from '../../domain/upstream-words.ts';
+import type { BotApi, CallResult, Refused } from './bot-api.ts';
+import { markupOf, type Rows } from './keyboard.ts';
+import { format } from './markdown.ts';
+import type { Entity, Formatted, Lexer } from './markdown.ts';
+import type { Admission, Pace } from './rate-limits.ts';
+import { parseTarget } from './place.ts';
+import type { Target } from './place.ts';
+import {
+  contentOf,
+  deleteMessage,
+  isUnsure,
+  mannerOf,
+  mendEdit,
+  mendManner,
+} from './place-reply.ts';
+import { messageText, numberOf, parseMessageText, placeFields, put } from './place-reply.ts';
+import { refusesMessage } from './place-reply.ts';
+import type { Manner } from './place-reply.ts';
+
+const tryMs = 15_000;
+/** In UTF-16 units. */
+export const textMax = 4_096;
+
+/** Before the second send whose end may not be seen: 20 to 60 s. */
+const unseenPause = { ms: 40_000, share: 0.5 };
+
+export type SendParts = {
+  readonly api: BotApi;
+  readonly lexer: Lexer;
+  readonly pace: Pace;
+  readonly token: string;
+  readonly random: () => number;
+  /** Is told the message that was sent or edited, as `messageText` names it. */
+  readonly sent?: (message: string) => void;
+};
+
+/** It never throws. */
+export async function send(
+  { api, lexer, pace, token, random, sent }: SendParts,
+  reply: Reply,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const target = parseTarget(reply.address);
+  if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
+  // Of a reply that was cut, only the first part points at the message.
+  const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
+  const outgoing = outgoingOf(reply, lexer, place);
+  for (let tries = 1; ; tries++) {
+    // What was mended is known to this try alone: sent away, the next would be refused again.
+    const admission = await pace.admit(outgoing.chat, signal, tries === 1 ? undefined : tryMs);
+    if (admission.kind !== 'go') return outcomeOfAdmission(admission);
+    const payload = payloadOf(outgoing);
+    const result = await put(api, outgoing, payload, tryMs, signal);
+    if (result.kind === 'done') {
+      const number = outgoing.edits ?? numberOf(result.result);
+      if (number !== null) sent?.(messageText({ chat: outgoing.chat, number }));
+      return { kind: 'delivered' };
+    }
+    if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
+    // Where it takes no reply, it takes none elsewhere.
+    if (result.status === 429) pace.hold(result.retryAfterMs ?? 0);
+    if (tries >= triesMax || !mend(outgoing, result)) {
+      const said = platformWords(result.description, token, [reply.text, outgoing.text]);
+      const more = { status: result.status, ...(said !== null && { said }) };
+      // An edit makes no second message.
+      const isUnseen = outgoing.edits === null && tellsNoEnd(result);
+      // A relay whose other side is away shows its page for as long as that lasts.
+      const mayBeLast = result.status === 504;
+      if (isUnseen) return outcomeOfUnseen('server_error', more, attempt, mayBeLast, random);
+      return outcomeOfRefusal(result, more);
+    }
+  }
+}
+
+/**
+ * Takes away what the reply replaces where an edit may still reach it, so that it meets none: the
+ * reply is then sent anew. Where it cannot be taken away, or is gone already, it is edited like any
+ * other, as far as it is there. It never throws.
+ * @returns as it is to be sent; or why it cannot be now
+ */
+export async function withoutUnsure(
+  api: BotApi,
+  reply: Reply,
+  signal: AbortSignal,
+): Promise<{ readonly kind: 'ready'; readonly reply: Reply } | DeliveryOutcome> {
+  const { replaces, ...rest } = reply;
+  const message = replaces !== undefined && isUnsure(replaces) ? parseMessageText(replaces) : null;
+  if (message === null) return { kind: 'ready', reply };
+  const result = await deleteMessage(api, message, signal);
+  if (result.kind === 'done') return { kind: 'ready', reply: rest };
+  if (result.kind === 'fault') return retry(failure(result.fault));
+  const stays = refusesMessage.has(result.status);
+  if (stays) return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
+  return outcomeOfRefusal(result, { status: result.status });
+}
+
+function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {
+  if (admission.kind === 'later') return { kind: 'paced', pauseMs: admission.ms, asked: null };
+  return retry(failure('cancelled'));
+}
+
+/** The first send, and one more for each thing that can be mended. */
+const triesMax = 8;
+
+/** What is sent, as far as a refusal can change it. */
+type OutgoingText = Manner & {
+  chat: number;
+  thread: number | null;
+  replyTo: number | null;
+  text: string;
+  entities: readonly Entity[];
+  /** The Markdown itself, sent when the entities are refused. */
+  source: string;
+  keyboard: Rows;
+};
+
+/** Of a label the platform names no length; what a button says has 64 bytes. */
+const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
+
+function outgoingOf(reply: Reply, lexer: Lexer, target: Target): OutgoingText {
+  const { text: source, choices } = reply;
+  const manner = mannerOf(reply, target.chat);
+  const keyboard = rowsOf(choices, buttonLimits);
+  const { text, entities } = manner.file ? asIs(source) : fitted(source, lexer);
+  return { ...target, ...manner, text, entities, source, keyboard };
+}
+
+function asIs(text: string): Formatted {
+  return { text, entities: [] };
+}
+
+/** With its formatting, unless that does not fit. */
+export function fitted(source: string, lexer: Lexer): Formatted {
+  const formatted = format(source, lexer);
+  const fits = formatted.text !== '' && formatted.text.length <= textMax;
+  return fits ? formatted : asIs(source);
+}
+
+function payloadOf(outgoing: OutgoingText) {
+  return { ...placeFields(outgoing), ...contentOf(outgoing), ...markupOf(outgoing.keyboard) };
+}
+
+/** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
+const answeredIsGone =
+  /message to be replied not found|reply message not found|reply_message_id_invalid/i;
+
+/** Takes away what was refused. @returns whether another try may help */
+function mend(outgoing: OutgoingText, refused: Refused): boolean {
+  const { status } = refused;
+  if (mendManner(outgoing, refused, textMax)) return true;
+  return (status === 400 && mendContent(outgoing, refused)) || mendEdit(outgoing, refused);
+}
+
+function mendContent(outgoing: OutgoingText, { description, migrateToChat }: Refused): boolean {
+  if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
+    outgoing.chat = migrateToChat;
+    // The new chat counts its messages anew.
+    outgoing.replyTo = null;
+    return true;
+  }
+  if (outgoing.thread !== null && /thread not found/i.test(description)) {
+    outgoing.thread = null;
+    return true;
+  }
+  if (outgoing.replyTo !== null && answeredIsGone.test(description)) {
+    outgoing.replyTo = null;
+    return true;
+  }
+  if (outgoing.entities.length > 0 && /entit|can't parse/i.test(description)) {
+    outgoing.entities = [];
+    outgoing.text = outgoing.source;
+    return true;
+  }
+  if (outgoing.keyboard.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
+    outgoing.keyboard = [];
+    return true;
+  }
+  return false;
+}
+
+function outcomeOfFault(
+  { fault, sent }: Extract<CallResult, { kind: 'fault' }>,
+  attempt: Attempt,
+  random: () => number,
+): DeliveryOutcome {
+  if (sent && fault !== 'cancelled') return outcomeOfUnseen(fault, {}, attempt, true, random);
+  return retry(failure(fault), sent);
+}
+
+/**
+ * A gateway gave up waiting (504), which has passed the message on; or a relay shows a page of its
+ * own, which hardly has. With a 503 it says that it did not.
+ */
+export function tellsNoEnd({ status, description }: Refused): boolean {
+  return status === 504 || (status >= 500 && status !== 503 && description === '');
+}
+
+/** `said`: in the platform's words, scrubbed. */
+type Told = { readonly status?: number; readonly said?: string };
+
+/** @param mayBeLast a second such end is the last */
+function outcomeOfUnseen(
+  kind: FailureKind,
+  more: Told,
+  { possibleDuplicate }: Attempt,
+  mayBeLast: boolean,
+  random: () => number,
+): DeliveryOutcome {
+  if (possibleDuplicate && mayBeLast) return dead(left(failure(kind, more)));
+  const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
+  return retry(failure(kind, { ...more, retryAfterMs }), true);
+}
+
+function left(why: Failure): Failure {
+  return { ...why, detail: `${why.detail}; it may have arrived, so it is not sent again` };
+}
+
+function outcomeOfRefusal({ status, retryAfterMs }: Refused, told: Told): DeliveryOutcome {
+  const more = { ...told, retryAfterMs };
+  if (status === 403) {
+    const detail = 'the person blocked the bot, or it may not write there';
+    return dead(failure('gone', { ...told, detail }));
+  }
+  // The token was revoked, for example: once it is put right, waiting replies go out.
+  if (status === 401 || status === 404) return retry(failure('unauthorized', told));
+  if (status === 429) {
+    return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked: failure('rate_limited', more) };
+  }
+  if (status === 503) return retry(failure('overloaded', more));
+  if (status >= 500) return retry(failure('server_error', more));
+  if (status < 400) return retry(failure('redirected', told));
+  if (status === 409) return retry(failure('overloaded', more));
+  return dead(failure('rejected', told));
+}
+
+function retry(why: Failure, mayHaveArrived = false): DeliveryOutcome {
+  return { kind: 'retry', failure: why, mayHaveArrived };
+}
+
+function dead(why: Failure): DeliveryOutcome {
+  return { kind: 'dead', failure: why };
+}

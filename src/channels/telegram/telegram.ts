@@ -1,0 +1,286 @@
+/**
+ * The Telegram channel (`messenger_a`): a bot that polls, by the Bot API
+ * (https://core.telegram.org/bots/api).
+ *
+ * Its key holds the bot's id, which is the first part of its token, so that it is known without
+ * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
+ */
+import type { MessengerConfig } from '../../config/config.ts';
+import type { ChannelState, Events } from '../../domain/event.ts';
+import { channelKeyOf } from '../../domain/ids.ts';
+import type { Address } from '../../domain/message.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import { LoadOnce } from '../../lib/load-once.ts';
+import type { Stop } from '../../lib/stop.ts';
+import type { Receive, Channel, ChannelHealth } from '../channel.ts';
+import type { Fetched, Identity, Messenger, OfferedCommands, Opened, Preview } from '../channel.ts';
+import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
+import { splitReply } from '../messenger/code-files.ts';
+import { CommandMenu } from '../messenger/command-menu.ts';
+import { FirstTimes } from '../messenger/first-seen.ts';
+import { HealthState } from '../health-state.ts';
+import { noPreview } from '../messenger/growing-message.ts';
+import { LooseEnds } from '../messenger/cleanup.ts';
+import { RecentQuestions } from '../messenger/recent-questions.ts';
+import { formerAnswer, revise } from '../messenger/revision.ts';
+import { loadBotApi, refusesToken } from './bot-api.ts';
+import type { BotApi } from './bot-api.ts';
+import { Courtesies } from './best-effort-calls.ts';
+import { tellCommands } from './command-menu.ts';
+import { Drafts } from './drafts.ts';
+import { fetchFile } from './fetching.ts';
+import { telegram } from './kind.ts';
+import { loadLexer } from './markdown.ts';
+import type { Lexer } from './markdown.ts';
+import { createPace, type Pace } from './rate-limits.ts';
+import { directChatOf, questionEdited } from './place.ts';
+import { Poller, pollTimes } from './poller.ts';
+import type { PollTimes } from './poller.ts';
+import { beginPreview } from './previews.ts';
+import { remove } from './place-reply.ts';
+import { showSeen } from './reaction.ts';
+import { fitted, send, textMax, withoutUnsure } from './sending.ts';
+import { showTyping } from './typing.ts';
+import { lookAtWebhook } from './webhook.ts';
+import { parseBot } from './wire.ts';
+
+export type TelegramParts = Clock & {
+  readonly config: MessengerConfig;
+  readonly token: string;
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  readonly events: Events;
+  readonly random: () => number;
+  /** For tests, where waiting is to be short. */
+  readonly times?: Partial<PollTimes>;
+};
+
+/** Makes the channel; nothing is loaded or asked before `open`. */
+export function createTelegramChannel(parts: TelegramParts): Messenger {
+  return new Telegram(parts);
+}
+
+/** An answer that is a day late is of no use to anyone in a chat. */
+const deliverMsMax = 24 * 3_600_000;
+const cutting = {
+  unitsMax: textMax,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+  codeCharactersMax: 3_000,
+};
+const healthMs = 90_000;
+
+type Tools = {
+  readonly api: BotApi;
+  readonly lexer: Lexer;
+  readonly courtesies: Courtesies;
+};
+
+class Telegram implements Messenger {
+  readonly tellsSessions = false;
+  readonly deliverMsMax = deliverMsMax;
+  readonly #parts: TelegramParts;
+  readonly #health: HealthState;
+  readonly #pace: Pace;
+  readonly #drafts: Drafts;
+  readonly #menu: CommandMenu;
+  readonly #seen = new FirstTimes();
+  readonly #over = new AbortController();
+  readonly #ends: LooseEnds;
+  readonly #tools: LoadOnce<Tools>;
+  /** Null: edits are not heeded. */
+  readonly #questions: RecentQuestions | null;
+  readonly preview?: NonNullable<Messenger['preview']>;
+
+  constructor(parts: TelegramParts) {
+    const { steady, events, config, token, http, deadlines } = parts;
+    const { baseUrl } = config;
+    this.#parts = parts;
+    this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
+    if (config.streaming) this.preview = (shown) => this.#preview(shown);
+    const pace = createPace(parts);
+    this.#pace = pace;
+    this.#drafts = new Drafts(steady);
+    this.#tools = new LoadOnce(async () => {
+      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
+      const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
+      return { api, lexer, courtesies: new Courtesies({ api, pace, deadlines, steady }) };
+    });
+    this.#ends = new LooseEnds(deadlines, async (message) =>
+      this.#tools.value === null ? false : remove(this.#tools.value.api, message),
+    );
+    const menu = new CommandMenu({
+      tell: (offered, signal) => tellCommands(this.#tools.value?.api ?? null, offered, signal),
+      events,
+      steady,
+    });
+    this.#menu = menu;
+    const changed = (state: ChannelState, reason: string | null): void => {
+      events.channelChanged({ channel: config.type, state, reason });
+      if (state === 'up') menu.up();
+    };
+    this.#health = new HealthState(parts, changed, () => menu.heard());
+  }
+
+  async open(): Promise<Opened | Unfit> {
+    const { token, config } = this.#parts;
+    const id = telegram.botOf(token);
+    if (id === null) {
+      const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
+      const message = `${malformedToken(config.tokenEnv)}; ${remedy}`;
+      this.#health.become('failed', message);
+      return { kind: 'unfit', message };
+    }
+    await this.#tools.get();
+    return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
+  }
+
+  async run(receive: Receive, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { api, courtesies } = await this.#tools.get();
+    const { config, token, events, steady, random, times } = this.#parts;
+    const id = token.split(':', 1)[0]!;
+    const poller = new Poller(
+      {
+        channel: channelKeyOf(telegram.type, id),
+        tokenName: config.tokenEnv,
+        api,
+        courtesies,
+        health: this.#health,
+        questions: this.#questions,
+        gatherMs: config.gatherMs,
+        events,
+        times: { ...pollTimes, ...times },
+        steady,
+        random,
+      },
+      receive,
+      signal,
+    );
+    await poller.run();
+  }
+
+  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+    const { token, random } = this.#parts;
+    const tools = await this.#tools.get();
+    const cleared = await withoutUnsure(tools.api, reply, stop.signal);
+    if (cleared.kind !== 'ready') return cleared;
+    const revision = revise(this.#questions, cleared.reply, questionEdited(reply.address));
+    let message: string | null = null;
+    const sent = (one: string): void => void (message = one);
+    const parts = { ...tools, pace: this.#pace, token, random, sent };
+    const outcome = await send(parts, revision.reply, attempt, stop.signal);
+    if (outcome.kind !== 'delivered') return outcome;
+    for (const needless of revision.delivered(message)) void this.#ends.takeAway(needless);
+    return outcome;
+  }
+
+  #preview(shown: Previewed): Preview {
+    const tools = this.#tools.value;
+    if (tools === null) return noPreview;
+    // The former answer stays until there is another one.
+    const former = formerAnswer(this.#questions, questionEdited(shown.address));
+    if (former.length > 0) return noPreview;
+    const { deadlines, steady } = this.#parts;
+    const { lexer, courtesies } = tools;
+    const known = { ends: this.#ends, drafts: this.#drafts, deadlines, steady };
+    const parts = { lexer, ...courtesies.preview, ...known };
+    return beginPreview(parts, shown) ?? noPreview;
+  }
+
+  async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
+    const { token, config, http, steady } = this.#parts;
+    const { api } = await this.#tools.get();
+    const parts = { api, token, baseUrl: config.baseUrl, http, steady };
+    return fetchFile(parts, file, bytesMax, stop);
+  }
+
+  /** The Markdown is cut, which is never shorter than what it is rendered to. */
+  split(text: string): readonly ReplyPart[] {
+    return splitReply(text, cutting);
+  }
+
+  plain({ text, file }: ReplyPart): string {
+    const lexer = this.#tools.value?.lexer;
+    return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
+  }
+
+  working(address: Address, signal: AbortSignal): void {
+    const { deadlines } = this.#parts;
+    const courtesies = this.#tools.value?.courtesies;
+    if (courtesies === undefined) return;
+    showTyping({ courtesies, deadlines }, address, signal);
+    showSeen(courtesies, address, this.#seen, this.#over.signal);
+  }
+
+  offer(offered: OfferedCommands): void {
+    this.#menu.offer(offered);
+  }
+
+  /** Polls are judged by their ends: a begun poll may hang for ever. */
+  health(): ChannelHealth {
+    const { health } = this.#health;
+    const { silentMs } = this.#health;
+    if (health.state === 'up' && silentMs > healthMs) {
+      const reason = `no poll has ended for ${Math.round(silentMs / 1_000)} s`;
+      this.#health.become('degraded', reason);
+    }
+    return this.#health.health;
+  }
+
+  sameAs(other: Channel): boolean {
+    if (!(other instanceof Telegram)) return false;
+    const [ours, theirs] = [this.#parts, other.#parts];
+    return (
+      ours.token === theirs.token &&
+      ours.config.tokenEnv === theirs.config.tokenEnv &&
+      ours.config.baseUrl === theirs.config.baseUrl &&
+      ours.config.streaming === theirs.config.streaming &&
+      ours.config.gatherMs === theirs.config.gatherMs &&
+      ours.config.edits === theirs.config.edits
+    );
+  }
+
+  /** No request: the person must have begun the chat, which shows when something is sent. */
+  direct(user: string): ReturnType<NonNullable<Messenger['direct']>> {
+    const id = telegram.botOf(this.#parts.token);
+    const chat = id === null ? null : directChatOf(user);
+    if (id === null || chat === null) return Promise.resolve(null);
+    const { conversation, target } = chat;
+    const channel = channelKeyOf(telegram.type, id);
+    return Promise.resolve({ conversation, address: { channel, target } });
+  }
+
+  async identify(signal: AbortSignal): Promise<Identity> {
+    const { token, config } = this.#parts;
+    const { tokenEnv } = config;
+    if (telegram.botOf(token) === null)
+      return { kind: 'refused', message: malformedToken(tokenEnv) };
+    const { api } = await this.#tools.get();
+    const result = await api.call('getMe', {}, pollTimes.callMs, signal);
+    if (refusesToken(result)) {
+      return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
+    }
+    const bot = result.kind === 'done' ? parseBot(result.result) : null;
+    if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
+    return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
+  }
+
+  async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
+    if (telegram.botOf(this.#parts.token) === null) return { kind: 'unknown' };
+    const { api } = await this.#tools.get();
+    return lookAtWebhook(api, deleting, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#menu.end();
+    this.#over.abort();
+  }
+}
+
+function malformedToken(tokenEnv: string): string {
+  return `${tokenEnv} holds no bot token, which looks like 123456789:AAH…`;
+}

@@ -1,0 +1,61 @@
+/**
+ * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
+ * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four. That it fails
+ * or is left out changes nothing. It is not shown for an answer that comes within a moment.
+ */
+import type { Address } from '../../domain/message.ts';
+import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+import type { Courtesies } from './best-effort-calls.ts';
+import { parseTarget } from './place.ts';
+import type { Target } from './place.ts';
+
+const firstMs = 250;
+const everyMs = 4_000;
+const mostMs = 5 * 60_000;
+
+type TypingParts = {
+  readonly courtesies: Courtesies;
+  readonly deadlines: Deadlines;
+};
+
+/** Until the signal aborts, and five minutes at most. */
+export function showTyping(parts: TypingParts, address: Address, signal: AbortSignal): void {
+  const target = parseTarget(address);
+  if (target === null || signal.aborted) return;
+  const typing = new Typing(parts, target, signal);
+  signal.addEventListener('abort', typing.stop, { once: true });
+  typing.begin();
+}
+
+class Typing {
+  readonly #parts: TypingParts;
+  readonly #target: Target;
+  readonly #signal: AbortSignal;
+  #saidMs = 0;
+  #next: Deadline | null = null;
+
+  constructor(parts: TypingParts, target: Target, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#target = target;
+    this.#signal = signal;
+  }
+
+  begin(): void {
+    this.#next = this.#parts.deadlines.after(firstMs, this.#say);
+  }
+
+  readonly #say = (): void => {
+    const { courtesies, deadlines } = this.#parts;
+    const { chat, thread } = this.#target;
+    const topic = thread === null ? {} : { message_thread_id: thread };
+    const payload = { chat_id: chat, action: 'typing', ...topic } as const;
+    courtesies.offer('sendChatAction', payload, this.#signal);
+    this.#saidMs += everyMs;
+    this.#next = this.#saidMs < mostMs ? deadlines.after(everyMs, this.#say) : null;
+  };
+
+  readonly stop = (): void => {
+    this.#next?.cancel();
+    this.#next = null;
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * Telegram's JSON: an update becomes what was said. Format:
+ * https://core.telegram.org/bots/api#message. Pure, and nothing in it throws.
+ *
+ * A group message is marked as meant for this bot when it mentions the bot, replies to it, or is a
+ * command for it; a command for no bot in particular is marked as such.
+ */
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
+import type { PlatformTime, Sender, Setting } from '../../domain/message.ts';
+import { isPressable, rowsBut } from '../messenger/choices.ts';
+import { contextOf } from './context.ts';
+import { asEdit } from './edits.ts';
+import { object, string, type Wire } from './fields.ts';
+import { mediaOf } from './files.ts';
+import { rowsIn, type Rows } from './keyboard.ts';
+import { beginsWithCommand, marksOf, without, type Span } from './mentions.ts';
+import { isAnonymous, personOf, senderOf } from './people.ts';
+import { conversationOf, placeOf, targetOf } from './place.ts';
+
+export type Bot = { readonly id: number; readonly username: string };
+
+export type Heard = {
+  readonly conversation: ConversationId;
+  readonly target: string;
+  readonly sender: Sender;
+  /** Without the bot's own name. */
+  readonly text: string;
+  readonly media: Media | null;
+  readonly context?: MessageContext;
+  /** It is a piece of an album; absent: it is whole. */
+  readonly gather?: Gather;
+  readonly apart?: NonNullable<Inbound['apart']>;
+  readonly edits?: string;
+  readonly saidAt?: PlatformTime;
+  /** Unique for one bot, whatever becomes of the update ids. */
+  readonly dedupeKey: string;
+  readonly setting: Setting;
+};
+
+/**
+ * `message` null: nothing that svc answers. `press`: it was said by a press on a button. `edits`:
+ * it changes the message that has this dedupe key.
+ */
+export type Update = {
+  readonly id: number;
+  readonly message: Heard | null;
+  readonly press?: Press;
+  readonly edits?: string;
+};
+
+/** A press, and the message under which the button is. */
+export type Press = {
+  readonly query: string;
+  readonly chat: number;
+  readonly message: number;
+  readonly setting: Setting;
+  /** The buttons of the message whose question is another. */
+  readonly left: Rows;
+};
+
+/** @returns the updates of one answer in their order, without entries that are no update */
+export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
+  if (!Array.isArray(result)) return [];
+  const updates: Update[] = [];
+  for (const one of result) {
+    const update = object(one);
+    const id = update?.['update_id'];
+    if (update === null || typeof id !== 'number') continue;
+    const message = object(update['message']);
+    const query = object(update['callback_query']);
+    const edited = object(update['edited_message']);
+    if (edited !== null) {
+      updates.push({ id, ...asEdit(edited, parseMessage(edited, bot)) });
+    } else if (query === null) {
+      updates.push({ id, message: message === null ? null : parseMessage(message, bot) });
+    } else {
+      updates.push({ id, message: null, ...parsePress(query, bot) });
+    }
+  }
+  return updates;
+}
+
+export function inboundOf(channel: ChannelKey, { target, ...message }: Heard): Inbound {
+  return { channel, ...message, address: { channel, target } };
+}
+
+/** @returns who the token belongs to; null: this is no answer of getMe */
+export function parseBot(result: unknown): Bot | null {
+  const me = object(result);
+  const { id, username } = (me ?? {}) as { id?: unknown; username?: unknown };
+  return typeof id === 'number' && typeof username === 'string' ? { id, username } : null;
+}
+
+function parseMessage(wire: Wire, bot: Bot): Heard | null {
+  const place = placeOf(wire);
+  if (place === null) return null;
+  const { chat, thread, number, isGroup } = place;
+  const sender = senderOf(wire, chat);
+  if (sender === null) return null;
+  const media = mediaOf(wire);
+  const body = string(wire['text']) ?? string(wire['caption']) ?? '';
+  if (body === '' && media === null) return null;
+  const entities = wire['entities'] ?? wire['caption_entities'];
+  const marks = marksOf(body, entities, bot);
+  if (marks === 'for_another' && isGroup) return null;
+  const spans = marks === 'for_another' ? [] : marks;
+  const setting = isGroup ? settingIn(wire, spans, entities, bot) : 'direct';
+  const acknowledged = setting === 'addressed' || setting === 'command';
+  const context = contextOf(wire, isGroup, bot);
+  return {
+    conversation: conversationOf(place),
+    target: targetOf({
+      chat,
+      thread,
+      replyTo: isGroup ? number : null,
+      ...(acknowledged && { acknowledged }),
+    }),
+    sender,
+    text: without(body, spans),
+    media,
+    ...(context !== undefined && { context }),
+    ...albumOf(wire),
+    ...(isAnonymous(wire) && { apart: 'anonymous' as const }),
+    ...saidAtOf(wire),
+    dedupeKey: `${chat}:${number}`,
+    setting,
+  };
+}
+
+/** The platform counts whole seconds. */
+function saidAtOf({ date }: Wire): Pick<Heard, 'saidAt'> {
+  return typeof date === 'number' ? { saidAt: { at: date * 1_000, stepMs: 1_000 } } : {};
+}
+
+/** The pieces of an album come as messages of their own, close on each other. */
+export const albumMs = 1_000;
+
+function albumOf(wire: Wire): Pick<Heard, 'gather'> {
+  const key = string(wire['media_group_id']);
+  return key === null ? {} : { gather: { kind: 'album', key, ms: albumMs } };
+}
+
+/**
+ * A press on a button of svc's own (https://core.telegram.org/bots/api#callbackquery). Of a message
+ * that Telegram no longer shows it is not known in which topic it stands: such a press is none.
+ */
+function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | null {
+  const { id, data } = query;
+  const sender = personOf(query['from']);
+  const under = object(query['message']);
+  const place = under === null ? null : placeOf(under);
+  if (typeof id !== 'string' || under === null || place === null || sender === null) return null;
+  const rows = rowsIn(under['reply_markup']);
+  if (!isPressable(data, rows)) return null;
+  if (object(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;
+  const { chat, thread, number, isGroup } = place;
+  const setting = isGroup ? 'addressed' : 'direct';
+  return {
+    message: {
+      conversation: conversationOf(place),
+      target: targetOf({ chat, thread, replyTo: isGroup ? number : null }),
+      sender,
+      text: data,
+      media: null,
+      dedupeKey: `press:${id}`,
+      setting,
+    },
+    press: {
+      query: id,
+      chat,
+      message: number,
+      setting,
+      left: rowsBut(data, rows),
+    },
+  };
+}
+
+function settingIn(
+  wire: Wire,
+  spans: readonly Span[],
+  entities: unknown,
+  bot: Bot,
+): Exclude<Setting, 'direct'> {
+  if (spans.length > 0 || repliesTo(wire, bot)) return 'addressed';
+  return beginsWithCommand(entities) ? 'command' : 'overheard';
+}
+
+/** In a topic every message "replies" to the one that made the topic. */
+function repliesTo(wire: Wire, bot: Bot): boolean {
+  const other = object(wire['reply_to_message']);
+  if (other === null || other['forum_topic_created'] !== undefined) return false;
+  return object(other['from'])?.['id'] === bot.id;
+}

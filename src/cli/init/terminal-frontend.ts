@@ -1,0 +1,212 @@
+/**
+ * The first run at a terminal. It shows the pages of a session as they come, and takes a number or
+ * a letter for a choice; what is typed into a secret field is not shown. Ctrl-C and the end of the
+ * input leave.
+ */
+import type {
+  Choice,
+  Field,
+  Line,
+  Page,
+  SetupEnd,
+  SetupSession,
+} from '../../../apps/setup/setup.ts';
+import type { Io } from '../cli.ts';
+import { plainText } from '../../lib/plain-text.ts';
+import { isColoured, signOf } from '../frame/report.ts';
+import { Asking } from './asking.ts';
+
+/** What goes on so briefly is not told. */
+const briefMs = 300;
+
+export class TerminalFace {
+  readonly #session: SetupSession;
+  readonly #io: Io;
+  readonly #stopService: () => void;
+  readonly #asking: Asking;
+  readonly #quitting = new AbortController();
+  /** The last page was shown. */
+  #wasLast = false;
+
+  /** @param stopService ends a service that was started on the way */
+  constructor(session: SetupSession, io: Io, stopService: () => void) {
+    this.#session = session;
+    this.#io = io;
+    this.#stopService = stopService;
+    this.#asking = new Asking(io, () => this.#quit());
+  }
+
+  /** Resolves when the way is over, and a service that it started has ended. */
+  async run(): Promise<SetupEnd> {
+    const { stop } = this.#io;
+    const quit = (): void => this.#quit();
+    stop.addEventListener('abort', quit, { once: true });
+    if (stop.aborted) quit();
+    const { ended } = this.#session;
+    try {
+      const over = new AbortController();
+      const walking = this.#walk(over.signal);
+      await Promise.race([ended, walking]);
+      over.abort();
+      await walking;
+      const end = await ended;
+      if (!this.#wasLast) this.#showLast(this.#session.page);
+      return end;
+    } finally {
+      stop.removeEventListener('abort', quit);
+      this.#asking.close();
+    }
+  }
+
+  #quit(): void {
+    this.#quitting.abort();
+    this.#stopService();
+  }
+
+  /** Until the last page was shown. */
+  async #walk(over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      const { revision, page } = this.#session;
+      if (page.step === 'last') return this.#showLast(page);
+      const gone = new AbortController();
+      const signal = AbortSignal.any([gone.signal, over]);
+      const changed = this.#session.changed(revision, signal).catch(() => {});
+      try {
+        if (this.#quitting.signal.aborted) await this.#leave(page, revision, changed);
+        else await this.#take(page, revision, changed);
+      } finally {
+        gone.abort();
+      }
+    }
+  }
+
+  /** Where nothing can be left, there is only to wait. */
+  async #leave({ choices }: Page, revision: number, changed: Promise<void>): Promise<void> {
+    const leave = choices.find(({ role }) => role === 'leave') ?? choices.find(isDone);
+    if (leave === undefined) return changed;
+    this.#session.answer({ choice: leave.id, fields: {} }, revision);
+  }
+
+  async #take(page: Page, revision: number, changed: Promise<void>): Promise<void> {
+    const over = new AbortController();
+    void changed.then(() => over.abort());
+    const signal = AbortSignal.any([over.signal, this.#quitting.signal]);
+    if (page.work !== null && (await isWithin(changed, briefMs))) return;
+    if (signal.aborted) return;
+    this.#show(page);
+    const slow = this.#saySlow(page);
+    try {
+      const choice = await this.#choose(page, signal);
+      if (choice === null) return await (this.#quitting.signal.aborted ? undefined : changed);
+      const fields = await this.#fill(choice, page.fields, signal);
+      if (fields === null || signal.aborted) return;
+      const taken = this.#session.answer({ choice: choice.id, fields }, revision);
+      if (taken === 'not_offered') this.#io.stdout.write('  Something is missing there.\n');
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  #saySlow({ work }: Page): NodeJS.Timeout | undefined {
+    if (work?.slow == null) return undefined;
+    const { text, afterMs } = work.slow;
+    return setTimeout(() => this.#asking.say(`  ${text}`), afterMs);
+  }
+
+  /** Null: the page is gone. While something goes on, Enter alone is no answer. */
+  async #choose({ choices, work }: Page, signal: AbortSignal): Promise<Choice | null> {
+    if (choices.length === 0) return null;
+    const keys = keysOf(choices);
+    const usual = work === null ? keys[0]! : '';
+    const prompt = usual === '' ? '> ' : `[${usual}] > `;
+    for (;;) {
+      const typed = await this.#asking.line(prompt, signal);
+      if (typed === null) return null;
+      const key = typed.trim().toLowerCase() || usual;
+      if (key === '') continue;
+      const at = keys.indexOf(key);
+      if (at >= 0) return choices[at]!;
+      this.#io.stdout.write(`  Type one of: ${keys.join(', ')}.\n`);
+    }
+  }
+
+  /** Null: one that is needed was left empty, or the page is gone. */
+  async #fill(
+    { takes }: Choice,
+    fields: readonly Field[],
+    signal: AbortSignal,
+  ): Promise<Record<string, string> | null> {
+    const given: Record<string, string> = {};
+    for (const { name, label, kind, value, isOptional } of fields) {
+      if (!takes.includes(name)) continue;
+      const usual = value === '' ? '' : ` [${value}]`;
+      const shown = `  ${label}${usual}: `;
+      const typed =
+        kind === 'secret'
+          ? await this.#asking.hidden(`  ${label} (it is not shown): `, signal)
+          : await this.#asking.line(shown, signal);
+      if (typed === null) return null;
+      const filled = typed.trim() === '' ? value : typed;
+      if (filled === '' && !isOptional) return null;
+      given[name] = filled;
+    }
+    return given;
+  }
+
+  #showLast(page: Page): void {
+    this.#wasLast = true;
+    // Before anybody reads it: from here on Ctrl-C is a signal, and stops svc as it stops `serve`.
+    this.#asking.close();
+    this.#show(page);
+  }
+
+  #show({ title, lines, choices, work }: Page): void {
+    const keys = keysOf(choices);
+    const texts = lines.map((line) => this.#lineOf(line));
+    const going = work === null ? [] : [`  ${work.text}`];
+    const offers = choices.map(({ label, hint }, at) => {
+      const more = hint === null ? '' : `\n       ${plainText(hint)}`;
+      return `  ${keys[at]!.padStart(2)}  ${plainText(label)}${more}`;
+    });
+    const parts = [title, ...texts, ...going, ...offers];
+    this.#io.stdout.write(`\n${parts.join('\n')}\n`);
+  }
+
+  #lineOf({ kind, text }: Line): string {
+    const isPlain = !isColoured(this.#io.stdout, this.#io.env);
+    const words = plainText(text).replaceAll('\n', '\n    ');
+    switch (kind) {
+      case 'text':
+        return `  ${words}`;
+      case 'code':
+        return `    ${words}`;
+      case 'quote':
+        return `    “${words}”`;
+      case 'good':
+        return `${signOf('ok', !isPlain)} ${words}`;
+      case 'bad':
+        return `${signOf('failed', !isPlain)} ${words}`;
+      default:
+        return kind satisfies never;
+    }
+  }
+}
+
+/** Numbers for what leads on, letters for back and leave. */
+function keysOf(choices: readonly Choice[]): readonly string[] {
+  let count = 0;
+  return choices.map(({ id, role }) => {
+    if (role === 'leave') return 'q';
+    return id === 'back' ? 'b' : String(++count);
+  });
+}
+
+function isDone({ id }: Choice): boolean {
+  return id === 'done';
+}
+
+async function isWithin(awaited: Promise<void>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  return Promise.race([awaited.then(() => true), late.promise]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,204 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
+import { plural } from '../../domain/plural.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { Mask } from '../../lib/mask.ts';
+import { plainJson, plainLine, plainText } from '../../lib/plain-text.ts';
+import { programVersion } from '../../lib/program.ts';
+import { createEvents } from '../../telemetry/events.ts';
+import { createServiceKit, readSkills } from '../../app/service.ts';
+import { createOwnSpend } from '../../app/dry-run.ts';
+import { planCases, type PlannedCase } from '../../app/test-cases/plan.ts';
+import { startCases } from '../../app/test-cases/run-cases.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { isOfMcpServer } from '../../config/secrets.ts';
+import { createCommandLog, readConfig, readSecrets } from '../frame/boot.ts';
+import { useConfigFile } from '../frame/config-file.ts';
+import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
+import { isColoured, signOf } from '../frame/report.ts';
+import { junitOf } from './junit.ts';
+import { linesOf, toldOf, type CaseTold } from './results.ts';
+
+const table = {
+  brain: { type: 'strings' },
+  only: { type: 'string' },
+  jobs: { type: 'string' },
+  json: { type: 'boolean' },
+  junit: { type: 'string', values: 'file' },
+} as const;
+
+const [jobsUsual, jobsMost] = [8, 64];
+
+export const tryCases: Command = {
+  name: 'try',
+  summary: 'Run the test cases that a configuration keeps',
+  usage: `Usage: svc try [file] [--brain <name>]… [--only <text>] [--jobs <number>]
+               [--json] [--junit <path>]
+
+Asks the brains of a configuration (default: svc.json) what the test cases in their "_try" say, and
+holds each reply to what the case expects. The models are really asked; nothing is delivered or
+kept, tools that reach out do not run, and those of MCP servers are not there. Whether svc runs
+makes no difference.
+
+  --brain <name>   cases of this brain alone; may be given several times
+  --only <text>    cases whose text or note contains this
+  --jobs <number>  at most so many cases at once, within the models' bounds (default: ${jobsUsual})
+  --json           print {"file", "passed", "failed", "cases"} to standard output
+  --junit <path>   also write the results as JUnit XML, for a CI system
+
+Exit codes: 0 all cases passed, or there is none; 1 a case failed; 2 wrong usage, also when no case
+was chosen; 78 the configuration has a problem, a secret is missing, or a case cannot be read.
+`,
+  flags: table,
+  takes: 'file',
+  run,
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'try', parsed.message);
+  const { flags, positionals } = parsed;
+  const jobs = flags.jobs === null ? jobsUsual : wholeNumber(flags.jobs, 1, jobsMost);
+  if (jobs === null) {
+    return wrongUsage(io, 'try', `--jobs is a whole number from 1 to ${jobsMost}.`);
+  }
+  const file = useConfigFile(positionals[0] ?? null, io);
+  const read = await readConfig(file, io);
+  if (read.kind === 'refused') {
+    io.stderr.write(read.report);
+    return exitCode.config;
+  }
+  const { config, inspection } = read;
+  const { cases, problems } = planCases(config, inspection.text);
+  if (problems.length > 0) return tellUnreadable(file.name, problems, io);
+  const unknown = flags.brain.find((name) => !config.brains.some((one) => one.name === name));
+  if (unknown !== undefined) {
+    const names = config.brains.map(({ name }) => `"${name}"`).join(', ');
+    return wrongUsage(io, 'try', `${file.name} has no brain "${unknown}"; it has ${names}.`);
+  }
+  const chosen = cases.filter((one) => isChosen(one, flags));
+  if (chosen.length === 0 && cases.length > 0) {
+    return wrongUsage(io, 'try', `none of the ${plural(cases.length, 'case')} was chosen.`);
+  }
+  const resolved = await readSecrets(config, io, { concerns: concernsOf(chosen) });
+  if (resolved.kind === 'refused') {
+    io.stderr.write(resolved.report);
+    return exitCode.config;
+  }
+  const skills = await readSkills([...new Set(chosen.map(({ brain }) => brain))]);
+  if (skills.kind === 'problem') {
+    io.stderr.write(`✗ ${skills.message}.\n`);
+    return exitCode.config;
+  }
+  for (const { message } of skills.warnings) io.stderr.write(`! ${plainText(message)}\n`);
+  const told = await runAll(chosen, { config, secrets: resolved.secrets, skills, jobs, flags, io });
+  return tellAll(file.name, told, flags, io);
+}
+
+function isChosen({ brain, text, note }: PlannedCase, flags: Flags<typeof table>): boolean {
+  const { brain: brains, only } = flags;
+  if (brains.length > 0 && !brains.includes(brain.name)) return false;
+  return only === null || text.includes(only) || note.includes(only);
+}
+
+/** The keys of the brains that are asked, and of the judges. */
+function concernsOf(cases: readonly PlannedCase[]): (path: string) => boolean {
+  const places = new Set(
+    cases.flatMap(({ at, judge }) => [
+      `brains[${at}].`,
+      ...(judge === null ? [] : [`${judge.path}.`]),
+    ]),
+  );
+  return (path) => !isOfMcpServer(path) && [...places].some((place) => path.startsWith(place));
+}
+
+type Trial = {
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly skills: { readonly texts: ReadonlyMap<string, string> };
+  readonly jobs: number;
+  readonly flags: Flags<typeof table>;
+  readonly io: Io;
+};
+
+/** Tells each case as soon as it and all before it are over. */
+async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<readonly CaseTold[]> {
+  const { config, secrets, skills, jobs, flags, io } = trial;
+  const log = createCommandLog(io, 'error');
+  log.scrub(secrets.values());
+  const mask = new Mask();
+  mask.add(secrets.values());
+  const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
+  const results = startCases(cases, {
+    secrets,
+    kit,
+    skills: skills.texts,
+    spend: createOwnSpend(),
+    channelOf: (brain) => config.routes.find((route) => route.brain === brain)?.channel ?? null,
+    jobsMax: jobs,
+    stop: io.stop,
+  });
+  const over = Promise.allSettled(results);
+  try {
+    const told: CaseTold[] = [];
+    for (const result of results) {
+      const one = toldOf(await result, mask);
+      told.push(one);
+      if (!flags.json) io.stdout.write(linesOf(one, isColoured(io.stdout, io.env)));
+    }
+    return told;
+  } finally {
+    await over;
+    await kit.http.close();
+  }
+}
+
+async function tellAll(
+  file: string,
+  cases: readonly CaseTold[],
+  flags: Flags<typeof table>,
+  io: Io,
+): Promise<number> {
+  const failed = cases.filter(({ passed }) => !passed).length;
+  const passed = cases.length - failed;
+  if (flags.json) {
+    io.stdout.write(`${plainJson({ file, passed, failed, cases }, 2)}\n`);
+  } else if (cases.length === 0) {
+    io.stdout.write(
+      `${plainLine(file)} keeps no test case. A brain has its cases in "_try": ` +
+        '[{"text": "…", "expect": {"contains": "…"}}]; the builder\'s Try keeps them, too.\n',
+    );
+  } else {
+    const sign = signOf(failed === 0 ? 'ok' : 'failed', isColoured(io.stdout, io.env));
+    const said = failed === 0 ? 'passed' : `passed, ${failed} failed`;
+    io.stdout.write(`${sign} ${passed} of ${plural(cases.length, 'case')} ${said}\n`);
+  }
+  if (flags.junit !== null && !(await wroteJunit(flags.junit, junitOf(file, cases), io))) {
+    return exitCode.failed;
+  }
+  return failed === 0 ? exitCode.fine : exitCode.failed;
+}
+
+async function wroteJunit(path: string, text: string, { cwd, stderr }: Io): Promise<boolean> {
+  try {
+    await writeFile(resolve(cwd, path), text);
+    return true;
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    stderr.write(`✗ ${plainLine(path)} cannot be written (${code}).\n`);
+    return false;
+  }
+}
+
+function tellUnreadable(file: string, problems: readonly ConfigProblem[], io: Io): number {
+  const sign = signOf('failed', isColoured(io.stderr, io.env));
+  const blocks = problems.map(({ line, column, path, message, remedy }) => {
+    const where = plainLine(`${file}:${line}:${column} ${path}`);
+    return `${sign} ${where}\n  ${message}\n  ${remedy}\n`;
+  });
+  const count = plural(problems.length, 'problem');
+  const verdict = `${sign} the test cases of ${file} cannot be read: ${count}; nothing was run\n`;
+  io.stderr.write(blocks.join('') + verdict);
+  return exitCode.config;
+}

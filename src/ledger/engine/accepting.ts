@@ -1,0 +1,99 @@
+/** How messages come in: counted from the moment they are let in, claimable after the commit. */
+import type { Acceptance } from '../../channels/channel.ts';
+import type { IdSource } from '../../domain/ids.ts';
+import type { Inbound } from '../../domain/message.ts';
+import type { IntakeLimit } from './order/intake-limit.ts';
+import { isOf } from './order/removal.ts';
+import { MessageProgress } from './order/rows.ts';
+import type { CursorMove } from '../ledger.ts';
+import { bytesOfMessage } from './order/weight.ts';
+import type { WorkingSet } from './order/working-set.ts';
+import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
+
+/** `underWay` holds until the message is entered, or until the storage has answered. */
+type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
+
+const nowhere = { messages: 0, bytes: 0 };
+const settled = new MessageProgress(0, null);
+settled.open = 0;
+
+export type ArrivalParts = {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly ids: IdSource;
+  readonly rows: WorkingSet;
+  readonly storage: LedgerStorage;
+};
+
+export class Accepting {
+  readonly #parts: ArrivalParts;
+  readonly #intakeLimit: IntakeLimit;
+  readonly #unwanted = new Set<Theirs>();
+  /** Messages on their way into the storage, and their bytes. */
+  messages = 0;
+  bytes = 0;
+
+  constructor(parts: ArrivalParts, intakeLimit: IntakeLimit) {
+    this.#parts = parts;
+    this.#intakeLimit = intakeLimit;
+  }
+
+  async accept(batch: readonly Inbound[], cursors: readonly CursorMove[]): Promise<Acceptance> {
+    const refusal = this.#intakeLimit.refusal(batch);
+    if (refusal !== null) return refusal;
+    const arrivals = batch.map((inbound) => this.#arrive(inbound));
+    const acceptance = await this.#parts.storage.accept(arrivals, cursors, this.#enter);
+    for (const arrival of arrivals) this.#leave(arrival);
+    return acceptance;
+  }
+
+  /** With what is on its way into the storage. */
+  room(): { readonly messages: number; readonly bytes: number } {
+    const { storage, rows } = this.#parts;
+    const { hasRoom, limits, elsewhere = nowhere } = storage;
+    if (!hasRoom) return nowhere;
+    const { unsettled, bytes } = rows.totals;
+    return {
+      messages: Math.max(0, limits.messagesMax - unsettled - elsewhere.messages - this.messages),
+      bytes: Math.max(0, limits.bytesMax - bytes - elsewhere.bytes - this.bytes),
+    };
+  }
+
+  /**
+   * Messages of theirs that are on their way are not to be worked.
+   * @returns what to call when all of them have arrived
+   */
+  unwanted(theirs: Theirs): () => void {
+    this.#unwanted.add(theirs);
+    return () => void this.#unwanted.delete(theirs);
+  }
+
+  #arrive(inbound: Inbound): UnderWay {
+    // When it was said stands in what it is gathered by.
+    const { dedupeKey, keyCheck, saidAt: _, edits: __, ...facts } = inbound;
+    const { rows, ids, now } = this.#parts;
+    const { sensitivity = 'private' } = facts;
+    const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };
+    const bytes = bytesOfMessage(message);
+    this.messages++;
+    this.bytes += bytes;
+    const key = { dedupeKey, keyCheck: keyCheck ?? null };
+    return { message, seq: rows.nextSeq(), ...key, bytes, underWay: true };
+  }
+
+  readonly #enter = (arrival: Arrival): MessageProgress => {
+    this.#leave(arrival as UnderWay);
+    const { message, seq } = arrival;
+    for (const { whose, beforeId } of this.#unwanted) {
+      if (message.id < beforeId && isOf(whose, message, message.sender.id)) return settled;
+    }
+    return this.#parts.rows.addMessage(message, seq).progress;
+  };
+
+  #leave(arrival: UnderWay): void {
+    if (!arrival.underWay) return;
+    arrival.underWay = false;
+    this.messages--;
+    this.bytes -= arrival.bytes;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
+import type { InClaim } from '../ledger.ts';
+import type { Awaitable } from './storage.ts';
+
+/** One call of a message, in whichever of its runs it began. */
+export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
+  /** Null: its end was not seen. */
+  readonly ending: CallEnding | null;
+};
+
+type Load = (message: Message) => Awaitable<readonly RunningCall[]>;
+
+type Call = {
+  readonly kept: Omit<RunningCall, 'ending'>;
+  ending: CallEnding | null;
+  /** The run in which it began, or which it answered last; null: a run of an earlier process. */
+  claim: InClaim | null;
+};
+
+/**
+ * Which calls of a message may not be repeated. A call is known by its hash, wherever the model
+ * asks for it; each one that an earlier run began answers one of this run, in their order.
+ */
+export class BegunCalls {
+  readonly #load: Load;
+  readonly #calls = new WeakMap<Message, Call[]>();
+
+  /** @param load what was begun for a message before this process held it, in that order */
+  constructor(load: Load) {
+    this.#load = load;
+  }
+
+  /** Calls that earlier runs began and this run has not asked for, in the order they began. */
+  async earlier(claim: InClaim): Promise<readonly EarlierCall[]> {
+    return (await this.#of(claim.message))
+      .filter((call) => call.claim !== claim)
+      .map(({ kept: { key, tool, arguments: given, sensitivity }, ending }) => {
+        return { key, tool, arguments: given, sensitivity, ending };
+      });
+  }
+
+  async begin(claim: InClaim, asked: BegunCall): Promise<Journaled> {
+    const { key, hash, tool, sensitivity, arguments: given } = asked;
+    const calls = await this.#of(claim.message);
+    const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
+    if (before === undefined) {
+      if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
+      const kept = { key, hash, tool, arguments: given, sensitivity };
+      calls.push({ kept, ending: null, claim });
+      return { kind: 'run' };
+    }
+    before.claim = claim;
+    const { ending, kept } = before;
+    return ending === null
+      ? { kind: 'unknown', key: kept.key }
+      : { kind: 'done', key: kept.key, ending };
+  }
+
+  /** A call that has begun could not be written down, and did not run. */
+  drop({ message }: InClaim, key: string): void {
+    const calls = this.#calls.get(message) ?? [];
+    const at = calls.findIndex(({ kept }) => kept.key === key);
+    if (at >= 0) calls.splice(at, 1);
+  }
+
+  end({ message }: InClaim, key: string, ending: CallEnding): void {
+    const call = this.#calls.get(message)?.find(({ kept }) => kept.key === key);
+    if (call !== undefined) call.ending = ending;
+  }
+
+  /** Those who ask while it is read get the same list. */
+  async #of(message: Message): Promise<Call[]> {
+    const known = this.#calls.get(message);
+    if (known !== undefined) return known;
+    const read = (await this.#load(message)).map(({ ending, ...kept }): Call => {
+      return { kept, ending, claim: null };
+    });
+    const calls = this.#calls.get(message) ?? read;
+    this.#calls.set(message, calls);
+    return calls;
+  }
+}

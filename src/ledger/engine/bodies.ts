@@ -1,0 +1,136 @@
+/** What is kept of a message, a reply or a trace as one JSON text, beside what is queried. */
+import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
+import { summaryOf, type Trace } from '../../domain/trace.ts';
+import type { Effects } from '../ledger.ts';
+
+export function messageBody(message: Message): string {
+  const { sender, text, media, further, context, gather, address } = message;
+  const { pairingCode, approval, welcome, preview } = message;
+  const said = { sender, text, media, further, context, gather, target: address.target };
+  return JSON.stringify({ ...said, pairingCode, approval, welcome, preview });
+}
+
+export function replyBody(reply: Reply): string {
+  const { inReplyTo, brain, text, sessionStarted, address, choices, replaces, file } = reply;
+  const { isApology } = reply;
+  return JSON.stringify({
+    inReplyTo,
+    brain,
+    text,
+    sessionStarted,
+    target: address.target,
+    choices,
+    replaces,
+    isApology,
+    file,
+  });
+}
+
+/** A stored message; `acceptedAt`: milliseconds since 1970. */
+export type MessageRecord = {
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly acceptedAt: number;
+  readonly sensitivity: Sensitivity;
+  readonly body: string;
+};
+
+/** @throws where the body is damaged */
+export function messageFrom(record: MessageRecord): Message {
+  const { target, ...body } = JSON.parse(record.body) as Pick<
+    Message,
+    | 'sender'
+    | 'text'
+    | 'media'
+    | 'further'
+    | 'context'
+    | 'gather'
+    | 'pairingCode'
+    | 'approval'
+    | 'welcome'
+    | 'preview'
+  > & { target: string };
+  const channel = record.channel as ChannelKey;
+  return {
+    ...body,
+    id: record.id as MessageId,
+    channel,
+    conversation: record.conversation as ConversationId,
+    address: { channel, target },
+    acceptedAt: record.acceptedAt,
+    sensitivity: record.sensitivity,
+  };
+}
+
+/** A stored reply; `createdAt`: milliseconds since 1970. */
+export type ReplyRecord = {
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly createdAt: number;
+  readonly body: string;
+};
+
+/** @throws where the body is damaged */
+export function replyFrom(record: ReplyRecord): Reply {
+  const { target, ...body } = JSON.parse(record.body) as Pick<
+    Reply,
+    | 'inReplyTo'
+    | 'brain'
+    | 'text'
+    | 'sessionStarted'
+    | 'choices'
+    | 'replaces'
+    | 'isApology'
+    | 'file'
+  > & { target: string };
+  return {
+    ...body,
+    id: record.id as ReplyId,
+    conversation: record.conversation as ConversationId,
+    address: { channel: record.channel as ChannelKey, target },
+    createdAt: record.createdAt,
+  };
+}
+
+/** Brain, outcome and model: kept also where the trace itself is left out. */
+export type Summary = {
+  readonly brain: string | null;
+  readonly outcome: string | null;
+  readonly model: string | null;
+};
+
+export function summaryOfTurn(effects: Pick<Effects, 'trace'> | null): Summary {
+  const trace = effects?.trace ?? null;
+  if (trace === null) return { brain: null, outcome: null, model: null };
+  const { brain, outcome, model } = summaryOf(trace);
+  return { brain, outcome, model };
+}
+
+/** Null: there are none. */
+export function unsentText(effects: Effects | null): string | null {
+  if (effects === null || effects.unsent.length === 0) return null;
+  return JSON.stringify(effects.unsent.map(({ model, text }) => [model, text]));
+}
+
+const traceLengthMax = 2_560;
+
+/** A trace that is too long keeps when, who, how it ended, the first steps that fit, and why. */
+export function traceText(trace: Trace): string {
+  const whole = JSON.stringify(trace);
+  return whole.length <= traceLengthMax ? whole : shortened(trace);
+}
+
+function shortened(trace: Trace): string {
+  const textOf = (steps: Trace['steps']): string => JSON.stringify({ ...trace, steps });
+  const policy = trace.steps.filter(({ kind }) => kind === 'policy');
+  const why = textOf(policy).length <= traceLengthMax ? policy : [];
+  const others = trace.steps.filter(({ kind }) => kind !== 'policy');
+  let left = traceLengthMax - textOf(why).length;
+  const fit = others.findIndex((step) => (left -= JSON.stringify(step).length + 1) < 0);
+  return textOf([...(fit === -1 ? others : others.slice(0, fit)), ...why]);
+}

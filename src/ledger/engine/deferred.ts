@@ -1,0 +1,100 @@
+/**
+ * What a person may do with replies that wait for another try. Where several processes work on one
+ * storage each has some of them in hand, and nobody the rest: then the storage knows all, and tells
+ * the others.
+ */
+import type { DeferredGroup, TriedNow, WhichDeferred } from '../../domain/records.ts';
+import type { OutRow } from './order/rows.ts';
+import type { WorkingSet } from './order/working-set.ts';
+import type { DeferredReplies } from '../deferred.ts';
+import type { LedgerStorage } from './storage.ts';
+
+const groupsMax = 100;
+/** While so many replies of a channel wait to be handed out, no others are put behind them. */
+const readyMax = 500;
+
+export type DeferredParts = {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly rows: WorkingSet;
+  readonly storage: LedgerStorage;
+  /** Does one request of a person after the other; after the ledger's end it answers `closed`. */
+  readonly ask: <T>(act: () => Promise<T>, closed: T) => Promise<T>;
+};
+
+const failed: TriedNow = { kind: 'storage_failed' };
+
+export class Deferred implements DeferredReplies {
+  readonly #parts: DeferredParts;
+
+  constructor(parts: DeferredParts) {
+    this.#parts = parts;
+  }
+
+  async groups(): Promise<readonly DeferredGroup[]> {
+    const { rows, storage } = this.#parts;
+    const found = (await storage.deferredReplies?.groups()) ?? rows.delayed.deferred.groups();
+    return found.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
+  }
+
+  tryNow(which: WhichDeferred, most: number): Promise<TriedNow> {
+    return this.#parts.ask(async () => {
+      const { storage } = this.#parts;
+      const room = which.kind === 'one' ? 1 : Math.min(most, this.#room(which.filter.channel));
+      if (room <= 0) return { kind: 'moved', moved: 0, more: true };
+      const shared = storage.deferredReplies;
+      if (shared === undefined) return this.#moveOwn(this.#find(which, room + 1), room);
+      const ids = await shared.find(which, room + 1);
+      const moving = ids.slice(0, room);
+      const own = moving.flatMap((id) => this.#own(id) ?? []);
+      const known = new Set<string>(own.map(({ head }) => head.id));
+      const theirs = moving.filter((id) => !known.has(id));
+      if ((await this.#moveOwn(own, room)).kind !== 'moved') return failed;
+      if (theirs.length > 0 && !(await shared.tryNow(theirs))) return failed;
+      return { kind: 'moved', moved: moving.length, more: ids.length > moving.length };
+    }, failed);
+  }
+
+  /** Another process asks for it: those that this one has in hand. */
+  async tryHere(ids: readonly string[]): Promise<void> {
+    await this.#moveOwn(
+      ids.flatMap((id) => this.#own(id) ?? []),
+      ids.length,
+    );
+  }
+
+  #own(id: string): OutRow | null {
+    return this.#parts.rows.delayed.deferred.find(id);
+  }
+
+  #find(which: WhichDeferred, most: number): readonly OutRow[] {
+    const { deferred } = this.#parts.rows.delayed;
+    if (which.kind === 'all') return deferred.some(which.filter, which.before, most);
+    const row = deferred.find(which.id);
+    return row === null ? [] : [row];
+  }
+
+  /** From now on no timer offers them; they can be handed out once that is written down. */
+  async #moveOwn(found: readonly OutRow[], most: number): Promise<TriedNow> {
+    const { now, rows, storage } = this.#parts;
+    const moving = found.slice(0, most);
+    const moved: TriedNow = {
+      kind: 'moved',
+      moved: moving.length,
+      more: found.length > moving.length,
+    };
+    if (moving.length === 0) return moved;
+    for (const row of moving) {
+      rows.delayed.stop(row);
+      row.replayedAfter++;
+    }
+    const written = await storage.triedNow(moving, now(), () => {
+      for (const row of moving) if (!row.gone) rows.delayed.offer(row);
+    });
+    return written ? moved : failed;
+  }
+
+  #room(channel: string | null): number {
+    return readyMax - this.#parts.rows.ready.repliesReady(channel);
+  }
+}

@@ -1,0 +1,84 @@
+/** How what somebody said is forgotten: first from memory, then by the storage. */
+import type { IdSource } from '../../domain/ids.ts';
+import type { ConversationKey, Whose } from '../../domain/story.ts';
+import type { OpenClaims } from './order/open-claims.ts';
+import { isBefore, removeRows, rowIsOf } from './order/removal.ts';
+import type { Row } from './order/rows.ts';
+import type { WorkingSet } from './order/working-set.ts';
+import type { Accepting } from './accepting.ts';
+import type { Holding } from './takeover.ts';
+import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
+
+export type ForgettingParts = {
+  readonly ids: IdSource;
+  readonly rows: WorkingSet;
+  readonly open: OpenClaims;
+  readonly storage: LedgerStorage;
+  readonly accepting: Accepting;
+  /** There may be more room. */
+  readonly settled: () => void;
+  readonly byHand: Pick<Holding, 'end'>;
+};
+
+const nobody: ReadonlySet<string> = new Set();
+
+export class Forgetting {
+  readonly #parts: ForgettingParts;
+
+  constructor(parts: ForgettingParts) {
+    this.#parts = parts;
+  }
+
+  /** @returns how many messages, replies and turns went. Rejects when the storage has failed */
+  async forget(whose: Whose): Promise<number> {
+    const { ids, rows, storage, settled, byHand } = this.#parts;
+    const before = rows.nextSeq();
+    const theirs = { whose, beforeId: ids.message() };
+    const gone = await this.forgetHere(theirs);
+    const deleted = await storage.forgetting.forget({ ...theirs, ...gone, before });
+    // What is kept of a hold names the conversation.
+    if (whose.kind === 'conversation') await byHand.end(whose);
+    storage.quarantine?.changed();
+    settled();
+    return deleted;
+  }
+
+  /** Messages that another process has answered leave the working set; work on them stops. */
+  answeredHere(where: ConversationKey, ids: ReadonlySet<string>): void {
+    const { rows, open, storage, settled } = this.#parts;
+    const isOne = ({ box, head }: Row): boolean => box === 'in' && ids.has(head.id);
+    removeRows(rows, open, { kind: 'conversation', ...where }, isOne);
+    storage.quarantine?.changed();
+    settled();
+  }
+
+  /**
+   * What of theirs is in memory goes, also what is on its way into the storage, or from it. Rejects
+   * when the storage has failed.
+   * @param answered ids of messages: replies to them are theirs
+   */
+  async forgetHere(
+    theirs: Theirs,
+    answered: ReadonlySet<string> = nobody,
+  ): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
+    const { rows, open, storage, accepting } = this.#parts;
+    const { whose, beforeId } = theirs;
+    const arrived = accepting.unwanted(theirs);
+    const remove = (matches: (row: Row) => boolean): number =>
+      removeRows(rows, open, whose, matches);
+    const removeTheirs = (): number =>
+      remove(
+        (row) =>
+          (rowIsOf(whose, row) && isBefore(row, beforeId)) ||
+          (row.box === 'out' && answered.has(row.head.inReplyTo)),
+      );
+    let removed = removeTheirs();
+    const written = await storage.written();
+    arrived();
+    if (!written) throw new Error('the storage has failed');
+    await storage.unwanted?.(theirs);
+    removed += removeTheirs();
+    storage.quarantine?.changed();
+    return { removed, remove };
+  }
+}

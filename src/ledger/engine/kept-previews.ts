@@ -1,0 +1,30 @@
+import type { OpenClaims } from './order/open-claims.ts';
+import type { Previews } from '../previews.ts';
+import type { InClaim } from '../ledger.ts';
+import type { LedgerStorage } from './storage.ts';
+
+/** A preview is part of its message: it goes where the message goes, and is deleted with it. */
+export class KeptPreviews implements Previews<InClaim> {
+  readonly #open: OpenClaims;
+  readonly #storage: Pick<LedgerStorage, 'previewed'>;
+
+  constructor(open: OpenClaims, storage: Pick<LedgerStorage, 'previewed'>) {
+    this.#open = open;
+    this.#storage = storage;
+  }
+
+  isNext(claim: InClaim): boolean {
+    return this.#open.rowOf(claim)?.lane.outbox.length === 0;
+  }
+
+  async keep(claim: InClaim, preview: string): Promise<boolean> {
+    const row = this.#open.rowOf(claim);
+    if (row === null) return false;
+    row.message = { ...row.message, preview };
+    return this.#storage.previewed(row.message);
+  }
+
+  of(claim: InClaim): string | null {
+    return this.#open.rowOf(claim)?.message.preview ?? null;
+  }
+}

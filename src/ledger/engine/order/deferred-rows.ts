@@ -1,0 +1,97 @@
+/** The replies that wait for their time, by channel and by why their last try failed. */
+import type { FailureKind } from '../../../domain/failure.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../../domain/records.ts';
+import type { OutRow } from './rows.ts';
+
+/** So many of a group are looked at, the first to have failed. */
+const lookedMax = 10_000;
+
+type Group = Pick<DeferredGroup, 'channel' | 'failure' | 'status'> & {
+  /** In the order in which their last tries failed. */
+  readonly rows: Map<string, OutRow>;
+};
+
+export class DeferredRows {
+  readonly #groups = new Map<string, Group>();
+  /** How many wait for their time. */
+  size = 0;
+
+  add(row: OutRow): void {
+    const key = keyOf(row);
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      const { kind, status } = whyOf(row);
+      group = { channel: row.lane.channel, failure: kind, status, rows: new Map() };
+      this.#groups.set(key, group);
+    }
+    group.rows.set(row.head.id, row);
+    this.size++;
+  }
+
+  delete(row: OutRow): void {
+    const key = keyOf(row);
+    const group = this.#groups.get(key);
+    if (group?.rows.delete(row.head.id) !== true) return;
+    this.size--;
+    if (group.rows.size === 0) this.#groups.delete(key);
+  }
+
+  find(id: string): OutRow | null {
+    for (const { rows } of this.#groups.values()) {
+      const row = rows.get(id);
+      if (row !== undefined) return row;
+    }
+    return null;
+  }
+
+  /** The channels that some wait on. */
+  get channels(): ReadonlySet<ChannelKey> {
+    return new Set(this.#groups.values().map(({ channel }) => channel));
+  }
+
+  groups(): DeferredGroup[] {
+    return Array.from(this.#groups.values(), ({ rows, ...group }) => {
+      let [oldestAt, nextAt] = [Infinity, Infinity];
+      for (const { head, dueAt } of rows.values().take(lookedMax)) {
+        oldestAt = Math.min(oldestAt, head.createdAt);
+        nextAt = Math.min(nextAt, dueAt);
+      }
+      return { ...group, count: rows.size, oldestAt, nextAt };
+    });
+  }
+
+  /** Those that fit and were last tried before that time, up to so many. */
+  some(filter: DeferredFilter, before: number, most: number): OutRow[] {
+    const found: OutRow[] = [];
+    for (const { rows, ...group } of this.#groups.values()) {
+      if (!fitsGroup(filter, group)) continue;
+      for (const row of rows.values().take(lookedMax)) {
+        if (found.length >= most) return found;
+        if (row.takenAt < before) found.push(row);
+      }
+    }
+    return found;
+  }
+}
+
+function fitsGroup(
+  { channel, failure, status }: DeferredFilter,
+  group: Pick<DeferredGroup, 'channel' | 'failure' | 'status'>,
+): boolean {
+  return (
+    isOnChannel(group.channel, channel) &&
+    (failure === null || group.failure === failure) &&
+    (status === null || group.status === status)
+  );
+}
+
+/** One of which that is not known any more was cancelled on its way. */
+function whyOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
+  return why ?? { kind: 'cancelled', status: null };
+}
+
+function keyOf(row: OutRow): string {
+  const { kind, status } = whyOf(row);
+  return `${row.lane.channel} ${kind} ${status}`;
+}

@@ -1,0 +1,59 @@
+import type { Refused } from '../../../channels/channel.ts';
+import type { Inbound } from '../../../domain/message.ts';
+import { bytesOfMessage } from './weight.ts';
+
+type Room = { readonly messages: number; readonly bytes: number };
+
+const fullRetryMs = 1_000;
+const closedRetryMs = 5_000;
+
+/** Says who may come in, and keeps those waiting for whom there is no room. */
+export class IntakeLimit {
+  readonly #room: () => Room;
+  readonly #waiting = new Set<() => void>();
+  #closed: 'shutting_down' | 'storage_failed' | null = null;
+
+  constructor(room: () => Room) {
+    this.#room = room;
+  }
+
+  /** Why this batch cannot be taken; null: it can. */
+  refusal(batch: readonly Inbound[]): Refused | null {
+    if (this.#closed !== null) return refused(this.#closed, closedRetryMs);
+    const room = this.#room();
+    let bytes = 0;
+    for (const inbound of batch) bytes += bytesOfMessage(inbound);
+    return batch.length > room.messages || bytes > room.bytes ? refused('full', fullRetryMs) : null;
+  }
+
+  close(reason: 'shutting_down' | 'storage_failed'): void {
+    this.#closed ??= reason;
+    this.settled();
+  }
+
+  /** Something was settled: those who wait look again. */
+  settled(): void {
+    for (const look of this.#waiting) look();
+  }
+
+  /** Resolves when there is room, when nothing is taken any more, or when the signal aborts. */
+  whenRoom(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const { messages, bytes } = this.#room();
+        const over = signal.aborted || this.#closed !== null;
+        if (!over && (messages <= 0 || bytes <= 0)) return;
+        this.#waiting.delete(look);
+        signal.removeEventListener('abort', look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      signal.addEventListener('abort', look);
+      look();
+    });
+  }
+}
+
+export function refused(reason: Refused['reason'], retryAfterMs: number): Refused {
+  return { kind: 'refused', reason, retryAfterMs };
+}

@@ -1,0 +1,74 @@
+/** How rows leave the working set, and how those that are one message go with the first of them. */
+import type { DelayQueue } from './delay-queue.ts';
+import { piecesOf } from './merging.ts';
+import type { ReadyQueues } from './ready-queues.ts';
+import { noneJoined, type InRow, type OutRow, type Row } from './rows.ts';
+import type { Totals } from './totals.ts';
+
+export class Leaving {
+  readonly #totals: Totals;
+  readonly #ready: ReadyQueues;
+  readonly #delayed: DelayQueue;
+
+  constructor(totals: Totals, ready: ReadyQueues, delayed: DelayQueue) {
+    this.#totals = totals;
+    this.#ready = ready;
+    this.#delayed = delayed;
+  }
+
+  /** What is one message with a row that was taken is handed out with it. */
+  join(row: InRow): void {
+    row.joined = piecesOf(row);
+    for (const piece of row.joined) {
+      piece.taken = true;
+      this.#totals.claimed.in++;
+    }
+  }
+
+  /** What was joined to it are messages of their own again. */
+  part(row: InRow): void {
+    for (const piece of row.joined) {
+      if (piece.gone) continue;
+      piece.taken = false;
+      this.#totals.claimed.in--;
+    }
+    row.joined = noneJoined;
+  }
+
+  /** It is done with, and all that was joined to it: the first rows of their lane. */
+  settle(row: InRow): void {
+    for (const piece of row.joined) if (!piece.gone) this.#settleOne(piece);
+    if (!row.gone) this.#settleOne(row);
+    row.joined = noneJoined;
+  }
+
+  /** Taken away, wherever it is. */
+  vanish(row: Row): void {
+    row.gone = true;
+    if (row.taken) this.#totals.claimed[row.box]--;
+    this.#ready.went(row);
+    if (row.box === 'out') {
+      row.lane.replies--;
+      this.#totals.replyWent(row);
+      this.#delayed.drop(row);
+    }
+    this.#totals.left(row.progress);
+  }
+
+  drop(row: OutRow): void {
+    const { lane } = row;
+    this.#ready.went(row);
+    lane.replies--;
+    this.#totals.replyWent(row);
+    this.#delayed.drop(row);
+    if (!row.parked) lane.outbox.shift();
+    this.#totals.left(row.progress);
+  }
+
+  #settleOne(row: InRow): void {
+    this.#totals.claimed.in--;
+    this.#ready.went(row);
+    row.lane.inbox.shift();
+    this.#totals.left(row.progress);
+  }
+}

@@ -1,0 +1,122 @@
+/** Claims as the forms hand them out: each knows its row until it is ended, once. */
+import type { Message } from '../../../domain/message.ts';
+import type { Reply } from '../../../domain/reply.ts';
+import { Linked, LinkedSet } from '../../../lib/linked-set.ts';
+import { Stopper } from '../../../lib/stop.ts';
+import { joinedMessage } from './merging.ts';
+import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
+import type { Claim, InClaim, Memory, OutClaim } from '../../ledger.ts';
+
+class OpenInClaim extends Linked implements InClaim {
+  readonly box = 'in';
+  readonly message: Message;
+  readonly attempt: number;
+  readonly condemned: boolean;
+  readonly memory: Memory;
+  readonly stop = new Stopper();
+  row: WholeInRow | null;
+
+  constructor(row: WholeInRow, memory: Memory) {
+    super();
+    this.message = joinedMessage(row);
+    this.attempt = row.attempt;
+    this.condemned = row.condemned;
+    this.memory = memory;
+    this.row = row;
+  }
+}
+
+class OpenOutClaim extends Linked implements OutClaim {
+  readonly box = 'out';
+  readonly reply: Reply;
+  readonly attempt: number;
+  readonly attemptOfSchedule: number;
+  readonly possibleDuplicate: boolean;
+  readonly late: boolean;
+  readonly stop = new Stopper();
+  row: WholeOutRow | null;
+
+  constructor(row: WholeOutRow) {
+    super();
+    this.reply = row.reply;
+    this.attempt = row.attempt;
+    this.attemptOfSchedule = row.attempt - row.replayedAfter;
+    this.possibleDuplicate = row.possibleDuplicate;
+    this.late = row.late;
+    this.row = row;
+  }
+}
+
+/** Every claim that is not ended. */
+export class OpenClaims {
+  readonly #open = new LinkedSet<OpenInClaim | OpenOutClaim>();
+
+  claimIn(row: WholeInRow, memory: Memory): InClaim {
+    const claim = new OpenInClaim(row, memory);
+    this.#open.add(claim);
+    return claim;
+  }
+
+  /** @param now milliseconds since 1970 */
+  claimOut(row: WholeOutRow, now: number): OutClaim {
+    row.takenAt = now;
+    const claim = new OpenOutClaim(row);
+    this.#open.add(claim);
+    return claim;
+  }
+
+  /** Ends a claim; null if it was ended before, or is not one of these. */
+  endIn(claim: InClaim): WholeInRow | null {
+    if (!(claim instanceof OpenInClaim)) return null;
+    const { row } = claim;
+    claim.row = null;
+    this.#open.delete(claim);
+    return row;
+  }
+
+  endOut(claim: OutClaim): WholeOutRow | null {
+    if (!(claim instanceof OpenOutClaim)) return null;
+    const { row } = claim;
+    claim.row = null;
+    this.#open.delete(claim);
+    return row;
+  }
+
+  /**
+   * Ends every claim on such a row, or to which such a one was joined: whoever holds it has lost
+   * it. Returns the rows.
+   */
+  revoke(matches: (row: Row) => boolean): readonly Row[] {
+    const rows: Row[] = [];
+    const lost: Stopper[] = [];
+    for (const claim of this.#open) {
+      const { row } = claim;
+      if (row === null || !isOn(row, matches)) continue;
+      claim.row = null;
+      this.#open.delete(claim);
+      rows.push(row);
+      lost.push(claim.stop);
+    }
+    // All are ended before the first is told, which may have work that asks for more.
+    for (const stop of lost) stop.stop();
+    return rows;
+  }
+
+  /** Null: it was ended, or is not one of these. */
+  rowOf(claim: InClaim): WholeInRow | null {
+    return claim instanceof OpenInClaim ? claim.row : null;
+  }
+
+  /** Whether that claim is of these and has not been ended. */
+  has(claim: Claim): boolean {
+    return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;
+  }
+
+  [Symbol.iterator](): Iterator<Claim> {
+    return this.#open[Symbol.iterator]();
+  }
+}
+
+function isOn(row: Row, matches: (row: Row) => boolean): boolean {
+  return matches(row) || (row.box === 'in' && row.joined.some(matches));
+}

@@ -1,0 +1,148 @@
+/**
+ * Rows whose channel is not served: it is gone from the configuration, or is another bot's. The
+ * rows wait, since a person may bring the channel back. When a channel has not been served for
+ * seven days its rows become dead letters, a batch at a time, without a word to the sender: there
+ * is nobody to say it to. A reply that waits for its next try is buried at that time.
+ *
+ * A channel: served → unroutable (not served, and it has rows; the moment is kept) → served again,
+ * or without rows: the moment is forgotten. Nothing is unroutable before the first `serve`.
+ */
+import type { Box } from '../../../domain/event.ts';
+import { failure, type Failure } from '../../../domain/failure.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
+import type { ChannelBacklog, Claim } from '../../ledger.ts';
+import type { LedgerNews } from '../../news.ts';
+import type { WorkingSet } from './working-set.ts';
+
+/** The cursor that says since when a channel is not served; empty: the channel is served. */
+export const unroutableCursor = 'unroutable_since';
+
+const keptMs = 7 * 86_400_000;
+/** How often to look whether what waits is due. */
+const lookMs = 60_000;
+const batch = 100;
+
+export type UnroutableParts = Clock & {
+  readonly rows: Pick<WorkingSet, 'backlog'>;
+  readonly news: LedgerNews;
+  /** When a channel began to be unroutable, as a process before this one wrote it down. */
+  readonly read: (channel: ChannelKey) => number | null;
+  /** Writes that moment down; null: the channel is routable. */
+  readonly keep: (channel: ChannelKey, since: number | null) => void;
+  /** The next n rows of that channel, whatever is held back for the served ones. */
+  readonly take: (box: Box, channel: ChannelKey, n: number) => Promise<readonly Claim[]>;
+  readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
+};
+
+export class Unroutable {
+  readonly #parts: UnroutableParts;
+  readonly #deadlines: Deadlines;
+  /** The channels that are served; null: nobody has said yet. */
+  #served: ReadonlySet<ChannelKey> | null = null;
+  /** As many as there are channels with rows that are not served. */
+  readonly #since = new Map<ChannelKey, number>();
+  #next: Deadline | null = null;
+  #burying = false;
+  #closed = false;
+
+  constructor(parts: UnroutableParts) {
+    this.#parts = parts;
+    this.#deadlines = createDeadlines(parts.steady);
+  }
+
+  serve(channels: readonly ChannelKey[]): void {
+    this.#served = new Set(channels);
+    for (const channel of channels) this.#forget(channel);
+    this.#look();
+  }
+
+  /** Unsettled rows of all such channels. */
+  get rows(): number {
+    if (this.#served === null) return 0;
+    let rows = 0;
+    for (const { inbox, outbox } of this.#waiting()) rows += inbox + outbox;
+    return rows;
+  }
+
+  backlog(): readonly ChannelBacklog[] {
+    const since = ({ channel }: { channel: ChannelKey }): number | null =>
+      this.#isServed(channel) ? null : (this.#since.get(channel) ?? this.#parts.now());
+    const rows = this.#parts.rows.backlog();
+    return rows.map((row) => ({ ...row, unroutableSince: since(row) }));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#next?.cancel();
+  }
+
+  #isServed(channel: ChannelKey): boolean {
+    return this.#served === null || this.#served.has(channel);
+  }
+
+  #waiting(): ReturnType<WorkingSet['backlog']> {
+    return this.#parts.rows.backlog().filter(({ channel }) => !this.#isServed(channel));
+  }
+
+  #look(): void {
+    this.#next?.cancel();
+    if (this.#closed) return;
+    const waiting = this.#waiting();
+    const now = this.#parts.now();
+    for (const { channel, inbox, outbox } of waiting) {
+      if (!this.#since.has(channel)) this.#begin(channel, inbox + outbox, now);
+    }
+    for (const channel of this.#since.keys()) {
+      if (!waiting.some((row) => row.channel === channel)) this.#forget(channel);
+    }
+    void this.#buryOld(now);
+    this.#next = this.#deadlines.after(lookMs, () => this.#look());
+  }
+
+  #begin(channel: ChannelKey, rows: number, now: number): void {
+    const { read, keep, news } = this.#parts;
+    const kept = read(channel);
+    if (kept === null) keep(channel, now);
+    const since = kept ?? now;
+    this.#since.set(channel, since);
+    news.unroutable?.({ channel, rows, since, untilAt: since + keptMs });
+  }
+
+  #forget(channel: ChannelKey): void {
+    const known = this.#since.delete(channel);
+    if (known || this.#parts.read(channel) !== null) this.#parts.keep(channel, null);
+  }
+
+  async #buryOld(now: number): Promise<void> {
+    if (this.#burying) return;
+    this.#burying = true;
+    for (const [channel, since] of this.#since) {
+      if (now < since + keptMs) continue;
+      while (await this.#buryBatch('in', channel));
+      while (await this.#buryBatch('out', channel));
+    }
+    this.#burying = false;
+  }
+
+  /** @returns whether there may be more */
+  async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
+    // Others have their turn between two batches.
+    await new Promise(setImmediate);
+    if (this.#closed || this.#isServed(channel)) return false;
+    const claims = await this.#parts.take(box, channel, batch);
+    const done = await Promise.all(claims.map((claim) => this.#bury(claim, channel)));
+    return done.length > 0 && done.every(Boolean);
+  }
+
+  async #bury(claim: Claim, channel: ChannelKey): Promise<boolean> {
+    const { bury, news } = this.#parts;
+    const why = failure('unroutable');
+    const { box } = claim;
+    const { id } = claim.box === 'in' ? claim.message : claim.reply;
+    const done = await bury(claim, why);
+    if (done) news.buried?.({ box, channel, id, failure: why });
+    return done;
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * What a start makes of the rows that it finds: where they stand in the working set, which message
+ * was under way when the process died, and which reply may have been sent. The storage hands the
+ * rows in, and writes down what has changed by it.
+ */
+import { plannedTry } from './durability.ts';
+import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from './order/crash-isolation.ts';
+import type { InRow, MessageProgress, OutRow, OutState } from './order/rows.ts';
+import type { StoredMessage, StoredReply } from './order/rows.ts';
+import type { LedgerNews } from '../news.ts';
+import type { WorkingSet } from './order/working-set.ts';
+
+export type FoundMessage = {
+  readonly stored: StoredMessage;
+  /** At how many unclean ends it was the next of its conversation. */
+  readonly attempts: number;
+  /** How often the process ended while it ran alone. */
+  readonly alone: number;
+  /** It was dead, is to be tried again, and has an unsettled reply. */
+  readonly answered: boolean;
+};
+export type FoundReply = {
+  readonly stored: StoredReply;
+  readonly state: OutState;
+  /** The pause that its receiver asked for at its last try, in milliseconds; null: none. */
+  readonly retryAfterMs: number | null;
+};
+
+/** Its next try was planned by a clock that was ahead, and is sooner now. */
+export type SoonerReply = {
+  readonly row: OutRow;
+  readonly dueAt: number;
+  /** How much too far ahead it lay. */
+  readonly aheadMs: number;
+};
+
+export type LastEnd = {
+  /** The process ended without closing its storage. */
+  readonly unclean: boolean;
+  /** Whether a message counts as tried for that end, if it was the next of its conversation. */
+  readonly mayBlame: (row: InRow) => boolean;
+  /** Whether that message ran alone when the storage failed. */
+  readonly ranAlone: (row: InRow) => boolean;
+};
+
+/** What is to be written down before anything is handed out. */
+export type Recovered = {
+  /** Messages that were under way: one attempt more. */
+  readonly blamed: readonly InRow[];
+  /** Messages whose attempts are forgotten, since the end was a clean one. */
+  readonly cleared: readonly InRow[];
+  /** Messages that are found to have run alone so often. */
+  readonly marked: readonly { readonly row: InRow; readonly alone: number }[];
+  /** Replies that were under way, and may have been sent: one attempt more, which moves nothing. */
+  readonly died: readonly OutRow[];
+  readonly sooner: readonly SoonerReply[];
+  readonly suspects: readonly Suspect[];
+};
+
+export class Recovering {
+  readonly #rows: WorkingSet;
+  readonly #end: LastEnd;
+  readonly #now: number;
+  readonly #progressOf = new Map<string, MessageProgress>();
+  readonly #blamed: InRow[] = [];
+  readonly #cleared: InRow[] = [];
+  readonly #marked: { readonly row: InRow; readonly alone: number }[] = [];
+  readonly #died: OutRow[] = [];
+  readonly #sooner: SoonerReply[] = [];
+  readonly #tried: Suspect[] = [];
+
+  /** @param now milliseconds since 1970: what was due by then may have been sent */
+  constructor(rows: WorkingSet, end: LastEnd, now: number) {
+    this.#rows = rows;
+    this.#end = end;
+    this.#now = now;
+    rows.restoring(true);
+  }
+
+  /** Messages come in order, and all of them before the first reply. */
+  message({ stored, answered, ...found }: FoundMessage): void {
+    const row = this.#rows.restoreMessage(stored);
+    const { unclean, mayBlame, ranAlone } = this.#end;
+    // What an operator answers by hand was not at work.
+    const head = unclean && !row.lane.byHand && row.lane.inbox.peek() === row;
+    const blamed = head && mayBlame(row);
+    const alone = found.alone - (ranAlone(row) ? 1 : 0);
+    if (alone < found.alone) this.#marked.push({ row, alone });
+    const condemned = alone >= aloneMax;
+    const cleared = !unclean && !condemned;
+    const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
+    if (blamed) this.#blamed.push(row);
+    if (cleared && found.attempts > 0) this.#cleared.push(row);
+    const suspect = condemned || (head && attempts >= attemptsMax);
+    row.attempt = attempts + 1;
+    row.condemned = condemned;
+    if (suspect) {
+      row.lane.inBusy = true;
+      this.#tried.push({ row, alone });
+    }
+    if (answered) this.#progressOf.set(row.head.id, row.progress);
+  }
+
+  /** In the order in which they were made. */
+  reply({ stored, state, retryAfterMs }: FoundReply): void {
+    const { inReplyTo } = stored.head;
+    const { dueAt, aheadMs } = plannedTry(state, retryAfterMs, this.#now);
+    const progress = this.#progressOf.get(inReplyTo) ?? null;
+    const row = this.#rows.restoreReply(stored, progress, { ...state, dueAt });
+    this.#progressOf.set(inReplyTo, row.progress);
+    if (dueAt !== null && aheadMs > 0) this.#sooner.push({ row, dueAt, aheadMs });
+    // By a clock that was ahead it may have been due, and be sent.
+    const wasDue = aheadMs > 0 || (dueAt ?? 0) <= this.#now;
+    const isHead = row.parked || row.lane.outbox.peek() === row;
+    if (!this.#end.unclean || !wasDue || !isHead) return;
+    this.#died.push(row);
+    row.attempt++;
+    // A crash loop is not the receiver's fault: it moves no reply along its schedule.
+    row.replayedAfter++;
+    row.possibleDuplicate = true;
+  }
+
+  /** All rows are there. */
+  done(): Recovered {
+    const suspects = chooseSuspects(this.#tried);
+    this.#rows.restoring(false);
+    return {
+      blamed: this.#blamed,
+      cleared: this.#cleared,
+      marked: this.#marked,
+      died: this.#died,
+      sooner: this.#sooner,
+      suspects,
+    };
+  }
+}
+
+/** @param news is told of the clock; of none there is nothing to tell */
+export function tellSooner(
+  sooner: readonly Pick<SoonerReply, 'aheadMs'>[],
+  news?: LedgerNews,
+): void {
+  if (sooner.length === 0) return;
+  const aheadMs = sooner.reduce((most, one) => Math.max(most, one.aheadMs), 0);
+  news?.clockWasAhead?.({ replies: sooner.length, aheadMs });
+}

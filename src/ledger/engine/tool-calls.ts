@@ -1,0 +1,39 @@
+import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
+import { BegunCalls } from './begun-calls.ts';
+import type { CallJournal } from '../call-log.ts';
+import type { OpenClaims } from './order/open-claims.ts';
+import type { InClaim } from '../ledger.ts';
+import type { LedgerStorage } from './storage.ts';
+
+/** What was begun is written down before it may run, and in the audit. */
+export class ToolCalls implements CallJournal<InClaim> {
+  readonly #open: OpenClaims;
+  readonly #storage: LedgerStorage;
+  readonly #begun: BegunCalls;
+
+  constructor(open: OpenClaims, storage: LedgerStorage) {
+    this.#open = open;
+    this.#storage = storage;
+    this.#begun = new BegunCalls((message) => storage.agents.callsOf(message));
+  }
+
+  async journal(claim: InClaim, call: BegunCall): Promise<Journaled> {
+    if (!this.#open.has(claim)) return { kind: 'unwritten' };
+    const journaled = await this.#begun.begin(claim, call);
+    if (journaled.kind !== 'run') return journaled;
+    const written = await this.#storage.callBegun(claim.message, call);
+    if (written && this.#open.has(claim)) return journaled;
+    if (!written) this.#begun.drop(claim, call.key);
+    return { kind: 'unwritten' };
+  }
+
+  /** Also for a claim that is over: what is known of the call does not depend on the claim. */
+  journalEnd(claim: InClaim, key: string, ending: CallEnding): void {
+    this.#begun.end(claim, key, ending);
+    this.#storage.callEnded(key, ending);
+  }
+
+  async earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]> {
+    return this.#open.has(claim) ? this.#begun.earlier(claim) : [];
+  }
+}

@@ -1,0 +1,111 @@
+/** What waits for a yes, for the form that outlives no process: so many that are not settled. */
+import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../domain/approval.ts';
+import { forgottenPerson, personOn } from '../../domain/approval.ts';
+import type { Approval, ApprovalId } from '../../domain/approval.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { Approvals, ApprovalsReader, Decided } from '../approvals.ts';
+import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record.ts';
+import { isOf } from '../engine/order/removal.ts';
+import { emptyPage, keyAfter, limitOf, pageOf } from '../pages.ts';
+import type { Effects } from '../ledger.ts';
+
+/** With those that are decided. */
+const openMax = 2 * approvalsWaitingMax;
+const settledMax = 1_000;
+/** Before every row: it comes behind every digit of an id. */
+const newest: [string] = ['~'];
+
+export class KeptApprovals implements Approvals {
+  /** In the order in which they were asked, as are the settled ones in that of their ends. */
+  readonly #open = new Map<string, Approval>();
+  readonly #settled = new Map<string, Approval>();
+
+  /** @param at when the turn was over */
+  turnEnded({ asked = [], settled }: Effects, at: number): void {
+    for (const approval of asked) this.#ask(approval, at);
+    const approval = settled === undefined ? undefined : this.#open.get(settled.id);
+    if (settled === undefined || approval === undefined || approval.state === 'waiting') return;
+    this.#open.delete(settled.id);
+    this.#settled.set(settled.id, { ...approval, settledAt: at, outcome: settled.outcome });
+    keepNewest(this.#settled, settledMax);
+  }
+
+  async find(idOrCode: string): Promise<Approval | null> {
+    const code = approvalCodeOf(idOrCode);
+    return this.#newestFirst().find((one) => one.id === idOrCode || one.code === code) ?? null;
+  }
+
+  async decide(id: ApprovalId, { verdict, by, at }: Decided): Promise<'decided' | 'not_waiting'> {
+    const approval = this.#open.get(id);
+    if (approval?.state !== 'waiting') return 'not_waiting';
+    this.#open.set(id, { ...approval, state: verdict, decidedBy: by, decidedAt: at });
+    return 'decided';
+  }
+
+  async owed(now: number): Promise<readonly Approval[]> {
+    const owed = this.#open.values().filter((one) => isOwed(one, now));
+    return owed.take(approvalsOwedMax).toArray();
+  }
+
+  async waiting(): Promise<readonly Approval[]> {
+    return this.#waiting();
+  }
+
+  readonly reads: ApprovalsReader = {
+    approvals: async (state, asked) => {
+      const limit = limitOf(asked);
+      const after = keyAfter(asked, newest);
+      if (after === null) return emptyPage;
+      const rows = this.#newestFirst().filter(
+        (one) => one.id < after[0] && (state === null || one.state === state),
+      );
+      return pageOf(rows, limit, ({ id }) => [id], approvalRowOf);
+    },
+    approval: async (id) => {
+      const found = this.#open.get(id) ?? this.#settled.get(id);
+      return found === undefined ? null : approvalTextOf(found);
+    },
+  };
+
+  /** @param beforeId ids of messages: what was asked by later ones stays */
+  remove(whose: Whose, beforeId: string): void {
+    const person = whose.kind === 'sender' ? personOn(whose.channel, whose.sender) : null;
+    for (const kept of [this.#open, this.#settled]) {
+      for (const [id, approval] of kept) {
+        const isDecider = person !== null && approval.decidedBy === person;
+        if (isDecider) kept.set(id, { ...approval, decidedBy: forgottenPerson });
+        const isTheirs = isOf(whose, approval, approval.sender.id);
+        if (isTheirs && approval.messageId < beforeId) kept.delete(id);
+      }
+    }
+  }
+
+  /** Of too many that wait the oldest has had its time: nothing is left hanging. */
+  #ask(approval: Approval, at: number): void {
+    const code = approvalCodeOf(approval.code);
+    this.#open.set(approval.id, { ...approval, code, state: 'waiting' });
+    const waiting = this.#waiting();
+    const oldest = waiting.length > approvalsWaitingMax ? waiting[0] : undefined;
+    if (oldest !== undefined) {
+      this.#open.set(oldest.id, { ...oldest, state: 'expired', decidedAt: at });
+    }
+    keepNewest(this.#open, openMax);
+  }
+
+  #waiting(): Approval[] {
+    return this.#open
+      .values()
+      .filter(({ state }) => state === 'waiting')
+      .toArray();
+  }
+
+  #newestFirst(): Approval[] {
+    const all = [...this.#settled.values(), ...this.#open.values()];
+    return all.sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+}
+
+function keepNewest(kept: Map<string, Approval>, most: number): void {
+  const [oldest] = kept.keys();
+  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Bucket } from '../../telemetry/figures/bucket.ts';
+import { hourMs, minuteMs } from '../../telemetry/figures/figures.ts';
+import { FigureRing } from './figure-ring.ts';
+
+const body = JSON.stringify(new Bucket(0).body());
+
+test('a day of minutes and a month of hours are kept, and no more of them', async () => {
+  const ring = new FigureRing();
+  const days = 32;
+  for (let at = 0; at < days * 24 * hourMs; at += minuteMs) {
+    const hour = at - (at % hourMs);
+    await ring.keep([
+      { lengthMs: minuteMs, at, run: 1, body },
+      { lengthMs: hourMs, at: hour, run: 1, body },
+    ]);
+    // Minutes alone would make this slow: an hour is as good.
+    if (at % hourMs === 0 && at < (days - 2) * 24 * hourMs) at += hourMs - minuteMs;
+  }
+  const until = days * 24 * hourMs;
+  const own = { run: 2, first: 0, last: 0 };
+  const many = async (lengthMs: typeof minuteMs | typeof hourMs): Promise<number> => {
+    const asked = { lengthMs, stepMs: lengthMs, from: 0, until, own } as const;
+    return (await ring.figures(asked)).steps.filter((step) => step !== null).length;
+  };
+  assert.equal(await many(minuteMs), 24 * 60);
+  assert.equal(await many(hourMs), 30 * 24);
+});

@@ -1,0 +1,231 @@
+/** The ledger without storage: nothing outlives the process, and every write is done at once. */
+import { historyBounds, noStarts } from '../../domain/conversation.ts';
+import type { Acceptance, Receipt } from '../../channels/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { IdSource } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
+import { KnownKeys, MemoryReceipt } from './known-keys.ts';
+import { ProcessStamps } from './process-labels.ts';
+import { attachmentsInMemory } from '../engine/attachments.ts';
+import { LaneLedger } from '../engine/engine.ts';
+import type {
+  Arrival,
+  Awaitable,
+  DeferredUntil,
+  DeliveryEnd,
+  Enter,
+  FailedDelivery,
+  LedgerStorage,
+  TurnEnd,
+} from '../engine/storage.ts';
+import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
+import { conflict, Cursors } from '../engine/order/cursors.ts';
+import { isWhole, type OutRow, type Row } from '../engine/order/rows.ts';
+import type { CursorMove, Ledger } from '../ledger.ts';
+import type { LedgerNews } from '../news.ts';
+import { StoryRing } from './story-ring.ts';
+import type { GatheringClock } from '../engine/order/merging.ts';
+import { WorkingSet } from '../engine/order/working-set.ts';
+
+export function createMemoryLedger(
+  options: GatheringClock & {
+    readonly ids: IdSource;
+    readonly limits?: Partial<MemoryLimits>;
+    readonly news?: LedgerNews;
+    /** Where the stories of the last messages are told, for a reader. */
+    readonly stories?: StoryRing;
+  },
+): Ledger {
+  const { now, steady, deadlines, ids, limits, stories = new StoryRing(), news = {} } = options;
+  const storage = new MemoryStorage({ ...memoryLimits, ...limits }, stories);
+  const rows = new WorkingSet({ now, steady, ...(deadlines !== undefined && { deadlines }) });
+  return new LaneLedger({ now, steady, ids, rows, storage, news });
+}
+
+const done = Promise.resolve(true);
+
+/** Tells the stories, keeps cursors and keys, and is done. */
+export class MemoryStorage implements LedgerStorage {
+  readonly durability = memoryDurability;
+  readonly limits: LedgerStorage['limits'];
+  readonly hasRoom = true;
+  readonly mayHandOut = true;
+  readonly quarantine = null;
+  readonly figures: LedgerStorage['figures'];
+  readonly approvals: LedgerStorage['approvals'];
+  readonly spend: LedgerStorage['spend'];
+  readonly attachments = attachmentsInMemory();
+  readonly #stories: StoryRing;
+  readonly #known: KnownKeys;
+  readonly #stamps = new ProcessStamps();
+  protected readonly cursors = new Cursors(() => null);
+  readonly history: LedgerStorage['history'] = {
+    bytes: 0,
+    bounds: historyBounds,
+    remember: () => {},
+    of: ({ acceptedAt }) => {
+      const session = { number: 1, startedAt: acceptedAt };
+      return { session, turns: [], windows: noStarts, previousAt: null, empty: true };
+    },
+    said: () => [],
+    earlier: (message) => ({ kind: 'stamp', sensitivity: this.#stamps.of(message) }),
+    cursor: (channel, name) => this.cursors.of(channel, name),
+    unroutableSince: () => null,
+  };
+  readonly agents: LedgerStorage['agents'] = {
+    notes: () => [],
+    toolUses: ({ channel, conversation }, n) => this.#stories.uses.of(channel, conversation, n),
+    callsOf: () => [],
+  };
+  readonly deadLetters = {
+    /** Since the start. */
+    count: 0,
+    replay: async () => 'not_kept' as const,
+    discard: async () => 'not_kept' as const,
+  };
+  readonly forgetting: LedgerStorage['forgetting'] = {
+    forget: async ({ whose, beforeId, removed }) => {
+      this.#stories.uses.remove(whose);
+      this.#stories.approvals.remove(whose, beforeId);
+      if (whose.kind === 'sender') this.#stories.spend.forget(whose.channel, whose.sender);
+      return removed;
+    },
+    clearNotes: async () => 0,
+  };
+
+  readonly byHand: LedgerStorage['byHand'] = {
+    found: [],
+    keep: async () => true,
+    expired: () => {},
+    answered: async (ends, then) => {
+      for (const end of ends) this.#settled(end);
+      then();
+      return 'answered';
+    },
+  };
+
+  constructor({ messagesMax, bytesMax, dedupeKeysMax }: MemoryLimits, stories: StoryRing) {
+    this.limits = { messagesMax, bytesMax };
+    this.#stories = stories;
+    this.figures = stories.figures;
+    this.approvals = stories.approvals;
+    this.spend = stories.spend;
+    this.#known = new KnownKeys(dedupeKeysMax);
+  }
+
+  gauges() {
+    return { tracesDropped: 0, commitsPending: 0 };
+  }
+
+  listen(): void {}
+
+  async accept(
+    arrivals: readonly Arrival[],
+    moves: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance> {
+    return this.cursors.move(moves) ? this.commitAccepted(arrivals, moves, enter) : conflict;
+  }
+
+  /** @param moves were asked for before */
+  protected commitAccepted(
+    arrivals: readonly Arrival[],
+    moves: readonly CursorMove[],
+    enter: Enter,
+  ): Acceptance {
+    const receipts = arrivals.map((arrival) => this.#acceptOne(arrival, enter));
+    this.cursors.landed(moves);
+    return { kind: 'accepted', receipts };
+  }
+
+  readonly isReady = isWhole;
+
+  /** Nothing is ever restored. */
+  read(_rows: readonly Row[]): Awaitable<void> {}
+
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
+    this.#settled(end);
+    if (end.why !== null) this.deadLetters.count += 1 + (end.joined?.length ?? 0);
+    then();
+    return done;
+  }
+
+  delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
+    this.#stories.delivered(row, at);
+    then();
+    return done;
+  }
+
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
+    const { row, at, why, dueAt, how } = end;
+    this.#stories.deferred(row, at, why, { at: dueAt, ...how });
+    then();
+    return done;
+  }
+
+  triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
+    for (const row of rows) this.#stories.dueNow(row, at);
+    then();
+    return done;
+  }
+
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    const { row, at, why } = end;
+    if (this.#stories.died(row, at, why, true)) this.deadLetters.count++;
+    for (const part of parts) this.#stories.died(part, at, why, false);
+    then();
+    return done;
+  }
+
+  callBegun(message: Message, call: BegunCall): Promise<boolean> {
+    this.#stories.uses.begun(message, call);
+    return done;
+  }
+
+  previewed(): Promise<boolean> {
+    return done;
+  }
+
+  callEnded(key: string, ending: CallEnding): void {
+    this.#stories.uses.ended(key, ending);
+  }
+
+  audit(row: AuditRow): Promise<boolean> {
+    this.#stories.audit.add(row);
+    return done;
+  }
+
+  keepUnroutable(): void {}
+
+  written(): Promise<boolean> {
+    return done;
+  }
+
+  noteFailure(): void {}
+
+  async close(): Promise<void> {}
+
+  #settled({ row, at, why, effects, joined = [] }: TurnEnd): void {
+    this.#stories.settled(row, at, why, effects);
+    this.#stamps.ended(row.message, effects);
+    for (const { row: piece, trace } of joined) {
+      this.#stories.settled(piece, at, why, { replies: [], trace });
+    }
+    this.#stories.uses.add(row.message, effects?.toolUses ?? []);
+    if (effects?.asked === undefined && effects?.settled === undefined) return;
+    this.#stories.approvals.turnEnded(effects, at);
+  }
+
+  #acceptOne(arrival: Arrival, enter: Enter): Receipt {
+    const { message, dedupeKey, keyCheck } = arrival;
+    const key = dedupeKey === null ? null : `${message.channel} ${dedupeKey}`;
+    const fingerprint = keyCheck?.fingerprint ?? null;
+    const known = key === null ? null : this.#known.receiptOf(key, fingerprint);
+    if (known !== null) return known;
+    const progress = enter(arrival);
+    progress.story = this.#stories.accepted(message);
+    if (key !== null) this.#known.add(key, { id: message.id, fingerprint, progress });
+    return new MemoryReceipt(message.id, progress, 'new');
+  }
+}

@@ -1,0 +1,141 @@
+/** What was spent since the start: rows are few, but for those of senders. */
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Charged, SpendBy, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
+import {
+  decide,
+  firstDaysKept,
+  openedParts,
+  placesOf,
+  priceOf,
+  settledParts,
+  spendRows,
+} from '../engine/spending.ts';
+import type { SpendChange, SpendGroup, SpendPlace, SpendTotal } from '../engine/spending.ts';
+import type { Reserving, SpendBook, SpendReader } from '../spend.ts';
+
+/** Of a day, a brain and a sender, or all senders; the first that came goes first. */
+const groupsMax = 50_000;
+
+type Row = { readonly place: SpendPlace; sums: SpendChange };
+type Groups = Map<string, Row[]>;
+
+export class MemorySpend implements SpendBook, SpendReader {
+  readonly #all: Groups = new Map();
+  readonly #ofSenders: Groups = new Map();
+
+  async reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
+    const [all, own] = placesOf(charged);
+    const ofSender = own === undefined ? [] : this.#totals(own);
+    const reserving = decide(charged, most, limits, { all: this.#totals(all!), ofSender });
+    if (reserving.kind === 'over') return reserving;
+    for (const part of openedParts(charged, most)) {
+      for (const place of placesOf(part.charged)) this.#add(place, part.change);
+    }
+    return reserving;
+  }
+
+  settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
+    if (reserved === null && used === null) return;
+    for (const part of settledParts(charged, reserved, used)) {
+      for (const place of placesOf(part.charged)) {
+        // What was reserved and is not there was forgotten since, and is not to come back.
+        if (reserved === null || this.#row(place) !== undefined) this.#add(place, part.change);
+      }
+    }
+  }
+
+  forget(channel: ChannelKey, sender: string): void {
+    for (const [key, [row]] of this.#ofSenders) {
+      if (row?.place.channel === channel && row.place.sender === sender) {
+        this.#ofSenders.delete(key);
+      }
+    }
+  }
+
+  async spent(by: SpendBy, since: string): Promise<readonly SpendRow[]> {
+    const groups = by === 'sender' ? this.#ofSenders : this.#all;
+    const rows = [...groups.values()].flat();
+    return spendRows(rows.filter((row) => row.place.day >= since && isAny(row)).map(groupBy(by)));
+  }
+
+  #totals(place: SpendPlace): readonly SpendTotal[] {
+    const rows = this.#groupsFor(place).get(keyOf(place)) ?? [];
+    return rows.filter((row) => row.place.costs).map(totalOf);
+  }
+
+  #row(place: SpendPlace): Row | undefined {
+    return this.#groupsFor(place)
+      .get(keyOf(place))
+      ?.find((row) => isSame(row.place, place));
+  }
+
+  #add(place: SpendPlace, change: SpendChange): void {
+    const row = this.#row(place);
+    if (row !== undefined) return void (row.sums = together(row.sums, change));
+    const groups = this.#groupsFor(place);
+    const key = keyOf(place);
+    const rows = groups.get(key);
+    if (rows !== undefined) return void rows.push({ place, sums: change });
+    groups.set(key, [{ place, sums: change }]);
+    dropOld(groups, place.day);
+  }
+
+  #groupsFor({ channel }: SpendPlace): Groups {
+    return channel === '' ? this.#all : this.#ofSenders;
+  }
+}
+
+function keyOf({ day, brain, channel, sender }: SpendPlace): string {
+  return [day, brain, channel, sender].join('\0');
+}
+
+function isSame(one: SpendPlace, other: SpendPlace): boolean {
+  return (
+    one.model === other.model &&
+    one.priceInput === other.priceInput &&
+    one.priceOutput === other.priceOutput &&
+    one.costs === other.costs
+  );
+}
+
+function totalOf({ place, sums }: Row): SpendTotal {
+  const price = priceOf(place.priceInput, place.priceOutput);
+  return { price, input: sums.input + sums.openInput, output: sums.output + sums.openOutput };
+}
+
+function together(one: SpendChange, other: SpendChange): SpendChange {
+  return {
+    calls: one.calls + other.calls,
+    estimatedCalls: one.estimatedCalls + other.estimatedCalls,
+    input: one.input + other.input,
+    output: one.output + other.output,
+    openInput: Math.max(0, one.openInput + other.openInput),
+    openOutput: Math.max(0, one.openOutput + other.openOutput),
+  };
+}
+
+function isAny({ sums }: Row): boolean {
+  const { calls, input, output, openInput, openOutput } = sums;
+  return calls + input + output + openInput + openOutput > 0;
+}
+
+function groupBy(by: SpendBy): (row: Row) => SpendGroup {
+  return ({ place, sums }) => ({
+    ...sums,
+    key: place[by],
+    channel: by === 'sender' ? place.channel : null,
+    firstDay: place.day,
+    lastDay: place.day,
+    price: priceOf(place.priceInput, place.priceOutput),
+    costing: place.costs ? { input: sums.input, output: sums.output } : { input: 0, output: 0 },
+  });
+}
+
+/** They came in the order of their days. */
+function dropOld(groups: Groups, today: string): void {
+  const { all: first } = firstDaysKept(Date.parse(today), 0);
+  for (const [key, [row]] of groups) {
+    if (groups.size <= groupsMax && row!.place.day >= first) return;
+    groups.delete(key);
+  }
+}

@@ -1,0 +1,190 @@
+/** From two places to a migration between them, or to why there can be none. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Client } from 'pg';
+import { readAddress } from '../postgres/server/address.ts';
+import { connect } from '../postgres/server/connect.ts';
+import {
+  migrate as makeTables,
+  migrationFiles,
+  schemaState,
+  schemaVersion,
+} from '../postgres/server/migrations.ts';
+import type { StoreProblem } from '../problem.ts';
+import { sealPlace } from '../read/id-cipher.ts';
+import { settle, syncFile } from '../sqlite/files/backup.ts';
+import { takeOwnerLock } from '../sqlite/files/database-files.ts';
+import { migrate } from '../sqlite/files/migrations.ts';
+import { lockedProblem, problemOf } from '../sqlite/files/problem.ts';
+import { openForReading } from '../sqlite/read/reader.ts';
+import { lockSource, lockTarget, uncleanProblem } from './instances.ts';
+import { Migration } from './migrate.ts';
+import { PostgresSide } from './postgres-source.ts';
+import { PostgresTarget } from './postgres-target.ts';
+import { SqliteSide } from './sqlite-source.ts';
+import { SqliteTarget } from './sqlite-target.ts';
+import type { Side, Target } from './tables.ts';
+
+export type Place =
+  /** Absolute. */
+  | { readonly kind: 'file'; readonly path: string }
+  /** A secret. */
+  | { readonly kind: 'server'; readonly url: string };
+
+/** Of a target whose tables were just made; the source's comes in its place. */
+const ownSeal = [sealPlace.channel, sealPlace.name];
+
+/**
+ * Locks both. The source is of this program's schema, and was closed by the svc that ran on it; the
+ * target holds nothing.
+ */
+export async function openMigration(from: Place, to: Place): Promise<Migration | StoreProblem> {
+  const source = await (from.kind === 'file' ? fileSource(from.path) : serverSource(from.url));
+  if ('code' in source) return source;
+  try {
+    const target = await (to.kind === 'file' ? fileTarget(to.path) : serverTarget(to.url));
+    if (!('code' in target)) return new Migration(source, target);
+    await source[Symbol.asyncDispose]();
+    return target;
+  } catch (error) {
+    await source[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function fileSource(path: string): Side | StoreProblem {
+  const lock = existsSync(path) ? takeOwnerLock(path) : null;
+  if (lock === null && existsSync(path)) return lockedProblem(path);
+  const db = openForReading(path);
+  if ('code' in db) {
+    lock?.release();
+    return db;
+  }
+  const close = (): void => {
+    db.close();
+    lock?.release();
+  };
+  db.exec('BEGIN');
+  if (db.prepare('SELECT clean FROM owner').get()?.['clean'] === 1) {
+    return new SqliteSide(db, close);
+  }
+  close();
+  return uncleanProblem(`The database ${path}`);
+}
+
+function fileTarget(path: string): Target | StoreProblem {
+  const taken = [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file));
+  if (taken !== undefined) return problem('migration_target', `There is a file ${taken} already.`);
+  const part = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
+  const clear = (): void => {
+    rmSync(part, { force: true });
+    rmSync(`${part}-journal`, { force: true });
+  };
+  try {
+    closeSync(openSync(part, 'wx', 0o600));
+    const db = new DatabaseSync(part);
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL');
+    migrate(db);
+    db.exec('BEGIN IMMEDIATE');
+    db.prepare('DELETE FROM cursors WHERE channel = ? AND name = ?').run(...ownSeal);
+    const close = (): void => {
+      if (db.isOpen) db.close();
+      clear();
+    };
+    const keep = (): void => {
+      db.close();
+      syncFile(part);
+      if (!settle(part, path)) throw new Error(`there is a file ${path} already`);
+      syncFile(dirname(path));
+    };
+    return new SqliteTarget(db, close, keep);
+  } catch (error) {
+    clear();
+    return problemOf(path, error as Error);
+  }
+}
+
+async function serverSource(url: string): Promise<Side | StoreProblem> {
+  return atServer(url, 'REPEATABLE READ', isOurs, async (client, named) => {
+    return (await lockSource(client, named)) ?? new PostgresSide(client);
+  });
+}
+
+/** What a newer svc has added would be left behind; an older one has not said all that is asked. */
+async function isOurs(client: Client, named: string): Promise<StoreProblem | null> {
+  if ((await schemaState(client)).kind !== 'ours') {
+    return problem('storage_missing', `The ${named} has no tables of svc.`);
+  }
+  const [version, known] = [await schemaVersion(client), migrationFiles().length];
+  if (version === known) return null;
+  if (version > known) {
+    return problem(
+      'storage_newer_schema',
+      `The ${named} was written by a newer svc; run that one.`,
+    );
+  }
+  const what = 'was written by an older svc. Start this one on it and stop it again';
+  return problem('storage_older', `The ${named} ${what}.`);
+}
+
+async function make(client: Client): Promise<null> {
+  await makeTables(client);
+  return null;
+}
+
+/**
+ * A start would work by what stands there. What instances only said to each other means nothing
+ * once none of them lives.
+ */
+const notMoved = ['config'];
+
+async function serverTarget(url: string): Promise<Target | StoreProblem> {
+  return atServer(url, 'READ COMMITTED', make, async (client, named) => {
+    const locked = await lockTarget(client, named);
+    if (locked !== null) return locked;
+    const names = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note'];
+    const all = [...names, 'tool_use', 'tool_call', 'dedupe', 'cursor', 'audit', ...notMoved];
+    await client.query('DELETE FROM svc.cursor WHERE channel = $1 AND name = $2', ownSeal);
+    const some = all.map((table) => `EXISTS (SELECT 1 FROM svc.${table})`).join(' OR ');
+    const { rows } = await client.query(`SELECT ${some} AS used`);
+    if (rows[0]?.['used'] !== true) return new PostgresTarget(client);
+    const what = `The ${named} holds rows of svc already; name an empty one.`;
+    return problem('migration_target', what);
+  });
+}
+
+/**
+ * Of whichever side: a connection in a transaction, which is ended where there is a problem.
+ * @param prepare comes before the transaction, which sees what is there when it is locked
+ */
+async function atServer<Of extends Side>(
+  url: string,
+  isolation: string,
+  prepare: (client: Client, named: string) => Promise<StoreProblem | null>,
+  open: (client: Client, named: string) => Promise<Of | StoreProblem>,
+): Promise<Of | StoreProblem> {
+  const address = readAddress(url);
+  if (address.kind === 'problems') return problem('storage_url', address.problems.join(' '));
+  const named = String(address);
+  let client: Client | null = null;
+  try {
+    client = await connect(url);
+    const unfit = await prepare(client, named);
+    await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
+    // What is moved may be large, and a server may give a statement little time.
+    await client.query('SET LOCAL statement_timeout = 0');
+    await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+    const opened = unfit ?? (await open(client, named));
+    if ('code' in opened) await client.end();
+    return opened;
+  } catch (error) {
+    await client?.end().catch(() => {});
+    return problem('storage_unreachable', `The ${named}: ${(error as Error).message}.`, true);
+  }
+}
+
+function problem(code: string, message: string, isPassing = false): StoreProblem {
+  return { kind: 'problem', code, message, isPassing };
+}

@@ -1,0 +1,90 @@
+/**
+ * What waits for a yes, for all instances on one database: the row decides who was the first. Each
+ * decision goes in a flight of its own, so that no two instances hold one and wait for another.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Approval, ApprovalId } from '../../../domain/approval.ts';
+import type { Approvals, Decided } from '../../approvals.ts';
+import { ReadFailed } from '../../ledger.ts';
+import type { PostgresFlights, Reads } from '../deps.ts';
+import { wireValue, type Ask } from '../read/ask.ts';
+import { findByIdOrCode, listOwed, listWaiting } from '../read/approvals.ts';
+import { toText, toTextOrNull } from '../server/text.ts';
+
+/** Whoever asks waits no longer; the question itself waits for the server. */
+const answerMs = 5_000;
+
+const decide =
+  'UPDATE svc.approval SET state = $2, decided_by = $3, decided_at = $4, decision = $5 ' +
+  "WHERE id = $1 AND state = 'waiting' RETURNING id";
+/** Whether it was this call of `decide`, and no other one by the same person at that time. */
+const decidedBefore = 'SELECT id FROM svc.approval WHERE id = $1 AND decision = $2';
+
+type Parts = { readonly reads: Reads; readonly flights: PostgresFlights };
+
+export class StoredApprovals implements Approvals {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  find(idOrCode: string): Promise<Approval | null> {
+    return this.#read((ask) => findByIdOrCode(ask, idOrCode));
+  }
+
+  decide(id: ApprovalId, { verdict, by, at }: Decided) {
+    const { flights } = this.#parts;
+    const decision = randomUUID();
+    const key = toText(id);
+    let isFirst = false;
+    flights.add({
+      kind: 'single',
+      text: decide,
+      values: [key, verdict, toTextOrNull(by), Math.round(at), decision],
+      again: { text: decidedBefore, values: [key, decision] },
+      told: (rows) => void (isFirst = rows.length > 0),
+    });
+    return new Promise<'decided' | 'not_waiting' | 'storage_failed'>((resolve) => {
+      const failed = (): void => resolve('storage_failed');
+      flights.flushAlone({
+        written: (landed) =>
+          landed === null ? failed() : resolve(isFirst ? 'decided' : 'not_waiting'),
+        refused: failed,
+        conflicted: failed,
+      });
+    });
+  }
+
+  owed(now: number): Promise<readonly Approval[]> {
+    return this.#read((ask) => listOwed(ask, now));
+  }
+
+  waiting(): Promise<readonly Approval[]> {
+    return this.#read(listWaiting);
+  }
+
+  async #read<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
+    const ask = async <Row>(text: string, ...values: Parameters<typeof wireValue>[0][]) => {
+      const asked = this.#parts.reads.ask({ text, values: values.map(wireValue) });
+      const found = await Promise.race([asked, pause(answerMs, null, { ref: false })]);
+      if (found !== null) return found as readonly Row[];
+      asked.catch(() => {});
+      throw new ReadFailed('too_slow', 'The database server does not answer.');
+    };
+    return question(ask);
+  }
+}
+
+/** Of those that forget wait none for another: rows are locked in one order. `which`: of $1, $2. */
+export const deleteApprovals = (which: string): string => `
+DELETE FROM svc.approval WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
+))`;
+
+/** Values: what stays, and who goes. */
+export const forgetDecider = `
+UPDATE svc.approval SET decided_by = $1 WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE decided_by = $2 ORDER BY id FOR UPDATE
+))`;

@@ -1,0 +1,245 @@
+/** Dead letters: how many there are, and what a person may do with one. */
+import { LetterCount } from '../../engine/order/letter-count.ts';
+import { wholeIdLength } from '../../engine/order/rows.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { DeadLetterMove } from '../../ledger.ts';
+import type { Lanes } from '../queues/queues.ts';
+import type { LaneGrowth } from '../queues/owned-queue.ts';
+import type { PostgresFlights, Reads } from '../deps.ts';
+import type { LockedLane } from '../write/accepts.ts';
+import type { Asked, Rows } from '../write/statement.ts';
+import type { Single } from '../write/writes.ts';
+import type { History } from './history.ts';
+import { lastIdMark } from './marks.ts';
+import { foundMessage, foundReply, messageColumns, replyColumns } from './stored-rows.ts';
+
+/** In pages by the id, so that only the index of the dead is read. */
+const deadIds = (table: string): string =>
+  `SELECT id FROM svc.${table} WHERE failure IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`;
+const pageRows = 5_000;
+const deadMessage =
+  'SELECT channel, conversation FROM svc.message WHERE id = $1 AND failure IS NOT NULL';
+/** A part has `-` and its number behind the id, and `.` comes after `-`. */
+const partsOf =
+  'SELECT id, channel, conversation FROM svc.sent ' +
+  'WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
+
+/** Its owner sees by the number that something came; a free one is taken by whoever has room. */
+const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
+  SELECT DISTINCT channel, conversation, 1, 2 FROM gone
+  ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
+    waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
+  RETURNING tail, owner`;
+
+/**
+ * At the end of what `messageBody` wrote. It goes as a value: where an administrator has set
+ * `standard_conforming_strings` off, a literal loses its backslashes.
+ */
+const preview = String.raw`,"preview":"([^"\\]|\\.)*"\}$`;
+
+/**
+ * The turn that the message's burial left in the history goes in the same commit, and its preview:
+ * it has become the apology.
+ */
+const rerun = `
+WITH gone AS (
+  DELETE FROM svc.message WHERE id = $1 AND failure IS NOT NULL RETURNING *
+), said AS (
+  DELETE FROM svc.turn AS turn USING gone WHERE turn.channel = gone.channel
+    AND turn.conversation = gone.conversation AND turn.message_id = gone.id
+), lane AS (
+  ${laneGrows}
+)
+INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, replayed, body)
+SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, true,
+  regexp_replace(gone.body, $3, '}')
+FROM gone CROSS JOIN lane
+RETURNING ${messageColumns}, n AS tail, (SELECT owner FROM lane) AS owner`;
+const rerunBefore = `
+SELECT ${messageColumns}, n AS tail, (
+  SELECT owner FROM svc.lane AS lane
+  WHERE lane.channel = inbox.channel AND lane.conversation = inbox.conversation
+) AS owner FROM svc.inbox AS inbox WHERE id = $1`;
+
+const resend = `
+WITH gone AS (
+  DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL RETURNING *
+), lane AS (
+  ${laneGrows}
+)
+INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, attempts, replayed,
+  possible_duplicate, late, replayed_at, tries, body)
+SELECT id, channel, conversation, created_at, message_id, attempts, attempts, possible_duplicate,
+  true, $2::bigint, tries, body
+FROM gone ORDER BY id
+RETURNING ${replyColumns}, (SELECT tail FROM lane) AS tail, (SELECT owner FROM lane) AS owner`;
+const resentBefore = `
+SELECT ${replyColumns}, lane.tail, lane.owner FROM svc.outbox AS outbox CROSS JOIN LATERAL (
+  SELECT tail, owner FROM svc.lane AS lane
+  WHERE lane.channel = outbox.channel AND lane.conversation = outbox.conversation OFFSET 0
+) AS lane WHERE id = ANY($1) ORDER BY seq`;
+
+const discardMessage = `
+WITH gone AS (
+  DELETE FROM svc.message WHERE id = $1 AND failure IS NOT NULL RETURNING id
+), uses AS (
+  DELETE FROM svc.tool_use USING gone WHERE message_id = gone.id
+), calls AS (
+  DELETE FROM svc.tool_call USING gone WHERE message_id = gone.id
+), attachments AS (
+  DELETE FROM svc.attachment USING gone WHERE message_id = gone.id
+)
+SELECT id FROM gone`;
+const discardReplies = 'DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL';
+
+type Parts = {
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  readonly rows: WorkingSet;
+  readonly history: History;
+  readonly lanes: Lanes;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** A dead letter's rows: a message, or the parts of a reply in their order. */
+type Found = { readonly lane: LockedLane } & (
+  | { readonly kind: 'message'; readonly id: string }
+  | { readonly kind: 'reply'; readonly ids: readonly string[] }
+);
+
+export class DeadLetters {
+  readonly #parts: Parts;
+  readonly #letters = new LetterCount();
+  #counted: number | null = null;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  static async open(parts: Parts): Promise<DeadLetters> {
+    const letters = new DeadLetters(parts);
+    for (const table of ['message', 'sent']) await letters.#count(deadIds(table));
+    return letters;
+  }
+
+  get count(): number {
+    return this.#counted ?? this.#letters.count;
+  }
+
+  /** @param letters of all instances together; null: this one knows them all */
+  counted(letters: number | null): void {
+    this.#counted = letters;
+  }
+
+  /** @param id of a message, a reply, or a part of one */
+  add(id: string): void {
+    this.#letters.add(id);
+  }
+
+  remove(id: string): void {
+    this.#letters.remove(id);
+  }
+
+  async replay(id: string): Promise<DeadLetterMove> {
+    const found = await this.#find(id);
+    if (found === null) return 'not_found';
+    const back: Rows[] = [];
+    const told = (rows: Rows): void => void back.push(rows);
+    const single =
+      found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told);
+    this.#parts.flights.add({ ...single, lanes: [found.lane] });
+    const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
+    const written = await this.#parts.flights.written(() => enter(back[0] ?? []));
+    if (!written) return 'storage_failed';
+    // The sweep may have taken it meanwhile.
+    if ((back[0]?.length ?? 0) === 0) return 'not_found';
+    this.#removeAll(found);
+    await this.#parts.lanes.takeWaiting();
+    return 'done';
+  }
+
+  async discard(id: string): Promise<DeadLetterMove> {
+    const found = await this.#find(id);
+    if (found === null) return 'not_found';
+    const asked: Asked =
+      found.kind === 'message'
+        ? { text: discardMessage, values: [found.id] }
+        : { text: discardReplies, values: [found.ids] };
+    this.#parts.flights.add({ kind: 'single', ...asked });
+    this.#parts.flights.add(lastIdMark(id));
+    if (!(await this.#parts.flights.written(() => {}))) return 'storage_failed';
+    this.#removeAll(found);
+    return 'done';
+  }
+
+  async #count(text: string): Promise<void> {
+    let found: Rows;
+    for (let last = ''; ; last = String(found.at(-1)!['id'])) {
+      found = await this.#parts.reads.ask({ text, values: [last, pageRows] });
+      for (const { id } of found) this.add(String(id));
+      if (found.length < pageRows) return;
+    }
+  }
+
+  #removeAll(found: Found): void {
+    for (const id of found.kind === 'message' ? [found.id] : found.ids) this.remove(id);
+  }
+
+  async #find(id: string): Promise<Found | null> {
+    if (id.length !== wholeIdLength) return null;
+    const { reads } = this.#parts;
+    const [message] = await reads.ask({ text: deadMessage, values: [id] });
+    if (message !== undefined) return { kind: 'message', id, lane: laneOf(message) };
+    const parts = await reads.ask({ text: partsOf, values: [id, `${id}.`] });
+    const [first] = parts;
+    if (first === undefined) return null;
+    const ids = parts.map((part) => String(part['id']));
+    return { kind: 'reply', ids, lane: laneOf(first) };
+  }
+
+  #rerun(id: string, told: (rows: Rows) => void): Single {
+    const again = { text: rerunBefore, values: [id] };
+    return { kind: 'single', text: rerun, values: [id, this.#parts.now(), preview], again, told };
+  }
+
+  #resend(parts: readonly string[], told: (rows: Rows) => void): Single {
+    return {
+      kind: 'single',
+      text: resend,
+      values: [parts, this.#parts.now()],
+      again: { text: resentBefore, values: [parts] },
+      told,
+    };
+  }
+
+  readonly #enterMessage = (found: Rows): void => {
+    const { rows, history, lanes } = this.#parts;
+    for (const row of found) {
+      const { stored } = foundMessage(row, rows.nextSeq());
+      rows.outdate(stored.channel, stored.conversation);
+      history.drop(stored);
+      if (lanes.owned.grew(stored, growthOf(row)) === 'next') rows.restoreMessage(stored);
+    }
+  };
+
+  readonly #enterReplies = (found: Rows): void => {
+    const { rows, lanes } = this.#parts;
+    let progress = null;
+    for (const [at, row] of found.entries()) {
+      const { stored, state } = foundReply(row, rows.nextSeq());
+      if (at === 0 && lanes.owned.grew(stored, growthOf(row)) === 'theirs') return;
+      if (rows.hasReply(stored)) continue;
+      ({ progress } = rows.restoreReply(stored, progress, state));
+    }
+  };
+}
+
+function laneOf({ channel, conversation }: Rows[number]): LockedLane {
+  return { channel: String(channel), conversation: String(conversation) };
+}
+
+/** What the lane of a row that was put back has become. */
+function growthOf({ tail, owner }: Rows[number]): LaneGrowth {
+  return { tail: Number(tail), owner: owner === null ? null : Number(owner) };
+}

@@ -1,0 +1,212 @@
+/**
+ * Replies that wait for another try, whoever has them in hand. An instance that has one in its
+ * working set moves it there, and is told so on the board. One that is parked in a lane that is
+ * nobody's is due by its row: whoever finds it takes its lane.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FailureKind } from '../../../domain/failure.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../domain/records.ts';
+import type { StorageTold, StoredDeferred } from '../../engine/storage.ts';
+import type { OutRow } from '../../engine/order/rows.ts';
+import type { Peers } from '../../../cluster/peers.ts';
+import type { SoonerReply } from '../../engine/recovering.ts';
+import { ReadFailed } from '../../ledger.ts';
+import { Keeping } from './janitor.ts';
+import type { Lanes } from '../queues/queues.ts';
+import type { PostgresFlights, Reads } from '../deps.ts';
+import { Values } from '../read/ask.ts';
+import { onChannel } from '../read/lists.ts';
+import type { Rows } from '../write/statement.ts';
+import { latestTry } from './stored-rows.ts';
+import type { Single } from '../write/writes.ts';
+
+const tryNowKind = 'try_now';
+
+/** Whoever looks at a page waits no longer; the question itself waits for the server. */
+const answerMs = 5_000;
+/** So many rows are looked at to count them. */
+const countedMax = 200_000;
+const groups = `
+SELECT channel, failure::json ->> 'kind' AS failure, (failure::json ->> 'status')::int AS status,
+  count(*)::bigint AS count, min(created_at)::bigint AS "oldestAt", min(due_at)::bigint AS "nextAt"
+FROM (
+  SELECT channel, failure, created_at, due_at FROM svc.outbox
+  WHERE failure IS NOT NULL AND due_at > $1 LIMIT ${countedMax}
+) AS deferred
+GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 100`;
+
+const one = 'SELECT id FROM svc.outbox WHERE id = $1 AND due_at > $2';
+/** A try is told as [when it began, …]. */
+const lastTryAt = 'coalesce((tries::json -> -1 ->> 0)::float8, 0)';
+
+/**
+ * Where the lane is somebody's, that one writes the row. What another transaction holds just now is
+ * being changed by it, and is left to it.
+ */
+const makeDue = `
+WITH due AS (
+  SELECT id FROM svc.outbox AS outbox
+  WHERE id = ANY($1) AND parked AND due_at > $2 AND EXISTS (
+    SELECT FROM svc.lane AS lane WHERE lane.channel = outbox.channel
+      AND lane.conversation = outbox.conversation AND lane.owner IS NULL
+  )
+  ORDER BY id FOR UPDATE SKIP LOCKED
+)
+UPDATE svc.outbox AS outbox SET due_at = $2, replayed = replayed + 1
+FROM due WHERE outbox.id = due.id`;
+
+const soonerRows =
+  'UPDATE svc.outbox AS was SET due_at = x.at ' +
+  'FROM json_to_recordset($1) AS x(id text COLLATE "C", at bigint) ' +
+  'WHERE was.id = x.id AND was.due_at > x.at';
+
+/** Of replies whose next try lay too far ahead. */
+export function soonerWrite(replies: readonly SoonerReply[]): Single {
+  const rows = replies.map(({ row, dueAt }) => ({ id: row.head.id, at: dueAt }));
+  return { kind: 'single', text: soonerRows, values: [JSON.stringify(rows)] };
+}
+
+/** The same of parked replies, which belong to nobody. $2: so many are looked at, the farthest. */
+const parkedSooner = `
+WITH late AS (
+  SELECT id, due_at, ${latestTry('$1')} AS latest FROM (
+    SELECT * FROM svc.outbox WHERE parked AND due_at > $1 ORDER BY due_at DESC LIMIT $2
+  ) AS far OFFSET 0
+)
+UPDATE svc.outbox AS was SET due_at = late.latest FROM late
+WHERE was.id = late.id AND was.due_at > late.latest
+RETURNING late.due_at - late.latest AS "aheadMs"`;
+
+export type TooLate = Pick<SoonerReply, 'aheadMs'>;
+
+type BoundingParts = {
+  readonly reads: Reads;
+  readonly now: () => number;
+  /** Whether this instance is the one that does it. */
+  readonly isMine: () => boolean;
+  readonly sooner: (replies: readonly TooLate[]) => void;
+};
+
+/** The server's clock may be put right while instances run. */
+export function beginBounding({ reads, now, isMine, sooner }: BoundingParts): Keeping {
+  const step = async (): Promise<boolean> => {
+    const replies = await boundParked(reads, now(), farthestLooked);
+    sooner(replies);
+    return replies.length > 0;
+  };
+  return new Keeping({ isMine, everyMs: boundEveryMs, step });
+}
+
+const farthestLooked = 2_000;
+const boundEveryMs = 60_000;
+
+/**
+ * No parked reply waits longer than its schedule allows, whoever planned its next try.
+ * @param now milliseconds since 1970
+ * @param most so many are looked at; null: all
+ * @returns how much too far ahead each lay that is sooner now
+ */
+export async function boundParked(
+  reads: Reads,
+  now: number,
+  most: number | null,
+): Promise<readonly TooLate[]> {
+  const rows = await reads.ask({ text: parkedSooner, values: [now, most] });
+  return rows.map((row) => ({ aheadMs: Number(row['aheadMs']) }));
+}
+
+export type DeferredParts = {
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  readonly lanes: Pick<Lanes, 'takeWaiting'>;
+  readonly peers: Peers;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** Of replies that this instance has in hand. */
+export function triedNowWrite(rows: readonly OutRow[], at: number): Single {
+  const text =
+    'UPDATE svc.outbox SET due_at = $2, replayed = replayed + 1 ' +
+    'WHERE id = ANY($1) AND due_at > $2';
+  return { kind: 'single', text, values: [rows.map(({ head }) => head.id), at] };
+}
+
+export class StoredReplies implements StoredDeferred {
+  readonly #parts: DeferredParts;
+  #counting: Promise<Rows> | null = null;
+
+  constructor(parts: DeferredParts) {
+    this.#parts = parts;
+  }
+
+  hear(tryHere: StorageTold['tryHere']): void {
+    this.#parts.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
+  }
+
+  async groups(): Promise<readonly DeferredGroup[]> {
+    const { reads, now } = this.#parts;
+    this.#counting ??= reads.ask({ text: groups, values: [now()] });
+    const found = await Promise.race([
+      this.#counting.finally(() => (this.#counting = null)),
+      pause(answerMs, null, { ref: false }),
+    ]);
+    if (found === null) throw new ReadFailed('too_slow', 'The database server does not answer.');
+    return found.map((row) => ({
+      channel: row['channel'] as ChannelKey,
+      failure: row['failure'] as FailureKind,
+      status: row['status'] as number | null,
+      count: Number(row['count']),
+      oldestAt: Number(row['oldestAt']),
+      nextAt: Number(row['nextAt']),
+    }));
+  }
+
+  async find(which: WhichDeferred, most: number): Promise<readonly string[]> {
+    const { reads, now } = this.#parts;
+    const asked =
+      which.kind === 'one'
+        ? { text: one, values: [which.id, now()] }
+        : allOf(which.filter, which.before, now(), most);
+    return (await reads.ask(asked)).map(({ id }) => String(id));
+  }
+
+  async tryNow(ids: readonly string[]): Promise<boolean> {
+    const { flights, lanes, peers, now } = this.#parts;
+    flights.add({ kind: 'single', text: makeDue, values: [ids, now()] });
+    if (!(await flights.written(() => {}))) return false;
+    void peers.tell(tryNowKind, JSON.stringify({ ids }));
+    await lanes.takeWaiting();
+    return true;
+  }
+}
+
+function allOf(
+  { channel, failure, status }: DeferredFilter,
+  before: number,
+  now: number,
+  most: number,
+) {
+  const values = new Values();
+  const fits = [
+    'failure IS NOT NULL',
+    `due_at > ${values.put(now)}`,
+    ...onChannel(channel, values),
+    ...(failure === null ? [] : [`failure::json ->> 'kind' = ${values.put(failure)}`]),
+    ...(status === null ? [] : [`(failure::json ->> 'status')::int = ${values.put(status)}`]),
+    `${lastTryAt} < ${values.put(before)}`,
+  ];
+  const text = `SELECT id FROM svc.outbox WHERE ${fits.join(' AND ')} LIMIT ${values.put(most)}`;
+  return { text, values: values.list };
+}
+
+/** It comes from another release, perhaps: what cannot be read is about nothing here. */
+function idsIn(body: string): readonly string[] {
+  try {
+    const { ids } = JSON.parse(body) as { readonly ids?: unknown };
+    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,299 @@
+/**
+ * Deletes what one conversation or one sender said, and what was answered to it: from memory at
+ * once, from the tables in batches, so that the flights of others go between them.
+ *
+ * What was on its way at the request has landed when this begins: after that everything of theirs
+ * is found by looking. Ids tell what is older than the request from what comes after it, which
+ * stays. What was taken up again before it was deleted leaves the memory of all instances once
+ * more, and what its turns have written meanwhile goes, too. The server reclaims the place of
+ * deleted rows in its own time.
+ */
+import { forgottenPerson, personOn } from '../../../domain/approval.ts';
+import type { ConversationId } from '../../../domain/ids.ts';
+import type { NotesOf } from '../../../domain/note.ts';
+import type { Forgotten } from '../../engine/storage.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { PostgresFlights, Reads } from '../deps.ts';
+import { daysOf } from '../../engine/spending.ts';
+import { fromText, toText } from '../server/text.ts';
+import type { Asked, Rows } from '../write/statement.ts';
+import type { Single } from '../write/writes.ts';
+import { deleteApprovals, forgetDecider } from './approvals.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import type { History } from './history.ts';
+import { lastIdMark } from './marks.ts';
+import type { Invalidations } from './invalidations.ts';
+import { deleteAttachmentsOf, deleteOf, given, rowsOf } from './of-messages.ts';
+import { deleteSpend } from './spend.ts';
+
+/** At most so many rows are deleted in one commit. */
+const batchMax = 200;
+
+const inConversation = 'channel = $1 AND conversation = $2';
+const bySender = 'channel = $1 AND sender = $2';
+const waitingOf = (which: string): string =>
+  `SELECT id, conversation FROM svc.inbox WHERE ${which} AND id < $3`;
+const settled = `SELECT id, conversation FROM svc.message WHERE ${inConversation} AND id < $3`;
+/** Messages are not kept by sender: they are looked through a window at a time, from $4 on. */
+const settledInWindow = `
+WITH seen AS (
+  SELECT id, conversation, channel, sender FROM svc.message WHERE id > $4 AND id < $3
+  ORDER BY id LIMIT 20000
+)
+SELECT id, conversation FROM seen WHERE ${bySender}
+UNION ALL SELECT max(id), NULL FROM seen`;
+const repliesTo =
+  `${rowsOf('outbox', 'id, message_id, true AS unsettled', given)} ` +
+  `UNION ALL ${rowsOf('sent', 'id, message_id, false', given)}`;
+const repliesIn =
+  `SELECT id FROM svc.outbox WHERE ${inConversation} AND message_id < $3 ` +
+  `UNION ALL SELECT id FROM svc.sent WHERE ${inConversation} AND message_id < $3`;
+const theirTurns = `${bySender} AND message_id < $3`;
+const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${theirTurns}`;
+
+/** Some turns; $4: how many. */
+const someTurns = (which: string): string =>
+  `SELECT conversation, session, n FROM svc.turn WHERE ${which} AND message_id < $3 LIMIT $4`;
+const deleteTurns = `
+DELETE FROM svc.turn AS turn
+USING json_to_recordset($2) AS x(conversation text COLLATE "C", session integer, n bigint)
+WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session = x.session
+  AND turn.n = x.n`;
+const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
+
+const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
+/** A conversation in which something is left keeps its place. */
+const nothingLeft =
+  `${inConversation} AND NOT EXISTS (SELECT 1 FROM svc.turn WHERE ${inConversation}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM svc.inbox WHERE ${inConversation}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM svc.outbox WHERE ${inConversation})`;
+
+type Parts = {
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  readonly rows: WorkingSet;
+  readonly history: History;
+  readonly deadLetters: DeadLetters;
+  readonly invalidations: Invalidations;
+};
+
+/** What was come upon. */
+type Found = {
+  readonly conversations: Set<ConversationId>;
+  /** Messages that were not settled, and those of which a reply was not. */
+  readonly waiting: string[];
+  readonly answered: Set<string>;
+};
+
+export class Forgetting {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * To be called one at a time, when what was on its way has landed.
+   * @returns how many messages, replies and turns went
+   * @throws when the storage has failed, so that nobody believes that the texts are gone
+   */
+  async forget(asked: Forgotten): Promise<number> {
+    const { invalidations } = this.#parts;
+    const { whose, beforeId } = asked;
+    const found: Found = { conversations: new Set(), waiting: [], answered: new Set() };
+    const { conversations, waiting, answered } = found;
+    await invalidations.forget({ whose, beforeId });
+    await this.#write([lastIdMark(beforeId)]);
+    let deleted = await this.#messages(asked, found);
+    deleted += await this.#turnsOf(asked, conversations);
+    await Promise.all([
+      invalidations.forget({ whose, beforeId }, answered),
+      invalidations.changed(whose.channel, [...conversations]),
+    ]);
+    for (const batch of batchesOf(waiting)) deleted += await this.#batch(asked, batch, found);
+    await this.#approvals(asked);
+    for (const conversation of conversations) await this.#close(asked, conversation);
+    return deleted;
+  }
+
+  /**
+   * Notes that are made after the call stay.
+   * @returns how many went
+   * @throws as forget does
+   */
+  async clearNotes(of: NotesOf): Promise<number> {
+    const asked: Asked =
+      of.kind === 'brain'
+        ? {
+            text: 'DELETE FROM svc.note WHERE brain = $1 RETURNING seq',
+            values: [toText(of.brain)],
+          }
+        : {
+            text: `DELETE FROM svc.note WHERE brain IS NULL AND ${inConversation} RETURNING seq`,
+            values: [of.channel, toText(of.conversation)],
+          };
+    // In the flight right behind those that were asked for, and there before what turns write.
+    let clearing: Promise<readonly Rows[]> = Promise.resolve([]);
+    await this.#write([], () => void (clearing = this.#write([asked])));
+    const [gone = []] = await clearing;
+    return gone.length;
+  }
+
+  /** Their messages, and what was answered to those. */
+  async #messages(asked: Forgotten, found: Found): Promise<number> {
+    const { whose, beforeId } = asked;
+    const ofConversation = whose.kind === 'conversation';
+    const name = toText(ofConversation ? whose.conversation : whose.sender);
+    const theirs = [whose.channel, name, beforeId];
+    const which = ofConversation ? inConversation : bySender;
+    const rows = await this.#ask(waitingOf(which), ...theirs);
+    for (const { id } of rows) found.waiting.push(String(id));
+    let deleted = await this.#found(asked, rows, found);
+    if (ofConversation) {
+      return deleted + (await this.#found(asked, await this.#ask(settled, ...theirs), found));
+    }
+    for (let last: unknown = ''; last !== null;) {
+      const seen = await this.#ask(settledInWindow, ...theirs, last);
+      deleted += await this.#found(asked, seen.slice(0, -1), found);
+      last = seen.at(-1)!['id'];
+    }
+    return deleted;
+  }
+
+  async #found(asked: Forgotten, rows: Rows, found: Found): Promise<number> {
+    let deleted = rows.length;
+    for (const { conversation } of rows) {
+      found.conversations.add(fromText(String(conversation)) as ConversationId);
+    }
+    const ids = rows.map(({ id }) => String(id));
+    for (const batch of batchesOf(ids)) deleted += await this.#batch(asked, batch, found);
+    return deleted;
+  }
+
+  /** After a restart a reply does not know whose message it answers: the message leads to it. */
+  async #batch({ remove }: Forgotten, ids: readonly string[], found: Found): Promise<number> {
+    const replies = await this.#ask(repliesTo, ids);
+    const unsettled = replies.filter((reply) => reply['unsettled'] === true);
+    const answered = new Set(unsettled.map((reply) => String(reply['message_id'])));
+    for (const id of answered) found.answered.add(id);
+    if (answered.size > 0) {
+      remove((row) => row.box === 'out' && answered.has(row.head.inReplyTo));
+      await this.#write([]);
+    }
+    const deleted = await this.#replies(replies);
+    await this.#write(
+      [
+        deleteOf('tool_use', given),
+        deleteOf('tool_call', given),
+        'DELETE FROM svc.inbox WHERE id = ANY($1)',
+        'DELETE FROM svc.message WHERE id = ANY($1)',
+        // Behind the messages: from then on nothing more is kept with them.
+        deleteAttachmentsOf(given),
+      ].map((text) => ({ text, values: [ids] })),
+    );
+    for (const id of ids) this.#parts.deadLetters.remove(id);
+    return deleted;
+  }
+
+  /** What was to be done with a yes is a text of theirs; who said yes is a name of theirs. */
+  async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
+    const isTalk = whose.kind === 'conversation';
+    const name = toText(isTalk ? whose.conversation : whose.sender);
+    const text = deleteApprovals(isTalk ? inConversation : bySender);
+    await this.#write([{ text, values: [whose.channel, name, beforeId] }]);
+    if (isTalk) return;
+    const person = toText(personOn(whose.channel, whose.sender));
+    await this.#write([{ text: forgetDecider, values: [forgottenPerson, person] }]);
+  }
+
+  async #replies(found: Rows): Promise<number> {
+    for (const ids of batchesOf(found.map(({ id }) => String(id)))) {
+      await this.#write(
+        ['outbox', 'sent'].map((table) => {
+          return { text: `DELETE FROM svc.${table} WHERE id = ANY($1)`, values: [ids] };
+        }),
+      );
+      for (const id of ids) this.#parts.deadLetters.remove(id);
+    }
+    return found.length;
+  }
+
+  /** All that is left of what they said, and what may quote it. */
+  async #turnsOf({ whose, beforeId }: Forgotten, conversations: Set<ConversationId>) {
+    const { channel } = whose;
+    if (whose.kind === 'conversation') {
+      conversations.add(whose.conversation);
+      const place = [channel, toText(whose.conversation), beforeId];
+      const replies = await this.#replies(await this.#ask(repliesIn, ...place));
+      return replies + (await this.#turns(inConversation, place));
+    }
+    const theirs = [channel, toText(whose.sender), beforeId];
+    for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
+      conversations.add(fromText(String(conversation)) as ConversationId);
+    }
+    const days = (await this.#ask(daysOf('svc.spend'))).map(({ day }) => day);
+    await this.#write([{ text: deleteSpend, values: [...theirs.slice(0, 2), days] }]);
+    let deleted = await this.#turns(bySender, theirs);
+    for (const conversation of conversations) {
+      deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);
+    }
+    return deleted;
+  }
+
+  /** Found first: what a flight answers may be lost, and then nobody would know what is left. */
+  async #turns(which: string, place: readonly unknown[]): Promise<number> {
+    for (let deleted = 0; ;) {
+      const found = await this.#ask(someTurns(which), ...place, batchMax);
+      if (found.length === 0) return deleted;
+      await this.#write([{ text: deleteTurns, values: [place[0], JSON.stringify(found)] }]);
+      deleted += found.length;
+    }
+  }
+
+  /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
+  async #close({ whose: { channel }, beforeId }: Forgotten, conversation: ConversationId) {
+    const { rows, history } = this.#parts;
+    const place = [channel, toText(conversation)];
+    // Whoever accepts a message there meanwhile is seen, since the lane is locked before that.
+    const lanes = [{ channel, conversation: toText(conversation) }];
+    await this.#write(
+      [
+        // The notes made there may hold what they said.
+        { text: deleteNotes, values: [...place, beforeId], lanes },
+        { text: `DELETE FROM svc.cut WHERE ${nothingLeft}`, values: place },
+        { text: `DELETE FROM svc.lane WHERE ${nothingLeft}`, values: place },
+      ],
+      () => {
+        rows.outdate(channel, conversation);
+        history.drop({ channel, conversation });
+      },
+    );
+  }
+
+  #ask(text: string, ...values: readonly unknown[]): Promise<Rows> {
+    return this.#parts.reads.ask({ text, values });
+  }
+
+  /** @returns the rows of each statement; none where the answer was lost */
+  async #write(
+    all: readonly (Asked & Pick<Single, 'lanes'>)[],
+    then: () => void = () => {},
+  ): Promise<readonly Rows[]> {
+    const { flights } = this.#parts;
+    const answers: Rows[] = all.map(() => []);
+    for (const [at, asked] of all.entries()) {
+      const told = (rows: Rows): void => void (answers[at] = rows);
+      flights.add({ kind: 'single', ...asked, told });
+    }
+    if (!(await flights.written(then))) throw new Error('the storage has failed');
+    return answers;
+  }
+}
+
+function batchesOf(ids: readonly string[]): readonly (readonly string[])[] {
+  const batches: (readonly string[])[] = [];
+  for (let from = 0; from < ids.length; from += batchMax) {
+    batches.push(ids.slice(from, from + batchMax));
+  }
+  return batches;
+}

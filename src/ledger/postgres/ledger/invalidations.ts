@@ -1,0 +1,121 @@
+/**
+ * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
+ *
+ * What is told comes from the database, and so from another release. Where it cannot be read it
+ * may be about anybody: then nothing that is remembered here is believed, and all is read anew.
+ */
+import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
+import type { Whose } from '../../../domain/story.ts';
+import type { StorageTold, Theirs } from '../../engine/storage.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Peers } from '../../../cluster/peers.ts';
+import type { History } from './history.ts';
+
+const forgetKind = 'forget';
+const changedKind = 'changed';
+
+/** With messages that were answered: replies to them are theirs. */
+type Asked = Theirs & { readonly answered: readonly string[] };
+type Changed = {
+  readonly channel: ChannelKey;
+  readonly conversations: readonly ConversationId[];
+};
+
+export type InvalidationsParts = {
+  readonly peers: Peers;
+  readonly rows: WorkingSet;
+  readonly history: History;
+};
+
+export class Invalidations {
+  readonly #parts: InvalidationsParts;
+
+  constructor(parts: InvalidationsParts) {
+    this.#parts = parts;
+  }
+
+  /** @param forgetHere takes what of theirs is in this instance's memory away */
+  hear(forgetHere: StorageTold['forgetHere']): void {
+    const { peers, rows, history } = this.#parts;
+    const believeNothing = (): void => {
+      rows.outdateAll();
+      history.dropAll();
+    };
+    peers.on(forgetKind, async (body) => {
+      const asked = askedIn(objectIn(body));
+      if (asked === null) return believeNothing();
+      const { answered, ...theirs } = asked;
+      // A storage that has failed ends this process, and all that it remembers.
+      await forgetHere(theirs, new Set(answered)).catch(() => {});
+    });
+    peers.on(changedKind, (body) => {
+      const changed = changedIn(objectIn(body));
+      if (changed === null) return believeNothing();
+      const { channel, conversations } = changed;
+      for (const conversation of conversations) {
+        rows.outdate(channel, conversation);
+        history.drop({ channel, conversation });
+      }
+    });
+  }
+
+  /**
+   * Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked.
+   * @param answered ids of messages: replies to them are theirs
+   */
+  async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
+    const { peers } = this.#parts;
+    const asked: Asked = { whose, beforeId, answered: [...answered] };
+    await peers.tell(forgetKind, JSON.stringify(asked));
+  }
+
+  /** Resolves when no instance remembers these conversations as they were. */
+  async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
+    const { peers } = this.#parts;
+    const told: Changed = { channel, conversations };
+    await peers.tell(changedKind, JSON.stringify(told));
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @returns no fields where it is no object */
+function objectIn(body: string): Fields {
+  try {
+    const told: unknown = JSON.parse(body);
+    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** @returns null: it cannot be read */
+function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
+  const theirs = whoseIn(whose);
+  if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
+  return { whose: theirs, beforeId: beforeId as MessageId, answered };
+}
+
+function areTexts(told: unknown): told is readonly string[] {
+  return Array.isArray(told) && told.every((one) => typeof one === 'string');
+}
+
+function whoseIn(told: unknown): Whose | null {
+  if (typeof told !== 'object' || told === null) return null;
+  const { kind, channel, conversation, sender } = told as Fields;
+  if (typeof channel !== 'string') return null;
+  const on = { channel: channel as ChannelKey };
+  if (kind === 'conversation' && typeof conversation === 'string') {
+    return { kind, ...on, conversation: conversation as ConversationId };
+  }
+  return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
+}
+
+/** @returns null: it cannot be read */
+function changedIn({ channel, conversations }: Fields): Changed | null {
+  if (typeof channel !== 'string' || !areTexts(conversations)) return null;
+  return {
+    channel: channel as ChannelKey,
+    conversations: conversations as readonly ConversationId[],
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * Puts the words of turns into the index, in small steps, on the connection that reads: never in a
+ * flight. One instance does it, the keeper; where two do for a moment, the second one finds the
+ * place of the first moved, and what it put there already.
+ *
+ * Two walks go on side by side. One follows the messages as they are settled, a minute behind. The
+ * other goes over all turns, once from the start and then every hour: it takes in what was said
+ * before, what was answered late, and what was dead and came back.
+ */
+import { timeText } from '../../../domain/ids.ts';
+import { wordRules, wordsOf } from '../../search/words.ts';
+import type { Reads } from '../deps.ts';
+import { fromText, fromTextOrNull } from '../server/text.ts';
+import type { Asked, Rows } from '../write/statement.ts';
+import { Keeping } from './janitor.ts';
+
+/** So many turns are taken in by one step. */
+const turnsAtOnce = 100;
+/** So many of an index of other rules are deleted by one step. */
+const deletedAtOnce = 2_000;
+/** So many are looked at by the walk over all. */
+const walkAtOnce = 1_000;
+/** Flights that hold a message, and clocks that differ, are behind by less. */
+const behindMs = 60_000;
+const everyMs = 5_000;
+
+const state =
+  "SELECT *, walked_at < clock_timestamp() - interval '1 hour' AS due FROM svc.search_state";
+/** Nobody is waited for: what a flight deletes just now goes by itself. */
+const emptied = `
+DELETE FROM svc.search WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.search LIMIT ${deletedAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING 1`;
+const begin =
+  "UPDATE svc.search_state SET rules = $1, since = $2, until = $2, channel = '', " +
+  "conversation = '', session = 0, n = 0, walked = false";
+
+const text = 'turn.message_id, turn.sender, turn.text, turn.reply';
+/** Messages that were settled, and the turn of each; a command has none. */
+const settled = `
+SELECT message.id, message.channel, message.conversation, turn.session, turn.n, ${text}
+FROM (
+  SELECT id, channel, conversation, n FROM svc.message WHERE id > $1 AND id <= $2
+  ORDER BY id LIMIT ${turnsAtOnce}
+) AS message LEFT JOIN LATERAL (
+  SELECT * FROM svc.turn WHERE channel = message.channel
+    AND conversation = message.conversation AND n = message.n LIMIT 1
+) AS turn ON true
+ORDER BY message.id`;
+const followed = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
+
+const key = 'channel, conversation, session, n';
+/** The key alone is read of each. */
+const walk = `
+SELECT ${key}, EXISTS (
+  SELECT FROM svc.search WHERE channel = turn.channel AND conversation = turn.conversation
+    AND session = turn.session AND n = turn.n
+) AS has FROM svc.turn AS turn WHERE (${key}) > ($1, $2, $3, $4)
+ORDER BY ${key} LIMIT ${walkAtOnce}`;
+const given =
+  'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C", ' +
+  'session integer, n bigint, said_to text, words text)';
+const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
+const walkedTo = `
+UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5)
+WHERE (${key}) = ($6, $7, $8, $9)`;
+const walkedOver =
+  "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
+  'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
+
+/**
+ * What was deleted meanwhile is left out. It waits for no flight that deletes some just now, and so
+ * neither can wait for the other.
+ */
+const put = (move: string): string => `
+WITH held AS MATERIALIZED (
+  SELECT ${key}, x.said_to, x.words FROM svc.turn AS turn JOIN ${given} USING (${key})
+  FOR KEY SHARE OF turn SKIP LOCKED
+), put AS (
+  INSERT INTO svc.search (${key}, message_id, words)
+  SELECT ${key}, said_to, array_to_tsvector(string_to_array(words, ' ')) FROM held
+  ON CONFLICT DO NOTHING
+)
+${move}`;
+
+type Place = readonly [channel: unknown, conversation: unknown, session: unknown, n: unknown];
+const placeOf = (row: Rows[number]): Place => [
+  row['channel'],
+  row['conversation'],
+  row['session'],
+  row['n'],
+];
+
+/** @returns whether there may be more to take in now */
+export async function indexOnce(reads: Reads, now: number): Promise<boolean> {
+  const [at] = await reads.ask({ text: state, values: [] });
+  if (at === undefined) return false;
+  const upTo = timeText(Math.max(0, now - behindMs));
+  if (at['rules'] !== wordRules) {
+    const gone = await reads.ask({ text: emptied, values: [] });
+    if (gone.length === 0) await reads.ask({ text: begin, values: [wordRules, upTo] });
+    return true;
+  }
+  const more = await follow(reads, String(at['until']), upTo);
+  const isWalking = at['walked'] !== true || at['channel'] !== '' || at['due'] === true;
+  return (isWalking && (await walkOn(reads, placeOf(at)))) || more;
+}
+
+async function follow(reads: Reads, until: string, upTo: string): Promise<boolean> {
+  if (upTo <= until) return false;
+  const found = await reads.ask({ text: settled, values: [until, upTo] });
+  const more = found.length >= turnsAtOnce;
+  const last = more ? String(found.at(-1)!['id']) : upTo;
+  const turns = found.filter(({ session }) => session !== null);
+  await reads.ask(putting(turns, followed, [last, until]));
+  return more;
+}
+
+async function walkOn(reads: Reads, from: Place): Promise<boolean> {
+  const seen = await reads.ask({ text: walk, values: [...from] });
+  const missing = seen.filter(({ has }) => has === false).slice(0, turnsAtOnce);
+  const isCut = missing.length === turnsAtOnce;
+  const turns =
+    missing.length === 0 ? [] : await reads.ask({ text: some, values: [JSON.stringify(missing)] });
+  if (!isCut && seen.length < walkAtOnce) {
+    await reads.ask(putting(turns, walkedOver, []));
+    return false;
+  }
+  const last = (isCut ? missing : seen).at(-1)!;
+  await reads.ask(putting(turns, walkedTo, [...placeOf(last), ...from]));
+  return true;
+}
+
+function putting(turns: Rows, move: string, values: readonly unknown[]): Asked {
+  const rows = turns.map((turn) => {
+    const [channel, conversation, session, n] = placeOf(turn);
+    return {
+      channel,
+      conversation,
+      session,
+      n,
+      said_to: turn['message_id'],
+      words: words(turn),
+    };
+  });
+  return { text: put(move), values: [JSON.stringify(rows), ...values] };
+}
+
+function words({ text: said, reply, sender, conversation }: Rows[number]): string {
+  const readable = (stored: unknown) => fromTextOrNull(stored as string | null);
+  return wordsOf(readable(said), readable(reply), readable(sender), fromText(String(conversation)));
+}
+
+/** Takes in what comes until it is disposed of. */
+export function beginIndexing({
+  reads,
+  now,
+  isMine,
+}: {
+  readonly reads: Reads;
+  readonly now: () => number;
+  readonly isMine: () => boolean;
+}): Keeping {
+  return new Keeping({ isMine, everyMs, step: () => indexOnce(reads, now()) });
+}

@@ -1,0 +1,163 @@
+/**
+ * Deletes what has been kept long enough, in small steps with pauses, on the connection that reads:
+ * never in a message's way. Conversations stay until a person deletes them.
+ */
+import { auditDays } from '../../../domain/audit.ts';
+import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
+import { firstDaysKept } from '../../engine/spending.ts';
+import type { Reads } from '../deps.ts';
+import type { Asked } from '../write/statement.ts';
+import { Keeping } from './janitor.ts';
+import { deleteAttachmentsOf, deleteOf } from './of-messages.ts';
+
+/** So many of a kind are deleted in one step. */
+const rowsAtOnce = 200;
+/** Only the oldest rows are looked at: they expire first, and a look at all takes too long. */
+const rowsLooked = 2_000;
+const attachmentsLooked = 500;
+const everyMs = 60_000;
+const dayMs = 86_400_000;
+
+const oldest = (table: string): string =>
+  `(SELECT * FROM svc.${table} ORDER BY id LIMIT ${rowsLooked}) AS oldest`;
+/** The newest row stays: the next start gives ids that come after it. */
+const isOld = (table: string): string =>
+  `settled_at < $1 AND id < (SELECT max(id) FROM svc.${table})`;
+const replies = `
+DELETE FROM svc.sent WHERE id = ANY(ARRAY(
+  SELECT id FROM ${oldest('sent')} WHERE ${isOld('sent')} LIMIT ${rowsAtOnce}
+)) RETURNING id, failure IS NOT NULL AS dead`;
+
+/** One look by the index a message, whatever the statistics say: no table is read whole for it. */
+const hasNone = (table: string): string =>
+  `(SELECT true FROM svc.${table} WHERE message_id = oldest.id LIMIT 1) IS NULL`;
+/** A message stays as long as a reply to it, since the message tells whose reply that is. */
+const messages = `
+WITH gone AS (
+  DELETE FROM svc.message WHERE id = ANY(ARRAY(
+    SELECT id FROM ${oldest('message')} WHERE ${isOld('message')}
+      AND ${hasNone('sent')} AND ${hasNone('outbox')}
+    LIMIT ${rowsAtOnce}
+  )) RETURNING id, failure IS NOT NULL AS dead
+), uses AS (
+  ${deleteOf('tool_use', 'gone AS given')}
+), calls AS (
+  ${deleteOf('tool_call', 'gone AS given')}
+), files AS (
+  ${deleteAttachmentsOf('gone AS given')}
+)
+SELECT id, dead FROM gone`;
+
+/**
+ * Of messages that are gone: a release took those away which knows of no attachments. A part of all
+ * is looked at in one step, behind $1, until some are found.
+ */
+const strayAttachments = `
+WITH looked AS MATERIALIZED (
+  SELECT message_id AS id FROM svc.attachment WHERE message_id > $1
+  ORDER BY message_id LIMIT ${attachmentsLooked}
+), strays AS MATERIALIZED (
+  SELECT id FROM looked
+  WHERE (SELECT true FROM svc.message WHERE id = looked.id) IS NULL
+    AND (SELECT true FROM svc.inbox WHERE id = looked.id) IS NULL
+  LIMIT ${rowsAtOnce}
+), gone AS (
+  DELETE FROM svc.attachment WHERE message_id = ANY(ARRAY(SELECT id FROM strays))
+  RETURNING message_id
+)
+SELECT (SELECT count(*) FROM gone)::integer AS gone, CASE
+  WHEN (SELECT count(*) FROM strays) = ${rowsAtOnce} THEN (SELECT max(id) FROM strays)
+  WHEN (SELECT count(*) FROM looked) = ${attachmentsLooked} THEN (SELECT max(id) FROM looked)
+  ELSE '' END AS last`;
+
+const approvals = `
+DELETE FROM svc.approval WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE settled_at < $1
+  ORDER BY settled_at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING id`;
+
+/** A key that a flight takes just now is left alone, so that neither waits for the other. */
+const keys = `
+DELETE FROM svc.dedupe WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.dedupe WHERE expires_at < $1
+  ORDER BY expires_at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING key`;
+
+const audited = `
+DELETE FROM svc.audit WHERE seq = ANY(ARRAY(
+  SELECT seq FROM (SELECT seq, at FROM svc.audit ORDER BY seq LIMIT ${rowsAtOnce}) AS oldest
+  WHERE at < $1
+)) RETURNING seq`;
+
+/** Of those of one length: what is older than that, and what is more than may be. */
+const figures = `
+DELETE FROM svc.figure WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.figure WHERE length_ms = $1 AND at <= greatest($2::bigint - 1, (
+    SELECT at FROM svc.figure WHERE length_ms = $1 ORDER BY at DESC LIMIT 1 OFFSET ${figureRowsMax}
+  )) ORDER BY at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING run`;
+
+const spend = (which: string): string => `
+DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.spend WHERE ${which} AND day < $1
+  ORDER BY day, channel, sender LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING day`;
+
+export type SweepParts = {
+  readonly reads: Reads;
+  /** 0 keeps everything but expired keys, old figures and spend, and the audit of a year. */
+  readonly retentionDays: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Whether this instance is the one that sweeps; left out: it is. */
+  readonly isMine?: () => boolean;
+  /** Is told of dead letters that were kept long enough. */
+  readonly expired: (id: string) => void;
+};
+
+/** What sweeps remember of those before them. */
+type Place = {
+  /** The message of the last attachment that was looked at; empty: it begins again. */
+  attachment: string;
+};
+
+export const atTheStart = (): Place => ({ attachment: '' });
+
+/**
+ * @param place where the sweep before ended; it is moved on
+ * @returns how many rows went; with none there is nothing left to delete now
+ */
+export async function sweepOnce(
+  { reads, retentionDays, now, expired }: SweepParts,
+  place: Place = atTheStart(),
+): Promise<number> {
+  const at = now();
+  const before = retentionDays === 0 ? 0 : at - retentionDays * dayMs;
+  const firstDays = firstDaysKept(at, retentionDays);
+  const steps: readonly Asked[] = [
+    { text: replies, values: [before] },
+    { text: messages, values: [before] },
+    { text: approvals, values: [before] },
+    { text: keys, values: [at] },
+    { text: audited, values: [at - auditDays * dayMs] },
+    ...kept.map(({ lengthMs, forMs }) => ({ text: figures, values: [lengthMs, at - forMs] })),
+    { text: spend("channel = ''"), values: [firstDays.all] },
+    { text: spend("channel <> ''"), values: [firstDays.ofSenders] },
+  ];
+  let rows = 0;
+  for (const step of steps) {
+    const gone = await reads.ask(step);
+    for (const { id, dead } of gone) if (dead === true) expired(String(id));
+    rows += gone.length;
+  }
+  const [strays] = await reads.ask({ text: strayAttachments, values: [place.attachment] });
+  const last = strays?.['last'];
+  place.attachment = typeof last === 'string' ? last : '';
+  return rows + Number(strays?.['gone'] ?? 0);
+}
+
+/** Sweeps now and then until it is disposed of. */
+export function beginSweeping({ isMine, ...parts }: SweepParts): Keeping {
+  const place = atTheStart();
+  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(parts, place)) > 0 });
+}

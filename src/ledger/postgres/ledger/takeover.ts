@@ -1,0 +1,209 @@
+/**
+ * Conversations that an operator answers by hand, by whichever instance they are worked. Every
+ * instance knows all holds: those of before its start it reads, and the others are told.
+ *
+ * An answer is written by the instance that is asked for it. The row of the inbox decides: where
+ * the turn of a model has taken it first, the answer writes nothing, and the other way round. Who
+ * has the lane sees by its number that something has come into it.
+ */
+import type { HistoryBounds } from '../../../domain/conversation.ts';
+import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type { ConversationKey } from '../../../domain/story.ts';
+import type { HeldConversation, Hold } from '../../../domain/takeover.ts';
+import { messageFrom } from '../../engine/bodies.ts';
+import { memoryAfter } from '../../engine/next-memory.ts';
+import type { StorageTold, StoredByHand, TurnEnd } from '../../engine/storage.ts';
+import { aloneMax } from '../../engine/order/crash-isolation.ts';
+import { Lane, makeInRow, MessageProgress, type WholeInRow } from '../../engine/order/rows.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Peers } from '../../../cluster/peers.ts';
+import type { Lanes } from '../queues/queues.ts';
+import type { PostgresFlights, Reads } from '../deps.ts';
+import { fromText, toText } from '../server/text.ts';
+import { turnWrite } from '../write/row-codec.ts';
+import type { Rows } from '../write/statement.ts';
+import type { TurnWrite } from '../write/turns.ts';
+import { answeredIn, heldIn, type Answered, type HeldTold } from './takeover-news.ts';
+import type { History } from './history.ts';
+
+const heldKind = 'held';
+const answeredKind = 'answered_by_hand';
+
+const theHeld =
+  'SELECT channel, conversation, since, until_at FROM svc.hold WHERE until_at > $1 ORDER BY since';
+const begin =
+  'INSERT INTO svc.hold (channel, conversation, since, until_at) VALUES ($1, $2, $3, $4) ' +
+  'ON CONFLICT (channel, conversation) DO UPDATE SET until_at = excluded.until_at';
+const end = 'DELETE FROM svc.hold WHERE channel = $1 AND conversation = $2';
+const over = 'DELETE FROM svc.hold WHERE until_at <= $1';
+const theWaiting =
+  'SELECT id, accepted_at, private, attempts, alone, body FROM svc.inbox ' +
+  'WHERE channel = $1 AND conversation = $2 ORDER BY n LIMIT $3';
+/** Its owner reads it; a free one is taken by whoever has room. */
+const grow = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
+  VALUES ($1, $2, 1, 2) ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
+    waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
+  RETURNING tail`;
+const grown = 'SELECT tail FROM svc.lane WHERE channel = $1 AND conversation = $2';
+
+export type ByHandParts = {
+  readonly peers: Peers;
+  readonly rows: WorkingSet;
+  readonly flights: PostgresFlights;
+  readonly reads: Reads;
+  readonly history: History;
+  readonly lanes: Lanes;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export class ByHand implements StoredByHand {
+  readonly #parts: ByHandParts;
+  #found: readonly HeldConversation[] = [];
+  #told: Pick<StorageTold, 'heldHere' | 'answeredHere'> | null = null;
+  /** What was heard before anybody listened. */
+  #early: HeldTold[] = [];
+
+  private constructor(parts: ByHandParts) {
+    this.#parts = parts;
+    parts.peers.on(heldKind, async (body) => {
+      const told = heldIn(body);
+      if (told === null) return;
+      if (this.#told === null) this.#early.push(told);
+      else await this.#told.heldHere(told, told.hold);
+    });
+    parts.peers.on(answeredKind, (body) => {
+      const told = answeredIn(body);
+      if (told !== null) this.#answeredHere(told);
+    });
+  }
+
+  /** What is held leaves the order of this instance before it takes anything. */
+  static async open(parts: ByHandParts): Promise<ByHand> {
+    const byHand = new ByHand(parts);
+    const { reads, rows, now } = parts;
+    byHand.#found = (await reads.ask({ text: theHeld, values: [now()] })).map(heldConversation);
+    for (const { channel, conversation } of byHand.#found) rows.byHand.take(channel, conversation);
+    return byHand;
+  }
+
+  get found(): readonly HeldConversation[] {
+    return this.#found;
+  }
+
+  listen(told: Pick<StorageTold, 'heldHere' | 'answeredHere'>): void {
+    this.#told = told;
+    for (const early of this.#early.splice(0)) void told.heldHere(early, early.hold);
+  }
+
+  keep(where: ConversationKey, hold: Hold | null): Promise<boolean> {
+    const { flights, peers } = this.#parts;
+    const place = [where.channel, toText(where.conversation)];
+    const written =
+      hold === null
+        ? { text: end, values: place }
+        : { text: begin, values: [...place, hold.since, hold.untilAt] };
+    flights.add({ kind: 'single', ...written });
+    const { channel, conversation } = where;
+    const told: HeldTold = { channel, conversation, hold };
+    return new Promise((resolve) => {
+      // One that was refused may land all the same; then the others are told.
+      flights.flush(
+        (landed) => {
+          if (landed === null) return resolve(false);
+          void peers.tell(heldKind, JSON.stringify(told)).finally(() => resolve(true));
+        },
+        () => resolve(false),
+      );
+    });
+  }
+
+  expired(now: number): void {
+    const { flights } = this.#parts;
+    flights.add({ kind: 'single', text: over, values: [Math.floor(now)] });
+    flights.flushSoon(() => {});
+  }
+
+  async waiting(where: ConversationKey, n: number): Promise<readonly WholeInRow[]> {
+    const { reads, history } = this.#parts;
+    // Another instance may have worked it since it was read here.
+    history.drop(where);
+    const values = [where.channel, toText(where.conversation), n];
+    const lane = new Lane(where.channel, where.conversation);
+    const found = await reads.ask({ text: theWaiting, values });
+    return found.map((row) => waitingRow(lane, row));
+  }
+
+  answered(ends: readonly TurnEnd[]): Promise<'answered' | 'answered_already' | 'storage_failed'> {
+    const { flights, peers, lanes } = this.#parts;
+    const { channel, conversation } = ends[0]!.row.lane;
+    const lane = { channel, conversation: toText(conversation) };
+    const values = [lane.channel, lane.conversation];
+    let tail = 0;
+    const told = (rows: Rows): void => void (tail = Number(rows[0]?.['tail'] ?? 0));
+    const again = { text: grown, values };
+    flights.add({ kind: 'single', text: grow, values, again, lanes: [lane], told });
+    for (const write of turnWrites(ends, this.#parts.history.bounds)) flights.add(write);
+    const messages = ends.map(({ row }) => row.head.id);
+    return new Promise((resolve) => {
+      flights.flush(
+        (landed) => {
+          if (landed === null) return resolve('storage_failed');
+          const isDone = landed.done.has(messages.at(-1)!);
+          const answered: Answered = { channel, conversation, messages, tail };
+          void peers.tell(answeredKind, JSON.stringify(answered)).finally(() => {
+            resolve(isDone ? 'answered' : 'answered_already');
+            void lanes.takeWaiting();
+          });
+        },
+        () => resolve('storage_failed'),
+      );
+    });
+  }
+
+  #answeredHere({ channel, conversation, messages, tail }: Answered): void {
+    const { rows, history, lanes } = this.#parts;
+    const where = { channel, conversation };
+    this.#told?.answeredHere(where, new Set(messages));
+    rows.outdate(channel, conversation);
+    history.drop(where);
+    const lane = lanes.owned.get(where);
+    if (lane !== undefined && !lane.isLeaving) lanes.owned.read(lane, 'all', tail);
+  }
+}
+
+/** Of the conversation's own row the last of them tells. */
+function turnWrites(ends: readonly TurnEnd[], bounds: HistoryBounds): readonly TurnWrite[] {
+  const writes = ends.map((one) => {
+    const memory = memoryAfter(one.row.message, one.memory, one.effects, bounds);
+    return turnWrite(one, memory, true);
+  });
+  const last = writes.findLast(({ lane }) => lane !== null);
+  return writes.map((write) => (write === last ? write : { ...write, lane: null }));
+}
+
+function heldConversation({ channel, conversation, since, until_at: untilAt }: Rows[number]) {
+  return {
+    channel: String(channel) as ChannelKey,
+    conversation: fromText(String(conversation)) as ConversationId,
+    since: Number(since),
+    untilAt: Number(untilAt),
+  };
+}
+
+function waitingRow(lane: Lane, found: Rows[number]): WholeInRow {
+  const { id, accepted_at: acceptedAt, private: stamp, attempts, alone, body } = found;
+  const message = messageFrom({
+    id: String(id),
+    channel: lane.channel,
+    conversation: lane.conversation,
+    acceptedAt: Number(acceptedAt),
+    sensitivity: stamp === true ? 'private' : 'public',
+    body: String(body),
+  });
+  const made = makeInRow(message, message, lane, new MessageProgress(0, null), 0);
+  const row = Object.assign(made, { message });
+  row.attempt = Number(attempts) + 1;
+  row.condemned = Number(alone) >= aloneMax;
+  return row;
+}

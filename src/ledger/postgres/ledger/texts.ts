@@ -1,0 +1,74 @@
+/** What rows that were restored say: read when they are handed out. */
+import { messageFrom, replyFrom } from '../../engine/bodies.ts';
+import type { InRow, OutRow, Row } from '../../engine/order/rows.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Reads } from '../deps.ts';
+import { fromText } from '../server/text.ts';
+import type { Rows } from '../write/statement.ts';
+
+const messages =
+  'SELECT id, channel, conversation, accepted_at, private, body FROM svc.inbox WHERE id = ANY($1)';
+const replies =
+  'SELECT id, channel, conversation, created_at, body FROM svc.outbox WHERE id = ANY($1)';
+
+/** What cannot be found stays without its text: it is there no more. */
+export async function readTexts(reads: Reads, rows: readonly Row[]): Promise<void> {
+  const silent = rows.filter((row) => (row.box === 'in' ? row.message : row.reply) === null);
+  const inRows = silent.filter((row) => row.box === 'in');
+  const outRows = silent.filter((row) => row.box === 'out');
+  const [said, answered] = await Promise.all([
+    find(reads, messages, inRows),
+    find(reads, replies, outRows),
+  ]);
+  for (const row of inRows) fillMessage(row, said);
+  for (const row of outRows) fillReply(row, answered);
+}
+
+/** Another instance has forgotten them, or their lane is another's. */
+export function removeMissing(from: WorkingSet, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
+    if (!isMissing || row.gone) continue;
+    const { channel, conversation } = row.lane;
+    from.remove(channel, conversation, (one) => one === row);
+  }
+}
+
+type Found = ReadonlyMap<string, Rows[number]>;
+
+async function find(reads: Reads, text: string, rows: readonly Row[]): Promise<Found> {
+  if (rows.length === 0) return new Map();
+  const found = await reads.ask({ text, values: [rows.map(({ head }) => head.id)] });
+  return new Map(found.map((row) => [String(row['id']), row]));
+}
+
+function fillMessage(row: InRow, found: Found): void {
+  const record = recordOf(row, found);
+  if (record === null) return;
+  const { channel, conversation, accepted_at: acceptedAt, private: stamp, body } = record;
+  row.message = messageFrom({
+    id: row.head.id,
+    channel: String(channel),
+    conversation: fromText(String(conversation)),
+    acceptedAt: Number(acceptedAt),
+    sensitivity: stamp === true ? 'private' : 'public',
+    body: String(body),
+  });
+}
+
+function fillReply(row: OutRow, found: Found): void {
+  const record = recordOf(row, found);
+  if (record === null) return;
+  const { channel, conversation, created_at: createdAt, body } = record;
+  row.reply = replyFrom({
+    id: row.head.id,
+    channel: String(channel),
+    conversation: fromText(String(conversation)),
+    createdAt: Number(createdAt),
+    body: String(body),
+  });
+}
+
+function recordOf(row: Row, found: Found): Rows[number] | null {
+  return found.get(row.head.id) ?? null;
+}

@@ -1,0 +1,86 @@
+/** What an instance reads with each beat: who lives, who has which post, what was told. */
+import type { SteadyTime } from '../../../lib/clock.ts';
+import type { Instance } from '../../../cluster/peers.ts';
+import { fromText } from '../server/text.ts';
+import type { Rows } from '../write/statement.ts';
+import type { Single } from '../write/writes.ts';
+
+export type News = {
+  /** The living ones in the order of their starts. */
+  readonly alive: readonly Living[];
+  /** Those that are dead, and whose lanes are not free yet, in the order of their starts. */
+  readonly unburied: readonly Unburied[];
+  /** By their names. */
+  readonly posts: readonly Post[];
+  /** What is new on the board, in its order; the rest comes with the next beat. */
+  readonly board: readonly Told[];
+  /** Milliseconds since 1970 by the server's clock, at some moment between the next two. */
+  readonly serverNow: number;
+  readonly askedAt: SteadyTime;
+  readonly landedAt: SteadyTime;
+};
+
+export type Living = Instance & {
+  /** The number of its last flight: it moves with every beat. */
+  readonly grp: number;
+  readonly boardRead: number;
+};
+
+export type Unburied = {
+  readonly id: number;
+  /** How it ended, as JSON; null: nobody knows. */
+  readonly ended: string | null;
+};
+
+export type Post = { readonly name: string; readonly owner: number | null; readonly epoch: number };
+export type Told = { readonly n: number; readonly kind: string; readonly body: string };
+
+type Found = Omit<News, 'askedAt' | 'landedAt'>;
+
+/** So many rows of the board are read with one beat. */
+const boardRowsMax = 100;
+const unburiedMax = 1_000;
+
+/** One statement, so that all of it is of one moment. */
+const text = `
+SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+  (SELECT coalesce(json_agg(json_build_object('id', id, 'version', version, 'grp', grp,
+      'beganAt', floor(extract(epoch FROM began_at) * 1000)::bigint, 'boardRead', board_read)
+    ORDER BY id), '[]') FROM svc.instance WHERE NOT dead) AS alive,
+  (SELECT coalesce(json_agg(json_build_object('id', id, 'ended', ended)
+    ORDER BY id), '[]') FROM (
+      SELECT * FROM svc.instance WHERE dead AND NOT buried ORDER BY id LIMIT ${unburiedMax}
+    ) AS limited) AS unburied,
+  (SELECT coalesce(json_agg(json_build_object('name', name, 'owner', owner, 'epoch', epoch)
+    ORDER BY name), '[]') FROM svc.post) AS posts,
+  (SELECT coalesce(json_agg(json_build_object('n', n, 'kind', kind, 'body', body)
+    ORDER BY n), '[]') FROM (
+      SELECT * FROM svc.board WHERE n > $1 ORDER BY n LIMIT ${boardRowsMax}
+    ) AS limited) AS board`;
+
+/** @param after what of the board is known */
+export function newsWrite(after: number, found: (news: Found) => void): Single {
+  const asked = { text, values: [after] };
+  return { kind: 'single', ...asked, again: asked, told: (rows) => found(newsOf(rows)) };
+}
+
+function newsOf([row]: Rows): Found {
+  const { now, alive, unburied, posts, board } = row as Readonly<{
+    now: number;
+    alive: readonly Omit<Living, 'posts'>[];
+    unburied: readonly Unburied[];
+    posts: readonly Post[];
+    board: readonly Told[];
+  }>;
+  const named = posts.map((post) => ({ ...post, name: fromText(post.name) }));
+  const postsOf = (id: number): readonly string[] => {
+    return named.filter(({ owner }) => owner === id).map(({ name }) => name);
+  };
+  return {
+    serverNow: now,
+    alive: alive.map((one) => ({ ...one, posts: postsOf(one.id) })),
+    unburied,
+    posts: named,
+    board: board.map(({ n, kind, body }) => ({ n, kind: fromText(kind), body: fromText(body) })),
+  };
+}

@@ -1,0 +1,208 @@
+/** From a URL to a ledger that has recovered what was unsettled, or to why it cannot be had. */
+import type { Client } from 'pg';
+import type { IdSource } from '../../domain/ids.ts';
+import type { ClockReading } from '../../lib/clock.ts';
+import { endsWithin } from '../../lib/lifetime.ts';
+import { LaneLedger } from '../engine/engine.ts';
+import { tellSooner } from '../engine/recovering.ts';
+import type { LedgerNews } from '../news.ts';
+import type { GatheringClock } from '../engine/order/merging.ts';
+import { WorkingSet } from '../engine/order/working-set.ts';
+import type { Peers } from '../../cluster/peers.ts';
+import type { StoreProblem } from '../problem.ts';
+import type { Ledger } from '../ledger.ts';
+import { ByHand } from './ledger/takeover.ts';
+import { beginBounding, boundParked, type TooLate } from './ledger/deferred.ts';
+import { DeadLetters } from './ledger/dead-letters.ts';
+import { Counting } from './ledger/counting.ts';
+import { Figures } from './ledger/figures.ts';
+import { History } from './ledger/history.ts';
+import { endedByStorage, ownProcess, type Locked, type ProcessFacts } from './ledger/instance.ts';
+import { lastId } from './ledger/last-id.ts';
+import { beginIndexing } from './ledger/search-index.ts';
+import { Spend } from './ledger/spend.ts';
+import { beginSweeping } from './ledger/sweep.ts';
+import { Lanes } from './queues/queues.ts';
+import { postgresLimits, type PostgresLimits } from './limits.ts';
+import type { PostgresFlights, PostgresParts } from './deps.ts';
+import { joinInstances, type Joined } from './peers/joining.ts';
+import { createPeers, keeperPost, type PeersTimes } from './peers/peers.ts';
+import { PostgresStorage } from './postgres-storage.ts';
+import { readAddress } from './server/address.ts';
+import { connect, cut } from './server/connect.ts';
+import { lookAt } from './server/probe.ts';
+import { migrate } from './server/migrations.ts';
+import { aloneProblem, movedProblem, problemOf, refusalOf } from './server/problem.ts';
+import { ServerReads } from './server/reads.ts';
+import { compose, sizeOf } from './write/compose.ts';
+import { flightTimes, type FlightTimes } from './write/batch-times.ts';
+import { Flights } from './write/batches.ts';
+import { Writer } from './write/writer.ts';
+
+export type PostgresOptions = GatheringClock & {
+  /** With the password: it is told nowhere. */
+  readonly url: string;
+  readonly ids: IdSource;
+  readonly retentionDays: number;
+  /** Of this program, for who asks which one works on the database. */
+  readonly version: string;
+  /** Told once when the storage has failed for good; everything after is refused. */
+  readonly onFault?: (error: unknown) => void;
+  readonly news?: LedgerNews;
+  readonly limits?: Partial<PostgresLimits>;
+  readonly times?: Partial<FlightTimes>;
+  readonly peersTimes?: Partial<PeersTimes>;
+  /** Is told the server's time with each beat. */
+  readonly follow?: ((reading: ClockReading) => void) | undefined;
+  /** Left out: this process. */
+  readonly self?: ProcessFacts;
+  /** Once it aborts nothing more is written, as if the process were killed. */
+  readonly killed?: AbortSignal;
+};
+
+/** A connection without an answer for so long is given up, and one over which people ask much. */
+const answerMs = 15_000;
+const slowAnswerMs = 60_000;
+const noteMs = 2_000;
+
+type Connect = (signal?: AbortSignal) => Promise<Client>;
+
+export type PostgresStore = { readonly ledger: Ledger; readonly peers: Peers };
+
+/** Connects, brings the schema up to date, joins the other instances, and takes what waits. */
+export async function openPostgresStore(
+  options: PostgresOptions,
+): Promise<PostgresStore | StoreProblem> {
+  const address = readAddress(options.url);
+  if (address.kind === 'problems') return urlProblem(address.problems);
+  const where = String(address);
+  const again: Connect = (signal) => connect(address, signal === undefined ? {} : { signal });
+  let client: Client | null = null;
+  try {
+    client = await again();
+    const refusal = refusalOf(await lookAt(client), where);
+    if (refusal !== null) return refusal;
+    await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
+    const { version, now, self = ownProcess() } = options;
+    const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
+    const { follow } = options;
+    const joined = await joinInstances(client, { version, self, waits, now, follow });
+    if (joined.kind === 'locked') return lockedBy(joined, where);
+    const store = await open(client, joined, again, options);
+    client = null;
+    return store;
+  } catch (error) {
+    return problemOf(error, where);
+  } finally {
+    if (client !== null) cut(client);
+  }
+}
+
+async function open(
+  client: Client,
+  joined: Joined,
+  again: Connect,
+  options: PostgresOptions,
+): Promise<PostgresStore> {
+  const { now, steady, ids, retentionDays, news = {} } = options;
+  const limits = { ...postgresLimits, ...options.limits };
+  const { heldMax } = limits;
+  const instance = joined.id;
+  await using opened = new AsyncDisposableStack();
+  const rows = new WorkingSet(options);
+  ids.startAfter(await lastId(client));
+  const given = new AbortController();
+  const reach = (): Promise<Client> => again(given.signal);
+  const giveUp = (): void => given.abort(new Error('the storage is closed'));
+  opened.defer(giveUp);
+  const sooner = (replies: readonly TooLate[]): void => tellSooner(replies, news);
+  const reads = opened.use(new ServerReads(reach, answerMs));
+  const slowReads = opened.use(new ServerReads(reach, slowAnswerMs));
+  const history = await History.open(reads);
+  let letters: DeadLetters | null = null;
+  const lanes = new Lanes({
+    instance,
+    rows,
+    history,
+    reads,
+    slowReads,
+    heldMax,
+    now,
+    steady,
+    counting: new Counting(slowReads, steady),
+    lettersCounted: (count) => letters?.counted(count),
+    sooner,
+  });
+  const writer = new Writer(client, { instance, connect: reach, answerMs });
+  const flights: PostgresFlights = new Flights(writer, {
+    compose: (writes) => compose(writes, lanes.taker),
+    sizeOf,
+    steady,
+    times: { ...flightTimes, closeMs: limits.closeMs, ...options.times },
+    rear: lanes.moves,
+  });
+  opened.defer(() => flights.abandon());
+  options.killed?.addEventListener('abort', () => flights.abandon());
+  const { follow, peersTimes: times = {} } = options;
+  const faulted = (error: unknown): void => news.faulted?.(error);
+  const peers = createPeers({ joined, flights, steady, times, follow, faulted });
+  opened.defer(() => peers.close());
+  const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
+  const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
+  letters = deadLetters;
+  const byHand = await ByHand.open(shared);
+  const expired = (id: string): void => deadLetters.remove(id);
+  const isMine = (): boolean => peers.holds(keeperPost);
+  const swept = { reads: slowReads, retentionDays, now, expired, isMine };
+  const beside = opened.use(new AsyncDisposableStack());
+  beside.use(beginSweeping(swept));
+  beside.use(beginIndexing({ reads: slowReads, now, isMine }));
+  beside.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
+  const figures = beside.use(new Figures(slowReads));
+  const spend = beside.use(new Spend({ instance, flights, connect: reach }));
+  const notes = failureNotes(instance, again);
+  const own = { limits, deadLetters, byHand, beside, figures, spend, news, giveUp };
+  const parts: PostgresParts = { ...shared, ...own, ...notes };
+  const ledger = new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
+  sooner(await boundParked(slowReads, now(), null));
+  await lanes.start(given.signal);
+  opened.move();
+  return { ledger, peers };
+}
+
+/** Writes down over a connection of its own that the storage failed: the writer cannot any more. */
+function failureNotes(
+  instance: number,
+  again: Connect,
+): Pick<PostgresParts, 'noteFailure' | 'noted'> {
+  let noting: Promise<unknown> = Promise.resolve();
+  const note = async (alone: string | null): Promise<void> => {
+    const client = await again();
+    const late = setTimeout(() => cut(client), noteMs);
+    try {
+      await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
+      await client.end();
+    } finally {
+      clearTimeout(late);
+    }
+  };
+  return {
+    noteFailure(alone) {
+      noting = endsWithin(note(alone), noteMs).catch(() => {});
+    },
+    async noted() {
+      await noting;
+    },
+  };
+}
+
+function lockedBy({ since, version, process }: Locked, where: string): StoreProblem {
+  if (version === null) return movedProblem(where);
+  const who = process === null ? '' : `process ${process.pid} on ${process.host}, `;
+  return aloneProblem(where, `${who}version ${version}, since ${since.toISOString()}`);
+}
+
+function urlProblem(problems: readonly string[]): StoreProblem {
+  const message = problems.join(' ');
+  return { kind: 'problem', code: 'storage_url', message, isPassing: false };
+}

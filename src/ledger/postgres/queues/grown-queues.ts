@@ -1,0 +1,71 @@
+/**
+ * Finds what other instances have accepted in lanes that are kept by replies alone. When a lane is
+ * let go such messages show, but a reply may wait long for its next try, and they are not to wait
+ * with it. Lanes with messages show them by the next number, or are let go after the last of them.
+ */
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Reads } from '../deps.ts';
+import { toText } from '../server/text.ts';
+import type { OwnedLane } from './owned-queue.ts';
+import type { OwnedLanes } from './owned-queues.ts';
+
+/** So many lanes are looked at in one go; the others have their turn after them. */
+const lanesMax = 1_000;
+
+const tails = `
+SELECT x.place, lane.tail FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
+  conversation text COLLATE "C", epoch bigint)
+CROSS JOIN LATERAL (
+  SELECT tail, epoch FROM svc.lane WHERE channel = x.channel AND conversation = x.conversation
+  OFFSET 0
+) AS lane WHERE lane.epoch = x.epoch`;
+
+export type GrownLanesParts = {
+  readonly rows: WorkingSet;
+  readonly lanes: OwnedLanes;
+  readonly reads: Reads;
+};
+
+export class GrownLanes {
+  readonly #parts: GrownLanesParts;
+  #isLooking = false;
+  /** How many were passed over, so that all have their turn. */
+  #from = 0;
+
+  constructor(parts: GrownLanesParts) {
+    this.#parts = parts;
+  }
+
+  /** Nothing is done while a look goes on. Never rejects. */
+  async look(): Promise<void> {
+    const waiting = this.#isLooking ? [] : this.#waiting();
+    if (waiting.length === 0) return;
+    this.#isLooking = true;
+    const { lanes, reads } = this.#parts;
+    try {
+      const named = waiting.map(({ channel, conversation, epoch }, place) => {
+        return { place, channel, conversation: toText(conversation), epoch };
+      });
+      const found = await reads.ask({ text: tails, values: [JSON.stringify(named)] });
+      for (const { place, tail } of found)
+        lanes.mayHaveGrown(waiting[Number(place)]!, Number(tail));
+    } catch {
+      // The next beat looks again.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #waiting(): readonly OwnedLane[] {
+    const all = [...this.#parts.lanes].filter((lane) => this.#waitsForReplies(lane));
+    if (this.#from >= all.length) this.#from = 0;
+    const some = all.slice(this.#from, this.#from + lanesMax);
+    this.#from += some.length;
+    return some;
+  }
+
+  #waitsForReplies({ channel, conversation }: OwnedLane): boolean {
+    const [known] = this.#parts.rows.lanesOn(channel, conversation);
+    return known !== undefined && known.inbox.length === 0 && known.outbox.length > 0;
+  }
+}

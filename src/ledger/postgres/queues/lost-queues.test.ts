@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LaneName } from './row-pages.ts';
+import { LostLanes } from './lost-queues.ts';
+
+const ann: LaneName = { channel: 'webhook', conversation: 'ann' };
+
+test('who died is buried once all its lanes are free, and not before', async () => {
+  const buried: unknown[] = [];
+  let isFree = false;
+  const page = [{ ...ann }, { channel: null, conversation: null, last: 'x', rows: 1 }];
+  const lost = new LostLanes({
+    reads: { ask: async () => page } as never,
+    takesParked: () => false,
+    free: async () => isFree,
+    write: async (_text, [dead]) => (buried.push(dead), true),
+  });
+  await lost.look([7]);
+  assert.deepEqual(buried, []);
+  isFree = true;
+  await lost.look([7]);
+  assert.deepEqual(buried, [[7]]);
+});

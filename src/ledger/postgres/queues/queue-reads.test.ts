@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hook } from '../../../../test/contract/ledger/kit.ts';
+import type { ConversationId } from '../../../domain/ids.ts';
+import { steadyNow } from '../../../lib/clock.ts';
+import { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Reads } from '../deps.ts';
+import { LaneReads } from './queue-reads.ts';
+import { OwnedLanes } from './owned-queues.ts';
+
+/** A lane is being read. */
+async function reading() {
+  const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
+  const history = { taken() {}, left() {}, drop() {} };
+  const lanes = new OwnedLanes({ instance: 7, rows, history, steady: steadyNow });
+  const { promise: answer, reject: fail } = Promise.withResolvers<never>();
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const ask = (): Promise<never> => {
+    asked();
+    return answer;
+  };
+  const reads: Reads = { ask, async [Symbol.asyncDispose]() {} };
+  const faults: unknown[] = [];
+  const failed = (error: unknown): void => void faults.push(error);
+  const quarantine = { hold() {}, suspects: 0 };
+  const untold = { now: Date.now, sooner() {} };
+  const laneReads = new LaneReads({ ...untold, rows, lanes, history, reads, quarantine, failed });
+  lanes.take({ channel: hook, conversation: 'ann' as ConversationId }, 1, 5);
+  const run = laneReads.run();
+  await isAsked;
+  return { lanes, run, fail: () => fail(new Error('no answer')), faults };
+}
+
+test('a lane that cannot be read is a fault', async () => {
+  const { run, fail, faults } = await reading();
+  fail();
+  await run;
+  assert.equal(faults.length, 1);
+});
+
+test('that a lane is not read when all are let go is none', async () => {
+  const { lanes, run, fail, faults } = await reading();
+  lanes.close();
+  fail();
+  await run;
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,299 @@
+/**
+ * Which conversations this instance works: it takes lanes with the messages that it accepts, and
+ * those in which rows wait; it lets go of what is quiet, and of what it may not work any more; and
+ * as the keeper it makes free what the dead have had.
+ */
+import type { ChannelKey } from '../../../domain/ids.ts';
+import { aborted } from '../../../lib/aborted.ts';
+import type { SteadyTime } from '../../../lib/clock.ts';
+import type { SoonerReply } from '../../engine/recovering.ts';
+import type { Theirs } from '../../engine/storage.ts';
+import type { Quarantine } from '../../engine/order/crash-isolation.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Counting } from '../ledger/counting.ts';
+import { soonerWrite } from '../ledger/deferred.ts';
+import type { History } from '../ledger/history.ts';
+import type { PostgresFlights, Reads } from '../deps.ts';
+import type { Taker } from '../write/accepts.ts';
+import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
+import { GrownLanes } from './grown-queues.ts';
+import { LaneReads } from './queue-reads.ts';
+import { LostLanes } from './lost-queues.ts';
+import { channelsOfOthers, channelsToWork, quarantinePost } from './channels-to-work.ts';
+import { Moves, whereOf } from './moves.ts';
+import type { OwnedLane } from './owned-queue.ts';
+import { OwnedLanes } from './owned-queues.ts';
+import { UnknownLanes } from './unknown-queues.ts';
+
+/** What of the news of a beat concerns lanes. */
+export type LaneNews = {
+  readonly alive: readonly { readonly id: number }[];
+  readonly unburied: readonly { readonly id: number }[];
+  readonly posts: readonly { readonly name: string; readonly owner: number | null }[];
+};
+
+export type LanesParts = {
+  readonly instance: number;
+  readonly rows: WorkingSet;
+  readonly history: History;
+  /** For what messages wait for. */
+  readonly reads: Reads;
+  readonly slowReads: Reads;
+  /** So many messages this instance has in hand at most; the rest waits for whoever has room. */
+  readonly heldMax: number;
+  readonly counting: Counting;
+  /** Is told how many dead letters there are; null: as many as this instance knows of. */
+  readonly lettersCounted: (letters: number | null) => void;
+  /** Is told of replies whose next try lay too far ahead. */
+  readonly sooner: (replies: readonly SoonerReply[]) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly steady: () => SteadyTime;
+};
+
+export class Lanes {
+  readonly owned: OwnedLanes;
+  readonly moves: Moves;
+  readonly #parts: LanesParts;
+  #flights: PostgresFlights | null = null;
+  #peers: BeatingPeers | null = null;
+  #reading: LaneReads | null = null;
+  #lost: LostLanes | null = null;
+  #unknown: UnknownLanes | null = null;
+  #grown: GrownLanes | null = null;
+  #quarantine: Quarantine | null = null;
+  /** The channels that are served here; null: nobody has said yet. */
+  #served: readonly ChannelKey[] | null = null;
+  #posts: LaneNews['posts'] = [];
+  /** Those that are dead, and whose lanes may not be free. */
+  #unburied: readonly number[] = [];
+  #heard: () => void = () => {};
+  /** An answer was lost: lanes may be taken that are not known here. */
+  #isUnsure = false;
+  #taking: Promise<void> | null = null;
+  #isAsked = false;
+  #closing = false;
+
+  constructor(parts: LanesParts) {
+    this.#parts = parts;
+    const { instance, rows, history, steady } = parts;
+    this.owned = new OwnedLanes({ instance, rows, history, steady });
+    const drop = ({ channel, conversation }: OwnedLane): boolean => {
+      const [known] = rows.lanesOn(channel, conversation);
+      if (known === undefined || known.replies === 0) return false;
+      return rows.remove(channel, conversation, (row) => row.box === 'out' && row.parked) > 0;
+    };
+    const soon = (): void => this.#flights?.rearSoon();
+    this.moves = new Moves({ instance, rows, lanes: this.owned, drop, soon, steady });
+  }
+
+  /** Begins to work lanes. @param failed nothing can be read any more */
+  begin(
+    flights: PostgresFlights,
+    peers: BeatingPeers,
+    quarantine: Quarantine,
+    failed: (error: unknown) => void,
+  ): void {
+    const { rows, history, reads, slowReads, now } = this.#parts;
+    this.#flights = flights;
+    this.#peers = peers;
+    this.#quarantine = quarantine;
+    const lanes = this.owned;
+    const sooner = (replies: readonly SoonerReply[]): void => {
+      this.#parts.sooner(replies);
+      flights.add(soonerWrite(replies));
+      flights.flushSoon(() => {});
+    };
+    const read = { rows, lanes, history, reads, now, sooner, quarantine, failed };
+    const reading = new LaneReads(read);
+    this.#reading = reading;
+    lanes.onChange(() => {
+      if (lanes.unread.hasAny) void reading.run();
+      if (lanes.resting.size > 0) flights.rearSoon();
+    });
+    this.#lost = new LostLanes({
+      reads: slowReads,
+      takesParked: () => peers.share() === 1,
+      free: (found) => this.moves.free(found, now()),
+      write: (text, values) => {
+        flights.add({ kind: 'single', text, values });
+        return flights.written(() => {});
+      },
+    });
+    this.#grown = new GrownLanes({ rows, lanes, reads });
+    this.#unknown = new UnknownLanes({
+      instance: this.#parts.instance,
+      reads: slowReads,
+      now,
+      isKnown: (lane) => lanes.get(whereOf(lane)) !== undefined,
+      take: (found) => this.moves.takeOwn(found),
+    });
+  }
+
+  /**
+   * Takes up the posts that every instance wants, and what waits if there is nobody else. Resolves
+   * once it is known who has them, and what it took can be worked.
+   * @param end ends the posts
+   */
+  async start(end: AbortSignal): Promise<void> {
+    const peers = this.#peers!;
+    for (const post of [keeperPost, quarantinePost]) void peers.hold(post, aborted, end);
+    await this.#heardOfPosts();
+    if (this.#flights!.broken) throw new Error('another instance has the database for itself');
+    this.owned.keepParked(peers.share() === 1);
+    if (peers.share() > 1) return;
+    await this.#lost!.look(this.#unburied, true);
+    await this.takeWaiting();
+  }
+
+  /** What is accepted now is taken, if there is room. */
+  get taker(): Taker {
+    const { instance } = this.#parts;
+    const takesSuspects = this.#peers?.holds(quarantinePost) === true;
+    return { instance, takes: this.#hasRoom, takesSuspects };
+  }
+
+  /** Lanes that are being read or taken. */
+  get pending(): number {
+    return this.owned.unread.pending + this.moves.pending;
+  }
+
+  serve(channels: readonly ChannelKey[]): void {
+    this.#served = channels;
+    this.#letGoOfOthers();
+    void this.takeWaiting();
+  }
+
+  hear({ unburied, posts, alive }: LaneNews): void {
+    this.#posts = posts;
+    this.#unburied = unburied.map(({ id }) => id);
+    const ids = new Set(alive.map(({ id }) => id));
+    const isHad = (post: string): boolean =>
+      posts.some(({ name, owner }) => name === post && owner !== null && ids.has(owner));
+    if (isHad(keeperPost) && isHad(quarantinePost)) this.#heard();
+    // What was accepted at the last moment is left to others as well.
+    if (this.#closing) return this.drain();
+    this.owned.keepParked(this.#peers?.share() === 1);
+    this.#letGoOfOthers();
+    if (this.#isTrying) this.#letGoOfUntried();
+    void this.#count();
+    void this.#unknown?.look();
+    if (this.#peers!.share() > 1) void this.#grown?.look();
+    if (this.#peers?.holds(keeperPost) === true) {
+      const looked = this.#lost!.look(this.#unburied);
+      if (unburied.length > 0) void looked.then(() => this.takeWaiting());
+    }
+    void this.takeWaiting();
+  }
+
+  /** As many as there is room for; resolves when they are in the working set. Never rejects. */
+  takeWaiting(): Promise<void> {
+    this.#isAsked = true;
+    this.#taking ??= this.#takeAll().finally(() => {
+      this.#taking = null;
+      // It may have been asked for after the last look.
+      if (this.#isAsked && this.#flights?.broken === false) void this.takeWaiting();
+    });
+    return this.#taking;
+  }
+
+  async #takeAll(): Promise<void> {
+    while (this.#isAsked && this.#flights?.broken === false) {
+      this.#isAsked = false;
+      if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
+      for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
+        const which = channelsToWork(this.#served, this.#peers!, this.#parts.rows);
+        const more = await this.moves.takeWaiting({ ...which, now: this.#parts.now() });
+        this.#isUnsure = more === null;
+        isMore = more === true;
+        await this.#reading?.run();
+      }
+    }
+  }
+
+  /** As `unwanted` of a storage. */
+  async forget(theirs: Theirs): Promise<void> {
+    this.owned.forget(theirs);
+    await this.#reading?.underWay();
+  }
+
+  /** Frees all lanes that are not at work, in order: others go on with them. */
+  drain(): void {
+    this.#closing = true;
+    if (this.owned.isClosing || this.#peers === null || !this.#hasOthers) return;
+    for (const lane of this.owned) this.owned.leave(lane);
+    this.#quarantine?.changed();
+  }
+
+  /** Lets go of all, with what lies in them. */
+  close(): void {
+    this.#closing = true;
+    this.moves.close();
+    this.owned.close();
+  }
+
+  /** What this instance has not in hand, as of the last count. */
+  get elsewhere(): { readonly messages: number; readonly bytes: number } {
+    return this.#parts.counting.elsewhere;
+  }
+
+  #count(): Promise<void> {
+    const { rows, heldMax, counting, lettersCounted } = this.#parts;
+    const { totals } = rows;
+    const hasOthers = (): boolean => this.#peers!.share() > 1;
+    return counting.count({
+      held: () => ({ messages: totals.unsettled, bytes: totals.bytes }),
+      // Alone, and with room for all that waits, this instance has everything in hand.
+      isPartial: () => hasOthers() || totals.unsettled >= heldMax / 2,
+      hasOthers,
+      lettersCounted,
+    });
+  }
+
+  /** While a suspect is tried here, the other instances work what comes. */
+  get #isTrying(): boolean {
+    return this.#hasOthers && this.#quarantine?.isTrying === true;
+  }
+
+  get #hasOthers(): boolean {
+    return this.#peers !== null && this.#peers.share() > 1;
+  }
+
+  get #hasRoom(): boolean {
+    const { rows, heldMax } = this.#parts;
+    // Alone it works on what waits, until it lets go of all.
+    if (this.#closing && (this.#hasOthers || this.owned.isClosing)) return false;
+    return !this.#isTrying && rows.totals.unsettled < heldMax;
+  }
+
+  /** Resolves when somebody alive has each post; also when there are no more news. */
+  #heardOfPosts(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#heard = resolve;
+      this.#peers!.beat.onEnd(resolve);
+    });
+  }
+
+  /** Also of what was served here when it was looked for, and was taken later. */
+  #letGoOfOthers(): void {
+    const others = channelsOfOthers(this.#served, this.#peers!, this.#posts);
+    let hasLeft = false;
+    for (const lane of this.owned) {
+      if (lane.isLeaving || !others(lane.channel)) continue;
+      this.owned.leave(lane);
+      hasLeft = true;
+    }
+    if (hasLeft) this.#quarantine?.changed();
+  }
+
+  /** What is not in hand, and is not tried itself. */
+  #letGoOfUntried(): void {
+    const { rows } = this.#parts;
+    for (const lane of this.owned) {
+      const [known] = rows.lanesOn(lane.channel, lane.conversation);
+      const first = known?.inbox.peek();
+      const isSuspect = first !== undefined && this.#quarantine!.has(first);
+      if (!lane.isLeaving && !isSuspect) this.owned.leave(lane);
+    }
+  }
+}

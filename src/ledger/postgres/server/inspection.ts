@@ -1,0 +1,149 @@
+/** What a look at the server of a URL tells commands: it changes nothing, and holds up nobody. */
+import type { Client } from 'pg';
+import type { TLSSocket } from 'node:tls';
+import type { StoreProblem } from '../../problem.ts';
+import { readAddress, type ServerAddress } from './address.ts';
+import { connect, cut } from './connect.ts';
+import { lookAt } from './probe.ts';
+import { migrationFiles } from './migrations.ts';
+import { problemOf, refusalOf, versionMin } from './problem.ts';
+
+export type ServerLook = {
+  readonly kind: 'looked';
+  /** Which of the URL's hosts answered, for people: `db.example:5432`. */
+  readonly host: string;
+  /** As the server says it: `15.6`. */
+  readonly version: string;
+  /** Whether it is new enough for svc. */
+  readonly isKnown: boolean;
+  /** The protocol of the connection, `TLSv1.3`; null: it is not encrypted. */
+  readonly tls: string | null;
+  /** Sentences about what the URL gives up, of which none repeats a secret. */
+  readonly warnings: readonly string[];
+  /** `UTF8`, as it has to be. */
+  readonly encoding: string;
+  readonly fsync: boolean;
+  readonly fullPageWrites: boolean;
+  /** `on`, `off`, `local`, `remote_write`, `remote_apply`. */
+  readonly synchronousCommit: string;
+  /** Standbys that a commit waits for now; null: this user may not see them. */
+  readonly synchronousStandbys: number | null;
+  /** What the user lacks, as the end of a sentence: `may not make a schema`; null: nothing. */
+  readonly lacking: string | null;
+  /** All that svc keeps there. */
+  readonly bytes: number;
+  /** The version of svc's tables; null: none were made yet. */
+  readonly schema: number | null;
+  /** They are older than this program's by so many steps; below 0: newer. */
+  readonly stepsBehind: number;
+  /** A svc that runs on the database now; null: none. */
+  readonly owner: { readonly version: string; readonly beatAgoMs: number } | null;
+  /** When the newest message was accepted, milliseconds since 1970; null: there is none. */
+  readonly newestAt: number | null;
+};
+
+type More = Pick<ServerLook, 'synchronousStandbys' | 'owner' | 'newestAt'>;
+
+/** @returns a problem: it cannot be looked at */
+export async function lookAtServer(url: string): Promise<ServerLook | StoreProblem> {
+  return onServer(url, async (client, address) => {
+    const facts = await lookAt(client);
+    const hasTables = facts.schema === 'ours' && facts.missingRight === null;
+    const schema = hasTables ? facts.schemaVersion : null;
+    const more = await moreOf(client, hasTables);
+    return {
+      kind: 'looked',
+      host: `${client.host}:${client.port}`,
+      version: facts.version,
+      isKnown: facts.versionNumber >= versionMin * 10_000,
+      tls: protocolOf(client),
+      warnings: address.warnings,
+      encoding: facts.encoding,
+      fsync: facts.fsync,
+      fullPageWrites: facts.fullPageWrites,
+      synchronousCommit: facts.synchronousCommit,
+      lacking: facts.missingRight === null ? null : `lacks ${facts.missingRight}`,
+      bytes: facts.bytes,
+      schema,
+      stepsBehind: schema === null ? 0 : migrationFiles().length - schema,
+      ...more,
+    };
+  });
+}
+
+/**
+ * Why what is kept there cannot be read as it is: the server is away, svc has made no tables there
+ * (`storage_missing`), they are older (`storage_older`) or newer (`storage_newer_schema`).
+ * @returns null: it can be
+ */
+export async function schemaProblem(url: string): Promise<StoreProblem | null> {
+  return onServer<StoreProblem | null>(url, async (client, address) => {
+    const facts = await lookAt(client);
+    const where = String(address);
+    if (facts.schema === 'none' || facts.schema === 'empty') {
+      const message = `svc has made no tables in the ${where} yet: its first run does.`;
+      return { kind: 'problem', code: 'storage_missing', message, isPassing: false };
+    }
+    const refusal = refusalOf(facts, where);
+    if (refusal !== null || facts.schemaVersion >= migrationFiles().length) return refusal;
+    const message = `The ${where} was written by an older svc; a start of this one updates it.`;
+    return { kind: 'problem', code: 'storage_older', message, isPassing: false };
+  });
+}
+
+/**
+ * Connects for one look.
+ * @param signal gives it up
+ * @returns a problem: it cannot be looked at
+ */
+export async function onServer<T>(
+  url: string,
+  look: (client: Client, address: ServerAddress) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T | StoreProblem> {
+  const address = readAddress(url);
+  if (address.kind === 'problems') {
+    const message = address.problems.join(' ');
+    return { kind: 'problem', code: 'storage_url', message, isPassing: false };
+  }
+  try {
+    const client = await connect(address, signal === undefined ? {} : { signal });
+    const giveUp = (): void => cut(client);
+    signal?.addEventListener('abort', giveUp);
+    try {
+      return await look(client, address);
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+      await client.end();
+    }
+  } catch (error) {
+    return problemOf(error, String(address));
+  }
+}
+
+const standbys =
+  "SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum'))::integer AS waits, " +
+  'bool_or(sync_state IS NULL) AS hidden FROM pg_catalog.pg_stat_replication';
+const owners =
+  'SELECT version, floor(extract(epoch FROM clock_timestamp() - beat_at) * 1000)::bigint AS ago ' +
+  'FROM svc.instance WHERE NOT dead ORDER BY id DESC LIMIT 1';
+const newestIn = (table: string): string =>
+  `(SELECT accepted_at FROM svc.${table} ORDER BY id DESC LIMIT 1)`;
+const newest = `SELECT greatest(${newestIn('inbox')}, ${newestIn('message')}) AS at`;
+
+async function moreOf(client: Client, hasTables: boolean): Promise<More> {
+  const { rows } = await client.query<{ waits: number; hidden: boolean | null }>(standbys);
+  const { waits, hidden } = rows[0]!;
+  const synchronousStandbys = hidden === true ? null : waits;
+  if (!hasTables) return { synchronousStandbys, owner: null, newestAt: null };
+  const found = await client.query<{ version: string; ago: number }>(owners);
+  const owner = found.rows.map(({ version, ago }) => ({ version, beatAgoMs: ago }))[0] ?? null;
+  const { rows: messages } = await client.query<{ at: number | null }>(newest);
+  return { synchronousStandbys, owner, newestAt: messages[0]!.at };
+}
+
+function protocolOf(client: Client): string | null {
+  const { stream } = (client as unknown as { connection: { stream: Partial<TLSSocket> } })
+    .connection;
+  return stream.getProtocol?.() ?? null;
+}

@@ -1,0 +1,102 @@
+/** What the instances tell each other for people, in tables that a crash of the server empties. */
+import type { Client } from 'pg';
+import type { Lot, RowsOfChannel, SharedView, ToldReport } from '../../../cluster/shared-view.ts';
+import { ViewConnection, type ViewTimes } from './connection.ts';
+
+/** So many lots are heard at once. */
+const lotsMax = 64;
+
+/** One that was declared dead, and does not know it yet, leaves nothing. */
+const publish =
+  'INSERT INTO svc.instance_status (id, body) ' +
+  'SELECT id, $2 FROM svc.instance WHERE id = $1 AND NOT dead ' +
+  'ON CONFLICT (id) DO UPDATE SET at = clock_timestamp(), body = excluded.body';
+
+const reports =
+  'SELECT id AS instance, body AS report, ' +
+  'floor(extract(epoch FROM clock_timestamp() - at) * 1000)::bigint AS "ageMs" ' +
+  'FROM svc.instance_status ORDER BY id';
+
+/** So many rows of each box are counted: that takes the server some 40 ms. */
+const countedMax = 200_000;
+/** All of them, since a lane that nobody has in hand may have rows, and a late instance as well. */
+const rows =
+  'SELECT channel AS key, sum(ins)::bigint AS inbox, sum(outs)::bigint AS outbox, ' +
+  'min(oldest)::bigint AS "oldestAt", min(reply)::bigint AS "oldestReplyAt" FROM (' +
+  'SELECT channel, count(*) AS ins, 0 AS outs, min(accepted_at) AS oldest, ' +
+  'NULL::bigint AS reply FROM ' +
+  `(SELECT channel, accepted_at FROM svc.inbox LIMIT ${countedMax}) AS inbox ` +
+  'GROUP BY channel UNION ALL SELECT channel, 0, count(*), min(created_at), min(created_at) FROM ' +
+  `(SELECT channel, created_at FROM svc.outbox LIMIT ${countedMax}) AS outbox ` +
+  'GROUP BY channel) AS kept GROUP BY channel ORDER BY channel';
+
+const tell = 'INSERT INTO svc.frame (instance, n, left_out, body) VALUES ($1, $2, $3, $4)';
+
+const newest = 'SELECT instance, max(n) AS n FROM svc.frame GROUP BY instance';
+
+const hear =
+  'SELECT frame.instance, frame.n, frame.left_out AS "leftOut", frame.body AS frames ' +
+  'FROM json_to_recordset($1) AS known (instance bigint, n bigint) ' +
+  'JOIN svc.frame ON frame.instance = known.instance AND frame.n > known.n ' +
+  `ORDER BY frame.instance, frame.n LIMIT ${lotsMax}`;
+
+const sweepReports =
+  'DELETE FROM svc.instance_status AS told WHERE NOT EXISTS ' +
+  '(SELECT FROM svc.instance WHERE id = told.id AND NOT dead)';
+const sweepFrames =
+  "DELETE FROM svc.frame WHERE at < clock_timestamp() - interval '30 seconds' OR NOT EXISTS " +
+  '(SELECT FROM svc.instance WHERE id = frame.instance AND NOT dead)';
+
+/** @param connect opens a connection; it is called when something is told or asked */
+export function createSharedView(
+  connect: (signal: AbortSignal) => Promise<Client>,
+  times: Partial<ViewTimes> = {},
+): SharedView {
+  return new PostgresView(new ViewConnection(connect, times));
+}
+
+class PostgresView implements SharedView {
+  readonly #connection: ViewConnection;
+
+  constructor(connection: ViewConnection) {
+    this.#connection = connection;
+  }
+
+  async publish(instance: number, report: string): Promise<void> {
+    await this.#connection.ask(publish, [instance, report]);
+  }
+
+  async look() {
+    const [told, kept] = await Promise.all([
+      this.#connection.ask(reports),
+      this.#connection.ask(rows),
+    ]);
+    return {
+      reports: told as readonly ToldReport[],
+      rows: kept as readonly RowsOfChannel[],
+    };
+  }
+
+  async tell({ instance, n, leftOut, frames }: Lot): Promise<void> {
+    await this.#connection.ask(tell, [instance, n, leftOut, frames]);
+  }
+
+  async newest(): Promise<ReadonlyMap<number, number>> {
+    const found = await this.#connection.ask(newest);
+    return new Map(found.map(({ instance, n }) => [instance as number, n as number]));
+  }
+
+  async hear(after: ReadonlyMap<number, number>): Promise<readonly Lot[]> {
+    const known = Array.from(after, ([instance, n]) => ({ instance, n }));
+    return (await this.#connection.ask(hear, [JSON.stringify(known)])) as readonly Lot[];
+  }
+
+  async sweep(): Promise<void> {
+    await this.#connection.ask(sweepReports);
+    await this.#connection.ask(sweepFrames);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#connection[Symbol.asyncDispose]();
+  }
+}

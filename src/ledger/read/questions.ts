@@ -1,0 +1,45 @@
+/** What can be asked of a reader, by its names, and a reader whose answers come from elsewhere. */
+import type { LedgerReader } from '../ledger.ts';
+
+export type ReadName = Exclude<keyof LedgerReader, symbol>;
+export type ReadArguments<Q extends ReadName> = Parameters<LedgerReader[Q]>;
+export type ReadResult<Q extends ReadName> = Answers[Q];
+type Answers = { readonly [Q in ReadName]: Awaited<ReturnType<LedgerReader[Q]>> };
+
+/**
+ * A reader whose answers come from elsewhere.
+ * @param ask rejects where there is no answer
+ */
+export function readerOver(
+  ask: <Q extends ReadName>(question: Q, asked: ReadArguments<Q>) => Promise<ReadResult<Q>>,
+  close: () => Promise<void>,
+): LedgerReader {
+  return {
+    story: (...asked) => ask('story', asked),
+    storyText: (...asked) => ask('storyText', asked),
+    deadLetters: (...asked) => ask('deadLetters', asked),
+    deadLetterReasons: (...asked) => ask('deadLetterReasons', asked),
+    deadLetter: (...asked) => ask('deadLetter', asked),
+    conversations: (...asked) => ask('conversations', asked),
+    conversation: (...asked) => ask('conversation', asked),
+    conversationById: (...asked) => ask('conversationById', asked),
+    origins: (...asked) => ask('origins', asked),
+    channelKeys: (...asked) => ask('channelKeys', asked),
+    privateConversations: (...asked) => ask('privateConversations', asked),
+    turns: (...asked) => ask('turns', asked),
+    notes: (...asked) => ask('notes', asked),
+    toolUses: (...asked) => ask('toolUses', asked),
+    toolUse: (...asked) => ask('toolUse', asked),
+    messages: (...asked) => ask('messages', asked),
+    deliveries: (...asked) => ask('deliveries', asked),
+    conversationCounts: (...asked) => ask('conversationCounts', asked),
+    audit: (...asked) => ask('audit', asked),
+    figures: (...asked) => ask('figures', asked),
+    approvals: (...asked) => ask('approvals', asked),
+    approval: (...asked) => ask('approval', asked),
+    foundIds: (...asked) => ask('foundIds', asked),
+    foundTexts: (...asked) => ask('foundTexts', asked),
+    spent: (...asked) => ask('spent', asked),
+    [Symbol.asyncDispose]: close,
+  };
+}

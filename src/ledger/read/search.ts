@@ -1,0 +1,126 @@
+/** What is found, as the rows of a storage tell it. */
+import type { Box } from '../../domain/event.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Page, PageAsked } from '../../domain/page.ts';
+import { idPrefixMin, type Excerpt, type FoundRow, type FoundText } from '../../domain/search.ts';
+import { turnOutcomes } from '../../domain/trace.ts';
+import { wholeIdLength } from '../engine/order/rows.ts';
+import { keyAfter, limitOf, pageOf } from '../pages.ts';
+
+/** state: 0 unsettled, 1 settled, 2 dead. */
+type Ended = {
+  readonly state: number;
+  readonly brain: string | null;
+  readonly outcome: string | null;
+};
+
+/** A message, a reply, or a part of one. */
+export type IdRecord = Ended & {
+  readonly box: Box;
+  readonly id: string;
+  readonly messageId: string | null;
+  readonly channel: string;
+  readonly at: number;
+};
+
+/** All ids that begin so lie between these two. */
+export type IdRange = { readonly from: string; readonly before: string };
+
+/** It comes behind every digit of an id. */
+const first: [string] = ['~'];
+
+/** @returns null where nothing can be found: behind a place of no page, or by so few characters */
+export function rangeOfIds(beginning: string, asked: PageAsked): IdRange | null {
+  const id = beginning.trim().toLowerCase();
+  const after = keyAfter(asked, first);
+  if (after === null || !isBeginning.test(id)) return null;
+  return { from: id, before: after[0] < `${id}~` ? after[0] : `${id}~` };
+}
+
+const isBeginning = new RegExp(`^[0-9a-z-]{${idPrefixMin},25}$`);
+
+/** @param found of each kind the highest ids: where there are so many, one more than the limit */
+export function pageOfIds(found: readonly IdRecord[], asked: PageAsked): Page<FoundRow> {
+  const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  return pageOf(newest, limitOf(asked), (row) => [row.id], idRowOf);
+}
+
+function idRowOf({ box, id, messageId, channel, at, state, ...ended }: IdRecord): FoundRow {
+  const isDead = state === 2;
+  const kind = isDead ? 'dead_letter' : box === 'in' ? 'message' : 'reply';
+  return {
+    kind,
+    id: isDead ? id.slice(0, wholeIdLength) : id,
+    messageId,
+    channel: channel as ChannelKey,
+    at,
+    state: (box === 'in' ? messageStates : replyStates)[state] ?? null,
+    brain: ended.brain,
+    outcome: outcomeOf(ended.outcome),
+  };
+}
+
+const messageStates = ['waiting', 'answered', 'dead'] as const;
+const replyStates = ['waiting', 'delivered', 'dead'] as const;
+
+function outcomeOf(told: string | null): FoundRow['outcome'] {
+  return turnOutcomes.find((known) => known === told) ?? null;
+}
+
+/** What was said once, and where. */
+export type TextRecord = {
+  readonly channel: string;
+  readonly conversation: string;
+  readonly at: number;
+  readonly sender: string | null;
+  /** Null: it is not known any more. */
+  readonly message: (Ended & { readonly id: string }) | null;
+};
+
+export function textRowOf(record: TextRecord, excerpt: Excerpt | null): FoundText {
+  const { channel, conversation, at, sender, message } = record;
+  const place = {
+    channel: channel as ChannelKey,
+    conversation: conversation as ConversationId,
+    at,
+    sender,
+    excerpt,
+  };
+  if (message === null) return { ...place, ...ofConversation };
+  const { id, state, brain, outcome } = message;
+  return {
+    ...place,
+    kind: state === 2 ? 'dead_letter' : 'message',
+    id,
+    messageId: id,
+    brain,
+    state: messageStates[state] ?? null,
+    outcome: outcomeOf(outcome),
+  };
+}
+
+const ofConversation = {
+  kind: 'conversation',
+  id: null,
+  messageId: null,
+  brain: null,
+  state: null,
+  outcome: null,
+} as const;
+
+export function conversationRowOf(
+  where: Pick<TextRecord, 'channel' | 'conversation' | 'at'>,
+): FoundText {
+  return textRowOf({ ...where, sender: null, message: null }, null);
+}
+
+/** A command is found by how it begins; null: something else is looked for. */
+export function commandIn(words: string): string | null {
+  const asked = words.trim().toLowerCase();
+  return asked.startsWith('/') && asked.length > 1 ? asked : null;
+}
+
+/** So many conversations are found by their ids. */
+export const conversationsMax = 5;
+/** So many texts that are in no index are looked at one by one. */
+export const looksAtTextsMax = 2_000;

@@ -1,0 +1,29 @@
+/** What a durable ledger's storage is made of; it owns them, and closes them with itself. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../../lib/clock.ts';
+import type { HeldConversation } from '../../../domain/takeover.ts';
+import type { LedgerNews } from '../../news.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import type { Journal } from '../write/group-commit.ts';
+import type { OwnerLock } from '../files/database-files.ts';
+import type { NotedFailure } from '../files/last-shutdown.ts';
+import type { Suspect } from '../../engine/order/crash-isolation.ts';
+import type { SqliteLimits } from './limits.ts';
+import type { Stamps } from './sensitivity-labels.ts';
+
+export type SqliteParts = Clock & {
+  readonly limits: SqliteLimits;
+  readonly lock: OwnerLock;
+  /** A connection that only reads. */
+  readonly reader: DatabaseSync;
+  readonly rows: WorkingSet;
+  readonly journal: Journal;
+  readonly noteFailure: (failure: NotedFailure) => void;
+  /** After this call an uncaught exception writes no note beside the database. */
+  readonly stopCrashNotes: () => void;
+  readonly news: LedgerNews;
+  readonly suspects: readonly Suspect[];
+  /** Conversations that an operator answered by hand when the process before ended. */
+  readonly held: readonly HeldConversation[];
+  readonly stamps: Stamps;
+};

@@ -1,0 +1,211 @@
+/**
+ * Deletes what one conversation or one sender said, and what was answered to it: from memory at
+ * once, from the disk in batches, so that the groups of others go between them.
+ *
+ * What was on its way to the disk at the request arrives there first: after that everything of
+ * theirs is found by looking. A number tells what is older than the request from what comes after
+ * it, which stays.
+ */
+import { forgottenPerson, personOn } from '../../../domain/approval.ts';
+import type { StatementSync } from 'node:sqlite';
+import type { ConversationId } from '../../../domain/ids.ts';
+import type { NotesOf } from '../../../domain/note.ts';
+import type { Forgotten } from '../../engine/storage.ts';
+import { wholeIdLength } from '../../engine/order/rows.ts';
+import { notesCleared } from '../write/agent-writes.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import { prepareSearch, type FoundRow, type Search } from './forgetting-search.ts';
+import type { SqliteParts } from './deps.ts';
+import type { HistoryCache } from './history-cache.ts';
+import type { Write } from '../write/statements.ts';
+
+/** At most so many rows are deleted in one commit. */
+const batchMax = 200;
+const checkpointAgainMs = 50;
+
+export class Forgetting {
+  readonly #parts: SqliteParts;
+  readonly #historyCache: HistoryCache;
+  readonly #deadLetters: DeadLetters;
+  readonly #search: Search;
+
+  constructor(parts: SqliteParts, historyCache: HistoryCache, deadLetters: DeadLetters) {
+    this.#parts = parts;
+    this.#historyCache = historyCache;
+    this.#deadLetters = deadLetters;
+    this.#search = prepareSearch(parts.reader);
+  }
+
+  /**
+   * To be called one at a time, when what was on its way has arrived.
+   * @returns how many messages, replies and turns went
+   * @throws when the storage has failed, so that nobody believes that the texts are gone
+   */
+  async forget(asked: Forgotten): Promise<number> {
+    const { whose } = asked;
+    const touched = new Set<ConversationId>();
+    let deleted = await this.#messages(asked, touched);
+    if (whose.kind === 'conversation') {
+      touched.add(whose.conversation);
+      deleted += await this.#replies(asked);
+      deleted += await this.#turnsOf(asked, whose.conversation, this.#search.turns);
+    } else {
+      deleted += await this.#turnsSaidBy(asked, whose.sender, touched);
+    }
+    await this.#approvals(asked);
+    for (const conversation of touched) await this.#close(asked, conversation);
+    await this.#overwrite();
+    return deleted;
+  }
+
+  /**
+   * Notes that are made after the call stay.
+   * @returns how many went
+   * @throws as forget does
+   */
+  async clearNotes(of: NotesOf): Promise<number> {
+    const before = this.#parts.rows.nextSeq();
+    await this.#write([]);
+    const count = this.#search.notesOf(of, before);
+    if (count === 0) return 0;
+    await this.#write([notesCleared(of, before)]);
+    await this.#overwrite();
+    return count;
+  }
+
+  /** What was deleted is on the disk no more. */
+  async #overwrite(): Promise<void> {
+    const { journal } = this.#parts;
+    for (let whole = await journal.checkpoint('vacuum'); !whole;) {
+      await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
+      whole = await journal.checkpoint('log');
+    }
+  }
+
+  /** Their messages, what was answered to those, and their traces. */
+  async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
+    let deleted = 0;
+    for await (const messages of this.#search.messages(asked.whose, asked.before)) {
+      await this.#dropAnswers(asked, messages);
+      for (const { conversation } of messages) touched.add(conversation as ConversationId);
+      const replies = messages.flatMap(({ id }) => this.#search.repliesTo(id));
+      deleted += await this.#rows('replyDeleted', replies);
+      deleted += await this.#rows('messageDeleted', messages);
+    }
+    return deleted;
+  }
+
+  /** After a restart a reply does not know whose message it answers: the message leads to it. */
+  async #dropAnswers({ remove }: Forgotten, messages: readonly FoundRow[]): Promise<void> {
+    const unsettled = ({ id }: FoundRow): boolean =>
+      this.#search.repliesTo(id).some(({ state }) => state === 0);
+    const answered = new Set(messages.filter(unsettled).map(({ id }) => id));
+    if (answered.size === 0) return;
+    remove((row) => row.box === 'out' && answered.has(row.head.inReplyTo));
+    await this.#write([]);
+  }
+
+  /** Deletes replies of a conversation whose messages are not kept any more. */
+  async #replies({ whose, before }: Forgotten): Promise<number> {
+    let deleted = 0;
+    for await (const replies of this.#search.replies(whose, before)) {
+      deleted += await this.#rows('replyDeleted', replies);
+    }
+    return deleted;
+  }
+
+  async #rows(
+    deletion: 'messageDeleted' | 'replyDeleted',
+    found: readonly FoundRow[],
+  ): Promise<number> {
+    for (let from = 0; from < found.length; from += batchMax) {
+      const batch = found.slice(from, from + batchMax);
+      const writes = batch.flatMap(({ seq, id }): Write[] => {
+        const gone: Write[] = [
+          [deletion, seq],
+          ['numbered', seq, id.slice(0, wholeIdLength)],
+        ];
+        if (deletion === 'messageDeleted') gone.push(['traceDeleted', id]);
+        return gone;
+      });
+      await this.#write(writes);
+      for (const { id, state } of batch) if (state === 2) this.#deadLetters.remove(id);
+    }
+    return found.length;
+  }
+
+  /** What was to be done with a yes is a text of theirs; who said yes is a name of theirs. */
+  async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
+    const found = this.#search.approvals(whose, beforeId);
+    for (let from = 0; from < found.length; from += batchMax) {
+      const batch = found.slice(from, from + batchMax);
+      await this.#write(batch.map((id): Write => ['approvalDeleted', id]));
+    }
+    if (whose.kind === 'conversation') return;
+    const person = personOn(whose.channel, whose.sender);
+    await this.#write([['deciderForgotten', forgottenPerson, person]]);
+  }
+
+  async #turnsSaidBy(
+    asked: Forgotten,
+    sender: string,
+    touched: Set<ConversationId>,
+  ): Promise<number> {
+    const { channel } = asked.whose;
+    let deleted = 0;
+    for await (const turns of this.#search.turnsSaidBy(channel, sender, asked.before)) {
+      for (const { conversation } of turns) touched.add(conversation as ConversationId);
+      await this.#write(
+        turns.map(({ conversation, session, seq }): Write => {
+          return ['turnDeleted', channel, conversation, session, seq];
+        }),
+      );
+      deleted += turns.length;
+    }
+    await this.#write([['spendForgotten', channel, sender]]);
+    // The quoted block may hold what they said.
+    for (const conversation of touched) {
+      deleted += await this.#turnsOf(asked, conversation, this.#search.quoted);
+    }
+    return deleted;
+  }
+
+  async #turnsOf(
+    { whose: { channel }, before }: Forgotten,
+    conversation: ConversationId,
+    some: StatementSync,
+  ): Promise<number> {
+    let deleted = 0;
+    for (;;) {
+      const turns = some.all(channel, conversation, before, batchMax);
+      if (turns.length === 0) return deleted;
+      await this.#write(
+        turns.map(({ session, seq }): Write => {
+          return ['turnDeleted', channel, conversation, Number(session), Number(seq)];
+        }),
+      );
+      deleted += turns.length;
+    }
+  }
+
+  /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
+  async #close({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
+    const { journal, rows } = this.#parts;
+    const place = [channel, conversation] as const;
+    // The notes made there may hold what they said.
+    journal.add(['notesForgotten', ...place, before]);
+    journal.add(['cutsDeleted', ...place]);
+    journal.add(['conversationDeleted', ...place]);
+    const written = await journal.written(() => {
+      rows.outdate(channel, conversation);
+      this.#historyCache.drop({ channel, conversation });
+    });
+    if (!written) throw new Error('the storage has failed');
+  }
+
+  async #write(writes: readonly Write[]): Promise<void> {
+    const { journal } = this.#parts;
+    for (const write of writes) journal.add(write);
+    if (!(await journal.written(() => {}))) throw new Error('the storage has failed');
+  }
+}

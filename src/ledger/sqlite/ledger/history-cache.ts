@@ -1,0 +1,157 @@
+/**
+ * What conversations at work remember, kept on the main thread so that a turn need not read the
+ * disk. A conversation that is not here is read by a connection that can only read.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import type { Message } from '../../../domain/message.ts';
+import { activeSession, Memories, memoryOf } from '../../engine/memories.ts';
+import type { ConversationRecord, Where } from '../../engine/memories.ts';
+import { unroutableCursor } from '../../engine/order/unroutable.ts';
+import type { Awaitable } from '../../engine/storage.ts';
+import { Cursors } from '../../engine/order/cursors.ts';
+import type { Memory } from '../../ledger.ts';
+import type { Stamps } from './sensitivity-labels.ts';
+
+/** Turns that were said in a conversation and may be seen; a quoted block was not said. */
+const theirs =
+  'channel = ?1 AND conversation = ?2 AND left_out < 2 ' +
+  'AND (sender IS NOT NULL OR reply IS NOT NULL)';
+
+/** Also those that no later turn sees. */
+const accepted =
+  'channel = ?1 AND conversation = ?2 AND at <= ?3 ' +
+  'AND (sender IS NOT NULL OR reply IS NOT NULL)';
+
+const columns =
+  'channel, at, text, reply, private, left_out = 1 AS doubted, ' +
+  'sender IS NULL AND reply IS NULL AS quoted';
+
+type TurnRecord = {
+  readonly channel: string;
+  readonly at: number;
+  readonly text: string;
+  readonly reply: string | null;
+  readonly private: number | null;
+  readonly doubted: number;
+  readonly quoted: number;
+};
+
+export class HistoryCache {
+  readonly #stamps: Stamps;
+  readonly #memories = new Memories();
+  readonly #conversation: StatementSync;
+  readonly #turns: StatementSync;
+  readonly #first: StatementSync;
+  readonly #said: StatementSync;
+  readonly #earlier: StatementSync;
+  readonly #cursor: StatementSync;
+  readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
+
+  /** @param db a connection that only reads */
+  constructor(db: DatabaseSync, stamps: Stamps) {
+    this.#stamps = stamps;
+    this.#conversation = db.prepare(
+      'SELECT session, started_at AS startedAt, previous_at AS previousAt, windows ' +
+        'FROM conversations WHERE channel = ? AND conversation = ?',
+    );
+    this.#turns = db.prepare(
+      `SELECT ${columns} FROM turns WHERE channel = ? AND conversation = ? AND session = ? ` +
+        'AND left_out < 2 ORDER BY seq DESC LIMIT ?',
+    );
+    this.#first = db.prepare(
+      'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
+        'ORDER BY seq LIMIT 1',
+    );
+    this.#said = db.prepare(
+      `SELECT ${columns} FROM turns WHERE ${theirs} AND session = ` +
+        `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
+        'ORDER BY seq DESC LIMIT ?3',
+    );
+    this.#earlier = db.prepare(
+      `SELECT ${columns} FROM turns WHERE ${accepted} ORDER BY session DESC, seq DESC LIMIT ?4`,
+    );
+    this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
+  }
+
+  /** A cursor of a channel; null when the channel has never set it. */
+  cursor(channel: ChannelKey, name: string): Awaitable<string | null> {
+    return this.cursors.of(channel, name);
+  }
+
+  /** Milliseconds since 1970; null: the channel is served. */
+  unroutableSince(channel: ChannelKey): number | null {
+    return Number(this.#storedCursor(channel, unroutableCursor) ?? '') || null;
+  }
+
+  #storedCursor(channel: ChannelKey, name: string): string | null {
+    const found = this.#cursor.get(channel, name);
+    return found === undefined ? null : String(found['value']);
+  }
+
+  get bytes(): number {
+    return this.#memories.bytes;
+  }
+
+  get bounds(): HistoryBounds {
+    return this.#memories.bounds;
+  }
+
+  remember(bounds: HistoryBounds): void {
+    this.#memories.remember(bounds);
+  }
+
+  of(message: Message): Memory {
+    const known = this.#memories.get(message);
+    if (known !== undefined) return known;
+    const memory = this.#read(message);
+    this.put(message, memory);
+    return memory;
+  }
+
+  /** The conversation has changed on the disk. */
+  drop(where: Where): void {
+    this.#memories.drop(where);
+  }
+
+  /** The last n turns of the newest session in which something was said, oldest first. */
+  said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
+    const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRecord[];
+    return this.#rowsOf(newestFirst);
+  }
+
+  earlier({ channel, conversation }: Message, at: number, n: number): EarlierTurns {
+    const newestFirst = this.#earlier.all(channel, conversation, at, n);
+    return { kind: 'kept', turns: this.#rowsOf(newestFirst as unknown as TurnRecord[]) };
+  }
+
+  /** To be called after the commit of a turn. @param memory what the next turn will see */
+  put(message: Message, memory: Memory): void {
+    this.#memories.put(message, memory);
+  }
+
+  /** @returns oldest first */
+  #rowsOf(newestFirst: readonly TurnRecord[]): readonly TurnRow[] {
+    const rows = newestFirst.map(
+      ({ at, text, reply, private: stamp, channel, quoted, doubted }): TurnRow => {
+        const row = { at, text, reply, sensitivity: this.#stamps.of(stamp, channel) };
+        if (quoted === 1) return { ...row, quoted: true };
+        return doubted === 1 ? { ...row, doubted: true } : row;
+      },
+    );
+    return rows.reverse();
+  }
+
+  #read(message: Message): Memory {
+    const { channel, conversation } = message;
+    const row = this.#conversation.get(channel, conversation) as ConversationRecord | undefined;
+    const number = activeSession(row);
+    const found = this.#turns.all(channel, conversation, number, this.bounds.turns + 1);
+    const turns = this.#rowsOf(found as unknown as TurnRecord[]);
+    const firstAt = (): number => {
+      return (this.#first.get(channel, conversation, number) as { at: number }).at;
+    };
+    return memoryOf(message, row, turns, this.bounds, firstAt);
+  }
+}

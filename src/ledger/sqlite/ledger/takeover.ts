@@ -1,0 +1,61 @@
+/** Conversations that an operator answers by hand: what a start finds, and what is written down. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { HeldConversation } from '../../../domain/takeover.ts';
+import { memoryAfter } from '../../engine/next-memory.ts';
+import type { StoredByHand } from '../../engine/storage.ts';
+import type { WorkingSet } from '../../engine/order/working-set.ts';
+import { turnEndWrites } from '../write/turn-writes.ts';
+import type { HistoryCache } from './history-cache.ts';
+import type { SqliteParts } from './deps.ts';
+
+/**
+ * To be called before any row is put back: none of theirs is offered.
+ * @param now milliseconds since 1970: what ended by then is over
+ */
+export function findHeld(
+  db: DatabaseSync,
+  rows: WorkingSet,
+  now: number,
+): readonly HeldConversation[] {
+  const found = db
+    .prepare(
+      'SELECT channel, conversation, since, until_at AS untilAt FROM holds WHERE until_at > ?',
+    )
+    .all(now) as unknown as readonly HeldConversation[];
+  for (const { channel, conversation } of found) rows.byHand.take(channel, conversation);
+  return found;
+}
+
+export function storedByHand(parts: SqliteParts, history: HistoryCache): StoredByHand {
+  const { journal, rows, held } = parts;
+  return {
+    found: held,
+    keep({ channel, conversation }, hold) {
+      if (hold === null) journal.add(['holdEnded', channel, conversation]);
+      else journal.add(['hold', channel, conversation, hold.since, hold.untilAt]);
+      return journal.writtenNow();
+    },
+    expired(now) {
+      journal.add(['holdsOver', now]);
+      journal.flushSoon(() => {});
+    },
+    answered: (ends, then) =>
+      new Promise((resolve) => {
+        for (const end of ends) {
+          const { row, effects } = end;
+          const memory = memoryAfter(row.message, end.memory, effects, history.bounds);
+          const writes = turnEndWrites(end, memory, true, () => rows.nextSeq());
+          for (const write of writes) journal.add(write);
+        }
+        journal.flush(
+          (known) => {
+            if (known === null) return resolve('storage_failed');
+            for (const { row } of ends) history.drop(row.message);
+            then();
+            resolve('answered');
+          },
+          () => resolve('storage_failed'),
+        );
+      }),
+  };
+}

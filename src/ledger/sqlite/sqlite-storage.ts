@@ -1,0 +1,291 @@
+/** SQLite under the ledger: a journal of grouped, fsynced commits, and a connection that reads. */
+import type { Acceptance, Receipt } from '../../channels/channel.ts';
+import { dedupeMsOf } from '../../channels/registry.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { ChannelKey, MessageId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
+import { conflict } from '../engine/order/cursors.ts';
+import { refused } from '../engine/order/intake-limit.ts';
+import type {
+  Arrival,
+  DeferredUntil,
+  DeliveryEnd,
+  Enter,
+  FailedDelivery,
+  LedgerStorage,
+  StorageTold,
+  TurnEnd,
+} from '../engine/storage.ts';
+import { idsOf } from '../engine/storage.ts';
+import { unroutableCursor } from '../engine/order/unroutable.ts';
+import type { StorageRoom } from '../news.ts';
+import { isWhole, type InRow, type OutRow, type Row } from '../engine/order/rows.ts';
+import type { CursorMove } from '../ledger.ts';
+import { AgentReads } from './ledger/agent-reads.ts';
+import { StoredApprovals } from './ledger/approvals.ts';
+import { storedAttachments } from './ledger/attachments.ts';
+import { begunWrites } from './write/agent-writes.ts';
+import { acceptWrite } from './write/row-codec.ts';
+import { DeadLetters } from './ledger/dead-letters.ts';
+import { writerOf } from './files/database-files.ts';
+import { DiskWatch } from './files/disk-watch.ts';
+import { Figures } from './ledger/figures.ts';
+import { Spend } from './ledger/spend.ts';
+import { Forgetting } from './ledger/forgetting.ts';
+import type { Told } from './write/write-batch.ts';
+import type { Journal } from './write/group-commit.ts';
+import type { SqliteParts } from './ledger/deps.ts';
+import { Quarantine } from '../engine/order/crash-isolation.ts';
+import { HistoryCache } from './ledger/history-cache.ts';
+import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
+import { messageBody } from '../engine/bodies.ts';
+import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
+import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
+import { StoredTexts } from './ledger/stored-texts.ts';
+import { storedByHand } from './ledger/takeover.ts';
+import { turnEndWrites } from './write/turn-writes.ts';
+
+const safe = Promise.resolve();
+
+export class SqliteStorage implements LedgerStorage {
+  readonly durability = keptDurability;
+  readonly limits: LedgerStorage['limits'];
+  readonly quarantine: Quarantine;
+  readonly history: HistoryCache;
+  readonly agents: AgentReads;
+  readonly attachments: LedgerStorage['attachments'];
+  readonly deadLetters: DeadLetters;
+  readonly forgetting: Forgetting;
+  readonly figures: Figures;
+  readonly approvals: StoredApprovals;
+  readonly spend: Spend;
+  readonly byHand: LedgerStorage['byHand'];
+  readonly #parts: SqliteParts;
+  readonly #journal: Journal;
+  readonly #disk: DiskWatch;
+  readonly #texts: StoredTexts;
+  /** Traces left out, since the storage was behind. */
+  #tracesDropped = 0;
+
+  constructor(parts: SqliteParts) {
+    const { journal, limits, news, reader, suspects, stamps } = parts;
+    this.#parts = parts;
+    this.#journal = journal;
+    this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
+    this.history = new HistoryCache(reader, stamps);
+    this.agents = new AgentReads(reader, stamps);
+    this.attachments = storedAttachments(reader, journal);
+    this.#texts = new StoredTexts(reader, stamps);
+    this.deadLetters = new DeadLetters(parts, this.history);
+    this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
+    this.figures = new Figures(journal, () => this.hasRoom);
+    this.approvals = new StoredApprovals(reader, journal);
+    this.spend = new Spend(journal);
+    this.byHand = storedByHand(parts, this.history);
+    const { file } = reader.prepare('PRAGMA database_list').get() as { file: string };
+    const told = (room: StorageRoom): void => news.storageRoom?.(room);
+    this.#disk = new DiskWatch(limits.freeBytesMin, told, () => writerOf(file));
+    this.quarantine = new Quarantine(suspects, {
+      ...parts,
+      mark: (row, alone) => this.#write(['inboxAlone', alone, row.seq]),
+      clear: (row) => void this.#write(['inboxCleared', JSON.stringify([row.seq])]),
+    });
+  }
+
+  readonly mayHandOut = true;
+  readonly isReady = isWhole;
+
+  get hasRoom(): boolean {
+    return this.#disk.hasRoom;
+  }
+
+  gauges() {
+    return {
+      tracesDropped: this.#tracesDropped,
+      commitsPending: this.#journal.pending,
+    };
+  }
+
+  listen({ failed, roomChanged }: StorageTold): void {
+    const look = (): void => {
+      this.#disk.look(this.#journal.freeBytes, this.#journal.stuck);
+      roomChanged();
+    };
+    this.#journal.onDisk(look);
+    look();
+    this.#journal.onExpired((ids) => ids.forEach((id) => this.deadLetters.remove(id)));
+    this.#journal.onBroken((message) => failed(new Error(message)));
+  }
+
+  accept(
+    arrivals: readonly Arrival[],
+    moves: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance> {
+    const { cursors } = this.history;
+    if (!cursors.move(moves)) return Promise.resolve(conflict);
+    const places = arrivals.map((arrival) => this.#journal.add(arrivalWrite(arrival)));
+    for (const { channel, name, value } of moves) {
+      this.#journal.add(['cursor', channel, name, value]);
+    }
+    return new Promise((resolve) => {
+      const refuse = (reason: 'full' | 'storage_failed'): void => {
+        cursors.refused(moves);
+        resolve(refused(reason, storageRetryMs));
+      };
+      const written = (told: Told | null): void => {
+        if (told === null) return refuse('storage_failed');
+        cursors.landed(moves);
+        const receipts = arrivals.map((arrival, at): Receipt => {
+          const first = told.known.get(places[at]!);
+          if (first !== undefined) return receiptOf(first);
+          enter(arrival);
+          return { id: arrival.message.id, duplicate: false, keyReused: false, safe };
+        });
+        resolve({ kind: 'accepted', receipts });
+      };
+      // To the sender a full disk is like any full inbox: it passes by itself.
+      this.#journal.flush(written, () => refuse('full'));
+    });
+  }
+
+  read(rows: readonly Row[]): void {
+    for (const row of rows) this.#texts.read(row);
+  }
+
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
+    const { row, effects, why } = end;
+    const { message } = row;
+    const memory = memoryAfter(message, end.memory, effects, this.history.bounds);
+    const traced = this.#journal.pending < tracesPendingMax;
+    if (!traced && effects?.trace != null) this.#tracesDropped++;
+    const nextSeq = (): number => this.#parts.rows.nextSeq();
+    const writes = turnEndWrites(end, memory, traced, nextSeq);
+    for (const write of writes) this.#journal.add(write);
+    return this.#journal.written(() => {
+      if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
+      if (!isKnownAfter(end)) this.history.drop(message);
+      else this.history.put(message, memory);
+      then();
+    });
+  }
+
+  async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
+    this.#journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);
+    const written = (told: Told | null): void => {
+      if (told !== null) then();
+    };
+    if (row.lane.outbox.length > 1) this.#journal.flush(written);
+    else this.#journal.flushSoon(written);
+    return !this.#journal.broken;
+  }
+
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
+    const { row, why, dueAt, how } = end;
+    const parked = how.park || row.parked;
+    const late = row.late || parked ? 1 : 0;
+    const duplicate = how.possibleDuplicate ? 1 : 0;
+    const due = Math.round(dueAt);
+    const reason = JSON.stringify(why);
+    this.#journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
+    this.#journal.add(triedWrite(end, parked));
+    if (how.uncounted === true) this.#journal.add(['outboxUncounted', row.seq]);
+    return this.#journal.written(then);
+  }
+
+  triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
+    for (const { seq } of rows) this.#journal.add(['outboxTriedNow', at, seq]);
+    return this.#journal.written(then);
+  }
+
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    const { row, at, why } = end;
+    const reason = JSON.stringify(why);
+    for (const { seq } of [row, ...parts]) this.#journal.add(['outboxDead', at, reason, seq]);
+    this.#journal.add(triedWrite(end, row.parked));
+    return this.#journal.written(() => {
+      for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
+      then();
+    });
+  }
+
+  callBegun(message: Message, call: BegunCall): Promise<boolean> {
+    const writes = begunWrites(message, call, () => this.#parts.rows.nextSeq());
+    for (const write of writes) this.#journal.add(write);
+    return this.#journal.writtenNow();
+  }
+
+  previewed(message: Message): Promise<boolean> {
+    this.#journal.add(['inboxBody', messageBody(message), message.id]);
+    return this.#journal.writtenNow();
+  }
+
+  callEnded(key: string, { text, outcome, ms }: CallEnding): void {
+    this.#journal.add(['toolEnded', text, outcome, ms, key]);
+    this.#journal.add(['toolUseEnded', outcome, ms, key]);
+    this.#journal.flushSoon(() => {});
+  }
+
+  /** Does not wait while the disk is full. */
+  audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
+    this.#journal.add(['audit', at, action, JSON.stringify(target), status, reason]);
+    return this.#journal.writtenNow();
+  }
+
+  keepUnroutable(channel: ChannelKey, since: number | null): void {
+    void this.#write(['cursor', channel, unroutableCursor, since === null ? '' : String(since)]);
+  }
+
+  written(): Promise<boolean> {
+    this.spend.flush();
+    return this.#journal.written(() => {});
+  }
+
+  noteFailure(alone: InRow | null): void {
+    if (!this.#journal.silent) this.#parts.noteFailure({ alone: alone?.seq ?? null });
+  }
+
+  async close(): Promise<void> {
+    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
+    // do that. It may not once a sync has failed: then the next start finds what is on the disk.
+    const { reader, lock, stopCrashNotes } = this.#parts;
+    this.spend.flush();
+    let hasEnded = true;
+    try {
+      if (this.#journal.broken) {
+        hasEnded = await this.#journal.abandon();
+        reader.close();
+      } else {
+        reader.close();
+        hasEnded = await this.#journal.close();
+      }
+    } finally {
+      stopCrashNotes();
+      // A thread that hangs may write yet: the lock is the next process's once this one is gone.
+      if (hasEnded) lock.release();
+    }
+    if (!hasEnded) throw new Error('its thread does not end');
+  }
+
+  #write(one: Write): Promise<boolean> {
+    this.#journal.add(one);
+    return this.written();
+  }
+}
+
+function arrivalWrite({ message, seq, dedupeKey, keyCheck }: Arrival): Write | KeyedAccept {
+  const write = acceptWrite(seq, message);
+  if (dedupeKey === null) return write;
+  const expiresAt = message.acceptedAt + dedupeMsOf(message.channel);
+  return { key: dedupeKey, expiresAt, check: keyCheck, write };
+}
+
+function receiptOf({ id, reused }: KnownMessage): Receipt {
+  return { id: id as MessageId, duplicate: !reused, keyReused: reused, safe };
+}
+
+function triedWrite({ row, at, why }: FailedDelivery, parked: boolean): Write {
+  const told = JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]);
+  return ['outboxTried', row.attempt, parked ? 1 : 0, told, row.seq];
+}

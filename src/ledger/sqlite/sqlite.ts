@@ -1,0 +1,92 @@
+/** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
+import { DatabaseSync } from 'node:sqlite';
+import type { IdSource } from '../../domain/ids.ts';
+import { onUncaughtException } from '../../lib/uncaught.ts';
+import { LaneLedger } from '../engine/engine.ts';
+import type { Ledger } from '../ledger.ts';
+import type { LedgerNews } from '../news.ts';
+import type { GatheringClock } from '../engine/order/merging.ts';
+import { WorkingSet } from '../engine/order/working-set.ts';
+import { Journal } from './write/group-commit.ts';
+import { freeBytesAt, prepareFiles, rewriteLog, takeOwnerLock } from './files/database-files.ts';
+import type { OwnerLock } from './files/database-files.ts';
+import { forgetNotedEnd, notedEnd, noteCrash, noteFailure } from './files/last-shutdown.ts';
+import type { NotedFailure } from './files/last-shutdown.ts';
+import type { StoreProblem } from '../problem.ts';
+import { lockedProblem, problemOf } from './files/problem.ts';
+import { findHeld } from './ledger/takeover.ts';
+import { tellSooner } from '../engine/recovering.ts';
+import { lastId, recover } from './ledger/recovery.ts';
+import { decideOnce, openStamps, type PublicNow } from './ledger/sensitivity-labels.ts';
+import { SqliteStorage } from './sqlite-storage.ts';
+import type { Write } from './write/statements.ts';
+import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
+import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
+
+export type SqliteOptions = GatheringClock & {
+  /** Absolute. */
+  readonly path: string;
+  readonly ids: IdSource;
+  readonly retentionDays: number;
+  /** Stamps what was kept before there were stamps; left out: that is not done now. */
+  readonly publicNow?: PublicNow | null;
+  /** Told once when the storage has failed for good; everything after is refused. */
+  readonly onFault?: (error: unknown) => void;
+  readonly news?: LedgerNews;
+  readonly limits?: Partial<SqliteLimits>;
+  /** Who writes; left out: a thread of its own. */
+  readonly startWriter?: StartWriter | undefined;
+};
+
+/** Opens or makes the database, takes its lock, and recovers what was unsettled. */
+export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
+  const { path, retentionDays, now, steady } = options;
+  let lock: OwnerLock | null = null;
+  let writer: Writer | null = null;
+  let journal: Journal | null = null;
+  let reader: DatabaseSync | null = null;
+  try {
+    prepareFiles(path);
+    lock = takeOwnerLock(path);
+    if (lock === null) return lockedProblem(path);
+    rewriteLog(path);
+    const limits = { ...sqliteLimits, ...options.limits };
+    const start = options.startWriter ?? startWriter;
+    const { pagesMax, busyMs, lockedMs } = limits;
+    const data = { path, retentionDays, pagesMax, busyMs, lockedMs };
+    const started = await start(data, (upgrade) => options.news?.storageUpgrading?.(upgrade));
+    if ('errcode' in started) {
+      lock.release();
+      return problemOf(path, started);
+    }
+    writer = started;
+    journal = new Journal(writer, freeBytesAt(path), limits);
+    reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+    const rows = new WorkingSet(options);
+    options.ids.startAfter(lastId(reader));
+    const publicNow = decideOnce(path, options.publicNow ?? null);
+    const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
+    const held = findHeld(reader, rows, now());
+    const { writes, suspects, sooner } = recover(reader, rows, now(), notedEnd(path));
+    const found: readonly Write[] = [...stampWrites, ...writes, ['holdsOver', now()], ['owned']];
+    await journal.write(found, lockedMs);
+    forgetNotedEnd(path);
+    tellSooner(sooner, options.news);
+    const note = (failed: NotedFailure): void => noteFailure(path, failed);
+    const written = journal;
+    const stopCrashNotes = onUncaughtException(() => {
+      const { lastSeq, atWork } = rows;
+      // On a disk that does not answer, this write would keep the process from ending.
+      if (!written.silent) noteCrash(path, { lastSeq, atWork });
+    });
+    const { news = {} } = options;
+    const base = { now, steady, limits, lock, reader, rows, journal, suspects, held, stamps };
+    const parts = { ...base, noteFailure: note, stopCrashNotes, news };
+    return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
+  } catch (error) {
+    await (journal === null ? writer?.terminate() : journal.abandon());
+    reader?.close();
+    lock?.release();
+    return problemOf(path, error as Error);
+  }
+}

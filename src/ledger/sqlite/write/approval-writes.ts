@@ -1,0 +1,15 @@
+import { recordOfAsked } from '../../engine/approval-record.ts';
+import type { Effects } from '../../ledger.ts';
+import type { Write } from './statements.ts';
+
+/** @param at when the turn was over */
+export function approvalWrites({ asked = [], settled }: Effects, at: number): readonly Write[] {
+  const writes = asked.map(recordOfAsked).map((record): Write => {
+    const { id, code, channel, conversation, sender, messageId, brain, tool } = record;
+    const { private: stamp, askedAt, expiresAt, body } = record;
+    const place = [channel, conversation, sender, messageId, brain, tool] as const;
+    return ['approvalAsked', id, code, ...place, stamp ? 1 : 0, askedAt, expiresAt, body];
+  });
+  if (settled !== undefined) writes.push(['approvalSettled', at, settled.outcome, settled.id]);
+  return writes;
+}

@@ -1,0 +1,69 @@
+/** The rows of messages and replies, as they are written and read. */
+import type { MessageId } from '../../../domain/ids.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { Reply } from '../../../domain/reply.ts';
+import type { Trace } from '../../../domain/trace.ts';
+import { messageBody, messageFrom, replyBody, replyFrom } from '../../engine/bodies.ts';
+import { summaryOfTurn, traceText } from '../../engine/bodies.ts';
+import type { Effects } from '../../ledger.ts';
+import { stampOf, type Stamps } from '../ledger/sensitivity-labels.ts';
+import type { Value, Write } from './statements.ts';
+
+export function acceptWrite(seq: number, message: Message): Write {
+  const { id, channel, conversation, acceptedAt } = message;
+  const stamp = stampOf(message.sensitivity);
+  return ['accept', seq, id, channel, conversation, acceptedAt, messageBody(message), stamp];
+}
+
+export function replyWrite(seq: number, reply: Reply): Write {
+  const { id, address, conversation, createdAt, inReplyTo } = reply;
+  const body = replyBody(reply);
+  return ['reply', seq, id, address.channel, conversation, createdAt, inReplyTo, body];
+}
+
+export function summaryValues(
+  effects: Pick<Effects, 'trace'> | null,
+): readonly [Value, Value, Value] {
+  const { brain, outcome, model } = summaryOfTurn(effects);
+  return [brain, outcome, model];
+}
+
+export function traceWrite(id: MessageId, trace: Trace): Write {
+  return ['trace', id, traceText(trace)];
+}
+
+export type InboxRecord = {
+  readonly seq: number;
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly accepted_at: number;
+  readonly private: number | null;
+  readonly body: string;
+  readonly attempts: number;
+  readonly alone: number;
+};
+
+export function messageOf(record: InboxRecord, stamps: Stamps): Message {
+  const { accepted_at: acceptedAt, private: stamp, channel } = record;
+  return messageFrom({ ...record, acceptedAt, sensitivity: stamps.of(stamp, channel) });
+}
+
+export type OutboxRecord = {
+  readonly seq: number;
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly created_at: number;
+  readonly body: string;
+  readonly attempts: number;
+  readonly due_at: number | null;
+  readonly late: number;
+  readonly parked: number;
+  readonly replayed: number;
+  readonly possible_duplicate: number;
+};
+
+export function replyOf(record: OutboxRecord): Reply {
+  return replyFrom({ ...record, createdAt: record.created_at });
+}

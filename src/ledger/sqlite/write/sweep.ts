@@ -1,0 +1,116 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { auditDays } from '../../../domain/audit.ts';
+import { timeText } from '../../../domain/ids.ts';
+import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
+import { firstDaysKept } from '../../engine/spending.ts';
+
+/** So many of a kind are deleted in one step: a group that arrives meanwhile waits that long. */
+export const rowsAtOnce = 50;
+const rowsLooked = 2_000;
+/** Free pages that one step gives back: more than it makes. */
+const pagesAtOnce = 40;
+const dayMs = 86_400_000;
+
+type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
+
+const isUnstamped =
+  'SELECT stamped = 0 AND EXISTS ' +
+  '(SELECT 1 FROM inbox WHERE brain IS NOT NULL AND private IS NULL) AS "is" FROM owner';
+const nothing: Swept = { rows: 0, deadLetters: [] };
+
+/**
+ * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
+ * letters, traces, settled approvals, dedupe keys that have expired, figures and spend by their own
+ * times, and after a year what operators did.
+ * Conversations stay until a person deletes them.
+ * @param retentionDays 0 keeps everything but expired keys, old figures and spend, and the audit of
+ *   a year
+ * @param now milliseconds since 1970
+ * @param most so many of a kind
+ * @returns how many rows went (with so many there may be more), and which dead letters
+ */
+export function sweep(
+  db: DatabaseSync,
+  retentionDays: number,
+  now: number,
+  most = rowsAtOnce,
+): Swept {
+  // Until what was kept before has its stamps, the messages tell whose it is.
+  if (db.prepare(isUnstamped).get()?.['is'] === 1) return nothing;
+  // A power cut may bring back what was deleted since the last group: the next sweep finds it. So a
+  // step waits for no sync; that of the next group takes it along.
+  db.exec('PRAGMA synchronous = NORMAL');
+  try {
+    return deleteInOne(db, retentionDays, now, most);
+  } finally {
+    db.exec('PRAGMA synchronous = FULL');
+  }
+}
+
+function deleteInOne(db: DatabaseSync, retentionDays: number, now: number, most: number): Swept {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const swept = deleteOld(db, retentionDays, now, most);
+    if (swept.rows > 0) db.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
+    db.exec('COMMIT');
+    return swept;
+  } finally {
+    if (db.isTransaction) db.exec('ROLLBACK');
+  }
+}
+
+function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: number): Swept {
+  const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
+  let rows = 0;
+  const deadLetters: string[] = [];
+  // A message stays as long as a reply to it, since the message tells whose reply that is.
+  const alone = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
+  for (const table of ['outbox', 'inbox']) {
+    // Only the oldest rows are looked at: they expire first, and a look at all takes too long.
+    const looked = `ORDER BY seq LIMIT ${rowsLooked}`;
+    const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${looked}`;
+    // The newest row stays: the next start counts on from its number.
+    const newest = `SELECT max(seq) FROM ${table}`;
+    const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${alone}` : ''}`;
+    const some = `SELECT seq FROM (${oldest}) AS oldest WHERE ${ended} AND seq < (${newest})`;
+    const which = `seq IN (${some} LIMIT ${most})`;
+    const gone = db.prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`).all(before);
+    rows += gone.length;
+    for (const { id, state } of gone) if (state === 2) deadLetters.push(String(id));
+  }
+  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
+  const first = timeText(before);
+  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
+  const asked = `SELECT id FROM approvals WHERE settled_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM approvals WHERE id IN (${asked})`, before);
+  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
+  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
+  const yearAgo = now - auditDays * dayMs;
+  rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
+  for (const { lengthMs, forMs } of kept) {
+    rows += remove(db, figuresBefore(lengthMs, most), now - forMs);
+  }
+  const firstDays = firstDaysKept(now, retentionDays);
+  rows += remove(db, spendBefore("channel = ''", most), firstDays.all);
+  rows += remove(db, spendBefore("channel <> ''", most), firstDays.ofSenders);
+  return { rows, deadLetters };
+}
+
+function spendBefore(which: string, most: number): string {
+  const key = 'day, channel, sender, brain, model, price_input, price_output, costs';
+  const old = `SELECT ${key} FROM spend WHERE day < ? AND ${which} LIMIT ${most}`;
+  return `DELETE FROM spend WHERE (${key}) IN (${old})`;
+}
+
+/** Of those of one length: what is older than that, and what is more than may be. */
+function figuresBefore(lengthMs: number, most: number): string {
+  const of = `figures WHERE length_ms = ${lengthMs}`;
+  const last = `SELECT at FROM ${of} ORDER BY at DESC LIMIT 1 OFFSET ${figureRowsMax}`;
+  const old = `SELECT at, run FROM ${of} AND at <= max(?1 - 1, coalesce((${last}), ?1 - 1))`;
+  return `DELETE FROM ${of} AND (at, run) IN (${old} LIMIT ${most})`;
+}
+
+function remove(db: DatabaseSync, sql: string, limit: number | string): number {
+  return Number(db.prepare(sql).run(limit).changes);
+}

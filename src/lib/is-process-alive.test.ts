@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { lives, livesWith } from './is-process-alive.ts';
+
+const onLinux = process.platform === 'linux';
+
+test('a process is known by its id, and by a word that it was begun with', async () => {
+  const program = 'setInterval(() => {}, 1e9); console.log(1)';
+  const words = ['-e', program, 'a-word-of-its-own'];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const [pid, ended] = [child.pid!, once(child, 'exit')];
+  try {
+    // Its words cannot be read for a moment after it was spawned.
+    await once(child.stdout, 'data');
+    assert.ok(lives(pid));
+    assert.ok(livesWith('a-word-of-its-own', pid));
+    assert.equal(livesWith('another-word', pid), !onLinux);
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  assert.equal(lives(pid), false);
+  assert.equal(livesWith('a-word-of-its-own', pid), false);
+});

@@ -1,0 +1,146 @@
+import type { Worker } from 'node:worker_threads';
+import type { Deadline, Deadlines } from '../../../lib/deadlines.ts';
+import { startThread } from '../../../lib/own-thread.ts';
+import type { Stop } from '../../../lib/stop.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
+import type { Pictures, Remade } from './picture.ts';
+import { sizeOf } from './size.ts';
+
+export type ToPictureThread = { readonly bytes: Uint8Array };
+/** null: it could not be decoded. */
+export type FromPictureThread = { readonly made: Uint8Array<ArrayBuffer> | null };
+
+export type RemakerLimits = {
+  /** What decoding one picture may take. */
+  readonly heldBytesMax: number;
+  /** For one picture. */
+  readonly remakeMs: number;
+  /** A thread without work ends after this. */
+  readonly restMs: number;
+  /** Of the thread, without what decoding takes. */
+  readonly heapMbMax: number;
+};
+
+const remakerLimits: RemakerLimits = {
+  heldBytesMax: 360 * 1024 * 1024,
+  remakeMs: 10_000,
+  restMs: 60_000,
+  heapMbMax: 256,
+};
+
+/** Makes the room for pictures; its thread starts with the first of them. */
+export function createPictures(
+  deadlines: Deadlines,
+  limits: Partial<RemakerLimits> = {},
+): Pictures {
+  return new Remaker(deadlines, { ...remakerLimits, ...limits });
+}
+
+type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
+
+const stopped: Remade = { kind: 'stopped' };
+
+/**
+ * One picture at a time in one thread; those that wait are as many as turns ask for. A thread that
+ * takes too long, or ends, is given up with its picture; the next one has a new thread.
+ */
+class Remaker implements Pictures {
+  readonly #deadlines: Deadlines;
+  readonly #limits: RemakerLimits;
+  readonly #waiting = new FairQueue<Asked>();
+  #asked: Asked | null = null;
+  #worker: Worker | null = null;
+  #deadline: Deadline | null = null;
+  #closed = false;
+
+  constructor(deadlines: Deadlines, limits: RemakerLimits) {
+    this.#deadlines = deadlines;
+    this.#limits = limits;
+  }
+
+  async remake(bytes: Uint8Array, whose: string, stop: Stop): Promise<Remade> {
+    const size = sizeOf(bytes);
+    if (size === null) return { kind: 'unknown' };
+    if (size.heldBytes > this.#limits.heldBytesMax) return { kind: 'too_large' };
+    if (this.#closed || stop.stopped) return stopped;
+    const { promise, resolve } = Promise.withResolvers<Remade>();
+    const asked = { bytes, resolve };
+    const leave = (): void => this.#leave(whose, asked);
+    stop.listen(leave);
+    this.#waiting.push(whose, asked);
+    if (this.#asked === null) this.#next();
+    return promise.finally(() => stop.unlisten(leave));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      next.resolve(stopped);
+    }
+    await this.#lose(stopped);
+  }
+
+  #leave(whose: string, asked: Asked): void {
+    if (this.#asked === asked) return void this.#lose(stopped);
+    this.#waiting.delete(whose, asked);
+    asked.resolve(stopped);
+  }
+
+  #next(): void {
+    this.#deadline?.cancel();
+    this.#asked = this.#waiting.shift() ?? null;
+    if (this.#asked === null) {
+      this.#worker?.unref();
+      this.#deadline = this.#deadlines.after(this.#limits.restMs, () => void this.#end());
+      return;
+    }
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    const { bytes } = this.#asked;
+    this.#worker.postMessage({ bytes } satisfies ToPictureThread);
+    this.#deadline = this.#deadlines.after(this.#limits.remakeMs, () => {
+      void this.#lose({ kind: 'too_large' });
+    });
+  }
+
+  #start(): Worker {
+    const file = import.meta.url.endsWith('.ts') ? './picture-thread.ts' : './picture-thread.js';
+    const resourceLimits = { maxOldGenerationSizeMb: this.#limits.heapMbMax };
+    const worker = startThread(new URL(file, import.meta.url), { resourceLimits });
+    const died = (): void => {
+      if (this.#worker === worker) void this.#lose({ kind: 'unknown' });
+    };
+    worker.on('error', died);
+    worker.on('exit', died);
+    worker.on('message', ({ made }: FromPictureThread) => {
+      if (this.#worker !== worker) return;
+      this.#settle(
+        made === null
+          ? { kind: 'unknown' }
+          : { kind: 'remade', picture: { type: 'image/jpeg', bytes: made } },
+      );
+      this.#next();
+    });
+    return worker;
+  }
+
+  #settle(remade: Remade): void {
+    const asked = this.#asked;
+    this.#asked = null;
+    asked?.resolve(remade);
+  }
+
+  async #lose(remade: Remade): Promise<void> {
+    const ended = this.#end();
+    this.#settle(remade);
+    if (!this.#closed) this.#next();
+    await ended;
+  }
+
+  async #end(): Promise<void> {
+    this.#deadline?.cancel();
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.terminate();
+  }
+}

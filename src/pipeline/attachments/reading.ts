@@ -1,0 +1,244 @@
+/**
+ * What came with a message is read before a brain is asked: fetched from its platform by the
+ * channel that took it in, and made into what a model can be shown. What cannot be read is told so,
+ * with a sentence for the person.
+ */
+import { picturesMax, type Attachment } from '../../domain/attachment.ts';
+import type { Fetched } from '../../channels/channel.ts';
+import { failure, type Failure } from '../../domain/failure.ts';
+import type { Media, Message } from '../../domain/message.ts';
+import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
+import { stoppedAfter, type Stop } from '../../lib/stop.ts';
+import { kindOfFile, textIn, textInUntold, type FileKind } from './file-types.ts';
+import type { TurnDesk } from '../turn-context.ts';
+import {
+  failedToRead,
+  notRead,
+  partOf,
+  tellRead,
+  type FileRead,
+  type TimedRead,
+  type Telling,
+} from './file-result.ts';
+import { hear, hearingEndsAt, outOfTime } from './transcription.ts';
+import type { ActiveRoute, Kit } from '../deps.ts';
+import { withTries } from './reading-retries.ts';
+import { unreadSentences as say } from '../sentences.ts';
+
+const pictureBytesMax = 8 * 1024 * 1024;
+const textBytesMax = 256 * 1024;
+const spokenBytesMax = 20 * 1024 * 1024;
+/** For all that came with one message, less the time in which a voice message is written down. */
+const readingMs = 30_000;
+/** Of files that are no pictures. */
+const filesMax = 4;
+
+/** `stop` is said at `endsAt` as well. */
+type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
+
+type ReadingKit = Telling['kit'] & Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>;
+
+/** What reads the attachments of one message. */
+type Reading = Telling & {
+  readonly kit: ReadingKit;
+  /** When the first of them was begun. */
+  readonly since: SteadyTime;
+  readonly route: ActiveRoute;
+  /** For all but what is spoken. */
+  readonly time: ReadingTime;
+  readonly hearingTime: ReadingTime;
+};
+
+/**
+ * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
+ * asked.
+ * @param all that came with it, and with what it replies to
+ * @returns undefined: nothing came with it, or nothing on this channel is read
+ */
+export async function readAttachments(
+  kit: ReadingKit,
+  route: ActiveRoute,
+  message: Message,
+  all: readonly Media[],
+  desk: Pick<TurnDesk, 'stop' | 'deadlineAt' | 'addStep'>,
+): Promise<readonly Attachment[] | undefined> {
+  if (all.length === 0 || route.channel.fetch === undefined) return undefined;
+  const since = kit.steady();
+  const endsAt = earlier(desk.deadlineAt, later(since, readingMs));
+  const heardAt = hearingEndsAt(since, desk.deadlineAt);
+  return stoppedAfter(heardAt - since, desk.stop, (hearing) =>
+    stoppedAfter(endsAt - since, desk.stop, (stop) => {
+      const time = { stop, endsAt };
+      const hearingTime = { stop: hearing, endsAt: heardAt };
+      return readAll({ kit, route, message, desk, since, time, hearingTime }, all);
+    }),
+  );
+}
+
+async function readAll(reading: Reading, all: readonly Media[]): Promise<readonly Attachment[]> {
+  const of = (...kinds: FileKind[]) => all.filter((one) => kinds.includes(kindOfFile(one)));
+  const parts = await Promise.all([
+    readUpTo(picturesMax, reading, of('picture')),
+    readUpTo(filesMax, reading, of('spoken', 'text', 'untold')),
+    readUpTo(all.length, reading, of('unknown')),
+  ]);
+  const read = new Map(parts.flat());
+  const inOrder = asManyPictures(all.map((media) => [media, read.get(media)!] as const));
+  return inOrder.map(([media, timed]) => tellRead(reading, media, timed));
+}
+
+type ReadMedia = readonly [Media, TimedRead];
+
+/** Files that turn out to be pictures are more of them than places were given to. */
+function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
+  let pictures = 0;
+  return all.map(([media, read]) => {
+    const isPicture = read.kind === 'read' && read.attachment.kind === 'picture';
+    if (isPicture) pictures += 1;
+    if (!isPicture || pictures <= picturesMax) return [media, read];
+    const { startMs, ms } = read;
+    return [media, { ...notRead('picture', 'too_many', say.tooMany), startMs, ms }];
+  });
+}
+
+/** What cannot be read takes no place of another, but no more than twice `most` are tried. */
+async function readUpTo(
+  most: number,
+  reading: Reading,
+  all: readonly Media[],
+): Promise<readonly ReadMedia[]> {
+  const tried: TimedRead[] = [];
+  const triedMax = Math.min(all.length, 2 * most);
+  let places = most;
+  while (places > 0 && tried.length < triedMax) {
+    const next = all.slice(tried.length, Math.min(tried.length + places, triedMax));
+    const read = await Promise.all(next.map((media) => readTimed(reading, media)));
+    places -= read.filter(({ kind }) => kind === 'read').length;
+    tried.push(...read);
+  }
+  return all.map((media, at) => [media, tried[at] ?? leftOut(reading, media)]);
+}
+
+async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
+  const { kit, since } = reading;
+  const beganAt = kit.steady();
+  const read = await readOne(reading, media);
+  return { ...read, startMs: beganAt - since, ms: kit.steady() - beganAt };
+}
+
+function leftOut({ kit, since }: Reading, media: Media): TimedRead {
+  const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
+  return { ...read, startMs: kit.steady() - since, ms: 0 };
+}
+
+async function readOne(reading: Reading, media: Media): Promise<FileRead> {
+  const kind = kindOfFile(media);
+  const { file } = media;
+  if (kind === 'unknown' || file === undefined) {
+    return notRead('other', 'unsupported', say.unknown(media));
+  }
+  const { speech } = reading.route;
+  if (kind === 'spoken' && speech === undefined) {
+    return notRead('speech', 'not_listened', say.notListened);
+  }
+  const bytesMax = bytesMaxOf[kind];
+  const larger = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
+  const tooLarge = notRead(partOf[kind], 'too_large', larger);
+  if ((media.bytes ?? 0) > bytesMax) return tooLarge;
+  const isSpoken = kind === 'spoken';
+  const { stop } = isSpoken ? reading.hearingTime : reading.time;
+  const room = isSpoken ? reading.kit.spokenBytes : reading.kit.fileBytes;
+  const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
+  const read = await room.within(held, stop, async () => {
+    const fetched = await fetch(reading, file, bytesMax, stop);
+    if (fetched.kind === 'too_large') return tooLarge;
+    if (fetched.kind === 'failed') {
+      const why = outOfTime(fetched.failure);
+      return failedToRead('download', why, isRefused(why) ? say.notHandedOut : say.notFetched);
+    }
+    return readBytes(reading, kind, media, fetched.bytes);
+  });
+  return read ?? notRead('download', 'no_room', isSpoken ? say.notHeard : say.notFetched);
+}
+
+/** Whether sending it again would change nothing. */
+function isRefused({ kind }: Failure): boolean {
+  return kind === 'unauthorized' || kind === 'malformed_answer';
+}
+
+/** Files of several people are read in turn. */
+function whoseOf({ channel, sender }: Message): string {
+  return `${channel} ${sender.id}`;
+}
+
+const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
+  picture: pictureBytesMax,
+  text: textBytesMax,
+  untold: pictureBytesMax,
+  spoken: spokenBytesMax,
+};
+
+async function readBytes(
+  reading: Reading,
+  kind: Exclude<FileKind, 'unknown'>,
+  media: Media,
+  bytes: Uint8Array,
+): Promise<FileRead> {
+  const { route, message, hearingTime } = reading;
+  const { reference: name } = media;
+  switch (kind) {
+    case 'text': {
+      const text = textIn(bytes);
+      if (text === null) return notRead('text', 'not_utf8', say.notUtf8);
+      return { kind: 'read', attachment: { kind, name, text } };
+    }
+    case 'untold': {
+      const text = bytes.length > textBytesMax ? null : textInUntold(bytes);
+      if (text === null) {
+        return readPicture(
+          reading,
+          media,
+          bytes,
+          notRead('other', 'unsupported', say.unknown(media)),
+        );
+      }
+      return { kind: 'read', attachment: { kind: 'text', name, text } };
+    }
+    case 'spoken':
+      return hear(route.speech!, route, message, media, bytes, hearingTime);
+    case 'picture':
+      return readPicture(reading, media, bytes, notRead('picture', 'broken', say.unknown(media)));
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** @param none what is said where it is no picture */
+async function readPicture(
+  { route, message, time }: Reading,
+  { reference: name }: Media,
+  bytes: Uint8Array,
+  none: FileRead,
+): Promise<FileRead> {
+  const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
+  switch (remade?.kind) {
+    case 'remade':
+      return { kind: 'read', attachment: { kind: 'picture', name, picture: remade.picture } };
+    case 'stopped':
+      return failedToRead('picture', failure('timeout'), say.notFetched);
+    case 'too_large':
+      return notRead('picture', 'too_costly', say.tooManyPixels);
+    case 'unknown':
+    case undefined:
+      return none;
+    default:
+      return remade satisfies never;
+  }
+}
+
+/** What fails for a passing reason is tried again within the time. */
+function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop): Promise<Fetched> {
+  return stoppedAfter(readingMs, outer, (stop) =>
+    withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
+  );
+}

@@ -1,0 +1,125 @@
+/** What pays for the calls of one turn, or of one trial: the ledger, within the brain's budget. */
+import type { Events } from '../domain/event.ts';
+import { compareAmounts, costOf, dearest } from '../domain/money.ts';
+import type {
+  Budget,
+  Charged,
+  OverBudget,
+  Payable,
+  Purse,
+  Reserved,
+  SpendLimit,
+  Tokens,
+  Unpaid,
+  Used,
+} from '../domain/spend.ts';
+import { localDay, nextMidnight } from '../lib/local-day.ts';
+import type { LimitSum, SpendBook } from '../ledger/ledger.ts';
+
+export type PurseKit = {
+  readonly book: SpendBook;
+  readonly events: Pick<Events, 'modelSpent' | 'budgetReached'>;
+  readonly now: () => number;
+};
+
+/** `sender`: who wrote the message; null: nobody did, it is a trial. */
+export type Charging = {
+  readonly brain: { readonly name: string; readonly budget: Budget | null };
+  readonly sender: Charged['sender'];
+};
+
+export function createPurse(kit: PurseKit, charging: Charging): Purse {
+  return new BrainPurse(kit, charging);
+}
+
+/** From this share on a day's budget is nearly used. */
+const nearly = 0.8;
+
+class BrainPurse implements Purse {
+  readonly #kit: PurseKit;
+  readonly #charging: Charging;
+  /** Used, or reserved, by the calls of this turn to models that cost. */
+  #ofTurn = 0;
+
+  constructor(kit: PurseKit, charging: Charging) {
+    this.#kit = kit;
+    this.#charging = charging;
+  }
+
+  reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid> {
+    const { brain, sender } = this.#charging;
+    const charged = { ...payable, day: localDay(this.#kit.now()), brain: brain.name, sender };
+    return payable.costs ? this.#pay(charged, most) : this.#reserved(charged, null);
+  }
+
+  async #pay(charged: Charged, most: Tokens): Promise<Reserved | Unpaid> {
+    const { brain } = this.#charging;
+    const { tokensPerTurn = null } = brain.budget ?? {};
+    const size = most.input + most.output;
+    if (tokensPerTurn !== null && this.#ofTurn + size > tokensPerTurn) {
+      return { kind: 'over_budget', opensAt: null };
+    }
+    // Calls that are asked for together must not each find the room of the others.
+    this.#ofTurn += size;
+    const limits = limitsOf(brain.budget, charged.sender);
+    const reserving = await this.#kit.book.reserve(charged, most, limits);
+    if (reserving.kind === 'reserved') {
+      for (const sum of reserving.sums) this.#watch(sum, charged.day);
+      return this.#reserved(charged, most);
+    }
+    this.#ofTurn -= size;
+    return reserving.kind === 'over' ? this.#over(reserving.limit, charged, most) : reserving;
+  }
+
+  #reserved(charged: Charged, reserved: Tokens | null): Reserved {
+    return {
+      kind: 'reserved',
+      settle: (used) => {
+        if (reserved !== null) this.#ofTurn += tokensOf(used) - tokensOf(reserved);
+        const { brain, model } = charged;
+        if (used !== null) this.#kit.events.modelSpent({ brain, model, used });
+        this.#kit.book.settle(charged, reserved, used);
+      },
+    };
+  }
+
+  #watch({ limit, before }: LimitSum, day: string): void {
+    if (Number(before) < nearly * Number(limit.most)) return;
+    const brain = this.#charging.brain.name;
+    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'nearly_used', day });
+  }
+
+  #over(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
+    const brain = this.#charging.brain.name;
+    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
+    // What has no room in a whole day would be refused tomorrow, too.
+    const isForGood = isBeyond(limit, most, price);
+    return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#kit.now()) };
+  }
+}
+
+function limitsOf(budget: Budget | null, sender: Charged['sender']): readonly SpendLimit[] {
+  if (budget === null) return [];
+  const { tokensPerDay, costPerDay, tokensPerSenderPerDay } = budget;
+  const limits: SpendLimit[] = [];
+  if (tokensPerDay !== null) limits.push({ kind: 'tokens_per_day', most: tokensPerDay });
+  if (costPerDay !== null) limits.push({ kind: 'cost_per_day', most: costPerDay });
+  if (tokensPerSenderPerDay !== null && sender !== null) {
+    limits.push({ kind: 'tokens_per_sender_per_day', most: tokensPerSenderPerDay });
+  }
+  return limits;
+}
+
+function named({ kind: limit, most }: SpendLimit) {
+  return { limit, most };
+}
+
+/** Whether it does not fit even where nothing has been used. */
+function isBeyond(limit: SpendLimit, most: Tokens, price: Charged['price']): boolean {
+  if (limit.kind !== 'cost_per_day') return most.input + most.output > limit.most;
+  return price !== null && compareAmounts(costOf(most, dearest(price)), limit.most) > 0;
+}
+
+function tokensOf(tokens: Tokens | Used | null): number {
+  return tokens === null ? 0 : tokens.input + tokens.output;
+}

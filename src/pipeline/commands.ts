@@ -1,0 +1,170 @@
+/**
+ * The commands that svc answers by itself, in order with the conversation's other messages and
+ * durable like any reply. They are no part of the history.
+ */
+import { isMessengerType, kindTypeOf } from '../channels/registry.ts';
+import type { QuotedBlock } from '../domain/conversation.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import type { NoteMove } from '../domain/note.ts';
+import type { Message } from '../domain/message.ts';
+import type { Choice } from '../domain/reply.ts';
+import type { InClaim } from '../ledger/ledger.ts';
+import { decide, hasApprover, isApprover } from './approvals/commands.ts';
+import type { Kit, ActiveRoute } from './deps.ts';
+import { mayQuote, quote } from './quotation.ts';
+import { commandsListed, noticesOf, ownDescriptions } from './offered-commands.ts';
+import { commandSentences as say } from './sentences.ts';
+import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
+
+/**
+ * What a command says and changes; `command` is its name, for the trace and the counters: also of
+ * what svc says to a message of its own. `text` null: nothing is to be said.
+ */
+export type CommandAnswer = {
+  readonly kind: 'command';
+  readonly command: Command['kind'] | 'approval' | 'question' | 'unread';
+  readonly text: string | null;
+  readonly choices?: readonly Choice[];
+  /** The quoted block that the session goes on with; null: none. */
+  readonly imported: QuotedBlock | null;
+  readonly notes: readonly NoteMove[];
+};
+
+export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
+
+/** Which commands this message may be. */
+export function commandsOn(
+  { ledger }: RememberingKit,
+  { brain, session, brains }: ActiveRoute,
+  message: Pick<Message, 'channel' | 'sender'>,
+): CommandsOn {
+  const { agent } = brain;
+  const approvals = agent?.asking != null || isApprover(brains, message);
+  const keepsNotes = agent !== null && agent.notes !== null;
+  const messenger = isMessengerType(channelTypeOf(message.channel));
+  const retries = messenger && ledger.durability.durable;
+  return { session, notes: keepsNotes, tools: agent !== null, approvals, messenger, retries };
+}
+
+/** What was not answered is remembered where there is storage. */
+type RememberingKit = { readonly ledger: Pick<Kit['ledger'], 'durability'> };
+
+/** @param decision what the message means; a cut in it comes before the command */
+export async function answerCommand(
+  kit: Kit,
+  route: ActiveRoute,
+  claim: InClaim,
+  command: Command,
+  decision: SessionDecision,
+): Promise<CommandAnswer> {
+  switch (command.kind) {
+    case 'begin':
+      return answer(command, say.begun);
+    case 'recall':
+      return recall(kit, route, claim, command, decision);
+    case 'notes':
+      return notes(kit, route, claim, command);
+    case 'tools':
+      return tools(kit, route, claim, command);
+    case 'approve':
+    case 'refuse':
+      return answer(command, await decide(kit, route, claim.message, command));
+    case 'start':
+      return answer(command, say.start);
+    case 'help':
+      return answer(command, say.help(commandsListed(commandsOn(kit, route, claim.message))));
+    case 'retry':
+      return answer(command, say.retryNothing);
+    case 'welcome':
+      return answer(command, say.welcome);
+    case 'pair':
+      return answer(command, say.pairing(command.code));
+    default:
+      return command satisfies never;
+  }
+}
+
+async function recall(
+  { ledger }: Kit,
+  { session, brain }: ActiveRoute,
+  claim: InClaim,
+  command: Extract<Intent, { kind: 'recall' }>,
+  { move }: SessionDecision,
+): Promise<CommandAnswer> {
+  const most = mayQuote(brain.historyBounds) ? (session?.recallMax ?? 0) : 0;
+  if (most === 0) return answer(command, say.recallOff);
+  const asked = command.rest === '' ? most : wholeNumber(command.rest);
+  if (asked === null || asked > most) return answer(command, say.recallBadCount(most));
+  if (move === null && !claim.memory.empty) return answer(command, say.recallNotEmpty);
+  // A session that this very message ends is the newest that has turns.
+  // A message without an answer may be one that no model takes.
+  const before = (await ledger.recall(claim, asked)).filter(({ reply }) => reply !== null);
+  if (before.length === 0) return answer(command, say.recallNothing);
+  const { block, sensitivity, turns } = quote(before, brain.historyBounds);
+  const imported = { text: block, sensitivity };
+  const isHidden = sensitivity === 'private' && brain.sensitivity === 'public';
+  const text = say.recalled(turns) + (isHidden ? ` ${say.recalledHere}` : '');
+  return { ...answer(command, text), imported };
+}
+
+async function notes(
+  { ledger }: Kit,
+  { brain }: ActiveRoute,
+  claim: InClaim,
+  command: Extract<Intent, { kind: 'notes' }>,
+): Promise<CommandAnswer> {
+  const scope = brain.agent?.notes ?? null;
+  if (scope === null) return answer(command, say.notesNone);
+  // What others have said may stand in them.
+  if (scope.kind === 'brain') return answer(command, say.notesNotYours);
+  if (command.rest === 'clear') {
+    return { ...answer(command, say.notesCleared), notes: [{ kind: 'clear', scope }] };
+  }
+  if (command.rest !== '') return answer(command, say.notesUsage);
+  const kept = await ledger.notes(claim, scope);
+  return answer(command, kept.length === 0 ? say.notesNone : say.notesList(kept));
+}
+
+/** `/tools` tells at most so many uses. */
+const usesMax = 5;
+
+async function tools(
+  { ledger }: Kit,
+  { brain }: ActiveRoute,
+  claim: InClaim,
+  command: Extract<Intent, { kind: 'tools' }>,
+): Promise<CommandAnswer> {
+  const type = kindTypeOf(claim.message.channel);
+  const abilities = brain.agent?.abilitiesOn(type) ?? [];
+  const uses = await ledger.toolUses(claim, usesMax);
+  return answer(command, say.toolsList(abilities, uses));
+}
+
+function answer({ kind }: Command, text: string): CommandAnswer {
+  return ownAnswer(kind, text);
+}
+
+/** @param choices none where there is nothing to press */
+export function ownAnswer(
+  command: CommandAnswer['command'],
+  text: string | null,
+  choices: readonly Choice[] = [],
+): CommandAnswer {
+  const said = { kind: 'command', command, text, imported: null, notes: [] } as const;
+  return choices.length === 0 ? said : { ...said, choices };
+}
+
+function wholeNumber(text: string): number | null {
+  const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  return number > 0 ? number : null;
+}
+
+/** Tells a messenger which commands there are on it, for whomever. */
+export function offerCommands(kit: RememberingKit, channel: ChannelKey, route: ActiveRoute): void {
+  if (route.channel.offer === undefined) return;
+  const nobody = { channel, sender: { id: '', name: null } };
+  const understood = commandsOn(kit, route, nobody);
+  const approvals = understood.approvals || hasApprover(route.brains, channel);
+  const commands = noticesOf({ ...understood, approvals });
+  route.channel.offer({ commands, own: ownDescriptions });
+}

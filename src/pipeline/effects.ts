@@ -1,0 +1,279 @@
+import { withSpeaker, unshownQuote, withQuote } from '../domain/surroundings.ts';
+import type { Channel } from '../channels/channel.ts';
+import { isMessengerType } from '../channels/registry.ts';
+import type { Approval } from '../domain/approval.ts';
+import type { Decision, Sorry } from '../domain/decision.ts';
+import type { TurnRow } from '../domain/conversation.ts';
+import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
+import type { Choice, Reply } from '../domain/reply.ts';
+import type { Message } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Effects, InClaim } from '../ledger/ledger.ts';
+import { choicesOf, sayOutcome } from './approvals/sentences.ts';
+import { approversOf } from './approvals/request.ts';
+import type { CommandAnswer } from './commands.ts';
+import type { TurnDesk } from './turn-context.ts';
+import type { Kit, ActiveRoute } from './deps.ts';
+import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
+import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
+import { outcomeOf } from './approvals/settle.ts';
+
+/** What one turn came to: a brain's decision, or svc's answer to a command. */
+export type TurnEnd = Decision | CommandAnswer;
+
+/** What an operator wrote in their place. */
+type WrittenByHand = { readonly kind: 'by_hand'; readonly text: string };
+
+/** What of a claim a turn's effects are made of. */
+type Answered = Pick<InClaim, 'message' | 'attempt'>;
+
+/** What happened on the way. Times are milliseconds since 1970. */
+export type TurnTimeline = {
+  readonly decision: SessionDecision;
+  readonly claimedAt: number;
+  readonly decidedAt: number;
+  /** What the turn left on its desk. */
+  readonly desk: Pick<
+    TurnDesk,
+    | 'steps'
+    | 'noteMoves'
+    | 'toolUses'
+    | 'leftOut'
+    | 'doubted'
+    | 'unsent'
+    | 'asked'
+    | 'followed'
+    | 'remembered'
+    | 'quoted'
+    | 'window'
+    | 'shownAs'
+    | 'hasActed'
+    | 'sensitivity'
+  >;
+};
+
+/** What is left where no brain was at the desk. */
+export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): TurnTimeline['desk'] {
+  const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
+  return {
+    steps,
+    ...nothing,
+    remembered: null,
+    quoted: null,
+    window: null,
+    shownAs: null,
+    hasActed: false,
+    leftOut: [],
+    doubted: [],
+    sensitivity,
+  };
+}
+
+/**
+ * Everything one finished turn changes: the replies, what later turns remember, and the trace. A
+ * sentence of svc's own is sent but not remembered. The person's message is always remembered,
+ * unless it was a command, or nothing that can be read.
+ */
+export function effectsOf(
+  kit: Kit,
+  route: ActiveRoute,
+  claim: Answered,
+  end: TurnEnd | WrittenByHand,
+  timeline: TurnTimeline,
+): Effects {
+  const { message, attempt } = claim;
+  const { decision, desk } = timeline;
+  const own = end.kind === 'apology' ? apologyAfter(route, end, timeline) : null;
+  const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
+  const command = end.kind === 'command' ? end : null;
+  // What was asked for waits only where the question goes out.
+  const asked = end.kind === 'reply' ? desk.asked : null;
+  // What nobody could read is no question, and later turns learn nothing from it.
+  const isUnread = command?.command === 'unread';
+  const followed = command === null ? desk.followed : null;
+  const said = isUnread ? null : saidIn(message, decision, followed, desk);
+  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
+  const { sensitivity } = desk;
+  const turn =
+    said === null ? null : { at: message.acceptedAt, text: said, reply: answered, sensitivity };
+  const choices =
+    asked !== null
+      ? choicesOn(route, message.channel, asked)
+      : end.kind === 'apology'
+        ? waysOn(kit, route, message.channel, end, isRepeatable(desk) ? turn : null)
+        : command?.choices;
+  const isApology = own !== null || isUnread;
+  const worded = text === null ? null : { text, choices, isApology };
+  const reply = worded === null ? null : replyOf(kit, route, claim, worded, timeline);
+  return {
+    // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
+    replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
+    turn,
+    session: decision.move,
+    ...(desk.window !== null && { window: desk.window }),
+    imported: command?.imported ?? null,
+    // Nobody is to blame for a turn that failed without them, too.
+    leftOut: [...againIn(decision), ...(answered === null ? [] : desk.leftOut)],
+    doubted: answered === null ? [] : desk.doubted,
+    notes: command?.notes ?? desk.noteMoves ?? [],
+    toolUses: desk.toolUses ?? [],
+    unsent: desk.unsent ?? [],
+    ...(asked === null && desk.followed === null ? null : approvalEffects(asked, desk)),
+    trace: {
+      acceptedAt: message.acceptedAt,
+      claimedAt: timeline.claimedAt,
+      decidedAt: timeline.decidedAt,
+      brain: route.brain.name,
+      attempt,
+      outcome: end.kind === 'apology' ? end.apology : end.kind,
+      steps: desk.steps,
+    },
+  };
+}
+
+/** The calls are as private as all that the turn was shown. */
+function approvalEffects(
+  asked: readonly Approval[] | null,
+  desk: TurnTimeline['desk'],
+): Pick<Effects, 'asked' | 'settled'> {
+  const { followed, sensitivity } = desk;
+  return {
+    ...(asked !== null && { asked: asked.map((one) => ({ ...one, sensitivity })) }),
+    ...(followed !== null && { settled: { id: followed.approval.id, outcome: outcomeOf(desk) } }),
+  };
+}
+
+/**
+ * What is remembered as said; null: nothing of this turn is. What it replied to is, where the turn
+ * is as private as that; else only that there was something.
+ */
+function saidIn(
+  message: Message,
+  { act }: SessionDecision,
+  followed: TurnDesk['followed'],
+  { remembered, quoted, sensitivity }: TurnTimeline['desk'],
+): string | null {
+  if (act.kind !== 'think') return followed?.said ?? null;
+  if (act.again !== undefined) return act.text;
+  const isHidden = quoted?.sensitivity === 'private' && sensitivity === 'public';
+  return withQuote(withSpeaker(message, remembered ?? act.text), isHidden ? unshownQuote : quoted);
+}
+
+/** What gives way to this turn, which asks it again. */
+function againIn({ act }: SessionDecision): readonly TurnRow[] {
+  return act.kind === 'think' && act.again !== undefined ? [act.again] : [];
+}
+
+/** What has had an effect, or goes on with a call that was approved, is done once. */
+function isRepeatable({ followed, hasActed }: TurnTimeline['desk']): boolean {
+  return followed === null && !hasActed;
+}
+
+/**
+ * The ways on after a turn that failed: asking it again, as far as it is remembered, and a new
+ * session where the sentence names it.
+ * @param said the turn, where it is remembered and may be repeated; null: it is not
+ */
+function waysOn(
+  { ledger }: Kit,
+  { session }: ActiveRoute,
+  channel: ChannelKey,
+  sorry: Sorry,
+  said: TurnRow | null,
+): readonly Choice[] | undefined {
+  if (!isMessengerType(channelTypeOf(channel))) return undefined;
+  const triggers = session?.triggers ?? [];
+  const isAskable = said !== null && mayBeAskedAgain(said) && !hopeless.has(sorry.apology);
+  const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
+  const [trigger] = triggers;
+  const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;
+  const ways = [
+    ...(again ? [{ label: 'Try again', says: retryOf(said) }] : []),
+    ...(isNew ? [{ label: 'New session', says: trigger }] : []),
+  ];
+  return ways.length === 0 ? undefined : ways;
+}
+
+/** The same message would end so again. */
+const hopeless: ReadonlySet<Sorry['apology']> = new Set(['over_budget', 'unseen', 'too_long']);
+
+/** Only where somebody who may decide can press. */
+function choicesOn(
+  { brain }: ActiveRoute,
+  channel: ChannelKey,
+  asked: readonly Approval[],
+): readonly Choice[] | undefined {
+  if (!isMessengerType(channelTypeOf(channel))) return undefined;
+  return approversOf(brain.agent, channel).here ? choicesOf(asked) : undefined;
+}
+
+/** What a yes came to is told, also where no model does it. */
+function apologyAfter(
+  route: ActiveRoute,
+  sorry: Sorry,
+  { desk, decidedAt }: Pick<TurnTimeline, 'desk' | 'decidedAt'>,
+): string {
+  const own = apologyOn(route, sorry, decidedAt);
+  if (desk.followed === null) return own;
+  return `${sayOutcome(desk.followed.approval, outcomeOf(desk))} ${own}`;
+}
+
+/** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
+function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string {
+  const [trigger] = session?.triggers ?? [];
+  const wayOut = trigger === undefined ? null : wayOutOf(sorry, trigger);
+  return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
+}
+
+type Worded = {
+  readonly text: string;
+  readonly choices: Reply['choices'] | undefined;
+  readonly isApology: boolean;
+};
+
+function replyOf(
+  kit: Kit,
+  { channel, brain, session }: ActiveRoute,
+  { message }: Answered,
+  { text, choices, isApology }: Worded,
+  { decision, decidedAt, desk }: TurnTimeline,
+): Reply {
+  const reason = decision.move?.reason ?? 'command';
+  const started = reason === 'command' ? null : reason;
+  const told = started === null || channel.tellsSessions;
+  const replaces = desk.shownAs;
+  const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
+  return {
+    id: kit.ids.reply(),
+    inReplyTo: message.id,
+    conversation: message.conversation,
+    address: message.address,
+    brain: brain.name,
+    text: notice === null ? text : `${notice}\n\n${text}`,
+    createdAt: decidedAt,
+    sessionStarted: started,
+    ...(choices !== undefined && { choices }),
+    ...(replaces !== null && { replaces }),
+    ...(isApology && { isApology }),
+  };
+}
+
+/**
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. The first
+ * becomes the message that is replaced; what may be pressed stands under the last.
+ */
+export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
+  const parts = channel.split?.(reply.text);
+  const [only] = parts ?? [];
+  if (parts === undefined || only === undefined) return [reply];
+  if (parts.length === 1) return only.file === undefined ? [reply] : [{ ...reply, ...only }];
+  const { choices, replaces, ...common } = reply;
+  return parts.map((part, index) => ({
+    ...common,
+    id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
+    ...part,
+    ...(replaces !== undefined && index === 0 && { replaces }),
+    ...(choices !== undefined && index === parts.length - 1 && { choices }),
+  }));
+}

@@ -1,0 +1,137 @@
+/**
+ * The gate before the ledger of every messenger: it lets a batch's messages pass, turns others
+ * away, and makes of a stranger's knock a message that svc answers with a code.
+ */
+import type { Receipt } from '../channels/channel.ts';
+import type { AccessConfig } from '../config/config.ts';
+import type { Events } from '../domain/event.ts';
+import type { TurnedAway, TurnedAwayReason } from '../domain/gate.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import type { Inbound } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { CursorMove } from '../ledger/ledger.ts';
+import { judge } from './access.ts';
+import type { ExpectingMove } from './pairing/stored-pairings.ts';
+import type { Knock, Pairings } from './pairing/pairing.ts';
+
+/** At most so many are remembered, one a sender and reason; the oldest are forgotten. */
+const turnedAwayMax = 1_000;
+
+/** A messenger, who may talk there, and what is said there is stamped with. */
+export type GatedChannel = {
+  readonly channel: ChannelKey;
+  readonly access: AccessConfig;
+  readonly sensitivity: Sensitivity;
+  /** Whether it is one of the channel's commands. */
+  readonly knows: (inbound: Inbound) => boolean;
+  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  readonly gatherMs: number;
+};
+
+/** The part of a batch that goes on to the ledger. */
+export type GateResult = {
+  readonly messages: readonly Inbound[];
+  /** The cursors that move in the commit of the messages. */
+  readonly moves: readonly CursorMove[];
+  /** To be called when the ledger refused the messages, so that no code was given. */
+  undo(): void;
+  /**
+   * To be called when the ledger has the messages, or when there were none for it. Only now are
+   * those told who were turned away, since a refused batch comes again as a whole.
+   * @returns a receipt for each message of the whole batch; null where it does not go on
+   */
+  settle(receipts: readonly Receipt[]): readonly (Receipt | null)[];
+};
+
+type GateParts = {
+  readonly pairings: Pairings;
+  readonly events: Pick<Events, 'messageTurnedAway'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export class Gate {
+  readonly #parts: GateParts;
+  readonly #turnedAway = new Map<string, TurnedAway>();
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+  }
+
+  /** Newest first. */
+  get turnedAway(): readonly TurnedAway[] {
+    return [...this.#turnedAway.values()].reverse();
+  }
+
+  /** To be waited for before `pass`, where the channel's rules have `pairing`. */
+  loadPairings(channel: ChannelKey): Promise<void> {
+    return this.#parts.pairings.load(channelTypeOf(channel));
+  }
+
+  pass(
+    channel: ChannelKey,
+    { access, knows }: Pick<GatedChannel, 'access' | 'knows'>,
+    batch: readonly Inbound[],
+  ): GateResult {
+    const { pairings } = this.#parts;
+    const type = channelTypeOf(channel);
+    const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
+    const messages: Inbound[] = [];
+    /** By the place in the batch. */
+    const ends: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
+    const codes: Extract<Knock, { kind: 'code' }>[] = [];
+    for (const inbound of batch) {
+      if (inbound.apart === 'edit' && knows(inbound)) {
+        // What would be a command is none in an edit.
+        ends.push('left_out');
+        continue;
+      }
+      const judged = judge(access, { isAdmitted, knows }, inbound);
+      const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
+      if (end.kind === 'passes') messages.push(markedOverheard(inbound));
+      else if (end.kind === 'code') {
+        codes.push(end);
+        const { further: _, context: __, gather: ___, ...bare } = inbound;
+        messages.push({ ...bare, text: '', media: null, pairingCode: end.code });
+      }
+      ends.push(end.kind === 'turned_away' ? end.reason : 'passed');
+    }
+    return {
+      messages,
+      moves: joined(codes.map(({ move }) => move)),
+      undo: () => codes.toReversed().forEach(({ undo }) => undo()),
+      settle: (receipts) => {
+        let next = 0;
+        return ends.map((end, at) => {
+          if (end === 'passed') return receipts[next++]!;
+          if (end !== 'left_out') this.#turnAway(batch[at]!, end);
+          return null;
+        });
+      },
+    };
+  }
+
+  #turnAway({ channel, sender: { id: sender } }: Inbound, reason: TurnedAwayReason): void {
+    const { events, now } = this.#parts;
+    events.messageTurnedAway({ channel, reason });
+    const key = `${channel} ${reason} ${sender}`;
+    const count = (this.#turnedAway.get(key)?.count ?? 0) + 1;
+    this.#turnedAway.delete(key);
+    this.#turnedAway.set(key, { channel, sender, reason, count, at: now() });
+    if (this.#turnedAway.size <= turnedAwayMax) return;
+    const [oldest] = this.#turnedAway.keys();
+    this.#turnedAway.delete(oldest!);
+  }
+}
+
+/** What is said to others is known as that when it is answered. */
+function markedOverheard(inbound: Inbound): Inbound {
+  if (inbound.setting !== 'overheard') return inbound;
+  return { ...inbound, context: { ...inbound.context, overheard: true } };
+}
+
+/** One move in the place of several of the same cursor, each of which follows the one before. */
+function joined(moves: readonly ExpectingMove[]): readonly CursorMove[] {
+  const [first, last] = [moves[0], moves.at(-1)];
+  return first === undefined || last === undefined ? [] : [{ ...last, expected: first.expected }];
+}

@@ -1,0 +1,64 @@
+/**
+ * The commands that people may write, as they are told: in the answer to /help, and by messengers
+ * that show commands. Pure.
+ */
+import type { CommandNotice } from '../channels/channel.ts';
+import type { CommandWord } from '../domain/command-words.ts';
+import type { CommandsOn } from './sessions.ts';
+
+/** `writes` as a person does, with its slash; a session's trigger may have none. */
+export type ListedCommand = {
+  readonly writes: string;
+  readonly description: string;
+  readonly takesText: boolean;
+};
+
+/**
+ * Of 100 characters at most, as a notice is. Platforms keep them, and svc knows its own commands
+ * by them: where one is worded anew, the former words have to stay known.
+ */
+const described = {
+  trigger: 'Begin a new session: what was said before is no longer in view',
+  recall: 'Bring the last exchanges of the session before back into view',
+  notes: 'See the notes; /notes clear deletes them',
+  tools: 'See which tools there are here, and their last uses',
+  approve: 'Approve what waits for a yes, with the code that was told',
+  refuse: 'Refuse what waits for a yes, with the code that was told',
+  retry: 'Ask the last message again that had no answer',
+  help: 'See what can be written here',
+} as const satisfies Record<'trigger' | Exclude<CommandWord, 'start'>, string>;
+
+export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(described));
+
+/**
+ * Triggers come first. A trigger that has the word of a command stands for it, but for an approval
+ * with a code.
+ */
+export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {
+  const { session, notes, tools, approvals, retries, messenger } = understood;
+  const triggers = session?.triggers ?? [];
+  const recalls = (session?.recallMax ?? 0) > 0;
+  const own = [
+    ...(recalls ? [one('recall', true)] : []),
+    ...(notes ? [one('notes', true)] : []),
+    ...(tools ? [one('tools')] : []),
+    ...(approvals ? [one('approve', true), one('refuse', true)] : []),
+    ...(retries ? [one('retry')] : []),
+    ...(messenger ? [one('help')] : []),
+  ];
+  return [
+    ...triggers.map((writes) => ({ writes, description: described.trigger, takesText: true })),
+    ...own.filter(({ writes }) => !triggers.includes(writes)),
+  ];
+}
+
+/** What a messenger can show: commands begin with a slash. */
+export function noticesOf(understood: CommandsOn): readonly CommandNotice[] {
+  return commandsListed(understood).flatMap(({ writes, description, takesText }) =>
+    writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [],
+  );
+}
+
+function one(word: Exclude<keyof typeof described, 'trigger'>, takesText = false): ListedCommand {
+  return { writes: `/${word}`, description: described[word], takesText };
+}

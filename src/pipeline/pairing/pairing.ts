@@ -1,0 +1,255 @@
+/**
+ * Who was let in by a code, and who was given one that still counts.
+ *
+ * A stranger: unknown → asking (given a code, for an hour) → admitted, by the operator's word
+ * alone; no code is ever taken from a chat. Whoever was given a code gets no other within the
+ * hour, whatever became of it. Many strangers at once keep nobody else out for long: the oldest
+ * code gives way to a new one, once it has had its ten minutes. What is kept is one cursor a
+ * messenger, by its type and not by its bot: ids are the platform's, a new bot keeps its people,
+ * and the cursor moves in the very commit that accepts the message which is answered with the code.
+ */
+import type { Admission, Admissions, Pairing, PairingRemoval } from '../../domain/gate.ts';
+import type { Receipt } from '../../channels/channel.ts';
+import { messengerTypes } from '../../channels/registry.ts';
+import type { Inbound, Sender } from '../../domain/message.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { KeptPairings, readPairings } from './stored-pairings.ts';
+import type { Admitted, Change } from './stored-pairings.ts';
+import { admitting, codeMs, counts, isRecent, removing } from './changes.ts';
+import { rowsOf, silent, welcoming } from './changes.ts';
+
+/** So long a code is left alone; then it gives way when there are too many. */
+const codeLeastMs = 10 * 60_000;
+const codesMax = 100;
+const admittedMax = 1_000;
+/** At most so many are kept who were given a code within the hour, whatever became of it. */
+const askingMax = 500;
+const nameCharactersMax = 64;
+/** How often a change is tried while others move the same cursor. */
+const triesMax = 8;
+
+/** Without 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B. */
+const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
+const codeLength = 8;
+
+/** `undo` is for a code whose message was not accepted: it was not given. */
+export type Knock =
+  | ({ readonly kind: 'code'; readonly code: string } & Change)
+  | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
+
+/**
+ * What an operator's word makes of what is kept; `change` is null where it stays as it is. `told`
+ * goes into the ledger in the same commit.
+ */
+type Decided<Answer> = {
+  readonly answer: Answer;
+  readonly change: (() => Change) | null;
+  readonly told?: Told;
+};
+
+/** svc's own message; `accepted` is called once the ledger has it. */
+export type Told = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
+
+/** Who was admitted, and is to be told so on the messenger of that type. */
+export type Unwelcomed = Admitted & { readonly type: string };
+
+/** Fills the bytes with random ones that nobody can guess. */
+export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
+
+export class Pairings implements Admissions {
+  readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
+  readonly #now: () => number;
+  readonly #random: FillRandom;
+  readonly #changed: (type: string) => Promise<void>;
+  readonly #kept: ReadonlyMap<string, KeptPairings>;
+  /** Is called when somebody was admitted here. */
+  onAdmitted: (() => void) | null = null;
+
+  /**
+   * @param now milliseconds since 1970
+   * @param changed tells all who keep the pairings of that type in memory that they are others now
+   */
+  constructor(
+    ledger: Pick<Ledger, 'accept' | 'cursor'>,
+    now: () => number,
+    random: FillRandom,
+    changed: (type: string) => Promise<void> = async () => {},
+  ) {
+    this.#changed = changed;
+    this.#ledger = ledger;
+    this.#now = now;
+    this.#random = random;
+    this.#kept = new Map(messengerTypes.map((type) => [type, new KeptPairings(ledger, type)]));
+  }
+
+  /** Reads what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
+  load(type: string): Promise<void> {
+    return this.#of(type).load();
+  }
+
+  /** Somebody changed them: they are read again before their next use. */
+  doubt(type: string): void {
+    this.#of(type).doubt();
+  }
+
+  isAdmitted(type: string, sender: string): boolean {
+    return this.#of(type).state.admitted.some((one) => one.sender === sender);
+  }
+
+  /** A code for a stranger. `move` goes with the message that tells it. */
+  knock(type: string, { id: sender, name }: Sender): Knock {
+    const kept = this.#of(type);
+    const now = this.#now();
+    const asking = kept.state.asking.filter((one) => isRecent(one, now)).slice(1 - askingMax);
+    if (asking.some((one) => one.sender === sender)) {
+      return { kind: 'turned_away', reason: 'code_pending' };
+    }
+    const waiting = asking.filter((one) => one.code !== null);
+    if (waiting.length >= codesMax) {
+      const [oldest] = waiting;
+      if (oldest!.until - codeMs + codeLeastMs > now) {
+        return { kind: 'turned_away', reason: 'codes_out' };
+      }
+      asking[asking.indexOf(oldest!)] = silent(oldest!);
+    }
+    const code = this.#code();
+    const short = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
+    asking.push({ sender, name: short, until: now + codeMs, code });
+    const change = kept.become({ ...kept.state, asking }, (state) => {
+      return { ...state, asking: state.asking.filter((one) => one.code !== code) };
+    });
+    return { kind: 'code', code, ...change };
+  }
+
+  async list(): Promise<readonly Pairing[]> {
+    const rows: Pairing[] = [];
+    for (const [type, kept] of this.#kept) {
+      if (!(await kept.readAgain())) await kept.load();
+      rows.push(...rowsOf(type, kept.state, this.#now()));
+    }
+    return rows;
+  }
+
+  async admit(text: string): Promise<Admission> {
+    const code = text.replace(/[\s-]/g, '').toUpperCase();
+    const admission = await this.#change([...this.#kept.values()], (): Decided<Admission> => {
+      for (const [channel, kept] of this.#kept) {
+        const { state } = kept;
+        const asked = state.asking.find((one) => counts(one, this.#now()) && one.code === code);
+        if (asked === undefined) continue;
+        if (state.admitted.length >= admittedMax) return { answer: { kind: 'full' }, change: null };
+        const { sender, name } = asked;
+        const one: Admitted = { sender, name, at: this.#now() };
+        const answer = {
+          kind: 'admitted',
+          pairing: { channel, ...one, state: 'admitted' },
+        } as const;
+        return { answer, change: () => admitting(kept, one) };
+      }
+      return { answer: { kind: 'not_found' }, change: null };
+    });
+    if (admission?.kind === 'admitted') this.onAdmitted?.();
+    return admission ?? { kind: 'storage_failed' };
+  }
+
+  /** As far as it is known here. */
+  async unwelcomed(type: string): Promise<readonly Unwelcomed[]> {
+    const kept = this.#of(type);
+    await kept.load();
+    const { admitted, unwelcomed = [] } = kept.state;
+    return admitted
+      .filter(({ sender }) => unwelcomed.includes(sender))
+      .map((one) => ({ type, ...one }));
+  }
+
+  /**
+   * Has them told once: their message and the note that they were told are one commit.
+   * @param told null: they cannot be told
+   */
+  async welcome({ type, sender }: Unwelcomed, told: Told | null): Promise<void> {
+    const kept = this.#of(type);
+    await this.#change([kept], (): Decided<null> => {
+      const isOwed = kept.state.unwelcomed?.includes(sender) === true;
+      if (!isOwed) return { answer: null, change: null };
+      const change = (): Change => welcoming(kept, sender);
+      return { answer: null, change, ...(told !== null && { told }) };
+    });
+  }
+
+  async remove(channel: string, sender: string): Promise<PairingRemoval> {
+    const kept = this.#kept.get(channel);
+    if (kept === undefined) return 'not_found';
+    const removal = await this.#change([kept], (): Decided<PairingRemoval> => {
+      const { admitted, asking } = kept.state;
+      const asks = asking.some((one) => counts(one, this.#now()) && one.sender === sender);
+      const isKnown = asks || admitted.some((one) => one.sender === sender);
+      if (!isKnown) return { answer: 'not_found', change: null };
+      return { answer: 'done', change: () => removing(kept, sender) };
+    });
+    return removal ?? 'storage_failed';
+  }
+
+  /**
+   * Decides on what is kept now. Where others change it meanwhile, it is read and decided again.
+   * @returns null where it was not written
+   */
+  async #change<Answer>(
+    of: readonly KeptPairings[],
+    decide: () => Decided<Answer>,
+  ): Promise<Answer | null> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      // All else that waits goes first, and so does whoever was quicker.
+      if (tries > 0) await new Promise(setImmediate);
+      const read = await Promise.all(of.map((kept) => kept.readAgain()));
+      if (read.includes(false)) continue;
+      const { answer, change, told } = decide();
+      if (change === null) return answer;
+      const { move, undo } = change();
+      const batch = told === undefined ? [] : [told.message];
+      const acceptance = await this.#ledger.accept(batch, move);
+      if (acceptance.kind === 'accepted') {
+        acceptance.receipts.forEach((receipt) => told?.accepted(receipt));
+        await this.#changed(move.channel);
+        return answer;
+      }
+      undo();
+      if (acceptance.reason !== 'conflict') return null;
+    }
+    return null;
+  }
+
+  #of(type: string): KeptPairings {
+    const kept = this.#kept.get(type);
+    if (kept === undefined) throw new Error(`${type} is no messenger`);
+    return kept;
+  }
+
+  /** Bytes past the last whole round of the alphabet are thrown away: codes are equally likely. */
+  #code(): string {
+    const fair = 256 - (256 % alphabet.length);
+    const bytes = new Uint8Array(codeLength * 2);
+    let code = '';
+    while (code.length < codeLength) {
+      this.#random(bytes);
+      for (const byte of bytes) {
+        if (byte < fair && code.length < codeLength) code += alphabet[byte % alphabet.length]!;
+      }
+    }
+    return code;
+  }
+}
+
+/**
+ * The same list, read where somebody else keeps it.
+ * @param now milliseconds since 1970
+ */
+export async function listPairings(
+  ledger: Pick<Ledger, 'cursor'>,
+  now: () => number,
+): Promise<readonly Pairing[]> {
+  const rows: Pairing[] = [];
+  for (const channel of messengerTypes) {
+    rows.push(...rowsOf(channel, await readPairings(ledger, channel), now()));
+  }
+  return rows;
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Preview, Previewed } from '../channels/channel.ts';
+import type { InClaim } from '../ledger/ledger.ts';
+import { TurnPreview } from './previews.ts';
+
+function start(preview?: string, attempt = 1) {
+  const shown: string[] = [];
+  const kept: string[] = [];
+  const begun: Previewed[] = [];
+  let ended = 0;
+  const channel = {
+    preview(asked: Previewed): Preview {
+      begun.push(asked);
+      return {
+        show: (text) => void shown.push(text),
+        async end() {
+          ended++;
+        },
+      };
+    },
+    begun: ({ id }: { id: string }) => `begun ${id}`,
+  };
+  const before = { waits: false };
+  const previews = {
+    isNext: () => !before.waits,
+    keep: async (_: unknown, one: string) => kept.push(one) > 0,
+  };
+  const message = { id: 'm1', address: { channel: 'c', target: 't' }, preview };
+  const desk = { shownAs: preview ?? null };
+  const turn = new TurnPreview(
+    { ledger: { previews } } as never,
+    { channel } as never,
+    { message, attempt } as unknown as InClaim,
+    desk,
+  );
+  return { turn, desk, before, shown, kept, begun, ended: () => ended };
+}
+
+test('nothing is begun before there is something to show', async () => {
+  const it = start();
+  await it.turn.end();
+  assert.deepEqual([it.begun.length, it.ended(), it.desk.shownAs], [0, 0, null]);
+});
+
+test('one preview shows all texts, and its message is kept at once', async () => {
+  const it = start();
+  it.turn.show('a');
+  it.turn.show('a b');
+  it.begun[0]!.made('[7]');
+  await it.turn.end();
+  assert.deepEqual(it.shown, ['a', 'a b']);
+  assert.deepEqual([it.begun.length, it.kept, it.desk.shownAs], [1, ['[7]'], '[7]']);
+});
+
+test('the message of an earlier run is shown on, and is replaced though nothing is shown', () => {
+  const it = start('[5]');
+  assert.equal(it.desk.shownAs, '[5]');
+  it.turn.show('again');
+  assert.equal(it.begun[0]!.replaces, '[5]');
+});
+
+test('what a run that died may have begun is found by what names it, once it comes next', () => {
+  const it = start(undefined, 2);
+  assert.equal(it.desk.shownAs, 'begun m1');
+  it.before.waits = true;
+  it.turn.show('a');
+  assert.equal(it.begun.length, 0);
+  it.before.waits = false;
+  it.turn.show('a b');
+  assert.equal(it.begun[0]!.replaces, 'begun m1');
+  assert.equal(start('[5]', 2).desk.shownAs, '[5]');
+});
+
+test('nothing is begun before the reply to an earlier message has arrived', () => {
+  const it = start();
+  it.before.waits = true;
+  it.turn.show('a');
+  assert.equal(it.begun.length, 0);
+  it.before.waits = false;
+  it.turn.show('a b');
+  assert.deepEqual(it.shown, ['a b']);
+});
+
+test('what comes after the end is not shown', async () => {
+  const it = start();
+  await it.turn.end();
+  it.turn.show('late');
+  assert.equal(it.begun.length, 0);
+});

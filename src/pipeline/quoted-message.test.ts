@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noTurns, type EarlierTurns, type TurnRow } from '../domain/conversation.ts';
+import type { InClaim } from '../ledger/ledger.ts';
+import type { Message, Quoted } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import { stampedQuote } from './quoted-message.ts';
+
+const since = 1_000_000;
+const window: readonly TurnRow[] = [
+  { at: 1, text: 'the safe opens with 4711', reply: 'noted', sensitivity: 'private' },
+  { at: 2, text: 'what is two and two?', reply: 'It is **four**.', sensitivity: 'public' },
+  { at: 3, text: 'where?', reply: '[Here](https://a.test/4)--by us', sensitivity: 'public' },
+  { at: 3, text: 'where?', reply: '[There](https://a.test/5) it is', sensitivity: 'private' },
+  { at: 3, text: 'where?', reply: '[That](https://a.test/6) is it', sensitivity: 'private' },
+  { at: 3, text: 'where?', reply: '[That](https://a.test/7) is it', sensitivity: 'public' },
+  { at: 3, text: 'the same word', reply: null, sensitivity: 'private' },
+  { at: 4, text: 'the same word', reply: null, sensitivity: 'public' },
+];
+
+/** Shows the words of links, as Telegram does, and two parts. */
+const channel = {
+  split: (text: string) => text.split('--').map((part) => ({ text: part })),
+  plain: ({ text }: { text: string }) => text.replace(/\((?:https?):[^)]*\)/g, ''),
+};
+
+type Stage = {
+  readonly inGroup?: true;
+  readonly brain?: Sensitivity;
+  readonly own?: Sensitivity;
+  readonly kept?: string | Error;
+  readonly earlier?: EarlierTurns | Error;
+};
+
+/** Said a moment after the channel became public. */
+const bySender = { by: 'sender', at: since + 60_001 } as const;
+
+async function stampOf(quoted: Partial<Quoted>, more: Stage = {}) {
+  const {
+    inGroup,
+    brain = 'public',
+    own = 'public',
+    kept = String(since),
+    earlier = noTurns,
+  } = more;
+  const route = { channel, brain: { sensitivity: brain } };
+  const whole: Quoted = { text: 'x', by: 'other', name: null, at: since + 60_001, ...quoted };
+  const context = { quoted: whole, ...(inGroup && { inGroup }) };
+  const message = { channel: 'telegram:main', sensitivity: own, context } as unknown as Message;
+  const claim = { message, memory: { turns: window } } as unknown as InClaim;
+  const ledger = { cursor: async () => told(kept), earlier: async () => told(earlier) };
+  return (await stampedQuote(ledger, route, claim))?.sensitivity;
+}
+
+function told<T>(what: T | Error): T {
+  if (what instanceof Error) throw what;
+  return what;
+}
+
+test('what a turn has that the brain may see is as private as that', async () => {
+  const before = { at: since } as const;
+  assert.equal(await stampOf({ ...before, text: 'It is  four', by: 'us' }), 'public');
+  assert.equal(await stampOf({ ...before, text: 'two and two', by: 'sender' }), 'public');
+  assert.equal(await stampOf({ text: 'opens with 4711', by: 'sender' }), 'private');
+  assert.equal(await stampOf({ text: 'noted', by: 'us' }), 'private');
+  assert.equal(await stampOf({ text: 'the same word', by: 'sender' }), 'private');
+});
+
+const old = (sensitivity: Sensitivity): TurnRow => {
+  return { at: 0, text: 'who wrote Faust?', reply: 'It was **Goethe**.', sensitivity };
+};
+const keptTurns = (...turns: readonly TurnRow[]): Stage => ({ earlier: { kind: 'kept', turns } });
+
+test('what an earlier turn has is as private as that, when it was said or not', async () => {
+  for (const at of [since, since + 60_001]) {
+    for (const stamp of ['public', 'private'] as const) {
+      const more = keptTurns(old(stamp));
+      assert.equal(await stampOf({ at, text: 'It was Goethe.', by: 'us' }, more), stamp);
+      assert.equal(await stampOf({ at, text: 'Faust', by: 'sender' }, more), stamp);
+      assert.equal(await stampOf({ at, text: 'Faust' }, { ...more, inGroup: true }), stamp);
+    }
+    const both = keptTurns(old('public'), old('private'));
+    assert.equal(await stampOf({ at, text: 'Goethe', by: 'us' }, both), 'private');
+  }
+  const elsewhere = { at: 0, text: 'Goethe' } as const;
+  assert.equal(await stampOf(elsewhere, keptTurns(old('public'))), 'private');
+});
+
+test('of svc what no kept turn has is private', async () => {
+  for (const inGroup of [{}, { inGroup: true }] as const) {
+    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, inGroup), 'private');
+    const unread = { ...inGroup, earlier: new Error('the disk') };
+    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, unread), 'private');
+  }
+});
+
+test('where no turns are kept svc said nothing private since it is public', async () => {
+  for (const sensitivity of ['public', 'private'] as const) {
+    const more: Stage = { earlier: { kind: 'stamp', sensitivity } };
+    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, more), sensitivity);
+    assert.equal(await stampOf({ ...bySender, text: 'never seen' }, more), 'public');
+    for (const before of [{ at: since }, { at: 0 }]) {
+      assert.equal(await stampOf({ text: 'never seen', by: 'us', ...before }, more), 'private');
+      assert.equal(await stampOf({ text: 'never seen', by: 'sender', ...before }, more), 'private');
+    }
+    const turned = { ...more, kept: 'private' };
+    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, turned), 'private');
+  }
+});
+
+test('what a person said is public where the channel was by then', async () => {
+  assert.equal(await stampOf({ ...bySender, text: 'never seen' }), 'public');
+  assert.equal(await stampOf({ ...bySender, text: ' > ' }), 'public');
+  assert.equal(await stampOf({ ...bySender, text: 'never seen', at: since }), 'private');
+  assert.equal(await stampOf({ ...bySender, text: 'x' }, { kept: 'private' }), 'private');
+});
+
+test('a reply is known by what its channel shows of it, whole or while it grew', async () => {
+  const notice = '(New session: a new day.)';
+  const recall = '(New session: it was quiet for a while. /recall brings the last exchanges back.)';
+  for (const text of ['Here', 'Here\nby', 'Here …', `${notice}\n\nHere`, `${recall}\n\nHere …`]) {
+    assert.equal(await stampOf({ text, by: 'us' }), 'public', text);
+  }
+  for (const text of ['There it is', 'There it …', 'That is it', notice, ' …', 'Here 4 …']) {
+    assert.equal(await stampOf({ text, by: 'us' }), 'private', text);
+  }
+  assert.equal(await stampOf({ text: `${notice} two`, by: 'us' }), 'public');
+  assert.equal(await stampOf({ text: '(New session: 4711.) two', by: 'us' }), 'private');
+  assert.equal(await stampOf({ text: `${notice} two`, by: 'sender', at: since }), 'private');
+});
+
+test('of others in a group: public only where the channel was public by then', async () => {
+  const group = { inGroup: true } as const;
+  assert.equal(await stampOf({}, group), 'public');
+  assert.equal(await stampOf({ at: since + 60_000 }, group), 'private');
+  assert.equal(await stampOf({ at: 0 }, group), 'private');
+  assert.equal(await stampOf({ text: '4711' }, group), 'private');
+  for (const kept of ['private', '', 'x', new Error('the disk')]) {
+    assert.equal(await stampOf({}, { ...group, kept }), 'private');
+  }
+});
+
+test('what anybody can read is public, unless a private turn has it', async () => {
+  for (const more of [{}, { inGroup: true, kept: 'private' }] as const) {
+    assert.equal(await stampOf({ at: 0, elsewhere: 'open' }, more), 'public');
+    assert.equal(await stampOf({ at: 0, elsewhere: 'open', text: '4711' }, more), 'private');
+    assert.equal(await stampOf({ elsewhere: 'open' }, { ...more, brain: 'private' }), 'private');
+    const closed = { text: 'two and two', elsewhere: 'closed' } as const;
+    assert.equal(await stampOf(closed, more), 'private', 'though the same was said here');
+  }
+});
+
+test('in a private brain, and of a private message, all is private', async () => {
+  for (const more of [{ brain: 'private' }, { own: 'private' }] as const) {
+    assert.equal(await stampOf({ text: 'two and two' }, more), 'private');
+    assert.equal(await stampOf({}, { ...more, inGroup: true }), 'private');
+  }
+});

@@ -1,0 +1,121 @@
+import type { Failure } from '../domain/failure.ts';
+import type { Deferral, DeliveryOutcome } from '../domain/reply.ts';
+import { spread } from '../lib/backoff.ts';
+import { retryAfterMsMax, type OutClaim, type Durability } from '../ledger/ledger.ts';
+
+/** Between two tries of a reply that the platform limits. */
+const limitedMsMin = 1_000;
+
+export type RetryDecision =
+  | { readonly kind: 'delivered' }
+  /** Given back untouched; `at` is when it may be handed out again, null: at once. */
+  | { readonly kind: 'release'; readonly at: number | null }
+  | {
+      readonly kind: 'defer';
+      readonly at: number;
+      readonly why: Failure;
+      readonly how: Deferral;
+    }
+  | { readonly kind: 'bury'; readonly why: Failure };
+
+type Retry = Extract<DeliveryOutcome, { kind: 'retry' }>;
+type Clock = { readonly now: () => number; readonly random: () => number };
+
+/**
+ * What follows from one try to deliver, by the one schedule that the ledger's `Durability` gives. A
+ * try that was cancelled (drain, reload) is no attempt, unless it may have arrived: then the next
+ * is marked.
+ * @param spanMsMax the schedule's last try is at most so long after its first
+ */
+export function decideRetry(
+  outcome: DeliveryOutcome,
+  claim: OutClaim,
+  durability: Durability,
+  clock: Clock,
+  spanMsMax = Infinity,
+): RetryDecision {
+  if (outcome.kind === 'delivered') return { kind: 'delivered' };
+  if (outcome.kind === 'dead') return { kind: 'bury', why: outcome.failure };
+  if (outcome.kind === 'paced') return decidePaced(outcome, claim, durability, clock, spanMsMax);
+  const { failure, mayHaveArrived } = outcome;
+  if (failure.kind === 'cancelled') {
+    if (!mayHaveArrived) return { kind: 'release', at: null };
+    return {
+      kind: 'defer',
+      at: clock.now(),
+      why: failure,
+      // A reply that is parked stays parked.
+      how: { park: false, possibleDuplicate: true, uncounted: true },
+    };
+  }
+  return decideCounted(outcome, claim, durability, clock, spanMsMax);
+}
+
+function decideCounted(
+  { failure, mayHaveArrived }: Pick<Retry, 'failure' | 'mayHaveArrived'>,
+  claim: OutClaim,
+  durability: Durability,
+  clock: Clock,
+  spanMsMax: number,
+): RetryDecision {
+  const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
+  const isUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
+  const gapMs = gapAfter(claim.attemptOfSchedule, durability.deliveryGapsMs, spanMsMax);
+  if (gapMs === null && !isUnseen) return { kind: 'bury', why: failure };
+  const pauseMs = Math.max(
+    spread(gapMs ?? 0, durability.jitter, clock.random),
+    Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
+  );
+  const isCold = claim.attemptOfSchedule > durability.hotGaps;
+  const park = isCold || (!isUnseen && isLong(pauseMs, durability));
+  const at = Math.round(clock.now() + pauseMs);
+  return { kind: 'defer', at, why: failure, how: { park, possibleDuplicate } };
+}
+
+/**
+ * A reply that nothing was asked about waits for its place, as often as it takes: it has lost no
+ * try and nobody's order. Nor has one of which the platform says that it comes too soon, as long
+ * as its schedule lasts; after that it is a try as any other.
+ */
+function decidePaced(
+  { pauseMs, asked }: Extract<DeliveryOutcome, { kind: 'paced' }>,
+  claim: OutClaim,
+  durability: Durability,
+  clock: Clock,
+  spanMsMax: number,
+): RetryDecision {
+  const askedMs = Math.min(pauseMs, retryAfterMsMax);
+  if (asked === null) return { kind: 'release', at: Math.ceil(clock.now() + askedMs) };
+  const { reply, possibleDuplicate } = claim;
+  const scheduleMs = durability.deliveryGapsMs.reduce((sum, gapMs) => sum + gapMs, 0);
+  if (clock.now() - reply.createdAt >= Math.min(scheduleMs, spanMsMax)) {
+    const outcome = { failure: asked, mayHaveArrived: false };
+    return decideCounted(outcome, claim, durability, clock, spanMsMax);
+  }
+  const at = Math.ceil(clock.now() + Math.max(askedMs, limitedMsMin));
+  return {
+    kind: 'defer',
+    at,
+    why: asked,
+    how: { park: false, possibleDuplicate, uncounted: true },
+  };
+}
+
+/** The end of the try was not seen, and the channel says when the last one may be made. */
+function asksForPause({ retryAfterMs }: Failure): boolean {
+  return retryAfterMs !== null;
+}
+
+/** Longer than any pause for which the conversation's later replies are to wait. */
+function isLong(pauseMs: number, { deliveryGapsMs, hotGaps, jitter }: Durability): boolean {
+  return pauseMs > (deliveryGapsMs[hotGaps - 1] ?? 0) * (1 + jitter);
+}
+
+/** @returns the pause after that attempt, the last one cut to the span; null: none follows */
+function gapAfter(attempt: number, gapsMs: readonly number[], spanMsMax: number): number | null {
+  let passedMs = 0;
+  for (let at = 0; at < attempt - 1; at++) passedMs += gapsMs[at] ?? 0;
+  const gapMs = gapsMs[attempt - 1];
+  if (gapMs === undefined || passedMs >= spanMsMax) return null;
+  return Math.min(gapMs, spanMsMax - passedMs);
+}

@@ -1,0 +1,208 @@
+/**
+ * What one message means for its conversation: does a new session begin with it, and is it for the
+ * brain or a command that svc answers by itself.
+ *
+ * Pure, and of the message alone: expiry compares when this message and the one before it were
+ * accepted, never the clock at work, so that a message that waited means what it meant when it
+ * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
+ */
+import type { SessionConfig } from '../config/config.ts';
+import type { ApprovalId } from '../domain/approval.ts';
+import type { CutReason, SessionMove, TurnRow } from '../domain/conversation.ts';
+import { commandWordOf } from '../domain/command-words.ts';
+import type { Message } from '../domain/message.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Memory } from '../ledger/ledger.ts';
+import { holdsApprovalCode } from './approvals/code.ts';
+import { isFollowed } from './approvals/sentences.ts';
+
+/** `move` ends the active session just before this message; null: it goes on. */
+export type SessionDecision = { readonly move: SessionMove | null; readonly act: Intent };
+
+/**
+ * What is to be done with the message. `rest` is what stands behind the command's word; `again` is
+ * the turn without an answer that is asked again, and gives way to this one.
+ */
+export type Intent =
+  | { readonly kind: 'think'; readonly text: string; readonly again?: TurnRow }
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'recall'; readonly rest: string }
+  | { readonly kind: 'notes'; readonly rest: string }
+  | { readonly kind: 'tools' }
+  | { readonly kind: 'start' | 'help' }
+  /** There is nothing to ask again. `at` names the turn that it was to be; null: the last one. */
+  | { readonly kind: 'retry'; readonly at: number | null }
+  | { readonly kind: 'approve' | 'refuse'; readonly code: string }
+  | { readonly kind: 'pair'; readonly code: string }
+  /** svc's own messages: nobody said anything. */
+  | { readonly kind: 'welcome' }
+  | { readonly kind: 'follow'; readonly approval: ApprovalId };
+
+/**
+ * Which commands there are here: those of sessions, of brains that keep notes, of agents, of
+ * whoever may have something to approve, of every messenger, and of those that remember.
+ */
+export type CommandsOn = {
+  readonly session: SessionConfig | null;
+  readonly notes: boolean;
+  readonly tools: boolean;
+  readonly approvals: boolean;
+  readonly messenger: boolean;
+  readonly retries: boolean;
+};
+
+export function decideSession(
+  message: Message,
+  memory: Memory,
+  understood: CommandsOn,
+): SessionDecision {
+  const { pairingCode: code, approval, welcome } = message;
+  if (welcome === true) return { move: null, act: { kind: 'welcome' } };
+  if (approval !== undefined) return { move: null, act: { kind: 'follow', approval } };
+  if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
+  const { session, notes, tools, approvals, messenger } = understood;
+  if (session === null && !notes && !tools && !approvals && !messenger) return asItIs(message);
+  const { word, rest } = firstWord(message.text);
+  const command = commandOf(word, rest, understood);
+  if (isTrigger(word, session) && !hasCode(command)) {
+    const move = { reason: 'command', at: message.acceptedAt } as const;
+    if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
+    // The first message of the new session: a command like any other, but no further trigger.
+    const first = firstWord(rest);
+    const act = commandOf(first.word, first.rest, understood);
+    return { move, act: act ?? { kind: 'think', text: rest } };
+  }
+  const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
+  const move = reason === null ? null : { reason, at: message.acceptedAt };
+  const act = command ?? { kind: 'think', text: message.text };
+  if (act.kind !== 'retry' || move !== null) return { move, act };
+  const again = memory.turns.findLast(
+    (turn) => mayBeAskedAgain(turn) && (act.at === null || act.at === turn.at),
+  );
+  return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
+}
+
+/** Whether the message is one of the commands that there are, a trigger included. */
+export function isCommand(text: string, understood: CommandsOn): boolean {
+  const { word, rest } = firstWord(text);
+  return isTrigger(word, understood.session) || commandOf(word, rest, understood) !== null;
+}
+
+function isTrigger(word: string, session: SessionConfig | null): boolean {
+  return session?.triggers.includes(word) === true;
+}
+
+/** It has no answer, and is a person's own, with words in it. */
+export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
+  return reply === null && quoted !== true && text !== '' && !isFollowed(text);
+}
+
+/** The number of the session that the message is in. */
+function sessionOf({ session }: Memory, { move }: SessionDecision): number {
+  return session.number + (move === null ? 0 : 1);
+}
+
+/** For the trace: the session of this message, and why it is a new one. */
+export function traceSession(memory: Memory, decision: SessionDecision): TraceStep {
+  const { move, act } = decision;
+  return {
+    kind: 'session',
+    session: sessionOf(memory, decision),
+    cut: move?.reason ?? null,
+    command: commandIn(act),
+  };
+}
+
+function commandIn(act: Intent): string | null {
+  if (act.kind === 'think') return act.again === undefined ? null : 'retry';
+  return act.kind === 'follow' || act.kind === 'welcome' ? null : act.kind;
+}
+
+function asItIs({ text }: Message): SessionDecision {
+  return { move: null, act: { kind: 'think', text } };
+}
+
+function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {
+  const kind = commandWordOf(word);
+  switch (kind) {
+    case null:
+      return null;
+    case 'recall':
+      return understood.session === null ? null : { kind, rest: rest.trimEnd() };
+    case 'notes':
+      return understood.notes ? { kind, rest: rest.trimEnd() } : null;
+    case 'tools':
+      return understood.tools ? { kind } : null;
+    case 'approve':
+    case 'refuse':
+      return understood.approvals ? { kind, code: rest.trim() } : null;
+    case 'retry':
+      return understood.retries ? { kind, at: timeIn(rest) } : null;
+    case 'help':
+    case 'start':
+      return understood.messenger ? { kind } : null;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** A code is for svc alone, whatever begins a session. */
+function hasCode(act: Intent | null): boolean {
+  return (act?.kind === 'approve' || act?.kind === 'refuse') && holdsApprovalCode(act.code);
+}
+
+/** Asks that turn again, however many came after it; of two of one millisecond the last. */
+export function retryOf({ at }: Pick<TurnRow, 'at'>): string {
+  return `/retry ${at}`;
+}
+
+function timeIn(rest: string): number | null {
+  return /^\d{1,16}\s*$/.test(rest) ? Number(rest) : null;
+}
+
+function firstWord(text: string): { readonly word: string; readonly rest: string } {
+  const [, word = '', rest = ''] = /^\s*(\S*)\s*([^]*)$/.exec(text) ?? [];
+  return { word, rest };
+}
+
+/** A session without a turn has nothing to cut, and goes on. */
+function expiry(
+  at: number,
+  { previousAt, empty }: Memory,
+  { dailyAtMinute, idleMinutes }: SessionConfig,
+): CutReason | null {
+  if (previousAt === null || empty) return null;
+  if (dailyAtMinute !== null && previousAt < lastBoundary(at, dailyAtMinute)) return 'daily';
+  if (idleMinutes > 0 && at - previousAt >= idleMinutes * 60_000) return 'idle';
+  return null;
+}
+
+/**
+ * The newest moment, not after `at`, at which this machine's wall clock first showed that time of
+ * its day. Where the hour is skipped in spring, that is the moment of the jump; where it comes
+ * twice in autumn, its first coming.
+ */
+function lastBoundary(at: number, minute: number): number {
+  const today = new Date(at);
+  const here = boundaryOn(today.getFullYear(), today.getMonth(), today.getDate(), minute);
+  if (here <= at) return here;
+  return boundaryOn(today.getFullYear(), today.getMonth(), today.getDate() - 1, minute);
+}
+
+function boundaryOn(year: number, month: number, day: number, minute: number): number {
+  const shown = new Date(year, month, day, 0, minute);
+  // A skipped time is told as one after the jump: go back to the first minute that shows as much.
+  const date = shown.getDate();
+  let first = shown.getTime();
+  for (let before = first - minuteMs; ; before -= minuteMs) {
+    const earlier = new Date(before);
+    if (earlier.getDate() !== date || minuteOf(earlier) < minute) return first;
+    first = before;
+  }
+}
+
+const minuteMs = 60_000;
+
+function minuteOf(time: Date): number {
+  return time.getHours() * 60 + time.getMinutes();
+}

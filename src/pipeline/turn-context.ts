@@ -1,0 +1,211 @@
+import type { Brain, Desk, Turn } from '../brains/brain.ts';
+import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
+import type { Events } from '../domain/event.ts';
+import { windowOf, type QuotedBlock, type SessionMove } from '../domain/conversation.ts';
+import type { TurnRow } from '../domain/conversation.ts';
+import { keptText } from '../domain/kept-text.ts';
+import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
+import type {
+  BegunCall,
+  CallEnding,
+  EarlierCall,
+  Journaled,
+  ToldUse,
+  ToolUse,
+} from '../domain/tool-use.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { Purse } from '../domain/spend.ts';
+import type { UnsentAnswer } from '../domain/story.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { SteadyTime } from '../lib/clock.ts';
+import type { Stop } from '../lib/stop.ts';
+import type { Effects, InClaim } from '../ledger/ledger.ts';
+import { sayQuestion } from './approvals/sentences.ts';
+import { approvalsOpenMax, approversOf, newApproval, openApprovals } from './approvals/request.ts';
+import type { Kit } from './deps.ts';
+import { createPurse } from './budget-guard.ts';
+
+/** At most so many calls of one turn wait. */
+const askedMax = 4;
+
+type DeskKit = Pick<Kit, 'ledger' | 'ids' | 'now'> & {
+  readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
+};
+
+/** The call that the turn goes on with. `said` stands in the place of what a person says. */
+type FollowedCall = { readonly approval: Approval; readonly said: string };
+
+/** What a brain is shown of the session, and since when its window begins there. */
+export type ShownHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
+
+/** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
+export class TurnDesk implements Desk {
+  readonly rehearsal = false;
+  readonly stop: Stop;
+  readonly deadlineAt: SteadyTime;
+  readonly steps: TraceStep[] = [];
+  readonly leftOut: TurnRow[] = [];
+  readonly doubted: TurnRow[] = [];
+  /** Of what comes of this turn; it never becomes weaker. */
+  sensitivity: Sensitivity;
+  noteMoves: NoteMove[] | null = null;
+  toolUses: ToldUse[] | null = null;
+  unsent: readonly UnsentAnswer[] | null = null;
+  asked: Approval[] | null = null;
+  followed: FollowedCall | null = null;
+  /** Set where somebody looks. */
+  show: ((whole: string) => void) | undefined;
+  /** The platform's message that shows the reply so far, maybe since an earlier run; null: none. */
+  shownAs: string | null;
+  /** A call that has an effect outside has begun, now or in an earlier run. */
+  hasActed = false;
+  /** How long after the turn began its brain was asked, from which the brain's steps count. */
+  thinksAfterMs = 0;
+  /** What later turns remember as said; null: the text alone. */
+  remembered: string | null = null;
+  /** The brain's window was cut for this turn; null: it begins where it did. */
+  window: NonNullable<Effects['window']> | null = null;
+  /** What the message replies to; null: nothing. */
+  quoted: QuotedBlock | null = null;
+  readonly #kit: DeskKit;
+  readonly #claim: InClaim;
+  readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget' | 'historyBounds'>;
+  #purse: Purse | null = null;
+
+  constructor(
+    kit: DeskKit,
+    claim: InClaim,
+    brain: Pick<Brain, 'name' | 'agent' | 'sensitivity' | 'budget' | 'historyBounds'>,
+    deadlineAt: SteadyTime,
+  ) {
+    this.#kit = kit;
+    this.#claim = claim;
+    this.#brain = brain;
+    this.shownAs = claim.message.preview ?? null;
+    this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
+    this.stop = claim.stop;
+    this.deadlineAt = deadlineAt;
+  }
+
+  get conversation(): string {
+    const { channel, conversation } = this.#claim.message;
+    return `${channel}\0${conversation}`;
+  }
+
+  /** Made when it is needed: a command asks no model. */
+  get purse(): Purse {
+    return (this.#purse ??= this.#openPurse());
+  }
+
+  /** @param move the session ends before this turn; null: it goes on */
+  shownOf(move: SessionMove | null): ShownHistory {
+    const { turns, windows, session } = this.#claim.memory;
+    const { number } = session;
+    if (move !== null) return { history: [], session: number + 1, windowAt: move.at };
+    const { name, historyBounds: bounds } = this.#brain;
+    const known = windows.get(name) ?? null;
+    const { turns: history, start, isCut } = windowOf(turns, known, bounds, this.#kit.now());
+    if (isCut && start !== null) this.window = { brain: name, start };
+    return { history, session: number, windowAt: start?.at ?? session.startedAt };
+  }
+
+  addStep(step: TraceStep): void {
+    const isLater = 'startMs' in step && this.thinksAfterMs > 0;
+    this.steps.push(isLater ? { ...step, startMs: step.startMs + this.thinksAfterMs } : step);
+  }
+
+  becomePrivate(): void {
+    this.sensitivity = 'private';
+  }
+
+  leaveOut(turns: readonly TurnRow[]): void {
+    this.leftOut.push(...turns);
+  }
+
+  doubt(turns: readonly TurnRow[]): void {
+    this.doubted.push(...turns);
+  }
+
+  keepUnsent(answers: readonly UnsentAnswer[]): void {
+    this.unsent = answers;
+  }
+
+  notes(scope: NoteScope): Promise<readonly Note[]> {
+    return this.#kit.ledger.notes(this.#claim, scope);
+  }
+
+  keep(move: NoteMove): void {
+    (this.noteMoves ??= []).push(move);
+  }
+
+  journal(call: BegunCall): Promise<Journaled> {
+    this.hasActed = true;
+    return this.#kit.ledger.calls.journal(this.#claim, call);
+  }
+
+  journalEnd(key: string, ending: CallEnding): void {
+    this.#kit.ledger.calls.journalEnd(this.#claim, key, ending);
+  }
+
+  async earlierCalls(): Promise<readonly EarlierCall[]> {
+    const calls = await this.#kit.ledger.calls.earlierCalls(this.#claim);
+    this.hasActed ||= calls.length > 0;
+    return calls;
+  }
+
+  /** Rejects never: what waits and cannot be read could be this very call. */
+  async ask(wanted: WantedCall): Promise<AskAnswer> {
+    const { ledger, ids, now } = this.#kit;
+    const asked = this.asked ?? [];
+    const open = await openApprovals(ledger, now());
+    if (open === null) return 'unread';
+    const { message } = this.#claim;
+    const { channel, conversation } = message;
+    const isSame = (one: Approval): boolean =>
+      one.hash === wanted.hash && one.channel === channel && one.conversation === conversation;
+    // Of the call that this turn follows the model knows already.
+    const others = open.filter(({ id }) => id !== message.approval);
+    if ([...asked, ...others].some(isSame)) return 'waits';
+    if (asked.length >= askedMax || open.length >= approvalsOpenMax) return 'too_many';
+    const { name, agent } = this.#brain;
+    const approval = newApproval(wanted, message, {
+      id: ids.message() as string as ApprovalId,
+      brain: name,
+      at: now(),
+      waitMs: agent?.asking?.waitMs ?? 0,
+    });
+    (this.asked ??= []).push(approval);
+    return 'asked';
+  }
+
+  question(): string {
+    const { channel } = this.#claim.message;
+    const { here, elsewhere } = approversOf(this.#brain.agent, channel);
+    return sayQuestion(this.asked ?? [], here, elsewhere);
+  }
+
+  used(use: ToolUse, told: string): void {
+    (this.toolUses ??= []).push({ ...use, told: keptText(told) });
+    const { channel, id } = this.#claim.message;
+    const { tool, mode, rule, outcome, ms } = use;
+    this.#kit.events.toolUsed({
+      channel,
+      id,
+      brain: this.#brain.name,
+      tool,
+      mode,
+      rule,
+      outcome,
+      ms,
+    });
+  }
+
+  #openPurse(): Purse {
+    const { ledger, events, now } = this.#kit;
+    const { channel, sender } = this.#claim.message;
+    return createPurse(
+      { book: ledger.spend, events, now },
+      { brain: this.#brain, sender: { channel, id: sender.id } },
+    );
+  }
+}

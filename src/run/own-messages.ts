@@ -1,9 +1,0 @@
-/** What svc says by itself: that a call waits for a yes or was decided, and that one is let in. */
-import { keepApprovals, type ApprovalKeepingParts } from './approval-keeping.ts';
-import { keepWelcoming, type WelcomingParts } from './welcoming.ts';
-
-/** @returns ends it */
-export function keepOwnMessages(parts: ApprovalKeepingParts & WelcomingParts): () => void {
-  const ends = [keepApprovals(parts), keepWelcoming(parts)];
-  return () => ends.forEach((end) => end());
-}

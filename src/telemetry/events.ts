@@ -1,0 +1,298 @@
+/**
+ * The one hub: every room says what happened by a method of `Events`, and its log line and its
+ * counters come from here, and its live frame from frames.ts. Counters are plain numbers in objects
+ * that are looked up by channel or provider; the metrics page reads them when it is asked.
+ *
+ * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
+ * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
+ */
+import type { Events } from '../domain/event.ts';
+import { sayCut, sayNoAnswer } from '../domain/remedy.ts';
+import { shortages, type Shortage } from '../domain/shortage.ts';
+import type { Clock, SteadyTime } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { ApprovalCounts } from './approval-meters.ts';
+import { AttachmentCounts } from './attachment-meters.ts';
+import { AskedCounts } from './call-meters.ts';
+import { DeliveryTable } from './delivery-meters.ts';
+import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
+import { newDecisions, newPace } from './meters.ts';
+import type { Meters, ToolTally } from './meters.ts';
+import { OperatorCounts } from './operator-meters.ts';
+import { tellFault } from './error-line.ts';
+import { Frames, type FrameRing, type SharedFrames } from './live-events.ts';
+import { SpendMeters } from './spend-meters.ts';
+import { Traffic } from './throughput.ts';
+
+export interface EventHub extends Events {
+  /** Live numbers; read them, keep none of the objects. */
+  readonly meters: Meters;
+  readonly frames: FrameRing & SharedFrames;
+}
+
+export function createEvents(options: Clock & { log: Log }): EventHub {
+  return new Hub(options.log, options);
+}
+
+/** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
+const codesMax = 64;
+
+class Hub implements EventHub {
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #steady: () => SteadyTime;
+  readonly #debug: boolean;
+  readonly #channels = new ChannelTable();
+  readonly #deliveries = new DeliveryTable();
+  readonly #asked: AskedCounts;
+  readonly #traffic = new Traffic();
+  readonly #tools = new Map<string, ToolTally & { count: number }>();
+  readonly #spend: SpendMeters;
+  readonly #totals = { decisions: newDecisions(), faults: 0 };
+  readonly #operator: OperatorCounts;
+  readonly #approvals: ApprovalCounts;
+  readonly #attachments: AttachmentCounts;
+  readonly #shortages = { connections: new Pace(), files: new Pace() };
+  readonly meters: Meters;
+  readonly frames: Frames;
+
+  constructor(log: Log, clock: Clock) {
+    this.#log = log;
+    this.#asked = new AskedCounts(clock);
+    this.#operator = new OperatorCounts(log, clock);
+    this.#approvals = new ApprovalCounts(log);
+    this.#attachments = new AttachmentCounts(log, clock);
+    this.#spend = new SpendMeters(clock.now);
+    this.#steady = clock.steady;
+    this.#now = clock.now;
+    this.frames = new Frames(clock.now);
+    this.#debug = log.enabled('debug');
+    const [totals, asked] = [this.#totals, this.#asked];
+    this.meters = {
+      channels: this.#channels.byType,
+      get providers() {
+        return asked.providers;
+      },
+      get models() {
+        return asked.models;
+      },
+      brains: asked.brains,
+      deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
+      perMinute: () => this.#traffic.perMinute(clock.steady()),
+      ways: () => this.#traffic.ways(clock.steady()),
+      tools: this.#tools,
+      spend: this.#spend,
+      decisions: totals.decisions,
+      get faults() {
+        return totals.faults;
+      },
+      writes: this.#operator.writes,
+      configs: this.#operator.configs,
+      bearersRefused: this.#operator.bearers,
+      approvals: this.#approvals,
+      unread: this.#attachments.unread,
+      shortages: this.#shortages,
+    };
+  }
+
+  messageAccepted(e: Parameters<Events['messageAccepted']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    if (e.duplicate) {
+      counts.duplicates++;
+    } else {
+      counts.accepted++;
+      this.#traffic.accepted(this.#steady());
+    }
+    this.frames.messageAccepted(e);
+    if (this.#debug) this.#log.debug('message_accepted', 'A message was accepted.', e);
+  }
+
+  messageRefused(e: Parameters<Events['messageRefused']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    const code = counts.refused.has(e.code) || counts.refused.size < codesMax ? e.code : 'other';
+    const pace = entryOf(counts.refused, code, newPace);
+    pace.count++;
+    this.frames.messageRefused(e);
+    if (!pace.isDue(this.#steady())) return;
+    const told = { ...e, ...pace.unsaid() };
+    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, told);
+  }
+
+  messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    const pace = entryOf(counts.turnedAway, e.reason, newPace);
+    pace.count++;
+    this.frames.messageTurnedAway(e);
+    // A group message that is said to others is not worth a line.
+    if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
+    const told = { ...e, ...pace.unsaid() };
+    const message = `${counts.type} let a message not in: ${e.reason}.`;
+    this.#log.info('message_turned_away', message, told);
+  }
+
+  confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    counts.confirmedEarly += e.count;
+    if (this.#debug) this.#log.debug('confirmed_early', 'Messages were let go early.', e);
+  }
+
+  turnStarted(e: Parameters<Events['turnStarted']>[0]): void {
+    this.#channels.of(e.channel).waited.observe(e.waitedMs);
+    this.frames.turnStarted(e);
+    if (this.#debug) this.#log.debug('turn_started', 'A turn began.', e);
+  }
+
+  turnFinished(e: Parameters<Events['turnFinished']>[0]): void {
+    const { decision } = e;
+    const kind = decision.kind === 'reply' ? 'reply' : decision.apology;
+    this.#totals.decisions[kind]++;
+    this.#channels.of(e.channel).turns.observe(e.ms);
+    this.#traffic.answered(e.channel, e.brain, this.#steady());
+    this.#asked.decided(e);
+    this.frames.turnFinished(e);
+    if (!this.#debug) return;
+    const model = decision.kind === 'reply' ? decision.model : undefined;
+    const { channel, id, brain, ms } = e;
+    const told = { channel, id, brain, decision: kind, model, why: decision.why, ms };
+    this.#log.debug('turn_finished', 'A turn ended.', told);
+  }
+
+  readonly attachmentUnread: Events['attachmentUnread'] = (e) => this.#attachments.wasUnread(e);
+
+  commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
+    this.#traffic.answered(e.channel, e.brain, this.#steady());
+    this.frames.commandAnswered(e);
+    if (!this.#debug) return;
+    const { sender: _, ...told } = e;
+    this.#log.debug('command_answered', 'A command was answered.', told);
+  }
+
+  answeredByHand(e: Parameters<Events['answeredByHand']>[0]): void {
+    this.#totals.decisions.by_hand++;
+    this.frames.answeredByHand(e);
+    if (this.#debug) this.#log.debug('answered_by_hand', 'An operator answered a message.', e);
+  }
+
+  toolUsed(e: Parameters<Events['toolUsed']>[0]): void {
+    const { tool, mode, outcome } = e;
+    const key = `${tool} ${mode} ${outcome}`;
+    entryOf(this.#tools, key, () => ({ tool, mode, outcome, count: 0 })).count++;
+    this.frames.toolUsed(e);
+    if (this.#debug) this.#log.debug('tool_used', 'A tool was asked for.', e);
+  }
+
+  readonly modelAsked: Events['modelAsked'] = (e) => this.#asked.began(e);
+
+  modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
+    const { brain, model, result, isCut, reuse } = e;
+    if (brain !== undefined) this.#traffic.asked(brain, model, this.#steady());
+    const { pace } = this.#asked.ended(e);
+    if (reuse !== undefined) this.#spend.reuse.seen(model, 'prefix', reuse);
+    this.frames.modelAnswered(e);
+    if (isNews(result) && pace.isDue(this.#steady())) {
+      this.#log.warn('model_failed', sayNoAnswer(model, result, e), { ...e, ...pace.unsaid() });
+    } else if (isCut === true && pace.isDue(this.#steady())) {
+      this.#log.warn('model_cut', sayCut(model), { ...e, ...pace.unsaid() });
+    } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
+  }
+
+  readonly modelSpent: Events['modelSpent'] = (e) => this.#spend.spent(e);
+
+  readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
+
+  modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
+    this.#asked.looked(e);
+    if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
+  }
+
+  replyDelivered(e: Parameters<Events['replyDelivered']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    counts.delivered++;
+    counts.endToEnd.observe(e.totalMs);
+    this.#deliveries.arrived(e.channel, this.#steady());
+    this.frames.replyDelivered(e);
+    if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
+  }
+
+  readonly deliveryBegan: Events['deliveryBegan'] = (channel) =>
+    this.#deliveries.began(channel, this.#steady());
+  readonly deliveryEnded: Events['deliveryEnded'] = (channel) =>
+    this.#deliveries.ended(channel, this.#steady());
+
+  deliveryFailed(e: Parameters<Events['deliveryFailed']>[0]): void {
+    const counts = this.#channels.of(e.channel);
+    const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
+    pace.count++;
+    this.#deliveries.failed(e.channel, e.failure, this.#now(), this.#steady());
+    this.frames.deliveryFailed(e);
+    if (!pace.isDue(this.#steady())) return;
+    const { channel, id, attempt, failure, nextAt } = e;
+    const words = nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
+    const next = nextAt === null ? undefined : new Date(nextAt).toISOString();
+    const why = { failure: failure.kind, status: failure.status };
+    const told = { channel, id, attempt, ...why, next, ...pace.unsaid() };
+    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, told);
+  }
+
+  buried(e: Parameters<Events['buried']>[0]): void {
+    this.#channels.of(e.channel).deadLetters[e.box]++;
+    this.frames.buried(e);
+    const what = e.box === 'in' ? 'message' : 'reply';
+    this.#log.error('dead_letter', `A ${what} became a dead letter: ${e.failure.detail}.`, {
+      box: e.box,
+      channel: e.channel,
+      id: e.id,
+      failure: e.failure.kind,
+      whose: e.failure.whose,
+      status: e.failure.status,
+    });
+  }
+
+  channelChanged(e: Parameters<Events['channelChanged']>[0]): void {
+    this.frames.channelChanged(e);
+    const message = `${e.channel} is ${e.state}${e.reason === null ? '' : `: ${e.reason}`}`;
+    if (e.state === 'failed') this.#log.error('channel_changed', message, e);
+    else if (e.state === 'degraded') this.#log.warn('channel_changed', message, e);
+    else this.#log.info('channel_changed', message, e);
+  }
+
+  planUsed(e: Parameters<Events['planUsed']>[0]): void {
+    const { models, ...told } = e;
+    this.#asked.keep(models);
+    this.frames.planUsed(e);
+    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, told);
+  }
+
+  warned(e: Parameters<Events['warned']>[0]): void {
+    this.frames.warned(e);
+    this.#log.warn(e.code, e.message, e.path === undefined ? undefined : { path: e.path });
+  }
+
+  noticed(e: Parameters<Events['noticed']>[0]): void {
+    this.#log.info(e.code, e.message, e.details);
+  }
+
+  operatorWrote(e: Parameters<Events['operatorWrote']>[0]): void {
+    this.frames.operatorWrote(e);
+    this.#operator.wrote(e);
+  }
+  readonly configTried: Events['configTried'] = (e) => this.#operator.tried(e);
+  readonly bearerRefused: Events['bearerRefused'] = (e) => this.#operator.refused(e);
+  readonly approvalAsked: Events['approvalAsked'] = (e) => this.#approvals.asked(e);
+  readonly approvalDecided: Events['approvalDecided'] = (e) => this.#approvals.decided(e);
+  readonly approvalsWait: Events['approvalsWait'] = (count) => this.#approvals.wait(count);
+
+  ranShort({ of }: { of: Shortage }): void {
+    const pace = this.#shortages[of];
+    pace.count++;
+    if (!pace.isDue(this.#steady())) return;
+    this.#log.warn(shortages[of].code, shortages[of].sentence, pace.unsaid());
+  }
+
+  faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
+    this.#totals.faults++;
+    tellFault(this.#log, where, error);
+  }
+}

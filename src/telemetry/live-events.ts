@@ -1,0 +1,213 @@
+/**
+ * The live frames of the hub: the last thousand, each with a number. The ring waits for nobody and
+ * keeps nothing for anyone: a listener reads on from its own number, and frames that have left the
+ * ring by then are lost to it. With nobody listening a frame costs one small object.
+ *
+ * Frames of other instances come into the same ring, and take its next numbers: so a listener that
+ * comes back reads on from its number, whoever told what it missed.
+ */
+import type { Events } from '../domain/event.ts';
+import type { Dropped, Frame } from '../domain/live-event.ts';
+
+export const framesKept = 1_000;
+
+export interface FrameRing {
+  /** Tells this process from others, before and after it. */
+  readonly epoch: string;
+  /** The number of the newest frame; 0: there was none. Numbers count from 1. */
+  readonly newest: number;
+  /** The number of the oldest frame that is still there; `newest + 1` where there is none. */
+  readonly oldest: number;
+  /** null: the frame is not there any more, or not yet. */
+  at(number: number): Frame | Dropped | null;
+  /** `wake` is called after each frame, and returns at once. @returns what ends the calls */
+  onFrame(wake: () => void): () => void;
+}
+
+/** The ring, for who carries frames between instances. */
+export interface SharedFrames {
+  /** Somebody listens here. */
+  readonly isListened: boolean;
+  /** `changed` is called when that changes, and returns at once. @returns what ends the calls */
+  onListened(changed: () => void): () => void;
+  /** `told` is given each frame of this instance, and none of others. @returns what ends that */
+  onOwn(told: (frame: Frame) => void): () => void;
+  /** From then on each frame of this instance bears what `own` returns. */
+  name(own: () => number | null): void;
+  /** Takes a frame of another instance; `dropped` stands for some that did not come. */
+  hear(frame: Frame | Dropped): void;
+}
+
+/** The events of which there are frames, by the method that tells them. */
+type Sources = Pick<
+  Events,
+  | 'messageAccepted'
+  | 'messageRefused'
+  | 'messageTurnedAway'
+  | 'turnStarted'
+  | 'turnFinished'
+  | 'commandAnswered'
+  | 'answeredByHand'
+  | 'toolUsed'
+  | 'modelAnswered'
+  | 'replyDelivered'
+  | 'deliveryFailed'
+  | 'buried'
+  | 'channelChanged'
+  | 'planUsed'
+  | 'warned'
+  | 'operatorWrote'
+>;
+type Unnamed<Each> = Each extends Frame ? Omit<Each, 'instance'> : never;
+type Of<Method extends keyof Sources> = Parameters<Sources[Method]>[0];
+
+export class Frames implements FrameRing, SharedFrames, Sources {
+  readonly epoch: string;
+  readonly #now: () => number;
+  readonly #ring: (Frame | Dropped | undefined)[] = Array.from({ length: framesKept });
+  readonly #wakes = new Set<() => void>();
+  readonly #listened = new Set<() => void>();
+  #told: ((frame: Frame) => void) | null = null;
+  #own: () => number | null = () => null;
+  newest = 0;
+
+  /** @param now milliseconds since 1970 */
+  constructor(now: () => number) {
+    this.#now = now;
+    this.epoch = Math.floor(now()).toString(36);
+  }
+
+  get oldest(): number {
+    return Math.max(1, this.newest - framesKept + 1);
+  }
+
+  at(number: number): Frame | Dropped | null {
+    if (number < this.oldest || number > this.newest) return null;
+    return this.#ring[number % framesKept] ?? null;
+  }
+
+  onFrame(wake: () => void): () => void {
+    this.#wakes.add(wake);
+    if (this.#wakes.size === 1) for (const changed of this.#listened) changed();
+    return () => {
+      if (!this.#wakes.delete(wake) || this.#wakes.size > 0) return;
+      for (const changed of this.#listened) changed();
+    };
+  }
+
+  get isListened(): boolean {
+    return this.#wakes.size > 0;
+  }
+
+  onListened(changed: () => void): () => void {
+    this.#listened.add(changed);
+    return () => this.#listened.delete(changed);
+  }
+
+  onOwn(told: (frame: Frame) => void): () => void {
+    this.#told = told;
+    return () => {
+      if (this.#told === told) this.#told = null;
+    };
+  }
+
+  name(own: () => number | null): void {
+    this.#own = own;
+  }
+
+  hear(frame: Frame | Dropped): void {
+    this.#ring[++this.newest % framesKept] = frame;
+    if (this.#wakes.size > 0) for (const wake of this.#wakes) wake();
+  }
+
+  messageAccepted({ channel, id, duplicate }: Of<'messageAccepted'>): void {
+    this.#add({ kind: 'message_accepted', at: this.#now(), channel, id, duplicate });
+  }
+
+  messageRefused({ channel, code }: Of<'messageRefused'>): void {
+    this.#add({ kind: 'message_refused', at: this.#now(), channel, code });
+  }
+
+  messageTurnedAway({ channel, reason }: Of<'messageTurnedAway'>): void {
+    this.#add({ kind: 'message_turned_away', at: this.#now(), channel, reason });
+  }
+
+  turnStarted({ channel, id, brain, waitedMs }: Of<'turnStarted'>): void {
+    this.#add({ kind: 'turn_started', at: this.#now(), channel, id, brain, waitedMs });
+  }
+
+  /** The decision holds the reply's text, so only two fields of it may stay. */
+  turnFinished({ channel, id, brain, decision, ms }: Of<'turnFinished'>): void {
+    const isReply = decision.kind === 'reply';
+    const outcome = isReply ? 'reply' : decision.apology;
+    const model = isReply ? decision.model : null;
+    this.#add({ kind: 'turn_finished', at: this.#now(), channel, id, brain, outcome, model, ms });
+  }
+
+  commandAnswered({ channel, id, brain, command, ms }: Of<'commandAnswered'>): void {
+    this.#add({ kind: 'command_answered', at: this.#now(), channel, id, brain, command, ms });
+  }
+
+  answeredByHand({ channel, id, brain, ms }: Of<'answeredByHand'>): void {
+    const told = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
+    this.#add({ kind: 'turn_finished', at: this.#now(), ...told });
+  }
+
+  toolUsed({ channel, id, brain, tool, mode, outcome, ms }: Of<'toolUsed'>): void {
+    const use = { tool, mode, outcome, ms };
+    this.#add({ kind: 'tool_used', at: this.#now(), channel, id, brain, ...use });
+  }
+
+  modelAnswered({ model, provider, result, ms }: Of<'modelAnswered'>): void {
+    this.#add({ kind: 'model_answered', at: this.#now(), model, provider, result, ms });
+  }
+
+  replyDelivered({ channel, id, message, attempt, totalMs }: Of<'replyDelivered'>): void {
+    const at = this.#now();
+    this.#add({ kind: 'reply_delivered', at, channel, id, message, attempt, totalMs });
+  }
+
+  deliveryFailed({ channel, id, message, attempt, failure, nextAt }: Of<'deliveryFailed'>): void {
+    const { kind, whose, status } = failure;
+    const why = { failure: kind, whose, status };
+    this.#add({
+      kind: 'delivery_failed',
+      at: this.#now(),
+      channel,
+      id,
+      message,
+      attempt,
+      ...why,
+      nextAt,
+    });
+  }
+
+  buried({ box, channel, id, failure: { kind, whose, status } }: Of<'buried'>): void {
+    const why = { failure: kind, whose, status };
+    this.#add({ kind: 'dead_letter', at: this.#now(), box, channel, id, ...why });
+  }
+
+  channelChanged({ channel, state, reason }: Of<'channelChanged'>): void {
+    this.#add({ kind: 'channel_changed', at: this.#now(), channel, state, reason });
+  }
+
+  planUsed({ revision, channels, brains }: Of<'planUsed'>): void {
+    this.#add({ kind: 'plan_used', at: this.#now(), revision, channels, brains });
+  }
+
+  /** The warning's sentence may hold a path of this machine, or a piece of the file. */
+  warned({ code, path }: Of<'warned'>): void {
+    this.#add({ kind: 'warned', at: this.#now(), code, path: path ?? null });
+  }
+
+  /** The target of the write may name a conversation or a sender. */
+  operatorWrote({ action, status }: Of<'operatorWrote'>): void {
+    this.#add({ kind: 'operator_wrote', at: this.#now(), action, status });
+  }
+
+  #add(unnamed: Unnamed<Frame>): void {
+    const frame = Object.assign(unnamed, { instance: this.#own() }) as Frame;
+    this.hear(frame);
+    this.#told?.(frame);
+  }
+}

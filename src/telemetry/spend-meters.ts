@@ -1,0 +1,179 @@
+/** What calls to models used, as it is counted here; and what is told of budgets. */
+import type { Events } from '../domain/event.ts';
+import type { ModelName } from '../domain/ids.ts';
+import { localDay } from '../lib/local-day.ts';
+import { entryOf } from './meters.ts';
+
+type Reached = Parameters<Events['budgetReached']>[0];
+
+/** `field` is that of the brain. */
+export type BudgetWarning = {
+  readonly code: 'budget_nearly_used' | 'budget_used_up';
+  readonly brain: string;
+  readonly field: string;
+  readonly limit: Reached['limit'];
+  /** What the limit allowed when it was reached. */
+  readonly most: Reached['most'];
+  readonly message: string;
+  readonly remedy: string;
+};
+
+/** What the calls of one brain to one model used since the start. */
+export type TokenTally = {
+  readonly brain: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  /** Of `input`, what came from the caches of providers, as far as these tell it. */
+  readonly cached: number;
+};
+
+/** Pairs of a brain and a model beyond so many are counted together. */
+const pairsMax = 500;
+const others = 'others';
+
+type Counting = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
+
+export class TokenCounts {
+  readonly #pairs = new Map<string, Counting>();
+
+  spent({ brain, model, used }: Parameters<Events['modelSpent']>[0]): void {
+    const tally = this.#of(brain, model);
+    tally.input += used.input;
+    tally.output += used.output;
+    tally.cached += used.cached ?? 0;
+  }
+
+  values(): Iterable<TokenTally> {
+    return this.#pairs.values();
+  }
+
+  #of(brain: string, model: ModelName): Counting {
+    const key = `${brain}\n${model}`;
+    const isKept = this.#pairs.size < pairsMax || this.#pairs.has(key);
+    return isKept
+      ? entryOf(this.#pairs, key, () => newTally(brain, model))
+      : entryOf(this.#pairs, others, () => newTally(others, others));
+  }
+}
+
+function newTally(brain: string, model: string) {
+  const provider = model.split('/', 1)[0]!;
+  return { brain, provider, model, input: 0, output: 0, cached: 0 };
+}
+
+/** `provider`: what its cache held, as it tells; `prefix`: the last prompt that came again. */
+export type ReuseTally = {
+  readonly model: string;
+  readonly source: 'provider' | 'prefix';
+  /** Of the shares of prompts, each 0 to 1. */
+  readonly sum: number;
+  readonly count: number;
+};
+
+/** How much of their prompts models need not have read anew. */
+export class ReuseCounts {
+  readonly #tallies = new Map<
+    string,
+    { -readonly [Field in keyof ReuseTally]: ReuseTally[Field] }
+  >();
+
+  seen(model: ModelName, source: ReuseTally['source'], share: number): void {
+    const known = this.#tallies.has(`${model}\n${source}`);
+    const name = known || this.#tallies.size < pairsMax ? model : others;
+    const tally = entryOf(this.#tallies, `${name}\n${source}`, () => {
+      return { model: name, source, sum: 0, count: 0 };
+    });
+    tally.sum += share;
+    tally.count++;
+  }
+
+  values(): Iterable<ReuseTally> {
+    return this.#tallies.values();
+  }
+}
+
+/** A plan that has more brains than this is no plan of a person's. */
+const noticesMax = 2_000;
+
+const remedy =
+  'See `svc spend`; raise the budget, or give the brain a local model without a price.';
+
+/** Told once a day for each brain, limit and state: in the log, and that day as warnings. */
+export class BudgetNotices {
+  readonly #now: () => number;
+  #day = '';
+  readonly #reached = new Map<string, Reached>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @param events is told, unless it was told of it */
+  reached(reached: Reached, events: Pick<Events, 'warned'>): void {
+    this.#begin(reached.day);
+    const { brain, limit, most, state } = reached;
+    const key = [brain, limit, most, state].join('\n');
+    if (reached.day !== this.#day || this.#reached.has(key)) return;
+    if (this.#reached.size >= noticesMax) return;
+    this.#reached.set(key, reached);
+    const { code, message, remedy: next } = warningOf(reached);
+    events.warned({ code, message: `${message} ${next}` });
+  }
+
+  /** Of today; of a limit that is used up nothing else is told. */
+  get warnings(): readonly BudgetWarning[] {
+    this.#begin(localDay(this.#now()));
+    const all = [...this.#reached.values()];
+    const isOver = (one: Reached): boolean =>
+      all.some(({ brain, limit, most, state }) => {
+        const isSame = brain === one.brain && limit === one.limit && most === one.most;
+        return isSame && state === 'used_up';
+      });
+    return all.filter((one) => one.state === 'used_up' || !isOver(one)).map(warningOf);
+  }
+
+  #begin(day: string): void {
+    if (day <= this.#day) return;
+    this.#day = day;
+    this.#reached.clear();
+  }
+}
+
+function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
+  const whose = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
+  const field = `budget.${limit}`;
+  const of = { brain, field, limit, most };
+  switch (state) {
+    case 'nearly_used': {
+      const message = `The brain ${brain} has used 80 % of ${field} for today${whose}.`;
+      return { code: 'budget_nearly_used', ...of, message, remedy };
+    }
+    case 'used_up': {
+      const message =
+        `The brain ${brain} has used ${field} for today${whose}: models that cost are not asked ` +
+        'where that would go beyond it.';
+      return { code: 'budget_used_up', ...of, message, remedy };
+    }
+    default:
+      return state satisfies never;
+  }
+}
+
+/** What the hub keeps of spend. */
+export class SpendMeters {
+  readonly tokens = new TokenCounts();
+  readonly reuse = new ReuseCounts();
+  readonly budgets: BudgetNotices;
+
+  constructor(now: () => number) {
+    this.budgets = new BudgetNotices(now);
+  }
+
+  spent(e: Parameters<Events['modelSpent']>[0]): void {
+    this.tokens.spent(e);
+    const { input, cached } = e.used;
+    if (cached != null && input > 0) this.reuse.seen(e.model, 'provider', cached / input);
+  }
+}
