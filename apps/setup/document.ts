@@ -9,7 +9,7 @@ import {
 import type { ChannelKind } from '../../src/channels/kind.ts';
 import type { AccessConfig } from '../../src/config/config.ts';
 import type { JsonObject, Json } from '../../src/config/locate.ts';
-import { credentialLine } from './service-place.ts';
+import { credentialLine } from '../../src/app/service-place.ts';
 import type { Draft, Facts, ModelChoice, ModelDraft } from './state.ts';
 import type { PlaceFound, WritePlan } from './state.ts';
 

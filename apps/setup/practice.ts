@@ -1,6 +1,6 @@
 /** The practice model of the demo, once somebody asks for it, for as long as this object lives. */
 import type { Server } from 'node:http';
-import { createPracticeModel } from './practice-model.ts';
+import { createPracticeModel } from '../../src/app/practice-model.ts';
 import { closeServer, listenNear } from '../../src/lib/loopback-port.ts';
 
 const wishedPort = 8092;

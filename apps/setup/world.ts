@@ -15,7 +15,7 @@ import { askModel } from './model-question.ts';
 import { lookForModels } from './model-search.ts';
 import { PracticeModel } from './practice.ts';
 import { RunningService } from './running.ts';
-import { databaseFor, isOfUnit } from './service-place.ts';
+import { databaseFor, isOfUnit } from '../../src/app/service-place.ts';
 import type { Pouch, SetupWorld } from './session.ts';
 import type { SetupEnd } from './setup.ts';
 import type { Effect, Found, PlaceFound } from './state.ts';

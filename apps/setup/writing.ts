@@ -8,7 +8,7 @@ import { inspectText } from '../../src/config/inspect.ts';
 import { textOf } from '../../src/config/templates/templates.ts';
 import { replaceFile } from '../../src/app/config/saved-file.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
-import { isOfUnit, startOfUnit } from './service-place.ts';
+import { isOfUnit, startOfUnit } from '../../src/app/service-place.ts';
 import type { Pouch } from './session.ts';
 import type { Written, WritePlan } from './state.ts';
 

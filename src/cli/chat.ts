@@ -98,7 +98,7 @@ type Partner =
   | { readonly kind: 'refused'; readonly report: string; readonly code: number };
 
 async function practicePartner(): Promise<Partner> {
-  const { createPracticeModel } = await import('../../apps/setup/practice-model.ts');
+  const { createPracticeModel } = await import('../app/practice-model.ts');
   const { closeServer, listenNear } = await import('../lib/loopback-port.ts');
   const { demoConfig } = await import('./demo/document.ts');
   const server = createPracticeModel();

@@ -21,7 +21,8 @@ export type Found = 'there' | 'reached' | FailureKind;
 
 /**
  * The one hub. Every room says what happened by calling one method here, and the log line, the
- * metric and the live frame come from it (src/telemetry/events.ts). Methods return at once and never throw.
+ * metric and the live event come from it (src/telemetry/events.ts). Methods return at once and
+ * never throw.
  */
 export interface Events {
   messageAccepted(e: { channel: ChannelKey; id: MessageId; duplicate: boolean }): void;

@@ -1,4 +1,4 @@
-/** Figures over time: a part of the ledger, and of its reader. What they are: `src/telemetry/figures/`. */
+/** Figures over time (`src/telemetry/figures/`): a part of the ledger, and of its reader. */
 import type { FigureRow, FiguresAsked, KeptFigures } from '../telemetry/figures/figures.ts';
 
 /** Without storage they are kept in memory, and every form bounds them by age and number. */

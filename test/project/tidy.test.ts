@@ -6,62 +6,78 @@ import { test } from 'node:test';
 import { channelKinds } from '../../src/channels/registry.ts';
 
 const root = join(import.meta.dirname, '../..');
-const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+const sources = globSync('{src,apps}/**/*.ts', { cwd: root }).filter(
+  (file) => !file.endsWith('.test.ts'),
+);
 const pages = globSync('web/*/**/*.{ts,tsx}', { cwd: root }).filter(
   (file) => !file.startsWith('web/dist/'),
 );
-const stations = [
-  'channel',
-  'brain',
-  'model',
-  'policy',
-  'tool',
-  'store',
-  'secrets',
-  'speech',
-  'picture',
+
+/** Rooms within rooms, which are met by their contract as a room is. */
+const innerRooms = [
+  'src/brains/models',
+  'src/brains/policies',
+  'src/brains/tools',
+  'src/pipeline/attachments/picture',
+  'src/pipeline/attachments/speech',
+  'apps/desktop',
+  'apps/setup',
 ];
-const floors: Record<string, number> = {
-  lib: 0,
-  domain: 1,
-  config: 2,
-  'events.ts': 2,
-  figures: 2,
-  'fault-line.ts': 2,
-  'frames.ts': 2,
-  'meters.ts': 2,
-  'traffic.ts': 2,
-  'approval-meters.ts': 2,
-  'attachment-meters.ts': 2,
-  'call-meters.ts': 2,
-  'operator-meters.ts': 2,
-  'open-calls.ts': 2,
-  'spend-meters.ts': 2,
-  'standings.ts': 2,
-  'delivery-meters.ts': 2,
-  flow: 4,
-  admin: 5,
-  cli: 6,
-  control: 6,
-  desktop: 6,
-  preflight: 6,
-  run: 6,
-  setup: 6,
-  talk: 6,
-  trial: 6,
-  'rehearsal.ts': 6,
-  'keychain.ts': 6,
-  'mcp-survey.ts': 6,
-  'main.ts': 6,
-  'service.ts': 6,
-  'storage.ts': 6,
-  'secret-lookup.ts': 6,
+/** What may be imported of a room with a contract by those who stand outside it. */
+const contracts: Record<string, RegExp> = {
+  'src/brains': /^src\/brains\/brain\.ts$/,
+  'src/brains/models': /\/model\.ts$/,
+  'src/brains/policies': /\/policy\.ts$/,
+  'src/brains/tools': /\/tool\.ts$/,
+  'src/channels': /^src\/channels\/channel\.ts$/,
+  'src/cluster': /^src\/cluster\/[\w-]+\.ts$/,
+  'src/ledger': /^src\/ledger\/ledger\.ts$/,
+  'src/pipeline/attachments/picture': /\/picture\.ts$/,
+  'src/pipeline/attachments/speech': /\/speech\.ts$/,
+  'src/secrets': /^src\/secrets\/secrets\.ts$/,
 };
-for (const station of stations) floors[station] = 3;
-/** What channels are, as plain facts: a room of its own, though each stands in its folder. */
-floors['kinds'] = 2;
+/** A file imports its own room and lower floors. */
+const floors: Record<string, number> = {
+  'src/lib': 0,
+  'src/domain': 1,
+  'src/config': 2,
+  'src/telemetry': 2,
+  // What channels are, as plain facts: a room of its own, though each stands in its folder.
+  kinds: 2,
+  'src/brains': 3,
+  'src/brains/models': 3,
+  'src/brains/policies': 3,
+  'src/brains/tools': 3,
+  'src/channels': 3,
+  'src/cluster': 3,
+  'src/ledger': 3,
+  'src/secrets': 3,
+  'src/pipeline/attachments/picture': 3,
+  'src/pipeline/attachments/speech': 3,
+  'src/pipeline': 4,
+  'src/admin': 5,
+  'src/app': 6,
+  'apps/setup': 7,
+  'apps/desktop': 8,
+  'src/cli': 9,
+  'src/main.ts': 10,
+};
 const isKind = (file: string): boolean =>
-  /^src\/channel\/(?:[^/]+\/)?(?:messenger-)?kinds?\.ts$/.test(file);
+  /^src\/channels\/(?:kind|registry|[^/]+\/kind|messenger\/messenger-kind)\.ts$/.test(file);
+
+/** The public face of `src`: what an application imports of it. */
+const publicFace = [
+  /^src\/(?:config|domain|lib)\//,
+  /^src\/admin\/(?:application|http\/[\w-]+|schemas\/schema)\.ts$/,
+  /^src\/admin\/routes\/(?:application|match|pages|route|sign-in)\.ts$/,
+  /^src\/app\/(?:admin-server|dry-run|keychain|listening|practice-model|run|service)\.ts$/,
+  /^src\/app\/service-place\.ts$/,
+  /^src\/app\/config\/(?:audited|file-on-disk|history|saved-file)\.ts$/,
+  /^src\/app\/webhook-client\//,
+  /^src\/channels\/(?:kind|registry)\.ts$/,
+  /^src\/secrets\/secrets\.ts$/,
+  /^src\/telemetry\/events\.ts$/,
+];
 
 /** What of the ground floor is as pure as the check of a configuration, which stands on it. */
 const pureOfLib = new Set(
@@ -79,48 +95,45 @@ function importsOf(file: string): Import[] {
   }));
 }
 
-/** `src/model/retry.ts` is in the room `model`; `src/main.ts` is a room of its own. */
-const roomOf = (file: string): string => (isKind(file) ? 'kinds' : file.split('/')[1]!);
-const isContract = (file: string): boolean => {
-  const parts = file.split('/');
-  return parts.length === 3 && parts[2] === `${parts[1]}.ts`;
-};
+/** `src/admin/http/auth.ts` is in the room `src/admin`; `src/main.ts` is a room of its own. */
+function roomOf(file: string): string {
+  if (isKind(file)) return 'kinds';
+  const inner = innerRooms.find((room) => file.startsWith(`${room}/`));
+  return inner ?? file.split('/').slice(0, 2).join('/');
+}
 
 /** A kind is found by its type; only its own folder names it. */
 const isDoor = (from: string, to: string): boolean =>
-  dirname(from) === dirname(to) || /^src\/channel\/kinds?\.ts$/.test(to);
+  dirname(from) === dirname(to) || /^src\/channels\/(?:kind|registry)\.ts$/.test(to);
 
 function faultOf({ from, to }: Import): string | null {
-  if (!to.startsWith('src/')) return `${from} reaches outside src: ${to}`;
-  const here = roomOf(from);
-  const there = roomOf(to);
+  if (!/^(?:src|apps)\//.test(to)) return `${from} reaches outside src: ${to}`;
+  const [here, there] = [roomOf(from), roomOf(to)];
   if (here === there) return null;
-  const up = floors[there]! > floors[here]!;
   if (floors[there] === undefined) return `${to} stands in a room without a floor`;
-  if (up) return `${from} imports ${to} from a higher floor`;
-  if (there === 'cli' && here !== 'main.ts') return `${from} imports a command: ${to}`;
-  if (here === 'domain') return `${from} is a noun of the domain and imports ${to}`;
-  if (here === 'lib') return `${from} knows nothing of messages but imports ${to}`;
-  if (/^(?:config|kinds)$/.test(here) && there === 'lib' && !pureOfLib.has(to)) {
+  if (floors[there] > floors[here]!) return `${from} imports ${to} from a higher floor`;
+  if (there === 'src/cli' && here !== 'src/main.ts') return `${from} imports a command: ${to}`;
+  if (here === 'src/domain') return `${from} is a noun of the domain and imports ${to}`;
+  if (here === 'src/lib') return `${from} knows nothing of messages but imports ${to}`;
+  if (/^(?:src\/config|kinds)$/.test(here) && there === 'src/lib' && !pureOfLib.has(to)) {
     return `${from} is pure but imports ${to}`;
   }
-  if (there === 'kinds' && !isDoor(from, to)) return `${from} imports ${to}: meet at kinds.ts`;
-  const meetsStation = stations.includes(there) && floors[here]! < 6;
-  if (here === 'admin' && stations.includes(there) && to !== 'src/ledger/ledger.ts') {
+  if (there === 'kinds' && !isDoor(from, to)) return `${from} imports ${to}: meet at registry.ts`;
+  if (here === 'src/admin' && contracts[there] !== undefined && to !== 'src/ledger/ledger.ts') {
     return `${from} imports a station: ${to}`;
   }
-  if (meetsStation && !isContract(to)) return `${from} imports ${to}: meet at the contract`;
-  if (
-    /^src\/(?:cli|desktop|preflight|setup|talk)\//.test(from) &&
-    stations.includes(there) &&
-    !isContract(to)
-  ) {
-    return `${from} names a class; only src/app/keychain.ts, service.ts and storage.ts do: ${to}`;
+  if (/^apps\//.test(here) && /^src\//.test(to) && !publicFace.some((one) => one.test(to))) {
+    return `${from} imports ${to}, which is not of the public face of src`;
+  }
+  // What composes the service names classes; a command and a preflight do not.
+  const mayName = here === 'src/app' && !/^src\/app\/(?:preflight|webhook-client)\//.test(from);
+  if (!mayName && contracts[there]?.test(to) === false) {
+    return `${from} imports ${to}: meet at the contract`;
   }
   return null;
 }
 
-test('imports go down, stations meet by contract, two files alone name classes', () => {
+test('imports go down, rooms meet by contract, the composition root alone names classes', () => {
   assert.ok(sources.length > 10, 'the sources were found');
   const faults = sources
     .flatMap(importsOf)
@@ -130,7 +143,7 @@ test('imports go down, stations meet by contract, two files alone name classes',
 });
 
 /** What of the configuration looks at the disk, or stands on what does. */
-const hasDisk = /\/(agent-folders|by-hand|inspect|mcp-pins|secrets)\.ts$/;
+const hasDisk = /\/(agent-folders|file-only|inspect|mcp-pins|secrets)\.ts$/;
 
 test('the pure floors import nothing of Node', () => {
   const pure = sources.filter(
@@ -139,28 +152,27 @@ test('the pure floors import nothing of Node', () => {
       pureOfLib.has(file) ||
       isKind(file) ||
       (file.startsWith('src/config/') && !hasDisk.test(file)) ||
-      /\/(wire|trial\/expectation)\.ts$|^src\/policy\//.test(file),
+      /\/(wire|test-cases\/expectation)\.ts$|^src\/brains\/policies\//.test(file),
   );
   const faults = pure.filter((file) => /from 'node:/.test(readFileSync(join(root, file), 'utf8')));
   assert.deepEqual(faults, []);
 });
 
 test('the rule above sees a fault when there is one', () => {
-  assert.match(faultOf({ from: 'src/lib/a.ts', to: 'src/domain/b.ts' }) ?? '', /higher floor/);
-  assert.match(
-    faultOf({ from: 'src/pipeline/a.ts', to: 'src/ledger/memory/memory.ts' }) ?? '',
-    /contract/,
-  );
-  assert.match(
-    faultOf({ from: 'src/admin/a.ts', to: 'src/brains/models/model.ts' }) ?? '',
-    /station/,
-  );
-  assert.equal(faultOf({ from: 'src/pipeline/a.ts', to: 'src/ledger/ledger.ts' }), null);
+  const fault = (from: string, to: string): string => faultOf({ from, to }) ?? '';
+  assert.match(fault('src/lib/a.ts', 'src/domain/b.ts'), /higher floor/);
+  assert.match(fault('src/pipeline/a.ts', 'src/ledger/memory/memory.ts'), /contract/);
+  assert.match(fault('src/brains/responder.ts', 'src/brains/models/x/x.ts'), /contract/);
+  assert.match(fault('src/cli/a.ts', 'src/ledger/memory/memory.ts'), /contract/);
+  assert.match(fault('src/admin/a.ts', 'src/brains/models/model.ts'), /station/);
+  assert.match(fault('src/app/a.ts', 'apps/setup/setup.ts'), /higher floor/);
+  assert.match(fault('apps/setup/a.ts', 'src/app/runtime.ts'), /public face/);
+  assert.equal(fault('src/pipeline/a.ts', 'src/ledger/ledger.ts'), '');
   const kinds = 'src/channels/registry.ts';
-  assert.equal(faultOf({ from: 'src/config/a.ts', to: kinds }), null);
-  assert.match(faultOf({ from: 'src/config/a.ts', to: 'src/channel/x/kind.ts' }) ?? '', /meet at/);
-  assert.match(faultOf({ from: 'src/channel/x/kind.ts', to: 'src/channel/x/x.ts' }) ?? '', /floor/);
-  assert.match(faultOf({ from: 'src/domain/a.ts', to: kinds }) ?? '', /floor/);
+  assert.equal(fault('src/config/a.ts', kinds), '');
+  assert.match(fault('src/config/a.ts', 'src/channels/x/kind.ts'), /meet at/);
+  assert.match(fault('src/channels/x/kind.ts', 'src/channels/x/x.ts'), /floor/);
+  assert.match(fault('src/domain/a.ts', kinds), /floor/);
 });
 
 test('the pages take from src what a browser can run, and types of the API', () => {
@@ -170,24 +182,25 @@ test('the pages take from src what a browser can run, and types of the API', () 
       to === 'apps/setup/setup.ts' ||
       to === 'src/app/test-cases/expectation.ts' ||
       (/^src\/(config|domain)\//.test(to) && !hasDisk.test(to));
-    if (!to.startsWith('src/') || isPure) return [];
+    if (!/^(?:src|apps)\//.test(to) || isPure) return [];
     const line = readFileSync(join(root, from), 'utf8').match(
-      new RegExp(`import type [^;]*${RegExp.escape(to.slice('src/'.length))}'`),
+      new RegExp(`import type [^;]*${RegExp.escape(to)}'`),
     );
-    const isTold = /^src\/(?:admin\/|setup\/|desktop\/desktop\.ts)/.test(to);
-    return isTold && line !== null ? [] : [`${from} imports ${to}`];
+    const isOfApi = /^(?:src\/admin\/|apps\/setup\/|apps\/desktop\/desktop\.ts)/.test(to);
+    return isOfApi && line !== null ? [] : [`${from} imports ${to}`];
   });
   assert.ok(pages.length > 10, 'the pages were found');
   assert.deepEqual(faults, []);
 });
 
-test('a messenger is named by its own folder, its line of kinds.ts and its maker alone', () => {
+test('a messenger is named by its own folder, its line of registry.ts and its maker alone', () => {
   const words = channelKinds
     .filter(({ isMessenger }) => isMessenger)
     .flatMap(({ type, name, synonyms }) => [type, name, ...synonyms]);
   const named = new RegExp(words.map((word) => RegExp.escape(word)).join('|'), 'i');
+  const own = /^src\/(?:channels\/(?:[^/]+\/|registry\.ts)|app\/service\.ts)/;
   const faults = [...sources, ...pages].filter((file) => {
-    if (/\.test\.ts$|^src\/(?:channel\/(?:[^/]+\/|kinds\.ts)|service\.ts)/.test(file)) return false;
+    if (/\.test\.ts$/.test(file) || own.test(file)) return false;
     return named.test(readFileSync(join(root, file), 'utf8'));
   });
   assert.deepEqual(faults, []);
@@ -203,7 +216,7 @@ test('folders are made by src/lib/make-folder.ts, since the one of Node may neve
 });
 
 test('a file has at most 900 lines, a line at most 100 columns', () => {
-  const folders = '{src,test,bench,scripts,bin,web/*}';
+  const folders = '{src,apps,test,bench,scripts,bin,web/*}';
   const all = globSync(`${folders}/**/*.{ts,tsx,js,mjs,css}`, { cwd: root }).filter(
     (file) => !file.startsWith('web/dist/'),
   );

@@ -57,7 +57,7 @@ export async function pagesOf(application: Application, left: AbortSignal): Prom
 async function openPages({ application, notices }: ActParts, _fields: unknown, left: AbortSignal) {
   const url = await pagesOf(application, left);
   if (url !== null) return go(url);
-  return tell(notices, '../', { kind: 'fault', message: 'svc does not show its pages just now.' });
+  return tell(notices, './', { kind: 'fault', message: 'svc does not show its pages just now.' });
 }
 
 /** Where that leads to waits for the pages of the core. */
@@ -116,7 +116,7 @@ async function saveConfiguration(parts: ActParts, fields: URLSearchParams): Prom
   const saved = await repairs.save(text, revision);
   if (saved.kind === 'done') {
     const asked = await restarted(application, saved);
-    return tell(notices, '../', asked);
+    return tell(notices, './', asked);
   }
   const { config: file } = application.facts;
   const problems = saved.kind === 'problems' ? saved.problems : [];
@@ -153,7 +153,7 @@ async function keepSecrets(
   });
   if (given.length === 0) {
     const message = 'Nothing was pasted. Paste a value, then press the button.';
-    return tell(parts.notices, '../', { kind: 'fault', message });
+    return tell(parts.notices, './', { kind: 'fault', message });
   }
   return repaired(parts, parts.repairs.keepSecrets(new Map(given), left));
 }
@@ -178,7 +178,7 @@ async function openFolder({ repairs, notices }: ActParts, what: 'folder' | 'logs
 async function repaired(parts: ActParts, repair: Promise<Repaired>): Promise<PageAnswer> {
   const done = await repair;
   const told = done.kind === 'done' ? await restarted(parts.application, done) : done;
-  return tell(parts.notices, '../', told);
+  return tell(parts.notices, './', told);
 }
 
 async function restarted<R extends Repaired>(application: Application, done: R): Promise<R> {
@@ -196,7 +196,7 @@ function stuckOf<O extends Stuck['of']>(
 
 async function overtaken({ notices }: ActParts): Promise<PageAnswer> {
   const message = 'This has changed meanwhile, so nothing was done. Look, and choose again.';
-  return tell(notices, '../', { kind: 'fault', message });
+  return tell(notices, './', { kind: 'fault', message });
 }
 
 function tell(notices: Notices, room: string, done: Repaired): PageAnswer {

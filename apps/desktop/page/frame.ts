@@ -7,7 +7,7 @@ export type Notice = { readonly is: 'good' | 'bad'; readonly text: string };
 
 /** The pages that lead to each other, by the end of their address. */
 const rooms = [
-  ['../', 'This application'],
+  ['./', 'This application'],
   ['log', 'Log'],
   ['configuration', 'Configuration'],
   ['settings', 'Settings'],

@@ -50,7 +50,7 @@ export async function look(parts: RoomParts, visit: Visit): Promise<PageAnswer |
       return page(settingsPage(parts.application.facts, notice));
     default:
       // Where a button leads to when its page is loaded anew.
-      return acts.has(visit.room) ? { kind: 'go', to: '../' } : null;
+      return acts.has(visit.room) ? { kind: 'go', to: './' } : null;
   }
 }
 
@@ -95,10 +95,10 @@ async function wait(parts: RoomParts, visit: Visit): Promise<PageAnswer> {
   if (visit.left.aborted) return page(endedPage());
   const { state } = application;
   if (!hasPages(state) || notice !== null) {
-    return { kind: 'go', to: notice === null ? '../?waited' : `../?told=${told}` };
+    return { kind: 'go', to: notice === null ? './?waited' : `./?told=${told}` };
   }
   const url = await pagesOf(application, visit.left);
-  return { kind: 'go', to: url ?? '../' };
+  return { kind: 'go', to: url ?? './' };
 }
 
 /** Resolves as well where nothing changed for long, or nobody waits any more. */

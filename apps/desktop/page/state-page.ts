@@ -20,7 +20,7 @@ type At<A extends ApplicationState['at']> = Extract<ApplicationState, { readonly
 
 export function statePage({ state, facts, earlier, notice, next, now }: Shown): string {
   const page = (title: string, body: readonly Markup[], waits = false): string =>
-    pageOf({ title, body, room: '../', next: waits ? next : null, notice });
+    pageOf({ title, body, room: './', next: waits ? next : null, notice });
   switch (state.at) {
     case 'first_run':
       return page('Welcome to svc', firstRun);

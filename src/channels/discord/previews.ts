@@ -1,8 +1,8 @@
 /**
- * A reply that grows by edits while it is written (../messenger/growing-message.ts). Its first text refers to
- * the message that it answers, as the reply does, and its nonce is of the question: within minutes
- * a second try makes no second message. By that nonce the reply finds a beginning whose making
- * nobody saw. It takes of the bot's requests only those that nobody needs.
+ * A reply that grows by edits while it is written (../messenger/growing-message.ts). Its first text
+ * refers to the message that it answers, as the reply does, and its nonce is of the question:
+ * within minutes a second try makes no second message. By that nonce the reply finds a beginning
+ * whose making nobody saw. It takes of the bot's requests only those that nobody needs.
  */
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * A reply that grows while it is written (../messenger/growing-message.ts). What is shown is formatted as far
- * as it is closed, and what does not fit into one message waits for the reply. It takes of the
- * platform's allowance only what no reply needs.
+ * A reply that grows while it is written (../messenger/growing-message.ts). What is shown is
+ * formatted as far as it is closed, and what does not fit into one message waits for the reply. It
+ * takes of the platform's allowance only what no reply needs.
  *
  * Where the platform shows drafts (drafts.ts) it is a draft: no message, gone with the reply, which
  * is then sent like any other, or by itself. Elsewhere it is a message that grows by edits, whose

@@ -15,7 +15,7 @@ import { adminTokenName, demoConfig, replySecretName, webhookSecretName } from '
 import { makeDemoFolder, removeDemoFolder, writeDemoConfig } from './folder.ts';
 import { doubtOf } from './model-warning.ts';
 import { practiceModelName } from '../../domain/remedy.ts';
-import { createPracticeModel } from '../../../apps/setup/practice-model.ts';
+import { createPracticeModel } from '../../app/practice-model.ts';
 import { createReceiver } from './receiver.ts';
 
 const table = {

@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import type { ServiceSecrets } from '../../secrets/secrets.ts';
-import { credentials, isOfUnit } from '../../../apps/setup/service-place.ts';
+import { credentials, isOfUnit } from '../../app/service-place.ts';
 
 /** Of the session of a person, which another user has no part in. */
 const ofSession = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME'] as const;

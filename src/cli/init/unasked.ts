@@ -7,7 +7,7 @@ import { providerSynonyms } from '../../config/schema-brain.ts';
 import { textOf } from '../../config/templates/templates.ts';
 import { adminTokenName, documentOf, lineFor, secretsOf } from '../../../apps/setup/document.ts';
 import { channelNames, nothingFound, typeOf, usualPlace } from '../../../apps/setup/document.ts';
-import { databaseFor, isOfUnit } from '../../../apps/setup/service-place.ts';
+import { databaseFor, isOfUnit } from '../../app/service-place.ts';
 import type { Draft, ModelDraft } from '../../../apps/setup/state.ts';
 import { keyEnvFor, localityOf, readBaseUrl } from '../../../apps/setup/vendors.ts';
 import { commandFor, writeFirst } from '../../../apps/setup/writing.ts';

@@ -16,7 +16,7 @@ import { sweep } from '../write/sweep.ts';
 import type { PublicNow } from './sensitivity-labels.ts';
 
 const versionBefore = 4;
-const migrations = new URL('./migrations/', import.meta.url);
+const migrations = new URL('../files/migrations/', import.meta.url);
 
 const publicHook: PublicNow = { channels: [hook], brains: ['open'] };
 const nothingPublic: PublicNow = { channels: [], brains: [] };

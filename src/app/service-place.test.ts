@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { documentOf, lineFor, nothingFound, usualPlace } from './document.ts';
+import { documentOf, lineFor, nothingFound, usualPlace } from '../../apps/setup/document.ts';
 import { databaseFor, isOfUnit } from './service-place.ts';
-import type { Draft } from './state.ts';
+import type { Draft } from '../../apps/setup/state.ts';
 
 const draft: Draft = {
   file: 'new',

@@ -5,8 +5,8 @@
  * Format: https://github.com/ollama/ollama/blob/main/docs/api.md (chat, list models, version)
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { practiceModelName } from '../../src/domain/remedy.ts';
-import { createServer } from '../../src/lib/node-http.ts';
+import { practiceModelName } from '../domain/remedy.ts';
+import { createServer } from '../lib/node-http.ts';
 
 const requestBytesMax = 4 * 1024 * 1024;
 
