@@ -26,7 +26,7 @@ const service = [
   'ledger/memory/reader.ts',
   'ledger/memory/story-ring.ts',
 ];
-const storage = ['ledger/sqlite/sqlite.ts', 'store/sqlite/read/thread-reader.ts'];
+const storage = ['ledger/sqlite/sqlite.ts', 'ledger/sqlite/read/thread-reader.ts'];
 /** The command that is asked most often beside a service. */
 const quickest = ['cli/talk/send.ts'];
 /** What of a command's loading runs a service, or much of one, in its own process. */

@@ -122,7 +122,11 @@ function faultOf({ from, to }: Import): string | null {
   if (here === 'src/admin' && contracts[there] !== undefined && to !== 'src/ledger/ledger.ts') {
     return `${from} imports a station: ${to}`;
   }
-  if (/^apps\//.test(here) && /^src\//.test(to) && !publicFace.some((one) => one.test(to))) {
+  if (
+    here.startsWith('apps/') &&
+    to.startsWith('src/') &&
+    !publicFace.some((one) => one.test(to))
+  ) {
     return `${from} imports ${to}, which is not of the public face of src`;
   }
   // What composes the service names classes; a command and a preflight do not.
@@ -200,7 +204,7 @@ test('a messenger is named by its own folder, its line of registry.ts and its ma
   const named = new RegExp(words.map((word) => RegExp.escape(word)).join('|'), 'i');
   const own = /^src\/(?:channels\/(?:[^/]+\/|registry\.ts)|app\/service\.ts)/;
   const faults = [...sources, ...pages].filter((file) => {
-    if (/\.test\.ts$/.test(file) || own.test(file)) return false;
+    if (file.endsWith('.test.ts') || own.test(file)) return false;
     return named.test(readFileSync(join(root, file), 'utf8'));
   });
   assert.deepEqual(faults, []);
