@@ -17,6 +17,7 @@ import { createMemoryLedger } from '../../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/ledger/postgres/postgres.ts';
 import { ownProcess } from '../../../src/ledger/postgres/ledger/instance.ts';
+import { ServerReads } from '../../../src/ledger/postgres/server/reads.ts';
 import { sqliteLimits } from '../../../src/ledger/sqlite/ledger/limits.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import type { Effects, Ledger } from '../../../src/ledger/ledger.ts';
@@ -27,14 +28,34 @@ export const sound: Plant = (ledger) => ledger;
 
 export type FormName = 'memory' | 'sqlite' | 'postgres';
 
-/** Runs with `setTimeout` stopped: deadlines come due when the world's clock is moved. */
+/**
+ * Runs with `setTimeout` stopped: deadlines come due when the world's clock is moved. What is asked
+ * of a database server is counted until it is answered.
+ */
 export async function withStoppedTimers<T>(run: () => Promise<T>): Promise<T> {
   mock.timers.enable({ apis: ['setTimeout'] });
+  const ask = Reflect.get(ServerReads.prototype, 'ask');
+  const counted = mock.method(ServerReads.prototype, 'ask', askCounted(ask));
   try {
     return await run();
   } finally {
+    counted.mock.restore();
     mock.timers.reset();
   }
+}
+
+/** Questions that no server has answered yet. */
+let asked = 0;
+
+function askCounted(ask: ServerReads['ask']): ServerReads['ask'] {
+  return async function (this: ServerReads, question) {
+    asked++;
+    try {
+      return await ask.call(this, question);
+    } finally {
+      asked--;
+    }
+  };
 }
 
 export type WorldOptions = {
@@ -252,12 +273,17 @@ class PostgresWorld extends World {
     this.ledger = plant(store.ledger, this.crashes);
   }
 
-  /** What waits for parked replies looks with each beat. */
+  /**
+   * What waits for parked replies looks with each beat. A question has the time at which it was
+   * asked, so the server answers it before the clock moves.
+   */
   async settle(): Promise<void> {
     await this.#land();
     mock.timers.tick(beatMs);
-    await this.#land();
-    mock.timers.tick(1);
+    do {
+      await this.#land();
+      mock.timers.tick(1);
+    } while (!this.#isCalm);
     for (let turns = 0; turns < 4; turns++) await Promise.resolve();
   }
 
@@ -289,7 +315,11 @@ class PostgresWorld extends World {
   }
 
   #land(): Promise<void> {
-    return ticking(() => this.ledger.gauges().commitsPending === 0);
+    return ticking(() => this.#isCalm);
+  }
+
+  get #isCalm(): boolean {
+    return asked === 0 && this.ledger.gauges().commitsPending === 0;
   }
 }
 
