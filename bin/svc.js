@@ -28,7 +28,6 @@ const flushAfterMs = 1000;
 const self = fileURLToPath(import.meta.url);
 const root = join(self, '..', '..');
 const built = join(root, 'dist', 'main.js');
-const sources = [join(root, 'src'), join(root, 'apps')].filter((one) => existsSync(one));
 const entry = join(root, 'src', 'main.ts');
 // A published package has no sources.
 const isCheckout = existsSync(entry);
@@ -77,13 +76,16 @@ function run() {
  */
 function mainModule() {
   if (process.env.SVC_FROM_SOURCES === '1' || !existsSync(built)) return entry;
-  const stale = isCheckout && sources.some((one) => changedSince(one, statSync(built).mtimeMs));
+  const builtAt = statSync(built).mtimeMs;
+  const folders = [join(root, 'src'), join(root, 'apps')];
+  const stale = isCheckout && folders.some((folder) => changedSince(folder, builtAt));
   return stale ? entry : built;
 }
 
 /** Whether a file below was written, or a folder gained or lost one, after that time. */
 function changedSince(path, timeMs) {
-  const facts = statSync(path);
+  const facts = statSync(path, { throwIfNoEntry: false });
+  if (facts === undefined) return false;
   if (facts.mtimeMs > timeMs) return true;
   if (!facts.isDirectory()) return false;
   return readdirSync(path).some((name) => changedSince(join(path, name), timeMs));

@@ -84,7 +84,10 @@ export type CoreOrders = {
   readonly port: number;
   /** Where log lines go. */
   readonly logFolder: string;
-  /** Secrets that no keychain keeps come on its standard input, an object of JSON; see lent.ts. */
+  /**
+   * Secrets that no keychain keeps come on its standard input as an object of JSON
+   * (core/in-memory-secrets.ts).
+   */
   readonly lends: boolean;
 };
 

@@ -24,7 +24,7 @@ export type WindowStatus = {
 export type SpanStatus = { readonly answers: number; readonly failures: number };
 
 /**
- * How something stands by what the last minutes showed (domain/standing.ts): a call, a turn, or a
+ * How something stands by what the last minutes showed (domain/health.ts): a call, a turn, or a
  * look. While nothing is asked it stands as it did. What svc is too old to tell is null.
  */
 type StandingStatus = {

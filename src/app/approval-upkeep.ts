@@ -6,7 +6,7 @@
  *
  * It looks when something was asked or decided here, when the next one has had its time, and twice
  * a minute for what another instance left; at once when it begins. What it owes, it owes to no
- * message that was buried: that message has settled its approval (flow/settling.ts).
+ * message that was buried: that message has settled its approval (pipeline/approvals/settle.ts).
  */
 import { kindTypeOf } from '../channels/registry.ts';
 import type { Channel } from '../channels/channel.ts';

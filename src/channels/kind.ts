@@ -3,7 +3,7 @@
  * people are told. It is the pure side of a channel, so a browser runs it as well; what connects
  * and listens is made in `src/app/service.ts` alone.
  *
- * Each kind is one `kind.ts` in the channel's folder, and one line in `kinds.ts`.
+ * Each kind is one `kind.ts` in the channel's folder, and one line in `registry.ts`.
  */
 import type { EnvName, ListenAddress } from '../config/config.ts';
 import type { Field } from '../config/field.ts';

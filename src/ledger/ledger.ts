@@ -11,7 +11,7 @@
  * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
  *
  * Forms: memory (nothing outlives the process), SQLite and PostgreSQL (what was accepted survives
- * power cuts): one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
+ * power cuts): one ledger (`engine/engine.ts`) over a storage (`engine/storage.ts`).
  * All are safe to call from anywhere at any time; nothing here throws for an expected cause. After
  * its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
  * `storage_failed` or false, and `cursor`, `forget`, `clearNotes` and reads of approvals reject.

@@ -1,6 +1,6 @@
 /**
- * The one hub: every room says what happened by a method of `Events`, and its log line and its
- * counters come from here, and its live frame from frames.ts. Counters are plain numbers in objects
+ * The one hub: every room says what happened by a method of `Events`. Its log line and its counters
+ * come from here, and its live event from live-events.ts. Counters are plain numbers in objects
  * that are looked up by channel or provider; the metrics page reads them when it is asked.
  *
  * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once

@@ -277,6 +277,10 @@ suite('the launcher', () => {
       "export const main = () => console.log('source');",
     );
     writeFileSync(file, '');
+    const apps = join(folder, 'apps');
+    const page = join(apps, 'page.ts');
+    mkdirSync(apps);
+    writeFileSync(page, '');
     const date = (path: string, minute: number): void => utimesSync(path, 0, minute * 60);
     const ran = async (): Promise<string> => {
       const run = runProgram(process.execPath, [launched], {
@@ -285,14 +289,17 @@ suite('the launcher', () => {
       await run.ended;
       return run.out().trim();
     };
-    for (const path of [join(folder, 'src', 'main.ts'), file, room, join(folder, 'src')]) {
-      date(path, 1);
-    }
+    const sources = join(folder, 'src');
+    for (const path of [join(sources, 'main.ts'), file, room, sources, page, apps]) date(path, 1);
     date(built, 2);
     assert.equal(await ran(), 'built');
     date(file, 3);
     assert.equal(await ran(), 'source', 'a file was edited');
     date(file, 1);
+    assert.equal(await ran(), 'built');
+    date(page, 3);
+    assert.equal(await ran(), 'source', 'a file of an application was edited');
+    date(page, 1);
     assert.equal(await ran(), 'built');
     rmSync(file);
     assert.equal(await ran(), 'source', 'a file was removed');

@@ -261,6 +261,23 @@ function longFunctions(file: string, most: number): string[] {
   });
 }
 
+test('a file that a comment names is there', () => {
+  const named = /(?<![\w/.*}-])((?:[\w@.-]+\/)*[\w-]+\.tsx?)\b/g;
+  const all = globSync('{src,apps,web,test,scripts,bench}/**/*.{ts,tsx}', { cwd: root });
+  const isThere = (name: string): boolean => {
+    const path = `/${name.replace(/^(?:\.\.?\/)+/, '')}`;
+    return all.some((file) => `/${file}`.endsWith(path));
+  };
+  const files = [...sources, ...pages, 'ARCHITECTURE.md'];
+  const faults = files.flatMap((file) => {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    const comments = file.endsWith('.md') ? lines : lines.filter((line) => /\/\/|\*/.test(line));
+    const names = comments.flatMap((line) => [...line.matchAll(named)].map((match) => match[1]!));
+    return names.filter((name) => !isThere(name)).map((name) => `${file} names ${name}`);
+  });
+  assert.deepEqual(faults, []);
+});
+
 test('public names are named: no default export, no enum, no barrel', () => {
   const faults = sources.filter((file) => {
     const text = readFileSync(join(root, file), 'utf8');

@@ -17,7 +17,7 @@ const failed = {
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
 };
-/** Of `Frame` and `Dropped` in domain/frame.ts. */
+/** Of `Frame` and `Dropped` in domain/live-event.ts. */
 export const frameSchema = kinds(
   frame('message_accepted', { channel, id: message, duplicate: boolean }),
   frame('message_refused', { channel, code: text }),

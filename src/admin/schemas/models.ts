@@ -4,7 +4,7 @@ import { list, maybe, maybeText, object, oneOf, text, type IdText } from './sche
 
 export const modelNameSchema = object({ model: text });
 
-/** Of `ModelLook` in model-looks.ts. */
+/** Of `ModelLook` in model-probes.ts. */
 export const modelLookSchema = object({
   model: text as IdText<ModelName>,
   address: text,

@@ -1,4 +1,4 @@
-/** Of the types in admin/asked.ts. */
+/** Of the types in admin/probe-status.ts. */
 import { failureKinds } from '../../domain/failure.ts';
 import { standings } from '../../domain/health.ts';
 import { integer, list, maybe, maybeBoolean, maybeInteger, maybeNumber } from './schema.ts';

@@ -1,8 +1,8 @@
 /**
  * Where the configuration in use is kept, and by which steps another takes its place there: a file
- * with its history (file-home.ts), or the database of several instances (database-home.ts). What a
- * configuration is to this process (its check, its plan) is the installer's, so that there is one
- * place where one goes into use.
+ * with its history (file-store.ts), or the database of several instances (database-store.ts).
+ * What a configuration is to this process (its check, its plan) is the installer's, so that there
+ * is one place where one goes into use.
  */
 import type { OwnAddresses } from '../../config/own-addresses.ts';
 import type { WarningStatus } from '../../admin/admin.ts';

@@ -13,7 +13,7 @@ export type Resolve = (name: string) => Promise<readonly string[]>;
 /** Where a request would go: `host` as `hostOf` writes it, `address` what it resolved to. */
 export type Place = { readonly host: string; readonly address: string; readonly port: number };
 
-/** Places that an entry reaches only when it names their port: see tool/reserved-places.ts. */
+/** Places that an entry reaches only when it names their port: see reserved-places.ts. */
 export interface ReservedPlaces {
   holds(place: Place): Promise<boolean>;
 }

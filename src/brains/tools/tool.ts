@@ -6,7 +6,7 @@
  * from the operator's configuration alone; it ends soon after its signal aborts.
  * What it may not do: hand over a secret, let the model choose headers, hosts or rights, keep
  * anything between two calls.
- * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
+ * Who calls it: the dispatcher (governance.ts) and nobody else, many calls at the same time.
  */
 import type { ChannelType, ToolName } from '../../config/config.ts';
 import type { AskAnswer, WantedCall, Yes } from '../../domain/approval.ts';

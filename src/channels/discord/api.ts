@@ -1,8 +1,8 @@
 /**
  * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which says whether a
- * request may have arrived. The library knows the rate limits of the routes, bot-pace.ts the limit
- * of all requests together. A call that would reach a limit waits a moment first, and one that
- * would wait for longer is not made (`unasked`). Nothing is tried again in here, and nothing
+ * request may have arrived. The library knows the rate limits of the routes, rate-limits.ts the
+ * limit of all requests together. A call that would reach a limit waits a moment first, and one
+ * that would wait for longer is not made (`unasked`). Nothing is tried again in here, and nothing
  * throws: a 429 is an answer like any other. The library's errors hold requests, so no such error
  * gets out.
  *

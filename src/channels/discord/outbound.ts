@@ -1,11 +1,11 @@
 /**
- * Sends replies, as putting.ts puts them: once a try, and once without the message that is answered
- * where that is gone; never a retry of its own. What is refused as an edit or as a file goes as a
- * new message in the same try. Within some minutes the platform knows a second try of a new message
- * by its nonce and answers it with the message that it has.
+ * Sends replies, as place-reply.ts puts them: once a try, and once without the message that is
+ * answered where that is gone; never a retry of its own. What is refused as an edit or as a file
+ * goes as a new message in the same try. Within some minutes the platform knows a second try of a
+ * new message by its nonce and answers it with the message that it has.
  *
- * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of
- * what can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
+ * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of what
+ * can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
 import { failure, type Failure } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';

@@ -1,7 +1,7 @@
 /**
  * The one way in which a call that waits is decided, by whomever: first the verdict is written,
  * then svc's own message is accepted, which is the turn that follows. What is decided and has no
- * message yet, since the process ended between the two, gets it from run/approval-keeping.ts.
+ * message yet, since the process ended between the two, gets it from app/approval-upkeep.ts.
  */
 import { roleOf, type Approval, type ApprovalState, type Verdict } from '../../domain/approval.ts';
 import type { ConversationId } from '../../domain/ids.ts';

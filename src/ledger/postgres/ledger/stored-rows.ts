@@ -16,7 +16,7 @@ export const replyColumns =
   'replayed, possible_duplicate, late, parked, due_at, failure';
 
 /**
- * `plannedTry` of `ledger/durability.ts`, as a column of an outbox row: how far ahead its next try
+ * `plannedTry` of `engine/durability.ts`, as a column of an outbox row: how far ahead its next try
  * lies at most. @param now milliseconds since 1970, in SQL
  */
 export function latestTry(now: string): string {

@@ -13,7 +13,7 @@ CREATE TABLE svc.figure (
 -- null: there are none, or the release before wrote it. It goes with the message.
 ALTER TABLE svc.message ADD COLUMN unsent text;
 
--- Where the brains' windows of the active session begin: JSON, see store/ledger/memories.ts. null:
+-- Where the brains' windows of the active session begin: JSON, see ledger/engine/memories.ts. null:
 -- with the session.
 ALTER TABLE svc.lane ADD COLUMN windows text;
 

@@ -8,7 +8,7 @@ CREATE TABLE figures (
   PRIMARY KEY (length_ms, at, run)
 ) STRICT;
 
--- Where the brains' windows of the active session begin: JSON, see store/ledger/memories.ts. null:
+-- Where the brains' windows of the active session begin: JSON, see ledger/engine/memories.ts. null:
 -- with the session.
 ALTER TABLE conversations ADD COLUMN windows TEXT;
 
