@@ -1,8 +1,8 @@
 /** The loop of an agent alone: a model in the process that answers at once, and the tool `echo`. */
-import { FakePurse } from '../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../test/fake/purse.ts';
 import { later, steadyNow, systemClock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brains/agent/agent.ts';
-import { RehearsalDesk } from '../src/brains/dry-run-context.ts';
+import { DryRunContext } from '../src/brains/dry-run-context.ts';
 import type { ModelName } from '../src/domain/ids.ts';
 import type { Message } from '../src/domain/message.ts';
 import type { Outcome } from '../src/domain/outcome.ts';
@@ -83,8 +83,12 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
   const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
   for (let turn = 0; turn < turns * 2; turn++) {
     if (turn === turns) model.gapsMs.length = 0;
-    const desk = new RehearsalDesk(new Stopper(), later(steadyNow(), 600_000), new FakePurse());
-    await agent.think({ message, text: 'hi', history: [] }, desk);
+    const turnContext = new DryRunContext(
+      new Stopper(),
+      later(steadyNow(), 600_000),
+      new FakeBudgetGuard(),
+    );
+    await agent.think({ message, text: 'hi', history: [] }, turnContext);
   }
   return model.gapsMs;
 }

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Form, Lab, Load } from './lab.ts';
+import type { Backend, Lab, Load } from './lab.ts';
 import { type Measured, medianOf, ratioOf } from './record.ts';
 import { figure, type Goal, median, percentile, verdict } from './stats.ts';
 
@@ -45,12 +45,12 @@ async function throughput(
   lab: Lab,
   pace: Pace,
   number: number,
-  form: Form,
+  backend: Backend,
   goal: Goal,
 ): Promise<Row[]> {
   const load = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.roundMs };
-  const { svc, floor, ratio } = await compare(lab, pace, form, load);
-  const name = `${form}, 64 in flight, model 0 ms`;
+  const { svc, floor, ratio } = await compare(lab, pace, backend, load);
+  const name = `${backend}, 64 in flight, model 0 ms`;
   const cpu = ` (${figure(ratio.cpuUs, 2)} of the floor's)`;
   const said = [`${sayThroughput(svc)}${cpu}`, sayThroughput(floor)] as const;
   return [row(number, name, ...said, ratio.perSecond, ratio.perSecond, goal)];
@@ -67,9 +67,9 @@ async function slowModel(lab: Lab, pace: Pace): Promise<Row[]> {
   const load = { shape, conversations: 500, ms: 20_000, messages: 500, keepsLines: true };
   const some = { ...pace, warmMs: 500, rounds: pace.waves };
   const rows: Row[] = [];
-  for (const form of ['stateless', 'durable'] as const) {
-    const { svc, floor, ratio } = await compare(lab, some, form, load, 500);
-    const name = `${form}, 500 at once, model 500 ms`;
+  for (const backend of ['stateless', 'durable'] as const) {
+    const { svc, floor, ratio } = await compare(lab, some, backend, load, 500);
+    const name = `${backend}, 500 at once, model 500 ms`;
     const said = [sayReplies(svc), sayReplies(floor)] as const;
     rows.push(row(3, name, ...said, ratio.perSecond, ratio.perSecond, { atLeast: 0.97 }));
   }
@@ -84,9 +84,9 @@ async function addedLatency(lab: Lab, pace: Pace): Promise<Row[]> {
   const load = { shape: { perSecond: 300 }, conversations: 1_000, ms: 2 * pace.roundMs };
   const fewer = { ...pace, rounds: Math.floor(pace.rounds / 3) };
   const rows: Row[] = [];
-  for (const form of ['stateless', 'durable'] as const) {
-    const { svc, floor, ratio } = await compare(lab, fewer, form, load);
-    const name = `${form}, 300/s: from the 200 to the model, p99`;
+  for (const backend of ['stateless', 'durable'] as const) {
+    const { svc, floor, ratio } = await compare(lab, fewer, backend, load);
+    const name = `${backend}, 300/s: from the 200 to the model, p99`;
     const said = [sayAdded(svc), sayAdded(floor)] as const;
     rows.push(row(4, name, ...said, ratio.addedP99Ms, svc.addedP99Ms, { atMost: 10 }));
   }
@@ -129,8 +129,8 @@ const hungMost = 900;
 async function boot(lab: Lab, pace: Pace): Promise<Row[]> {
   const database = join(lab.folder, 'small.db');
   // The first starts also leave their code compiled for the others.
-  for (const form of ['durable', 'stateless'] as const) {
-    const server = await lab.startSubject(form, { database });
+  for (const backend of ['durable', 'stateless'] as const) {
+    const server = await lab.startSubject(backend, { database });
     const some = { shape: { inFlight: 64 }, conversations: 50, ms: 5_000, messages: 1_000 };
     await lab.round(server, some);
     await lab.stop(server.pid);
@@ -141,35 +141,35 @@ async function boot(lab: Lab, pace: Pace): Promise<Row[]> {
     const startedAt = performance.now();
     spawnSync(process.execPath, ['-e', '0']);
     bareMs.push(performance.now() - startedAt);
-    for (const form of ['stateless', 'durable'] as const) {
-      const server = await lab.startSubject(form, { database });
-      bootMs[form].push(server.ms);
+    for (const backend of ['stateless', 'durable'] as const) {
+      const server = await lab.startSubject(backend, { database });
+      bootMs[backend].push(server.ms);
       await lab.stop(server.pid);
     }
   }
   const bare = `${figure(median(bareMs))} ms (node -e 0)`;
-  const rowOf = (form: Form, goal: Goal): Row => {
-    const ratio = median(bootMs[form].map((ms, at) => ms / bareMs[at]!));
-    const svc = `${figure(median(bootMs[form]))} ms`;
-    return row(6, `${form}, start to listening`, svc, bare, ratio, ratio, goal);
+  const rowOf = (backend: Backend, goal: Goal): Row => {
+    const ratio = median(bootMs[backend].map((ms, at) => ms / bareMs[at]!));
+    const svc = `${figure(median(bootMs[backend]))} ms`;
+    return row(6, `${backend}, start to listening`, svc, bare, ratio, ratio, goal);
   };
   return [rowOf('stateless', { atMost: 2.5 }), rowOf('durable', { atMost: 3.5 })];
 }
 
 async function idleMemory(lab: Lab, pace: Pace): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const [form, atMost] of [
+  for (const [backend, atMost] of [
     ['stateless', 65],
     ['durable', 82],
   ] as const) {
-    const servers = [await lab.startFloor(form)];
-    for (let at = 0; at < 3; at++) servers.push(await lab.startSubject(form));
+    const servers = [await lab.startFloor(backend)];
+    for (let at = 0; at < 3; at++) servers.push(await lab.startSubject(backend));
     await new Promise((resolve) => setTimeout(resolve, pace.warmMs));
     const [floor, ...each] = servers.map(({ pid }) => residentMb(pid)) as [number, ...number[]];
     for (const { pid } of servers) await lab.stop(pid);
     const svc = median(each);
     const said = [`${figure(svc)} MB`, `${figure(floor)} MB`] as const;
-    rows.push(row(7, `${form}, resident memory, idle`, ...said, svc / floor, svc, { atMost }));
+    rows.push(row(7, `${backend}, resident memory, idle`, ...said, svc / floor, svc, { atMost }));
   }
   return rows;
 }
@@ -220,8 +220,8 @@ async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
   const loop = `p50 ${figure(loopP50)} p99 ${figure(loopP99)} ms of ${loopMs.length} steps`;
   const agent = { tools: ['echo'], max_iterations: 50 };
   const rows = [row(8, "an agent's step, the loop alone", loop, '', Number.NaN, loopP99, stepGoal)];
-  for (const form of ['stateless', 'durable'] as const) {
-    const server = await lab.startSubject(form, { agent });
+  for (const backend of ['stateless', 'durable'] as const) {
+    const server = await lab.startSubject(backend, { agent });
     await lab.round(server, { ...load, ms: pace.warmMs });
     await lab.agentGaps();
     const measured = await lab.round(server, load);
@@ -230,7 +230,7 @@ async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
     const [p50, p99] = [percentile(gapsMs, 50), percentile(gapsMs, 99)];
     const cpu = `${figure(measured.cpuUs / 5)} µs CPU each${faultsOf(measured)}`;
     const said = `p50 ${figure(p50)} p99 ${figure(p99)} ms of ${gapsMs.length} steps, ${cpu}`;
-    const name = `${form}, 40 turns/s of 5 steps: a step, wire and all`;
+    const name = `${backend}, 40 turns/s of 5 steps: a step, wire and all`;
     rows.push(row(8, name, said, '', Number.NaN, p99, stepGoal));
   }
   return rows;
@@ -278,8 +278,8 @@ async function firstSight(lab: Lab, pace: Pace): Promise<Row[]> {
 }
 
 /** Both run side by side, one of them idle, and take turns. */
-async function compare(lab: Lab, pace: Pace, form: Form, load: Load, delayMs = 0) {
-  const [svc, floor] = [await lab.startSubject(form), await lab.startFloor(form)];
+async function compare(lab: Lab, pace: Pace, backend: Backend, load: Load, delayMs = 0) {
+  const [svc, floor] = [await lab.startSubject(backend), await lab.startFloor(backend)];
   const warm = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.warmMs };
   for (const server of [svc, floor]) await lab.round(server, warm);
   lab.orderModel({ delayMs });

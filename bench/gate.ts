@@ -14,7 +14,7 @@ import {
   percent,
   verdictOf,
 } from './budget.ts';
-import type { Form, Lab } from './lab.ts';
+import type { Backend, Lab } from './lab.ts';
 import { figure, median, table } from './stats.ts';
 
 export type Gate = {
@@ -29,7 +29,7 @@ type Kept = {
   readonly machine: string;
   readonly node: string;
   readonly day: string;
-} & Readonly<Record<Form, Figure>>;
+} & Readonly<Record<Backend, Figure>>;
 
 type Found = { readonly figure: Figure; readonly svcUs: number; readonly floorUs: number };
 
@@ -40,7 +40,7 @@ type Size = { readonly launches: number; readonly ms: number };
 const judgedSize: Size = { launches: 4, ms: 2_500 };
 const keptSize: Size = { launches: 16, ms: 2_500 };
 
-const forms = ['stateless', 'durable'] as const satisfies readonly Form[];
+const backends = ['stateless', 'durable'] as const satisfies readonly Backend[];
 
 /** As many in flight as in cases 1 and 2; conversations come again, to have a past. */
 const load = { shape: { inFlight: 64 }, conversations: 64, ms: 20_000, keepsLines: true };
@@ -51,19 +51,19 @@ const warming = { ...load, messages: 4_000 };
 export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<boolean> {
   const all = readKept(file);
   const kept = all.find((one) => one.machine === machine);
-  const look = async (form: Form): Promise<Found> => {
-    const launches = await measure(lab, form, keep ? keptSize : judgedSize);
-    if (!keep && kept && isInDoubt(judge(figureOf(launches), kept[form]))) {
-      launches.push(...(await measure(lab, form, judgedSize)));
+  const look = async (backend: Backend): Promise<Found> => {
+    const launches = await measure(lab, backend, keep ? keptSize : judgedSize);
+    if (!keep && kept && isInDoubt(judge(figureOf(launches), kept[backend]))) {
+      launches.push(...(await measure(lab, backend, judgedSize)));
     }
     return foundIn(launches);
   };
   const found = { stateless: await look('stateless'), durable: await look('durable') };
-  const judged = forms.map((form) => ({
-    form,
-    of: kept === undefined ? null : judge(found[form].figure, kept[form]),
+  const judged = backends.map((backend) => ({
+    backend,
+    of: kept === undefined ? null : judge(found[backend].figure, kept[backend]),
   }));
-  const rows = judged.map(({ form, of }) => row(form, found[form], kept?.[form], of));
+  const rows = judged.map(({ backend, of }) => row(backend, found[backend], kept?.[backend], of));
   console.log(table([head, ...rows]));
   if (keep) {
     const [stateless, durable] = [found.stateless.figure, found.durable.figure];
@@ -75,7 +75,7 @@ export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<
     console.log(`GATE: kept in ${file}.${again}`);
     return false;
   }
-  const named = judged.flatMap(({ form, of }) => (of === null ? [] : [{ name: form, of }]));
+  const named = judged.flatMap(({ backend, of }) => (of === null ? [] : [{ name: backend, of }]));
   console.log(`GATE: ${kept === undefined ? notKept(machine) : verdictOf(named, kept.day)}`);
   return named.some(({ of }) => of.kind === 'worse');
 }
@@ -84,10 +84,10 @@ function notKept(machine: string): string {
   return `not judged: nothing is kept for ${machine}; \`--gate --keep\` keeps what it is now.`;
 }
 
-async function measure(lab: Lab, form: Form, size: Size): Promise<Launch[]> {
+async function measure(lab: Lab, backend: Backend, size: Size): Promise<Launch[]> {
   const launches: Launch[] = [];
   for (let at = 0; at < size.launches; at++) {
-    const [svc, floor] = [await lab.startSubject(form), await lab.startFloor(form)];
+    const [svc, floor] = [await lab.startSubject(backend), await lab.startFloor(backend)];
     lab.keepApart([svc, floor]);
     for (const server of [svc, floor]) await lab.round(server, warming);
     const pairs: Pair[] = [];
@@ -128,15 +128,15 @@ function writeKept(file: string, all: readonly Kept[]): void {
 
 const head = ['CPU a message', 'svc', 'floor', 'ratio', 'kept', 'change', 'chance', 'verdict'];
 
-function row(form: Form, found: Found, kept: Figure | undefined, judged: Judged | null) {
+function row(backend: Backend, found: Found, kept: Figure | undefined, judged: Judged | null) {
   const said = [
     `${figure(found.svcUs)} µs`,
     `${figure(found.floorUs)} µs`,
     sayFigure(found.figure),
   ];
-  if (kept === undefined || judged === null) return [form, ...said, '–', '–', '–', 'not judged'];
+  if (kept === undefined || judged === null) return [backend, ...said, '–', '–', '–', 'not judged'];
   const { change, chance, kind } = judged;
-  return [form, ...said, sayFigure(kept), percent(change), percent(chance), sentences[kind]];
+  return [backend, ...said, sayFigure(kept), percent(change), percent(chance), sentences[kind]];
 }
 
 const sentences = {

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import type { Round } from './load.ts';
 import type { Measured } from './record.ts';
 
-export type Form = 'stateless' | 'durable';
+export type Backend = 'stateless' | 'durable';
 /** `ms` is how long it took from its start to its listening. */
 export type Server = { readonly port: number; readonly pid: number; readonly ms: number };
 export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
@@ -100,23 +100,23 @@ export class Lab {
     return lab;
   }
 
-  async startFloor(form: Form): Promise<Server> {
+  async startFloor(backend: Backend): Promise<Server> {
     const port = await freePort();
     const file = join(this.folder, `floor-${port}.db`);
     const setup = { port, model: this.#modelUrl, receiver: this.#receiverUrl, token, file };
-    const script = join(import.meta.dirname, `floor-${form}.ts`);
+    const script = join(import.meta.dirname, `floor-${backend}.ts`);
     const argv = [script, JSON.stringify(setup)];
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async startSubject(form: Form, special: Special = {}): Promise<Server> {
+  async startSubject(backend: Backend, special: Special = {}): Promise<Server> {
     const port = await freePort();
-    const config = await this.#writeConfig(form, port, special);
+    const config = await this.#writeConfig(backend, port, special);
     const argv = [...this.#profileOptions, this.program, 'serve', '--config', config];
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async #writeConfig(form: Form, port: number, special: Special): Promise<string> {
+  async #writeConfig(backend: Backend, port: number, special: Special): Promise<string> {
     const file = join(this.folder, `svc-${port}.json`);
     const webhook = { bind: `127.0.0.1:${port}`, outbound_url: `${this.#receiverUrl}/reply` };
     const base = { provider: 'local_runtime', model_id: 'bench', locality: 'local' };
@@ -129,7 +129,7 @@ export class Lab {
       routes: [{ channel: 'webhook', brain: 'bench' }],
       observability: { addr: `127.0.0.1:${special.adminPort ?? (await freePort())}` },
       ...(special.adminPort === undefined ? {} : { admin: { token_env: 'BENCH_ADMIN_TOKEN' } }),
-      ...(form === 'durable' ? { storage: { path } } : {}),
+      ...(backend === 'durable' ? { storage: { path } } : {}),
     };
     writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
     return file;

@@ -7,20 +7,20 @@ import { cpus, loadavg } from 'node:os';
 import { connect } from '../src/ledger/postgres/server/connect.ts';
 import { measureIdle } from './many/idle.ts';
 import { startServer } from './many/server.ts';
-import { measureTraffic, ways } from './many/traffic.ts';
+import { measureThroughput, ways } from './many/traffic.ts';
 
 const isQuick = process.argv.includes('--quick');
 const quick = {
   traffic: { ways: ways.slice(0, 1), counts: [1, 2, 4], ms: 1_000, rounds: 1 },
-  idle: { conversations: [10_000, 40_000], blind: false, times: 20, deaths: 1, lanes: 100 },
+  idle: { conversations: [10_000, 40_000], blind: false, times: 20, deaths: 1, queues: 100 },
 };
 const whole = {
   traffic: { ways, counts: [1, 2, 4, 8], ms: 5_000, rounds: 3 },
-  idle: { conversations: [1e4, 1e5, 1e6], blind: true, times: 200, deaths: 3, lanes: 1_000 },
+  idle: { conversations: [1e4, 1e5, 1e6], blind: true, times: 200, deaths: 3, queues: 1_000 },
 };
 const sizes = isQuick ? quick : whole;
 const parts = {
-  traffic: () => measureTraffic(sizes.traffic),
+  traffic: () => measureThroughput(sizes.traffic),
   idle: () => measureIdle(sizes.idle),
 };
 

@@ -43,10 +43,10 @@ await using browser = await chromium.launch({
 });
 console.log(`Node ${process.versions.node}, ${availableParallelism()} cores, ${subjectName()}`);
 
-const traffic = (ms: number) =>
+const throughput = (ms: number) =>
   lab.round(server, { shape: { perSecond }, ms, conversations: 1_000 });
 // So that there is something to show.
-await traffic(beforeMs);
+await throughput(beforeMs);
 
 // The first one starts processes of the browser; it is told apart.
 const opens: (readonly string[])[] = [];
@@ -66,7 +66,7 @@ for (const { name, address, shown } of views) {
 }
 console.log(table([opening, ...opens]));
 
-const round = traffic(minutes * minuteMs);
+const round = throughput(minutes * minuteMs);
 const rows: (readonly string[])[] = [];
 for (let minute = 1; minute <= minutes; minute++) {
   await new Promise((resolve) => setTimeout(resolve, minuteMs));

@@ -11,14 +11,14 @@ import { spawnOn, writeTelegramConfig } from '../test/telegram/program.ts';
 const messages = 1_000;
 const chats = 250;
 
-for (const form of ['memory', 'storage'] as const) console.log(await measure(form));
+for (const backend of ['memory', 'storage'] as const) console.log(await measure(backend));
 
-async function measure(form: 'memory' | 'storage'): Promise<string> {
+async function measure(backend: 'memory' | 'storage'): Promise<string> {
   await using scene = await scratch();
   await using telegram = await startFakeTelegram();
   await using model = await startFakeOllama({ answer: 'four' });
   const adminPort = await freePort();
-  const more = form === 'storage' ? { storage: { path: 'svc.db' } } : {};
+  const more = backend === 'storage' ? { storage: { path: 'svc.db' } } : {};
   const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort, more };
   const file = await writeTelegramConfig(scene.path, where);
   await using program = spawnOn(file, telegram);
@@ -36,7 +36,7 @@ async function measure(form: 'memory' | 'storage'): Promise<string> {
   const early = /^svc_messages_confirmed_early_total\S* (\d+)/m.exec(text)?.[1];
   const lag = lagOf(text);
   return (
-    `${form}: ${messages} messages said in ${said - begun} ms, answered ${ms} ms later ` +
+    `${backend}: ${messages} messages said in ${said - begun} ms, answered ${ms} ms later ` +
     `(${Math.round((messages * 1_000) / ms)}/s); event loop late by at most ${lag}; ` +
     `${telegram.callsOf('getUpdates').length} polls, ${early} confirmed early`
   );

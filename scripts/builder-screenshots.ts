@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import type { TryResult } from '../src/admin/config-trials.ts';
-import { answerConfig, deskWith, enter } from '../test/browser/builder-desk.ts';
+import { answerConfig, contextWith, enter } from '../test/browser/builder-desk.ts';
 
 const folder = join(import.meta.dirname, '../docs/images');
 const executablePath = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -169,7 +169,7 @@ const pictures: readonly Picture[] = [
 ];
 
 mkdirSync(folder, { recursive: true });
-await using site = await deskWith()();
+await using site = await contextWith()();
 mkdirSync(join(site.service.folder, 'library'));
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 for (const { name, dark, show } of pictures) {

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { noPostgres } from '../test/fake/postgres.ts';
 import { keep } from '../test/kept-releases/keep.ts';
 import { keptFolder } from '../test/kept-releases/kept.ts';
-import type { Form } from '../test/kept-releases/world.ts';
+import type { Backend } from '../test/kept-releases/world.ts';
 
 const { values: asked } = parseArgs({
   options: {
@@ -17,24 +17,26 @@ const { values: asked } = parseArgs({
     /** The checkout of an earlier release, with its node_modules. */
     code: { type: 'string', default: join(import.meta.dirname, '..') },
     /** One form alone: `sqlite` or `postgres`. */
-    form: { type: 'string' },
+    backend: { type: 'string' },
   },
 });
 const root = resolve(asked.code);
 const facts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 const { version } = facts;
 const folder = join(keptFolder, version);
-const forms: readonly Form[] = ['sqlite', 'postgres'];
+const backends: readonly Backend[] = ['sqlite', 'postgres'];
 
 if (existsSync(folder) && !asked.again) {
   console.error(`${version} is kept already. With -- --again it is made anew: only before anybody`);
   console.error('has that version, for what was released stays as it is.');
   process.exitCode = 1;
-} else if (noPostgres !== false && asked.form !== 'sqlite') {
+} else if (noPostgres !== false && asked.backend !== 'sqlite') {
   console.error(`A server is needed, for the database of one is kept, too: ${noPostgres}`);
   process.exitCode = 1;
 } else {
-  const chosen = forms.filter((form) => asked.form === undefined || form === asked.form);
+  const chosen = backends.filter(
+    (backend) => asked.backend === undefined || backend === asked.backend,
+  );
   await keep({ root, version }, folder, chosen);
   console.log(`${version} is kept in ${folder}`);
 }

@@ -22,8 +22,8 @@ export function isKeyed(keyed: readonly Vendor[], { keyEnv }: Vendor): boolean {
  * Whether the keychain can be asked to keep something: at a locked one in a window, it asks the
  * person for its password.
  */
-export function mayKeep({ facts: { face, place } }: Pick<SetupState, 'facts'>): boolean {
-  return place?.keychain === 'ready' || (face === 'window' && place?.keychain === 'locked');
+export function mayKeep({ facts: { frontend, place } }: Pick<SetupState, 'facts'>): boolean {
+  return place?.keychain === 'ready' || (frontend === 'window' && place?.keychain === 'locked');
 }
 
 /**
@@ -36,7 +36,7 @@ export function mayStart({ draft, facts }: Pick<SetupState, 'draft' | 'facts'>):
 }
 
 /** Whether the service that runs has all that it needs from places that outlast this process. */
-export function mayGoOn({ draft, facts: { face, written } }: SetupState): boolean {
+export function mayGoOn({ draft, facts: { frontend, written } }: SetupState): boolean {
   const isWhole = draft.model?.kind !== 'practice' && (written?.unset ?? []).length === 0;
-  return face === 'window' && isWhole;
+  return frontend === 'window' && isWhole;
 }

@@ -27,7 +27,7 @@ const practiceModel = 'practice';
 
 /** Where nobody looked at anything yet. */
 export const nothingFound: Facts = {
-  face: 'terminal',
+  frontend: 'terminal',
   file: null,
   models: null,
   place: null,
@@ -99,7 +99,8 @@ export function documentOf(draft: Draft, facts: Facts): JsonObject {
   const place = facts.place ?? usualPlace;
   // A window is signed in by its application, whether there is such a secret or not.
   const hasAdmin =
-    facts.face === 'window' || secretsOf(draft, facts).some(({ name }) => name === adminTokenName);
+    facts.frontend === 'window' ||
+    secretsOf(draft, facts).some(({ name }) => name === adminTokenName);
   const admin: JsonObject = hasAdmin ? { admin: { token_env: adminTokenName } } : {};
   const before = facts.file?.kind === 'there' ? facts.file.document : null;
   if (draft.file === 'change' && before !== null) {

@@ -95,7 +95,7 @@ function fileWritten(
   }
   const facts = { written };
   const starts = state.step.at === 'write' && state.step.starts;
-  const isWindow = state.facts.face === 'window';
+  const isWindow = state.facts.frontend === 'window';
   const after = stay(state, { step: state.step, facts });
   if (!starts) return over(after, isWindow ? 'goes_on' : 'written');
   const step = { at: 'start', problem: null } as const;

@@ -7,9 +7,9 @@ import { remedyOf } from '../../src/domain/remedy.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Rehearsal } from '../../src/app/dry-run.ts';
+import { DryRun } from '../../src/app/dry-run.ts';
 import type { SecretLookup } from '../../src/secrets/secrets.ts';
-import { createServiceKit, createTrialKit, type ServiceKit } from '../../src/app/service.ts';
+import { createServiceDeps, createTrialDeps, type ServiceDeps } from '../../src/app/service.ts';
 import { documentOf, nothingFound, usualPlace } from './document.ts';
 import { firstAnswerMs } from './pages-model.ts';
 import type { Pouch } from './session.ts';
@@ -36,19 +36,19 @@ export async function askModel(
   if (typeof brain === 'string') return { kind: 'failed', message: brain, remedy: null };
   const { apiKeyEnv } = brain.models[0]!;
   const secrets = await secretsFor(apiKeyEnv, options, signal);
-  const kit = createSilentKit(options.version);
+  const deps = createSilentDeps(options.version);
   const end = AbortSignal.any([signal, AbortSignal.timeout(firstAnswerMs)]);
   try {
     const settings = { channel: null, skills: null, spend: null };
-    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), settings);
-    const { answers, ms } = await rehearsal.ask(question, [], end);
+    const dryRun = new DryRun(brain, secrets, createTrialDeps(deps), settings);
+    const { answers, ms } = await dryRun.ask(question, [], end);
     return outcomeOf(answers[0], brain, ms);
   } finally {
-    await kit.http.close();
+    await deps.http.close();
   }
 }
 
-type Answer = Awaited<ReturnType<Rehearsal['ask']>>['answers'][number] | undefined;
+type Answer = Awaited<ReturnType<DryRun['ask']>>['answers'][number] | undefined;
 
 function outcomeOf(answer: Answer, { models }: BrainConfig, ms: number): ModelOutcome {
   if (answer?.kind === 'answer') {
@@ -91,8 +91,8 @@ async function secretsFor(
 }
 
 /** For questions that belong to no service, and of which nothing is logged. */
-export function createSilentKit(version: string): ServiceKit {
+export function createSilentDeps(version: string): ServiceDeps {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
-  return createServiceKit(createEvents({ log, ...systemClock }), version);
+  return createServiceDeps(createEvents({ log, ...systemClock }), version);
 }

@@ -36,7 +36,7 @@ export function backOrLeave(state: Pick<SetupState, 'trail' | 'facts'>): Choice[
 }
 
 /** A window is left by closing it. */
-export function leaving({ facts: { face } }: Pick<SetupState, 'facts'>): Choice[] {
-  if (face === 'window') return [];
+export function leaving({ facts: { frontend } }: Pick<SetupState, 'facts'>): Choice[] {
+  if (frontend === 'window') return [];
   return [choice('leave', 'Leave; nothing is written', { role: 'leave' })];
 }

@@ -95,7 +95,7 @@ export function pageOfKeep(state: SetupState): Page {
   const secrets = secretsOf(state.draft, state.facts);
   const made = secrets.filter(({ is }) => is === 'made').map(({ name }) => name);
   const pasted = secrets.filter(({ is }) => is === 'pasted').map(({ name }) => name);
-  const isWindow = state.facts.face === 'window';
+  const isWindow = state.facts.frontend === 'window';
   const isReady = place.keychain === 'ready';
   const left = mayKeep(state) ? 'a long one is made' : 'one is made that this run alone knows';
   return page('secrets', title, {

@@ -5,7 +5,7 @@ import { hear } from './findings.ts';
 import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-parts.ts';
 import { textField } from './page-parts.ts';
 import { textOf } from '../../src/config/templates/templates.ts';
-import type { Choice, Face, Line, Page } from './setup.ts';
+import type { Choice, Frontend, Line, Page } from './setup.ts';
 import type { Draft, Facts, SetupState, Step, Written } from './state.ts';
 import { mayStart } from './conditions.ts';
 
@@ -24,20 +24,20 @@ export function pageOfReview(
     code(textOf(documentOf(draft, facts)).trimEnd()),
     ...(draft.file === 'new' ? [] : [text('The file of now is kept beside it.')]),
     ...later.map(({ name }) => text(`${name} is to be set before a start.`)),
-    ...(draft.model?.kind === 'practice' ? [text(practiceEnds[facts.face])] : []),
+    ...(draft.model?.kind === 'practice' ? [text(practiceEnds[facts.frontend])] : []),
   ];
   const start = mayStart(state) ? [choice('start', 'Write it, and start')] : [];
-  const choices = [...start, ...writing(facts.face, start.length > 0), ...backOrLeave(state)];
+  const choices = [...start, ...writing(facts.frontend, start.length > 0), ...backOrLeave(state)];
   return page('write', fileTitle, { lines, choices });
 }
 
 /** The application starts what is written: in a window there is one of the two. */
-function writing(face: Face, canStart: boolean): Choice[] {
-  if (face === 'terminal') return [choice('write', 'Write it, and start nothing')];
+function writing(frontend: Frontend, canStart: boolean): Choice[] {
+  if (frontend === 'terminal') return [choice('write', 'Write it, and start nothing')];
   return canStart ? [] : [choice('write', 'Write it')];
 }
 
-const practiceEnds: Readonly<Record<Face, string>> = {
+const practiceEnds: Readonly<Record<Frontend, string>> = {
   terminal:
     'The practice model answers for as long as this command runs. For a real one run svc init ' +
     'again, and change the model.',
@@ -57,7 +57,7 @@ export function pageOfStart(
   if (problem === null) {
     return page('write', 'The start', { work: { text: 'Starting svc …', slow: null } });
   }
-  const isWindow = facts.face === 'window';
+  const isWindow = facts.frontend === 'window';
   const left = facts.written === null ? 'Leave; nothing was written' : 'Leave; the file stays';
   const done = isWindow ? 'Go on with the file as it is' : left;
   return page('write', 'The start', {
@@ -165,7 +165,7 @@ export function pageOfOver(
       return page('last', 'Done', { lines: [...lines, done] });
     }
     case 'serving': {
-      if (facts.face === 'window') return pageOfHeld(state, lines);
+      if (facts.frontend === 'window') return pageOfHeld(state, lines);
       const again = draft.keep === 'by_hand' || written === null ? [] : startLines(facts, draft);
       const hand = draft.keep === 'by_hand' ? startLines(facts, draft) : [];
       const own = draft.keep === 'by_hand' ? madeHere(written, draft) : [];

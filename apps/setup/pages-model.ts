@@ -2,7 +2,7 @@
 import { isKeyed } from './conditions.ts';
 import { backOrLeave, bad, choice, code, good, leaving, page, quote } from './page-parts.ts';
 import { secretField, text, textField } from './page-parts.ts';
-import type { Choice, Face, Line, Page } from './setup.ts';
+import type { Choice, Frontend, Line, Page } from './setup.ts';
 import type { ModelChoice, ModelDraft, ModelsFound, SetupState, Step } from './state.ts';
 import { vendors } from './vendors.ts';
 
@@ -31,7 +31,7 @@ export function pageOfModel(state: SetupState): Page {
   return page('model', title, {
     lines: found
       ? [text('These answer here. Which one is to be asked?')]
-      : noneLines(models, state.facts.face),
+      : noneLines(models, state.facts.frontend),
     choices: found
       ? [...kept, ...near, hosted, again, practice, ...backOrLeave(state)]
       : [...kept, again, hosted, practice, ...backOrLeave(state)],
@@ -44,15 +44,15 @@ function keptModel({ models }: { readonly models: readonly string[] }): Choice {
   return choice('kept', `Keep ${models[0] ?? 'the one of the file'}`, { role: 'skip' });
 }
 
-function noneLines({ empty, keyed }: ModelsFound, face: Face): Line[] {
+function noneLines({ empty, keyed }: ModelsFound, frontend: Frontend): Line[] {
   const keys = keyed.map(({ keyEnv }) => keyEnv).join(', ');
-  const then = face === 'window' ? '. Then, in a terminal:' : ', then:';
+  const then = frontend === 'window' ? '. Then, in a terminal:' : ', then:';
   const hosted = keys === '' ? [] : [text(`There is a key for a hosted model: ${keys}.`)];
   if (empty.length > 0) {
     const lack = `A model runtime runs at ${empty.join(' and ')}, but it has no model yet.`;
     return [
       bad(lack),
-      text(`Fetch one in ${face === 'window' ? 'a' : 'another'} terminal, then look again:`),
+      text(`Fetch one in ${frontend === 'window' ? 'a' : 'another'} terminal, then look again:`),
       code(pull),
       ...hosted,
     ];
@@ -125,7 +125,7 @@ export function pageOfAnswer(
   state: SetupState,
   { outcome }: Extract<Step, { readonly at: 'answer' }>,
 ): Page {
-  const name = sayModel(state.draft.model);
+  const name = describeModel(state.draft.model);
   const another = choice('another', 'Choose another model', { role: 'back' });
   const skip = choice('skip', 'Go on with it all the same', { role: 'skip' });
   const leave = leaving(state);
@@ -146,6 +146,6 @@ export function pageOfAnswer(
   return page('answer', 'A first answer', { lines, choices: [another, skip, ...leave] });
 }
 
-function sayModel(model: ModelChoice | null): string {
+function describeModel(model: ModelChoice | null): string {
   return model?.kind === 'model' ? model.modelId : 'the practice model';
 }

@@ -7,7 +7,12 @@ import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import type { Config, Secrets } from '../../src/config/config.ts';
 import { inspectConfig } from '../../src/config/inspect.ts';
 import type { FoundSecret, FoundSecrets } from '../../src/config/found-secret.ts';
-import { howToSet, namedSecrets, resolveSecrets, sayMissing } from '../../src/config/secrets.ts';
+import {
+  howToSet,
+  namedSecrets,
+  resolveSecrets,
+  describeMissing,
+} from '../../src/config/secrets.ts';
 import { anyMessage, type MessageRow } from '../../src/domain/records.ts';
 import { unknownCode } from '../../src/domain/gate.ts';
 import type { Ending, Inside } from '../../src/app/run.ts';
@@ -62,7 +67,7 @@ export class RunningService implements AsyncDisposable {
     const found = await this.#find(config, pouch);
     if (stop.aborted) return stopped;
     const resolved = resolveSecrets(config, found);
-    const unset = resolved.missing.flatMap((one) => [`${sayMissing(one)}.`, ...howToSet(one)]);
+    const unset = resolved.missing.flatMap((one) => [`${describeMissing(one)}.`, ...howToSet(one)]);
     const unfit = resolved.unfit.map(
       ({ path, message, remedy }) => `${path}: ${message}. ${remedy}`,
     );

@@ -1,6 +1,6 @@
 /** One way through the steps: the machine, the world that does what it wishes, and the pouch. */
 import { pageOf } from './pages.ts';
-import type { Answer, Face, Page, SetupEnd, SetupSession } from './setup.ts';
+import type { Answer, Frontend, Page, SetupEnd, SetupSession } from './setup.ts';
 import type { Effect, Found, SetupState, Step } from './state.ts';
 import { begin, next } from './steps.ts';
 
@@ -20,8 +20,8 @@ export interface SetupWorld extends AsyncDisposable {
 }
 
 /** @param world is closed by who opened it, after the session */
-export function openSetup(world: SetupWorld, face: Face = 'terminal'): SetupSession {
-  return new Session(world, face);
+export function openSetup(world: SetupWorld, frontend: Frontend = 'terminal'): SetupSession {
+  return new Session(world, frontend);
 }
 
 /** A pasted text may have so many characters. */
@@ -41,9 +41,9 @@ class Session implements SetupSession {
   #under: Promise<void> = Promise.resolve();
   #changed = Promise.withResolvers<void>();
 
-  constructor(world: SetupWorld, face: Face) {
+  constructor(world: SetupWorld, frontend: Frontend) {
     this.#world = world;
-    this.#state = begin(face);
+    this.#state = begin(frontend);
     this.#page = pageOf(this.#state);
     this.#act();
     void this.#outlive(world);
@@ -57,8 +57,8 @@ class Session implements SetupSession {
     return this.#page;
   }
 
-  get face(): Face {
-    return this.#state.facts.face;
+  get frontend(): Frontend {
+    return this.#state.facts.frontend;
   }
 
   get goesOn(): boolean {

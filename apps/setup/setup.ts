@@ -17,7 +17,7 @@
  * `window`: there is the window of the application alone, and the application begins the service
  * once the way is over.
  */
-export type Face = 'terminal' | 'window';
+export type Frontend = 'terminal' | 'window';
 
 /** What a face shows now. Plain data, which may be sent to a browser. */
 export type Page = {
@@ -94,7 +94,7 @@ export interface SetupSession extends AsyncDisposable {
   /** Counts up with each new page. */
   readonly revision: number;
   readonly page: Page;
-  readonly face: Face;
+  readonly frontend: Frontend;
   /**
    * Whether the way is over and the application is to begin the service: the file is there, and
    * what it needs outlasts this process. Never at a terminal.

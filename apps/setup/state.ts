@@ -7,7 +7,7 @@ import type { AccessConfig, ModelConfig } from '../../src/config/config.ts';
 import type { SecretSource } from '../../src/config/found-secret.ts';
 import type { JsonObject } from '../../src/config/locate.ts';
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
-import type { Face } from './setup.ts';
+import type { Frontend } from './setup.ts';
 
 export type SetupState = Place & {
   /** Where "back" leads, the nearest last; a step stands there once at most. */
@@ -85,7 +85,7 @@ export type Vendor = {
 
 /** What the outside found; null: not looked yet. */
 export type Facts = {
-  readonly face: Face;
+  readonly frontend: Frontend;
   readonly file: FileFound | null;
   readonly models: ModelsFound | null;
   readonly place: PlaceFound | null;

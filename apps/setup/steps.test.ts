@@ -5,14 +5,14 @@ import { outcomes, walkAll, type Seen } from '../../test/desktop/setup-walk.ts';
 import { channelTypes, kindOf } from '../../src/channels/registry.ts';
 import { textOf } from '../../src/config/templates/templates.ts';
 import { validateText } from '../../src/config/validate.ts';
-import type { Face } from './setup.ts';
+import type { Frontend } from './setup.ts';
 
-for (const face of ['terminal', 'window'] as const) {
-  suite(`every way through the first run in a ${face}`, () => everyWay(face));
+for (const frontend of ['terminal', 'window'] as const) {
+  suite(`every way through the first run in a ${frontend}`, () => everyWay(frontend));
 }
 
-function everyWay(face: Face): void {
-  const seen = walkAll(face);
+function everyWay(frontend: Frontend): void {
+  const seen = walkAll(frontend);
   const all = [...seen.values()];
   const isOver = ({ state }: Seen): boolean => state.step.at === 'over';
   const before = all.filter(({ state }) => !/^(?:write|start|first|over)$/.test(state.step.at));
@@ -54,7 +54,7 @@ function everyWay(face: Face): void {
 
   test('before that, every page of a terminal can be left, and leaving writes nothing', () => {
     for (const { page, to } of before) {
-      if (face === 'window') {
+      if (frontend === 'window') {
         assert.ok(!page.choices.some(({ role }) => role === 'leave'));
         continue;
       }
@@ -137,16 +137,17 @@ function everyWay(face: Face): void {
           words,
         );
       });
-    if (face === 'window') assert.deepEqual(said, []);
+    if (frontend === 'window') assert.deepEqual(said, []);
     else assert.ok(said.length > 0);
   });
 
   test('only a window goes on by itself, and once all is kept that the file names', () => {
     const ends = all.filter(isOver);
     const kinds = new Set(ends.map(({ state }) => 'end' in state.step && state.step.end.kind));
-    const expected = face === 'window' ? ['goes_on', 'serving'] : ['left', 'serving', 'written'];
+    const expected =
+      frontend === 'window' ? ['goes_on', 'serving'] : ['left', 'serving', 'written'];
     assert.deepEqual(kinds, new Set(expected));
-    if (face === 'terminal') return;
+    if (frontend === 'terminal') return;
     for (const { state, page, to } of ends) {
       assert.ok(state.step.at === 'over');
       const isHeld = state.step.end.kind === 'serving';
@@ -162,7 +163,7 @@ function everyWay(face: Face): void {
 
   test('a file that is written in a window lets the window write', () => {
     for (const { state } of all) {
-      if (face === 'terminal' || state.effect?.kind !== 'write') continue;
+      if (frontend === 'terminal' || state.effect?.kind !== 'write') continue;
       assert.deepEqual(state.effect.plan.document['admin'], { token_env: 'ADMIN_TOKEN' });
     }
   });

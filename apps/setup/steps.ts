@@ -12,17 +12,17 @@ import { mayGoOn, mayKeep, mayStart, needsKey } from './conditions.ts';
 import { nothingFound, secretsOf, writePlanOf } from './document.ts';
 import { afterFinding, afterKeep, hear, namesToLookFor } from './findings.ts';
 import { back, go, over, stay } from './moves.ts';
-import type { Face } from './setup.ts';
+import type { Frontend } from './setup.ts';
 import type { ChannelChoice, Draft, Effect, ModelChoice, SetupEvent } from './state.ts';
 import type { SetupState, Step } from './state.ts';
 import { hostedModel, otherVendor, readBaseUrl, vendors } from './vendors.ts';
 
 /** The beginning of every way: is there a file already? */
-export function begin(face: Face = 'terminal'): SetupState {
+export function begin(frontend: Frontend = 'terminal'): SetupState {
   return {
     step: { at: 'file' },
     draft: { file: 'new', model: null, channel: null, access: null, pasted: [], keep: null },
-    facts: { ...nothingFound, face },
+    facts: { ...nothingFound, frontend },
     trail: [],
     effect: { kind: 'look_at_file' },
   };
@@ -252,7 +252,7 @@ function atStart(state: SetupState, choice: string): SetupState {
     return stay(state, { step, effect: { kind: 'start' } });
   }
   if (choice !== 'done') return state;
-  if (state.facts.face === 'window') return over(state, 'goes_on');
+  if (state.facts.frontend === 'window') return over(state, 'goes_on');
   return over(state, state.facts.written === null ? 'left' : 'written');
 }
 

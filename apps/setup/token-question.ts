@@ -7,7 +7,7 @@ import { validateText } from '../../src/config/validate.ts';
 import type { SecretLookup } from '../../src/secrets/secrets.ts';
 import { createMessenger } from '../../src/app/service.ts';
 import { documentOf, nothingFound, usualPlace } from './document.ts';
-import { createSilentKit } from './model-question.ts';
+import { createSilentDeps } from './model-question.ts';
 import type { Pouch } from './session.ts';
 import type { TokenFound } from './state.ts';
 
@@ -31,16 +31,16 @@ export async function identify(
   if (found === null) return { kind: 'none' };
   const { token, source } = found;
   const config = configOf(type, platform);
-  const kit = createSilentKit(version);
+  const deps = createSilentDeps(version);
   try {
     const secrets = new Map([[variable as EnvName, token]]);
-    await using channel = createMessenger(config, secrets, kit);
+    await using channel = createMessenger(config, secrets, deps);
     const end = AbortSignal.any([signal, AbortSignal.timeout(identifyMs)]);
     const identity = await channel.identify(end);
     if (identity.kind === 'refused') pouch.delete(variable);
     return { ...identity, source };
   } finally {
-    await kit.http.close();
+    await deps.http.close();
   }
 }
 

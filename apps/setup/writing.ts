@@ -61,7 +61,7 @@ export async function writeFirst(file: string, shown: string, text: string): Pro
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // A file stands where the folder is to be.
-    return { problem: sayFault(code === 'EEXIST' ? 'ENOTDIR' : code, shown) };
+    return { problem: describeFault(code === 'EEXIST' ? 'ENOTDIR' : code, shown) };
   }
   try {
     await using handle = await open(file, 'wx', 0o600);
@@ -72,7 +72,7 @@ export async function writeFirst(file: string, shown: string, text: string): Pro
   } catch (error) {
     // What is there in part would be in the way of the next try.
     if (isOwn) await rm(file, { force: true });
-    return { problem: sayFault((error as NodeJS.ErrnoException).code, shown) };
+    return { problem: describeFault((error as NodeJS.ErrnoException).code, shown) };
   }
 }
 
@@ -90,7 +90,7 @@ async function replaceKeeping(file: string, shown: string, text: string): Promis
     if (saved.kind === 'changed') return { problem: `${shown} was changed just now. Look again.` };
     return { backup: `${shown}${backup}` };
   } catch (error) {
-    return { problem: sayFault((error as NodeJS.ErrnoException).code, shown) };
+    return { problem: describeFault((error as NodeJS.ErrnoException).code, shown) };
   }
 }
 
@@ -113,7 +113,7 @@ const faults: Readonly<Record<string, string>> = {
   ENOTDIR: 'a file stands where its folder is to be',
 };
 
-function sayFault(code: string | undefined, shown: string): string {
+function describeFault(code: string | undefined, shown: string): string {
   if (code === 'EEXIST') return `${shown} already exists; nothing was written.`;
   const what = faults[code ?? ''] ?? code ?? 'unknown error';
   return `${shown} cannot be written: ${what}.`;

@@ -13,7 +13,7 @@ import { costNames, forgetCosts, readCosts, withStatements, type Cost } from './
 import { accept, openStore } from './work.ts';
 
 /** Beats are frequent here, so that there are many. */
-const beats = { beatMs: 50 };
+const heartbeats = { heartbeatMs: 50 };
 const never = 9_000_000_000_000;
 /** Replies are parked in so many conversations, whatever the number of all. */
 const parked = 2_000;
@@ -25,13 +25,13 @@ const quietMs = 40;
 const wholeStart = 'a start, all of it';
 const wholeDeath = 'a lane of the dead, with its answer';
 
-/** `times`: how often each is done; `lanes`: so many has the one that dies. `blind`: see below. */
+/** `times`: how often each is done; `queues`: so many has the one that dies. `blind`: see below. */
 export type IdleSizes = {
   readonly blind: boolean;
   readonly conversations: readonly number[];
   readonly times: number;
   readonly deaths: number;
-  readonly lanes: number;
+  readonly queues: number;
 };
 
 /** Of one size: medians in milliseconds, and what the server says of statements. */
@@ -111,7 +111,7 @@ class Probe {
     await forgetCosts(this.#client);
     const started = await this.#starts(starts);
     costs.set(wholeStart, perEach((await readCosts(this.#client)).all, starts));
-    const { ledger, peers } = await openStore(this.#url, beats);
+    const { ledger, peers } = await openStore(this.#url, heartbeats);
     ledger.serve([hook]);
     await forgetCosts(this.#client);
     const messages = await this.#messages(ledger, String(peers.id));
@@ -181,7 +181,7 @@ class Probe {
   }
 
   async #death(): Promise<Death> {
-    const names = await namesOf(this.#client, this.#some(this.#sizes.lanes));
+    const names = await namesOf(this.#client, this.#some(this.#sizes.queues));
     const declared = (): Promise<void> => forgetCosts(this.#client);
     const [dead, answered] = await takeOver(this.#url, this.#client, { names, declared });
     return { dead, answered, cost: perEach((await readCosts(this.#client)).all, names.length) };

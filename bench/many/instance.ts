@@ -25,7 +25,7 @@ const { ledger, peers } = await openStore(process.argv[2]!);
 ledger.serve([hook]);
 const self = String(peers.id);
 let work: Work | null = null;
-let endTraffic: () => Promise<void> = async () => {};
+let endThroughput: () => Promise<void> = async () => {};
 
 process.on('message', (word: Word) => {
   void hear(word);
@@ -52,7 +52,7 @@ async function obey(word: Word): Promise<void> {
       const { atOnce, conversations, named } = word;
       work ??= new Work(ledger, self);
       const next = (): string => `${named}${Math.floor(Math.random() * conversations)}`;
-      endTraffic = work.acceptAll(atOnce, next);
+      endThroughput = work.acceptAll(atOnce, next);
       return;
     }
     case 'hold':
@@ -60,7 +60,7 @@ async function obey(word: Word): Promise<void> {
     case 'count':
       return;
     case 'end-traffic':
-      return await endTraffic();
+      return await endThroughput();
     case 'close':
       return await ledger[Symbol.asyncDispose]();
   }

@@ -18,15 +18,15 @@ export type ServerCount = {
   readonly at: number;
   readonly cpuUs: number;
   readonly walBytes: number;
-  readonly flights: number;
+  readonly batches: number;
 };
 
 export async function countServer(server: PostgresServer, client: Client): Promise<ServerCount> {
-  const { rows } = await client.query<Record<'wal' | 'flights', number>>(
+  const { rows } = await client.query<Record<'wal' | 'batches', number>>(
     "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint AS wal, " +
       '(SELECT sum(grp) FROM svc.instance)::bigint AS flights',
   );
-  const { wal, flights } = rows[0]!;
+  const { wal, batches } = rows[0]!;
   const cpuUs = 1e6 * serverCpuSecondsOf(join(server.folder, 'data'));
-  return { at: performance.now(), cpuUs, walBytes: wal, flights };
+  return { at: performance.now(), cpuUs, walBytes: wal, batches };
 }

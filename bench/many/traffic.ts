@@ -24,7 +24,7 @@ export const ways: readonly Way[] = [
 ];
 
 /** `ms`: how long each run measures; `rounds`: how often, the counts by turns. */
-export type TrafficSizes = {
+export type ThroughputSizes = {
   readonly ways: readonly Way[];
   readonly counts: readonly number[];
   readonly ms: number;
@@ -37,11 +37,11 @@ type Measured = {
   readonly serverUs: number;
   readonly svcUs: number;
   readonly walBytes: number;
-  readonly flights: number;
+  readonly batches: number;
   readonly foreignPercent: number;
 };
 
-export async function measureTraffic({ ways: all, counts, ms, rounds }: TrafficSizes) {
+export async function measureThroughput({ ways: all, counts, ms, rounds }: ThroughputSizes) {
   await using server = await startServer();
   for (const way of all) {
     const runs = new Map(counts.map((count) => [count, [] as Measured[]]));
@@ -88,7 +88,7 @@ async function run(server: PostgresServer, count: number, way: Way, ms: number):
     serverUs: (after.cpuUs - before.cpuUs) / messages,
     svcUs: sum('cpuUs') / messages,
     walBytes: (after.walBytes - before.walBytes) / messages,
-    flights: (after.flights - before.flights) / messages,
+    batches: (after.batches - before.batches) / messages,
     foreignPercent: (100 * sum('foreign')) / messages,
   };
 
@@ -130,7 +130,7 @@ function rowOf(count: number, runs: ReadonlyMap<number, readonly Measured[]>): r
     carry(4),
     carry(16),
     of('walBytes'),
-    of('flights'),
+    of('batches'),
     of('foreignPercent'),
   ].map((value) => figure(value));
 }

@@ -3,7 +3,7 @@
  * it at once, and delivers. No HTTP and no model.
  */
 import { createIdSource } from '../../src/domain/ids.ts';
-import { Pump } from '../../src/pipeline/worker-pool.ts';
+import { WorkerPool } from '../../src/pipeline/worker-pool.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/ledger/postgres/postgres.ts';
 import type { PeersTimes } from '../../src/ledger/postgres/peers/peers.ts';
@@ -59,12 +59,12 @@ export class Work {
     this.#ledger = ledger;
     this.#self = self;
     const rest = { slots, rested: (): void => {}, failed: fail };
-    const inbox = new Pump<InClaim>({
+    const inbox = new WorkerPool<InClaim>({
       take: (n) => ledger.claim('in', hook, n),
       work: (claim) => this.#answer(claim),
       ...rest,
     });
-    const outbox = new Pump<OutClaim>({
+    const outbox = new WorkerPool<OutClaim>({
       take: (n) => ledger.claim('out', hook, n),
       work: (claim) => this.#deliver(claim),
       ...rest,

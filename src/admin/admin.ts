@@ -20,16 +20,16 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { McpStanding } from '../domain/mcp.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { FigureCounts } from '../telemetry/figures/counting.ts';
-import type { FrameRing } from '../telemetry/live-events.ts';
+import type { LiveEventRing } from '../telemetry/live-events.ts';
 import type { Meters } from '../telemetry/meters.ts';
 import type { DecideResult } from '../pipeline/approvals/decide.ts';
-import type { ByHandResult, HandWritten } from '../pipeline/takeover/takeover.ts';
+import type { TakeoverResult, HandWritten } from '../pipeline/takeover/takeover.ts';
 import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
-import type { StorageForm } from '../domain/storage-form.ts';
+import type { StorageBackend } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
 import type { InstancesPort } from './instances/instances.ts';
-import type { ModelLooks } from './model-probes.ts';
+import type { ModelProbes } from './model-probes.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {
@@ -42,7 +42,7 @@ export type AdminPorts = {
   health(): Health;
   plan(): PlanView;
   readonly meters: Meters;
-  readonly frames: FrameRing;
+  readonly frames: LiveEventRing;
   /** What was counted here in the minute of now, and is not kept yet. */
   readonly figures: Pick<FigureCounts, 'atHand' | 'unkept'>;
   gauges(): Gauges;
@@ -56,7 +56,7 @@ export type AdminPorts = {
   /** All that work on the ledger; null: this one has it alone, whatever comes. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
-  readonly byHand: HandPort;
+  readonly byHand: TakeoverPort;
   readonly approvals: ApprovalPort;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
@@ -66,7 +66,7 @@ export type AdminPorts = {
   readonly pairings: Admissions;
   readonly control: ConfigControl;
   readonly trials: ConfigTrials;
-  readonly models: ModelLooks;
+  readonly models: ModelProbes;
   readonly secrets: SecretControl;
   /** null: svc runs by itself. */
   readonly application: ApplicationLink | null;
@@ -74,8 +74,11 @@ export type AdminPorts = {
 };
 
 /** Conversations that an operator answers by hand. */
-export type HandPort = Pick<Ledger['byHand'], 'hold' | 'giveBack' | 'of' | 'held' | 'waiting'> & {
-  answer(where: ConversationKey, written: HandWritten): Promise<ByHandResult>;
+export type TakeoverPort = Pick<
+  Ledger['byHand'],
+  'hold' | 'giveBack' | 'of' | 'held' | 'waiting'
+> & {
+  answer(where: ConversationKey, written: HandWritten): Promise<TakeoverResult>;
 };
 
 /** Calls that wait for a yes, decided by an operator, by their ids alone. */
@@ -132,14 +135,14 @@ export type Status = {
   readonly plan: { readonly usedAt: number };
   readonly startedAt: number;
   readonly uptimeMs: number;
-  readonly storage: StorageForm;
+  readonly storage: StorageBackend;
   readonly access: Access;
   /** There is an application around svc, see application.ts; null: svc is older than that. */
   readonly application: boolean | null;
   /** Messages accepted in the last 60 s. */
   readonly perMinute: number;
   /** What went which way in the last 60 s; null: svc is older than that. */
-  readonly traffic: TrafficStatus | null;
+  readonly traffic: ThroughputStatus | null;
   readonly channels: readonly ChannelStatus[];
   readonly brains: readonly BrainStatus[];
   readonly providers: readonly ProviderStatus[];
@@ -160,7 +163,7 @@ export type Status = {
     readonly endToEnd: TimesStatus;
   };
   /** The first hundred warnings. */
-  readonly warnings: readonly WarningTold[];
+  readonly warnings: readonly WarningSummary[];
   /** How many warnings there are beside these. */
   readonly warningsLeftOut: number;
   /** The number of the one that was asked; null: it works alone, or svc is older than that. */
@@ -174,7 +177,7 @@ export type Status = {
 };
 
 /** A channel's messages that a brain is done with, and a brain's calls of a model. */
-export type TrafficStatus = {
+export type ThroughputStatus = {
   readonly answered: readonly {
     readonly channel: string;
     readonly brain: string;
@@ -285,7 +288,7 @@ export type ConfigNames = {
   readonly channels: readonly ChannelType[];
   readonly brains: readonly string[];
   readonly routes: readonly { readonly channel: ChannelType; readonly brain: string }[];
-  readonly storage: StorageForm;
+  readonly storage: StorageBackend;
   readonly session: boolean;
   /** The variables that hold secrets, in the order of the configuration. */
   readonly secrets: readonly string[];
@@ -302,4 +305,4 @@ export type RouteStatus = {
 export type WarningStatus = Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>;
 
 /** `instances`: the ones that have it; null: all do. */
-export type WarningTold = WarningStatus & { readonly instances: readonly number[] | null };
+export type WarningSummary = WarningStatus & { readonly instances: readonly number[] | null };

@@ -6,7 +6,7 @@ import type { ChannelType, ConfigProblem } from '../config/config.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Apology } from '../domain/decision.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { FailureTold } from '../domain/story.ts';
+import type { FailureSummary } from '../domain/story.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Described } from './schemas/schema.ts';
@@ -93,7 +93,7 @@ export type AnswerRow = {
   readonly kind: 'answer' | 'failed' | 'dropped' | 'not_asked';
   readonly text: string | null;
   readonly ms: number | null;
-  readonly failure: FailureTold | null;
+  readonly failure: FailureSummary | null;
   readonly reason: string | null;
 };
 

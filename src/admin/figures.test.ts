@@ -16,7 +16,7 @@ import {
 import type { FigureRow } from '../telemetry/figures/figures.ts';
 import { Gathering } from '../telemetry/figures/rollup.ts';
 import { FigureRing } from '../ledger/memory/figure-ring.ts';
-import { FiguresView, type FiguresTold } from './figures.ts';
+import { FiguresView, type FiguresSummary } from './figures.ts';
 
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % (6 * hourMs));
 const gauges = { inboxWaiting: 5, outboxWaiting: 0, outboxDeferred: 0, deadLetters: 1 };
@@ -155,7 +155,7 @@ test('a model that is called no more keeps what it did', async () => {
   const used = { input: 5, output: 6, estimated: false };
   it.counts.modelSpent({ brain: 'main', model, used });
   const plan = { channels: 0, brains: 0, models: [] };
-  it.counts.planUsed({ revision: 'without', ...plan });
+  it.counts.configUsed({ revision: 'without', ...plan });
   await it.pass(-49);
   await it.pass(0);
   const { models, configs, whole } = await it.view.told('hour');
@@ -182,7 +182,7 @@ test('an answer stands for seconds, and one that failed is asked for again', asy
 });
 
 /** Every row of a span is full, and two instances wrote each. */
-async function fullAnswer(span: keyof typeof scales, models: number): Promise<FiguresTold> {
+async function fullAnswer(span: keyof typeof scales, models: number): Promise<FiguresSummary> {
   const it = start();
   const { lengthMs, stepMs, steps } = scales[span];
   const calls = 100 * (lengthMs / minuteMs);

@@ -25,7 +25,7 @@ const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies R
  * null, as it is where nothing was. Times of the whole are from acceptance to the delivered reply,
  * of a model those of its answers. `queue` and `deadLetters` are of the end of a step.
  */
-export type FiguresTold = {
+export type FiguresSummary = {
   readonly span: Span;
   readonly from: number;
   readonly until: number;
@@ -60,19 +60,19 @@ type Ports = Pick<AdminPorts, 'reader' | 'figures' | 'gauges' | 'now'>;
 
 export class FiguresView {
   readonly #ports: Ports;
-  readonly #fresh = new Fresh<Span, FiguresTold>();
+  readonly #fresh = new Fresh<Span, FiguresSummary>();
 
   constructor(ports: Ports) {
     this.#ports = ports;
   }
 
   /** @throws ReadFailed */
-  told(span: Span): Promise<FiguresTold> {
+  told(span: Span): Promise<FiguresSummary> {
     const now = this.#ports.now();
     return this.#fresh.told(span, freshMs[span], now, () => this.#read(span, now));
   }
 
-  async #read(span: Span, now: number): Promise<FiguresTold> {
+  async #read(span: Span, now: number): Promise<FiguresSummary> {
     const { reader, figures, gauges } = this.#ports;
     const { lengthMs, stepMs, steps } = scales[span];
     const until = (Math.floor(now / stepMs) + 1) * stepMs;
@@ -109,7 +109,7 @@ function marksOf({ marks, revisionBefore }: KeptFigures, unkept: readonly Bucket
 
 type Steps = readonly (Bucket | null)[];
 
-function tell(steps: Steps): Pick<FiguresTold, 'whole' | 'models' | 'off'> {
+function tell(steps: Steps): Pick<FiguresSummary, 'whole' | 'models' | 'off'> {
   const counted = (of: (bucket: Bucket) => number): number[] =>
     steps.map((step) => (step === null ? 0 : of(step)));
   const tokens = (of: (model: ModelCounts) => number): number[] =>

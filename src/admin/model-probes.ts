@@ -2,16 +2,16 @@
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 
-export interface ModelLooks {
+export interface ModelProbes {
   /** `none`: no brain may ask such a model. `busy`: too many are looked at. It takes up to 5 s. */
   look(
     name: string,
   ): Promise<
-    { readonly kind: 'looked'; readonly look: ModelLook } | { readonly kind: 'none' | 'busy' }
+    { readonly kind: 'looked'; readonly look: ModelProbe } | { readonly kind: 'none' | 'busy' }
   >;
 }
 
-export type ModelLook = {
+export type ModelProbe = {
   readonly model: ModelName;
   /** Where its provider is asked. */
   readonly address: string;

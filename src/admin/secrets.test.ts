@@ -204,7 +204,7 @@ test('a value is in no answer, log, audit, metric or frame, whatever comes of it
     ...answers.map((one) => `${one.body}${[...one.headers.values()].join()}`),
     world.log(),
     JSON.stringify(world.audited),
-    JSON.stringify(framesOf(world)),
+    JSON.stringify(liveEventsOf(world)),
   ].join('\n');
   assert.match(world.log(), /"code":"operator_wrote".*"action":"secret_set"/);
   for (const piece of [canary, canary.slice(0, 8), canary.slice(-8)]) {
@@ -215,9 +215,9 @@ test('a value is in no answer, log, audit, metric or frame, whatever comes of it
   assert.doesNotMatch(told, new RegExp(`\\b${canary.length * 100}\\b`));
 });
 
-function framesOf({ events: { frames } }: World): readonly unknown[] {
-  assert.ok(frames.newest > 0);
-  return Array.from({ length: frames.newest }, (_, at) => frames.at(at + 1));
+function liveEventsOf({ events: { frames: liveEvents } }: World): readonly unknown[] {
+  assert.ok(liveEvents.newest > 0);
+  return Array.from({ length: liveEvents.newest }, (_, at) => liveEvents.at(at + 1));
 }
 
 /** Sends all of the body but its last byte. */

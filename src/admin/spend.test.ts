@@ -6,7 +6,7 @@ import { ids } from '../../test/fake/admin-ledger.ts';
 import { spentBy } from '../../test/fake/admin-spend.ts';
 import type { SpendRow } from '../domain/spend.ts';
 import { localDay, localDayBefore } from '../lib/local-day.ts';
-import { budgetsTold, spendTold } from './spend.ts';
+import { budgetsSummary, spendSummary } from './spend.ts';
 
 type Walk = Awaited<ReturnType<typeof startWalk>>;
 
@@ -72,14 +72,14 @@ test('however many ask, the ledger is read once in a while, but for senders', as
 test('days come newest first, and the total is of all of them, exactly', async () => {
   const row = (key: string, cost: string | null): SpendRow => ({ ...spentBy('day'), key, cost });
   const days = [row('2026-01-02', '0.1'), row('2026-01-03', '0.2'), row('2026-01-01', null)];
-  const { rows, total } = await spendTold(reading(days), 'day', 3, Date.now());
+  const { rows, total } = await spendSummary(reading(days), 'day', 3, Date.now());
   assert.deepEqual(
     rows.map(({ key }) => key),
     ['2026-01-03', '2026-01-02', '2026-01-01'],
   );
   assert.equal(total.cost, '0.3');
   assert.deepEqual([total.calls, total.tokens.input], [9, 3_720]);
-  assert.equal((await spendTold(reading([]), 'model', 3, Date.now())).total.cost, null);
+  assert.equal((await spendSummary(reading([]), 'model', 3, Date.now())).total.cost, null);
 });
 
 test('a budget is as full as what models that cost used and reserved today', async () => {
@@ -108,7 +108,7 @@ test('a budget of nothing is full, and one that is nearly used up is not', async
   const only = { tokensPerTurn: null, costPerDay: null, tokensPerSenderPerDay: null };
   const percent = async (tokensPerDay: number, rows: readonly SpendRow[]): Promise<unknown> => {
     const brains = [{ name: 'main', budget: { ...only, tokensPerDay } }];
-    return (await budgetsTold(reading(rows), brains, 0)).rows[0]?.limits[0]?.percent;
+    return (await budgetsSummary(reading(rows), brains, 0)).rows[0]?.limits[0]?.percent;
   };
   assert.equal(await percent(0, []), 100);
   assert.equal(await percent(401, [spentBy('brain')]), 99);
@@ -118,5 +118,5 @@ test('a budget of nothing is full, and one that is nearly used up is not', async
 
 test('without a budget the ledger is not asked', async () => {
   const reader = { spent: () => Promise.reject(new Error('it was asked')) };
-  assert.deepEqual((await budgetsTold(reader, [{ name: 'main', budget: null }], 0)).rows, []);
+  assert.deepEqual((await budgetsSummary(reader, [{ name: 'main', budget: null }], 0)).rows, []);
 });

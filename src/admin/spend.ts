@@ -13,7 +13,7 @@ export const spendDaysUsual = 30;
  * `since`: the first local day of it. `total` is of all that was spent since then, also where the
  * rows are not all there are.
  */
-export type SpendTold = {
+export type SpendSummary = {
   readonly by: SpendBy;
   readonly since: string;
   readonly rows: readonly SpendRow[];
@@ -32,7 +32,7 @@ export const budgetLimits = [
  * What stands under one bound today. Numbers are decimal ones as text. `used`, `reserved` and
  * `percent` (of both, a whole number) are null where the bound is of each turn or each sender.
  */
-export type LimitTold = {
+export type LimitSummary = {
   readonly limit: (typeof budgetLimits)[number];
   readonly most: string;
   readonly used: string | null;
@@ -40,10 +40,10 @@ export type LimitTold = {
   readonly percent: number | null;
 };
 
-export type BudgetTold = { readonly brain: string; readonly limits: readonly LimitTold[] };
+export type BudgetSummary = { readonly brain: string; readonly limits: readonly LimitSummary[] };
 
 /** Today, a local day, and every brain that has a budget. */
-export type BudgetsTold = { readonly day: string; readonly rows: readonly BudgetTold[] };
+export type BudgetsSummary = { readonly day: string; readonly rows: readonly BudgetSummary[] };
 
 /**
  * Days come newest first, everything else as the ledger tells it.
@@ -51,12 +51,12 @@ export type BudgetsTold = { readonly day: string; readonly rows: readonly Budget
  * @param now milliseconds since 1970
  * @throws ReadFailed
  */
-export async function spendTold(
+export async function spendSummary(
   reader: Pick<LedgerReader, 'spent'>,
   by: SpendBy,
   days: number,
   now: number,
-): Promise<SpendTold> {
+): Promise<SpendSummary> {
   const since = localDayBefore(now, days - 1);
   const byDay = reader.spent('day', since);
   const [ofDays, rows] = await Promise.all([byDay, by === 'day' ? byDay : reader.spent(by, since)]);
@@ -69,11 +69,11 @@ export async function spendTold(
  * @param now milliseconds since 1970
  * @throws ReadFailed
  */
-export async function budgetsTold(
+export async function budgetsSummary(
   reader: Pick<LedgerReader, 'spent'>,
   brains: readonly Pick<BrainConfig, 'name' | 'budget'>[],
   now: number,
-): Promise<BudgetsTold> {
+): Promise<BudgetsSummary> {
   const day = localDay(now);
   const limited = brains.flatMap(({ name, budget }) => (budget === null ? [] : [{ name, budget }]));
   if (limited.length === 0) return { day, rows: [] };
@@ -85,7 +85,7 @@ export async function budgetsTold(
   return { day, rows };
 }
 
-function limitsOf(budget: Budget, today: Spent): readonly LimitTold[] {
+function limitsOf(budget: Budget, today: Spent): readonly LimitSummary[] {
   const { costing, open, cost, openCost } = today;
   const limits = [
     eachOf('tokens_per_turn', budget.tokensPerTurn),
@@ -96,17 +96,17 @@ function limitsOf(budget: Budget, today: Spent): readonly LimitTold[] {
   return limits.filter((limit) => limit !== null);
 }
 
-function eachOf(limit: LimitTold['limit'], most: number | null): LimitTold | null {
+function eachOf(limit: LimitSummary['limit'], most: number | null): LimitSummary | null {
   if (most === null) return null;
   return { limit, most: String(most), used: null, reserved: null, percent: null };
 }
 
 function ofToday(
-  limit: LimitTold['limit'],
+  limit: LimitSummary['limit'],
   most: number | string | null,
   used: string | null,
   reserved: string | null,
-): LimitTold | null {
+): LimitSummary | null {
   if (most === null) return null;
   const [taken, held] = [used ?? '0', reserved ?? '0'];
   const percent = percentOf(sumOf(taken, held), String(most));

@@ -18,7 +18,7 @@ import { channelsOf } from './instances/channels.ts';
 import { deliveriesOf } from './instances/deliveries.ts';
 import * as merging from './instances/merging.ts';
 import { instancesOf, wholeOf, type Whole } from './instances/whole.ts';
-import type { StorageForm } from '../domain/storage-form.ts';
+import type { StorageBackend } from '../domain/storage-form.ts';
 
 /**
  * Puts together what the service says of itself: states, times and counts, nothing of anyone.
@@ -39,7 +39,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     access,
     application: ports.application !== null,
     perMinute: merging.sumOf(whole, ({ perMinute }) => perMinute),
-    traffic: merging.trafficOf(whole),
+    traffic: merging.throughputOf(whole),
     channels: channelsOf(whole, plan.config, asker),
     brains: brainsOf(plan),
     providers: providersOf(asked, plan.config),
@@ -68,7 +68,7 @@ function timesBy({ reports }: Whole, what: keyof Status['times']) {
   return timesOf([merging.histogramOf(tooks)]);
 }
 
-export function storageOf({ storage }: Pick<Config, 'storage'>): StorageForm {
+export function storageOf({ storage }: Pick<Config, 'storage'>): StorageBackend {
   if (storage === null) return 'memory';
   return storage.urlEnv === null ? 'sqlite' : 'postgres';
 }

@@ -1,5 +1,5 @@
 /** The admin server of a run: its address, who may write, and what it is told by. */
-import type { AdminPorts, HandPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
+import type { AdminPorts, TakeoverPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
 import type { ApplicationLink } from '../admin/application.ts';
 import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
@@ -9,28 +9,28 @@ import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
 import { pathOfFile } from '../config/storage-place.ts';
 import type { Control } from './config/control.ts';
 import type { RunEvents } from './run-events.ts';
-import type { Host } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 import { explainKeychain, openKeychain } from './keychain.ts';
 import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
 import { createSecretControl } from './config/secrets.ts';
-import { createModelLooks } from './config/model-probes.ts';
+import { createModelProbes } from './config/model-probes.ts';
 import { createTrials } from './config/trials.ts';
 import { adminPlaces, textAt } from './admin-address.ts';
 import type { WindowPlace } from './listening.ts';
 import type { Ending, Setup } from './run.ts';
-import type { ServiceKit } from './service.ts';
+import type { ServiceDeps } from './service.ts';
 import { openAdmin } from './open-admin.ts';
 import type { OpenStore } from './storage.ts';
-import type { ByHand } from '../ledger/ledger.ts';
+import type { Takeovers } from '../ledger/ledger.ts';
 import type { Peers } from '../cluster/peers.ts';
-import type { Plan } from './running-config.ts';
+import type { RunningConfig } from './running-config.ts';
 import { openOneView, type OneView } from './shared-view/one-view.ts';
 
-export type AdminParts = {
-  readonly kit: ServiceKit;
+export type AdminDeps = {
+  readonly deps: ServiceDeps;
   readonly events: RunEvents;
-  readonly host: Host;
+  readonly host: Runtime;
   readonly store: OpenStore;
   readonly control: Control;
   readonly health: () => Health;
@@ -63,11 +63,11 @@ export type AdminPlaced = {
 export async function startAdmin(
   setup: Setup,
   lifetime: Lifetime,
-  parts: AdminParts,
+  options: AdminDeps,
 ): Promise<AdminPlaced | Ending | null> {
   const place: { admin: string | null } = { admin: null };
-  const opener = new Opener(setup, lifetime, parts, () => place.admin);
-  const started = await start(setup, opener, parts.events);
+  const opener = new Opener(setup, lifetime, options, () => place.admin);
+  const started = await start(setup, opener, options.events);
   if (started?.kind === 'placed') place.admin = started.admin;
   return started;
 }
@@ -132,28 +132,28 @@ function refused({ code, message }: AdminProblem, { given, text, byFlag }: Liste
 class Opener {
   readonly #setup: Setup;
   readonly #lifetime: Lifetime;
-  readonly #parts: AdminParts;
+  readonly #options: AdminDeps;
   readonly #ports: Omit<AdminPorts, 'application'>;
 
   /** @param admin where the server is found once it is open */
-  constructor(setup: Setup, lifetime: Lifetime, parts: AdminParts, admin: () => string | null) {
+  constructor(setup: Setup, lifetime: Lifetime, options: AdminDeps, admin: () => string | null) {
     this.#setup = setup;
     this.#lifetime = lifetime;
-    this.#parts = parts;
-    const ports = portsOf(setup, parts);
-    const view = viewOf(ports, parts, admin);
+    this.#options = options;
+    const ports = portsOf(setup, options);
+    const view = viewOf(ports, options, admin);
     if (view !== null) lifetime.defer('the view of all instances', () => view[Symbol.dispose]());
     this.#ports = { ...ports, instances: view };
   }
 
   /** @param application whose window is led there; null: none is */
   open(address: ListenAddress, application: Around | null): Promise<AdminOpened | AdminProblem> {
-    const { kit, control } = this.#parts;
+    const { deps, control } = this.#options;
     const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
     const { webRoot } = this.#setup;
     const access = this.accessFor(application);
     const ports = { ...this.#ports, application: application?.link ?? null };
-    return openAdmin({ address, access, allowedHosts, webRoot, ports }, kit, this.#lifetime);
+    return openAdmin({ address, access, allowedHosts, webRoot, ports }, deps, this.#lifetime);
   }
 
   /**
@@ -183,60 +183,60 @@ class Opener {
 type OwnPorts = Omit<AdminPorts, 'application' | 'instances'>;
 
 /** @returns null: no other instance can work on that storage */
-function viewOf(ports: OwnPorts, parts: AdminParts, admin: () => string | null): OneView | null {
-  const { kit, events } = parts;
-  const { peers, view } = parts.store;
+function viewOf(ports: OwnPorts, options: AdminDeps, admin: () => string | null): OneView | null {
+  const { deps, events } = options;
+  const { peers, view } = options.store;
   if (view === null) return null;
-  const { now, steady } = kit;
+  const { now, steady } = deps;
   const report: Parameters<typeof openOneView>[0]['report'] = (place) => reportOf(ports, place);
   return openOneView({ peers, view, events, now, steady, admin, report });
 }
 
 /** Of a messenger one instance has the connection, which is a post; the others wait for it. */
-function channelsIn(plan: Plan | null, peers: Peers): PlannedView[] {
-  if (plan === null) return [];
-  const keys = new Map([...plan.lines].map(([key, { channel }]) => [channel, key]));
-  return plan.channels.map(({ type, channel }) => {
+function channelsIn(runningConfig: RunningConfig | null, peers: Peers): PlannedView[] {
+  if (runningConfig === null) return [];
+  const keys = new Map([...runningConfig.lines].map(([key, { channel }]) => [channel, key]));
+  return runningConfig.channels.map(({ type, channel }) => {
     const key = keys.get(channel) ?? null;
     const isHeld = key === null || channel.sameAs === undefined || peers.holds(key);
     return { type, key, isHeld, ...channel.health() };
   });
 }
 
-function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
+function portsOf(setup: Setup, options: AdminDeps): OwnPorts {
   const { version, file, addresses, env, lookup, log, storage } = setup;
-  const { kit, events, host, control } = parts;
-  const { ledger, reader, peers } = parts.store;
+  const { deps, events, host, control } = options;
+  const { ledger, reader, peers } = options.store;
   const view = (): PlanView => ({
     revision: control.used.revision,
     usedAt: control.inUse().usedAt,
     config: control.used.config,
-    warnings: parts.warnings(),
+    warnings: options.warnings(),
     channels: channelsIn(host.plan, peers),
   });
   return {
     version,
-    startedAt: kit.now(),
-    now: kit.now,
-    health: parts.health,
+    startedAt: deps.now(),
+    now: deps.now,
+    health: options.health,
     plan: view,
     meters: events.meters,
     frames: events.frames,
     figures: events.figures,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
-    connections: () => kit.listeners.connections,
-    modelLoads: () => kit.bounds.loads,
-    mcp: () => kit.mcp.standings(),
+    connections: () => deps.listeners.connections,
+    modelLoads: () => deps.bounds.loads,
+    mcp: () => deps.mcp.standings(),
     reader,
-    byHand: byHandOf(ledger.byHand, host),
+    byHand: takeoverOf(ledger.byHand, host),
     approvals: host,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
     control,
-    models: createModelLooks(() => host.plan?.models ?? [], kit),
+    models: createModelProbes(() => host.plan?.models ?? [], deps),
     trials: createTrials({
       file,
       addresses,
@@ -244,29 +244,29 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
       lookup,
       heldDatabase: pathOfFile(storage),
       config: () => control.used.config,
-      kit,
+      deps,
       reader,
       spend: ledger.spend,
       log,
     }),
-    secrets: secretsOf(setup, parts),
+    secrets: secretsOf(setup, options),
     events,
   };
 }
 
-function byHandOf(byHand: ByHand, host: Host): HandPort {
+function takeoverOf(byHand: Takeovers, host: Runtime): TakeoverPort {
   return {
     hold: (where) => byHand.hold(where),
     giveBack: (where) => byHand.giveBack(where),
     of: (where) => byHand.of(where),
     held: () => byHand.held(),
     waiting: (where) => byHand.waiting(where),
-    answer: (where, written) => host.answerByHand(where, written),
+    answer: (where, written) => host.answerAsOperator(where, written),
   };
 }
 
 /** Where a change opens a prompt, it stands on the screen of this machine. */
-function secretsOf(setup: Setup, { kit, events, control }: AdminParts): SecretControl {
+function secretsOf(setup: Setup, { deps, events, control }: AdminDeps): SecretControl {
   const { env, lookup, keychainLimits: limits } = setup;
   const surroundings = { env, atTerminal: false, limits };
   return createSecretControl({
@@ -276,7 +276,7 @@ function secretsOf(setup: Setup, { kit, events, control }: AdminParts): SecretCo
     looks: openKeychain(surroundings),
     store: storeKinds[process.platform] ?? 'none',
     explain: explainKeychain,
-    steady: kit.steady,
+    steady: deps.steady,
     events,
   });
 }

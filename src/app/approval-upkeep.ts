@@ -14,12 +14,12 @@ import type { ChannelType } from '../config/config.ts';
 import type { Approval, ApprovalId } from '../domain/approval.ts';
 import type { ApprovalWork } from '../pipeline/approvals/state.ts';
 import { acceptFollowing, acceptQuestion, expire } from '../pipeline/approvals/decide.ts';
-import type { DecidingKit } from '../pipeline/approvals/decide.ts';
+import type { DecidingDeps } from '../pipeline/approvals/decide.ts';
 import { isAskedIn } from '../pipeline/approvals/settle.ts';
-import type { Kit } from '../pipeline/deps.ts';
+import type { Deps } from '../pipeline/deps.ts';
 import type { Peers } from '../cluster/peers.ts';
 import { OwedWork } from './background-work.ts';
-import type { Plan } from './running-config.ts';
+import type { RunningConfig } from './running-config.ts';
 
 /** For what nothing here tells of. */
 const lookMs = 30_000;
@@ -30,17 +30,17 @@ const againMs = 300_000;
 /** What was done is remembered, so that it is not done at each look: at most so many. */
 const rememberedMax = 10_000;
 
-export type ApprovalKeepingParts = Pick<Kit, 'ledger' | 'events' | 'now'> & {
+export type ApprovalKeepingDeps = Pick<Deps, 'ledger' | 'events' | 'now'> & {
   readonly peers: Pick<Peers, 'holds'>;
   readonly host: {
-    readonly plan: Pick<Plan, 'brains' | 'channels'> | null;
+    readonly plan: Pick<RunningConfig, 'brains' | 'channels'> | null;
     readonly approvals: ApprovalWork;
   };
 };
 
 /** @returns ends it */
-export function keepApprovals(parts: ApprovalKeepingParts): () => void {
-  const keeping = new ApprovalKeeping(parts);
+export function keepApprovals(options: ApprovalKeepingDeps): () => void {
+  const keeping = new ApprovalKeeping(options);
   keeping.begin();
   return () => keeping.end();
 }
@@ -54,8 +54,8 @@ type Question = {
 type Approver = { readonly name: string; readonly user: string; readonly type: ChannelType };
 
 class ApprovalKeeping {
-  readonly #parts: ApprovalKeepingParts;
-  readonly #kit: DecidingKit;
+  readonly #options: ApprovalKeepingDeps;
+  readonly #deps: DecidingDeps;
   /** Questions by approval and approver: when each may be put again; null: it is put. */
   readonly #put = new Map<string, number | null>();
   /** Those whose message was accepted. */
@@ -63,10 +63,10 @@ class ApprovalKeeping {
   readonly #work: OwedWork;
   #asking: Promise<void> = Promise.resolve();
 
-  constructor(parts: ApprovalKeepingParts) {
-    this.#parts = parts;
-    const { ledger, events, now, host } = parts;
-    this.#kit = { ledger, events, now, approvals: host.approvals };
+  constructor(options: ApprovalKeepingDeps) {
+    this.#options = options;
+    const { ledger, events, now, host } = options;
+    this.#deps = { ledger, events, now, approvals: host.approvals };
     // What cannot be read or written now is owed at the next look.
     this.#work = new OwedWork({
       look: () => this.#look(),
@@ -76,30 +76,30 @@ class ApprovalKeeping {
   }
 
   begin(): void {
-    this.#kit.approvals.onWake(this.#work.wake);
+    this.#deps.approvals.onWake(this.#work.wake);
     this.#work.wake();
   }
 
   end(): void {
-    this.#kit.approvals.onWake(null);
+    this.#deps.approvals.onWake(null);
     this.#work.end();
   }
 
   /** @returns in how many milliseconds something is due */
   async #look(): Promise<number> {
-    const [kit, { peers }] = [this.#kit, this.#parts];
-    const { approvals } = kit.ledger;
-    const now = kit.now();
+    const [deps, { peers }] = [this.#deps, this.#options];
+    const { approvals } = deps.ledger;
+    const now = deps.now();
     const waiting = await approvals.waiting();
-    const isKeeper = peers.holds('keeper');
-    const late = isKeeper ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
-    for (const approval of late) await expire(kit, approval);
-    if (isKeeper) {
+    const isJanitor = peers.holds('keeper');
+    const late = isJanitor ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
+    for (const approval of late) await expire(deps, approval);
+    if (isJanitor) {
       const decided = (await approvals.owed(now)).filter(({ state }) => state !== 'waiting');
       for (const approval of decided) await this.#follow(approval);
     }
     const open = waiting.filter(({ expiresAt }) => expiresAt > now);
-    kit.events.approvalsWait(open.length);
+    deps.events.approvalsWait(open.length);
     this.#ask(open, now);
     const nextAt = Math.min(...open.map(({ expiresAt }) => expiresAt));
     return Math.max(1, Math.min(lookMs, nextAt - now));
@@ -111,7 +111,7 @@ class ApprovalKeeping {
    */
   async #follow(approval: Approval): Promise<void> {
     const { id } = approval;
-    if (this.#followed.has(id) || !(await acceptFollowing(this.#kit, approval))) return;
+    if (this.#followed.has(id) || !(await acceptFollowing(this.#deps, approval))) return;
     this.#followed.add(id);
     const [oldest] = this.#followed;
     if (this.#followed.size > rememberedMax && oldest !== undefined) this.#followed.delete(oldest);
@@ -134,30 +134,30 @@ class ApprovalKeeping {
 
   /** Never rejects. */
   async #putTo({ approval, approver, key, isFirst }: Question): Promise<void> {
-    const kit = this.#kit;
+    const deps = this.#deps;
     const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(directMs)]);
     try {
       const where = (await this.#channelOf(approver)?.direct?.(approver.user, signal)) ?? null;
       if (this.#work.over.aborted) return;
       if (where === null) return this.#unput(approver, isFirst);
       const isThere = isAskedIn(approval, { channel: where.address.channel, ...where });
-      if (isThere || (await acceptQuestion(kit, approval, where, approver))) {
+      if (isThere || (await acceptQuestion(deps, approval, where, approver))) {
         this.#remember(key, null);
       }
     } catch (error) {
-      kit.events.faulted({ where: 'a question to an approver', error });
+      deps.events.faulted({ where: 'a question to an approver', error });
     }
   }
 
   #unput({ type }: Approver, isFirst: boolean): void {
     if (!isFirst) return;
     const message = `Somebody who may decide on ${type} could not be asked in a chat of their own.`;
-    this.#kit.events.warned({ code: 'approver_not_asked', message });
+    this.#deps.events.warned({ code: 'approver_not_asked', message });
   }
 
   /** Those of the plan in use; who asked sees the question where it was asked. */
   #approversOf({ brain, channel, sender }: Approval): readonly Approver[] {
-    const names = this.#parts.host.plan?.brains.get(brain)?.agent?.asking?.approvers ?? [];
+    const names = this.#options.host.plan?.brains.get(brain)?.agent?.asking?.approvers ?? [];
     const asker = `${kindTypeOf(channel)}:${sender.id}`;
     return names.flatMap((name) => {
       const colon = name.indexOf(':');
@@ -167,7 +167,7 @@ class ApprovalKeeping {
   }
 
   #channelOf({ type }: Approver): Channel | undefined {
-    return this.#parts.host.plan?.channels.find((one) => one.type === type)?.channel;
+    return this.#options.host.plan?.channels.find((one) => one.type === type)?.channel;
   }
 
   #remember(key: string, againAt: number | null): void {

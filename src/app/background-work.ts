@@ -2,7 +2,7 @@
  * Looks after work that others leave: at once, whenever it is woken, and when the look before said
  * that something is due. One look at a time; who wakes it meanwhile is heard after it.
  */
-export type OwedWorkParts = {
+export type OwedWorkDeps = {
   /** @returns in how many milliseconds to look again at the latest */
   readonly look: () => Promise<number>;
   /** A look failed, and another one comes after `againMs`; not called once it has ended. */
@@ -11,14 +11,14 @@ export type OwedWorkParts = {
 };
 
 export class OwedWork {
-  readonly #parts: OwedWorkParts;
+  readonly #deps: OwedWorkDeps;
   readonly #over = new AbortController();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
   #isWoken = false;
 
-  constructor(parts: OwedWorkParts) {
-    this.#parts = parts;
+  constructor(deps: OwedWorkDeps) {
+    this.#deps = deps;
   }
 
   /** Aborts when it ends. */
@@ -38,7 +38,7 @@ export class OwedWork {
     if (this.#isLooking) return;
     this.#isLooking = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    let dueMs = this.#parts.againMs;
+    let dueMs = this.#deps.againMs;
     while (this.#isWoken && !this.over.aborted) {
       this.#isWoken = false;
       dueMs = await this.#look();
@@ -49,7 +49,7 @@ export class OwedWork {
 
   /** Never rejects. */
   async #look(): Promise<number> {
-    const { look, failed, againMs } = this.#parts;
+    const { look, failed, againMs } = this.#deps;
     try {
       return await look();
     } catch (error) {

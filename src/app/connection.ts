@@ -5,7 +5,7 @@ import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import { endsWithin } from '../lib/lifetime.ts';
 import { supervise } from '../lib/supervise.ts';
 import type { Peers } from '../cluster/peers.ts';
-import type { Plan } from './running-config.ts';
+import type { RunningConfig } from './running-config.ts';
 
 /** How long a run that is to end may take; it may have a connection to end first. */
 const stoppedMs = 5_000;
@@ -14,13 +14,13 @@ const stoppedMs = 5_000;
 export class Connection {
   readonly key: ChannelKey;
   readonly channel: Channel;
-  owner: Plan;
+  owner: RunningConfig;
   readonly #ending = new AbortController();
   #run: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | null = null;
   #events: Events | null = null;
 
-  constructor(key: ChannelKey, channel: Channel, owner: Plan) {
+  constructor(key: ChannelKey, channel: Channel, owner: RunningConfig) {
     this.key = key;
     this.channel = channel;
     this.owner = owner;

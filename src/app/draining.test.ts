@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sayDraining, sayLost } from './draining.ts';
+import { describeDraining, describeLost } from './draining.ts';
 
-type Told = Parameters<typeof sayDraining>;
+type Told = Parameters<typeof describeDraining>;
 
 function told(gauges: object, durability: object): string {
   const none = { inboxClaimed: 0, inboxWaiting: 0, outboxClaimed: 0, outboxWaiting: 0 };
-  return sayDraining({ ...none, ...gauges } as Told[0], durability as Told[1]);
+  return describeDraining({ ...none, ...gauges } as Told[0], durability as Told[1]);
 }
 
 test('who stops svc is told what is in hand, how long at most, and how to end it now', () => {
@@ -22,6 +22,6 @@ test('who stops svc is told what is in hand, how long at most, and how to end it
 });
 
 test('what is lost is counted as people count', () => {
-  assert.equal(sayLost(1, ['a']), '1 row was not finished in time and is lost: a');
-  assert.equal(sayLost(2, ['a', 'b']), '2 rows were not finished in time and are lost: a b');
+  assert.equal(describeLost(1, ['a']), '1 row was not finished in time and is lost: a');
+  assert.equal(describeLost(2, ['a', 'b']), '2 rows were not finished in time and are lost: a b');
 });

@@ -3,7 +3,7 @@ import { plural } from '../domain/plural.ts';
 import type { Durability, Gauges } from '../ledger/ledger.ts';
 
 /** What is in hand, how long it may take, and how to end it now. */
-export function sayDraining(gauges: Gauges, { drainsBacklog, drainMs }: Durability): string {
+export function describeDraining(gauges: Gauges, { drainsBacklog, drainMs }: Durability): string {
   const { inboxClaimed, inboxWaiting, outboxClaimed, outboxWaiting } = gauges;
   const messages = inboxClaimed + (drainsBacklog ? inboxWaiting : 0);
   const replies = outboxClaimed + (drainsBacklog ? outboxWaiting : 0);
@@ -19,7 +19,7 @@ export function sayDraining(gauges: Gauges, { drainsBacklog, drainMs }: Durabili
 }
 
 /** Without storage unfinished work is lost, so it is named. */
-export function sayLost(rows: number, ids: readonly string[]): string {
+export function describeLost(rows: number, ids: readonly string[]): string {
   const [were, are] = rows === 1 ? ['was', 'is'] : ['were', 'are'];
   return `${plural(rows, 'row')} ${were} not finished in time and ${are} lost: ${ids.join(' ')}`;
 }

@@ -3,7 +3,7 @@
  * delivered or kept, and tools that reach out do not run. Its models are really asked, so what they
  * use counts, and its budget holds.
  */
-import type { Brain, Desk } from '../brains/brain.ts';
+import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
 import { rankModels } from '../config/rules.ts';
 import type { TurnRow } from '../domain/conversation.ts';
@@ -16,10 +16,10 @@ import type { Outcome } from '../domain/outcome.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
-import { createPurse, type PurseKit } from '../pipeline/budget-guard.ts';
+import { createBudgetGuard, type BudgetGuardDeps } from '../pipeline/budget-guard.ts';
 import { later } from '../lib/clock.ts';
 import type { Model } from '../brains/models/model.ts';
-import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
+import { createBrain, createModel, createDryRunContext, type BrainDeps } from './service.ts';
 import { MemorySpend } from '../ledger/memory/spend.ts';
 
 /** What one question came to. Times are milliseconds since 1970. */
@@ -46,7 +46,7 @@ export type ModelAnswer = { readonly model: ModelName } & (
   | { readonly kind: 'not_asked'; readonly reason: string }
 );
 
-export type RehearsalSettings = {
+export type DryRunSettings = {
   /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
   readonly channel: ChannelType | null;
   /** Text for an agent's prompt; null: none. */
@@ -55,7 +55,7 @@ export type RehearsalSettings = {
    * Where its calls are charged, and its budget holds; null: there is no ledger, and what is
    * used is remembered for as long as the rehearsal lives.
    */
-  readonly spend: Omit<PurseKit, 'now'> | null;
+  readonly spend: Omit<BudgetGuardDeps, 'now'> | null;
 };
 
 /** How long the first question of a private brain waits to hear whether its model is local. */
@@ -65,11 +65,11 @@ const conversation = 'console' as ConversationId;
 const sender = { id: 'console', name: null };
 
 /** Asks one question at a time. An agent's notes are kept for as long as this object lives. */
-export class Rehearsal {
+export class DryRun {
   readonly #config: BrainConfig;
-  readonly #kit: BrainKit;
+  readonly #deps: BrainDeps;
   readonly #channel: ChannelKey;
-  readonly #spend: PurseKit;
+  readonly #spend: BudgetGuardDeps;
   readonly #brain: Brain;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
   /** What the look tells is remembered by the models; the look never rejects. */
@@ -82,23 +82,23 @@ export class Rehearsal {
   constructor(
     config: BrainConfig,
     secrets: Secrets,
-    kit: BrainKit,
-    { channel, skills, spend }: RehearsalSettings,
+    deps: BrainDeps,
+    { channel, skills, spend }: DryRunSettings,
   ) {
-    const models = config.models.map((model) => createModel(model, secrets, kit));
+    const models = config.models.map((model) => createModel(model, secrets, deps));
     const trusted = models.filter(({ locality }) => locality === 'local');
     const looks = config.sensitivity === 'public' ? [] : trusted;
     this.#config = config;
-    this.#kit = kit;
-    this.#spend = { ...(spend ?? createOwnSpend()), now: kit.now };
+    this.#deps = deps;
+    this.#spend = { ...(spend ?? createOwnSpend()), now: deps.now };
     this.#channel = (channel ?? 'console') as ChannelKey;
     this.#looked = Promise.all(
-      looks.map((model) => model.check('private', later(kit.steady(), lookMs))),
+      looks.map((model) => model.check('private', later(deps.steady(), lookMs))),
     );
     this.#models = models;
     this.#heard = models.map(() => null);
     const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
-    this.#brain = createBrain(config, secrets, kit, listened, skills);
+    this.#brain = createBrain(config, secrets, deps, listened, skills);
   }
 
   /**
@@ -110,26 +110,26 @@ export class Rehearsal {
     text: string,
     turns: readonly TurnRow[],
     signal: AbortSignal,
-    stamp: Sensitivity = 'public',
-    show?: Desk['show'],
+    label: Sensitivity = 'public',
+    show?: TurnContext['show'],
   ): Promise<Rehearsed> {
     await this.#looked;
     this.#heard.fill(null);
-    const { now, steady } = this.#kit;
-    const sensitivity = strictest(this.#config.sensitivity, stamp);
+    const { now, steady } = this.#deps;
+    const sensitivity = strictest(this.#config.sensitivity, label);
     const [askedAt, since] = [now(), steady()];
     const id = this.#ids.message();
     const channel = this.#channel;
     const address = { channel, target: '' };
     const message = { id, channel, conversation, sender, text, media: null, address };
     const deadlineAt = later(since, this.#brain.deadlineMs);
-    const purse = createPurse(this.#spend, { brain: this.#config, sender: null });
-    const desk = createRehearsalDesk(signal, deadlineAt, purse, this.#notes, show);
+    const budgetGuard = createBudgetGuard(this.#spend, { brain: this.#config, sender: null });
+    const turnContext = createDryRunContext(signal, deadlineAt, budgetGuard, this.#notes, show);
     const decision = await this.#brain.think(
       { message: { ...message, acceptedAt: askedAt, sensitivity }, text, history: turns },
-      desk,
+      turnContext,
     );
-    const { steps, toolUses: uses, leftOut } = desk;
+    const { steps, toolUses: uses, leftOut } = turnContext;
     const times = { askedAt, decidedAt: now(), ms: steady() - since };
     return { decision, steps, answers: this.#answers(steps, sensitivity), uses, leftOut, ...times };
   }
@@ -177,7 +177,7 @@ export class Rehearsal {
 }
 
 /** A book for what is tried in this process alone: what it holds ends with it. */
-export function createOwnSpend(): Omit<PurseKit, 'now'> {
+export function createOwnSpend(): Omit<BudgetGuardDeps, 'now'> {
   return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
 }
 

@@ -9,7 +9,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 /** Rows that wait to be kept; of more the oldest are lost. */
 const owedMax = 120;
 
-export type FigureParts = {
+export type FigureDeps = {
   readonly counts: FigureCounts;
   readonly ledger: Pick<Ledger, 'figures' | 'gauges'>;
   /** Milliseconds since 1970. */
@@ -19,24 +19,24 @@ export type FigureParts = {
 };
 
 /** @returns ends it */
-export function keepFigures(parts: FigureParts): () => void {
-  const keeping = new FigureKeeping(parts);
+export function keepFigures(deps: FigureDeps): () => void {
+  const keeping = new FigureKeeping(deps);
   keeping.begin();
   return () => keeping.end();
 }
 
 class FigureKeeping {
-  readonly #parts: FigureParts;
+  readonly #deps: FigureDeps;
   readonly #owed = new Map<string, FigureRow>();
   #isKeeping = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(parts: FigureParts) {
-    this.#parts = parts;
+  constructor(deps: FigureDeps) {
+    this.#deps = deps;
   }
 
   begin(): void {
-    const { over } = this.#parts;
+    const { over } = this.#deps;
     if (over.aborted) return;
     over.addEventListener('abort', this.#last, { once: true });
     this.#later();
@@ -45,24 +45,24 @@ class FigureKeeping {
   end(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#parts.over.removeEventListener('abort', this.#last);
+    this.#deps.over.removeEventListener('abort', this.#last);
   }
 
   /** Until the next minute begins, by the time of day as it is now. */
   #later(): void {
-    const { now } = this.#parts;
+    const { now } = this.#deps;
     this.#timer = setTimeout(this.#next, minuteMs - (now() % minuteMs)).unref();
   }
 
   readonly #next = (): void => {
-    const { counts, ledger, now } = this.#parts;
+    const { counts, ledger, now } = this.#deps;
     this.#owe(counts.turn(now(), gaugedOf(ledger.gauges())));
     void this.#keep();
     this.#later();
   };
 
   readonly #last = (): void => {
-    const { counts, ledger, now } = this.#parts;
+    const { counts, ledger, now } = this.#deps;
     this.end();
     const gauged = gaugedOf(ledger.gauges());
     this.#owe([...counts.turn(now(), gauged), ...counts.rowsNow(now(), gauged)]);
@@ -86,7 +86,7 @@ class FigureKeeping {
     if (this.#isKeeping || this.#owed.size === 0) return;
     this.#isKeeping = true;
     const rows = [...this.#owed];
-    const isKept = await this.#parts.ledger.figures.keep(rows.map(([, row]) => row));
+    const isKept = await this.#deps.ledger.figures.keep(rows.map(([, row]) => row));
     this.#isKeeping = false;
     if (!isKept) return;
     for (const [key, row] of rows) if (this.#owed.get(key) === row) this.#owed.delete(key);

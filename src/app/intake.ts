@@ -10,7 +10,7 @@ import { strictest } from '../domain/sensitivity.ts';
 import { commandsOn } from '../pipeline/commands.ts';
 import { EditLabels } from '../pipeline/edit-labels.ts';
 import type { Gate, GatedChannel } from '../pipeline/gate.ts';
-import type { ActiveRoute, Kit } from '../pipeline/deps.ts';
+import type { ActiveRoute, Deps } from '../pipeline/deps.ts';
 import { receive, receiveAtGate } from '../pipeline/pipeline.ts';
 import { isCommand } from '../pipeline/sessions.ts';
 import type { CursorMove } from '../ledger/ledger.ts';
@@ -19,32 +19,32 @@ import type { CursorMove } from '../ledger/ledger.ts';
 type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
 
 export class Intake {
-  readonly #kit: Kit;
+  readonly #deps: Deps;
   readonly #gate: Gate;
   readonly #labels: EditLabels;
   readonly #rules = new Map<ChannelKey, Rules>();
 
-  constructor(kit: Kit, gate: Gate) {
-    this.#kit = kit;
+  constructor(deps: Deps, gate: Gate) {
+    this.#deps = deps;
     this.#gate = gate;
-    this.#labels = new EditLabels(kit.ledger);
+    this.#labels = new EditLabels(deps.ledger);
   }
 
   use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
     for (const [key, route] of lines) {
       const { access, brain, gatherMs = 0 } = route;
       const knows = (inbound: Inbound): boolean =>
-        isCommand(inbound.text, commandsOn(this.#kit, route, inbound));
+        isCommand(inbound.text, commandsOn(this.#deps, route, inbound));
       this.#rules.set(key, { access, sensitivity: brain.sensitivity, knows, gatherMs });
     }
   }
 
   readonly acceptOn = (channel: ChannelKey): Receive => {
-    const { ledger } = this.#kit;
+    const { ledger } = this.#deps;
     const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
       const { access, sensitivity } = this.#rules.get(channel)!;
-      if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
+      if (access === null) return receive(this.#deps, sensitivity, batch, ...cursors);
       return this.#takeAtGate(channel, access, batch, cursors);
     };
     return Object.assign(take, {
@@ -67,7 +67,7 @@ export class Intake {
       return { channel, ...now, access: now.access ?? access };
     };
     const before = rules().sensitivity;
-    const handled = await receiveAtGate(this.#kit, this.#gate, rules, labelled, ...cursors);
+    const handled = await receiveAtGate(this.#deps, this.#gate, rules, labelled, ...cursors);
     this.#labels.accepted(labelled, handled, strictest(before, rules().sensitivity));
     return handled;
   }

@@ -27,6 +27,6 @@ export function whereItListens(config: Config, placed: AdminPlaced | null): List
 }
 
 /** The same for the log. */
-export function sayWhere({ window, ...others }: Listening): Readonly<Record<string, unknown>> {
+export function describeWhere({ window, ...others }: Listening): Readonly<Record<string, unknown>> {
   return window === null ? others : { ...others, window: window.origin };
 }

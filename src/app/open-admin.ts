@@ -4,7 +4,7 @@ import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
 import type { ListenAddress } from '../config/config.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
-import type { ServiceKit } from './service.ts';
+import type { ServiceDeps } from './service.ts';
 
 export type AdminChoice = {
   readonly address: ListenAddress;
@@ -21,7 +21,7 @@ export type AdminChoice = {
  */
 export async function openAdmin(
   { address, access, allowedHosts, webRoot, ports }: AdminChoice,
-  { listeners }: ServiceKit,
+  { listeners }: ServiceDeps,
   opened: Lifetime,
 ): Promise<AdminOpened | AdminProblem> {
   const { createAdminServer } = await opened.within(() => import('../admin/http/server.ts'));

@@ -5,7 +5,7 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import { keepPublicSince } from '../pipeline/public-since.ts';
 import { GivenUp } from '../lib/lifetime.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { OpeningPlan, Plan } from './running-config.ts';
+import type { OpeningRunningConfig, RunningConfig } from './running-config.ts';
 
 const stopping: ChannelProblem = {
   kind: 'problem',
@@ -13,8 +13,8 @@ const stopping: ChannelProblem = {
   message: 'The service is stopping; it takes no new configuration.',
 };
 
-type Opening = OpeningPlan & {
-  readonly plan: Plan;
+type Opening = OpeningRunningConfig & {
+  readonly plan: RunningConfig;
   readonly ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly events: Pick<Events, 'faulted'>;
   readonly now: () => number;
@@ -25,13 +25,15 @@ type Opening = OpeningPlan & {
 };
 
 /** @throws what a channel throws */
-export async function openPlan(opening: Opening): Promise<ChannelProblem | OpenedPlan> {
-  const { plan, givenUp, over } = opening;
+export async function openRunningConfig(
+  opening: Opening,
+): Promise<ChannelProblem | OpenedRunningConfig> {
+  const { plan: runningConfig, givenUp, over } = opening;
   let isOpen = false;
   try {
-    const problem = await plan.open(opening);
+    const problem = await runningConfig.open(opening);
     if (problem !== null) return problem;
-    await stamp(opening, 'private');
+    await label(opening, 'private');
     isOpen = true;
   } catch (error) {
     if (error instanceof GivenUp) return stopping;
@@ -39,14 +41,14 @@ export async function openPlan(opening: Opening): Promise<ChannelProblem | Opene
   } finally {
     if (!isOpen) over();
   }
-  const opened = new OpenedPlan(opening);
+  const opened = new OpenedRunningConfig(opening);
   if (!givenUp.aborted) return opened;
   await opened.drop();
   return stopping;
 }
 
 /** No other plan is opened before it is used or dropped; the end of the service drops it. */
-export class OpenedPlan {
+export class OpenedRunningConfig {
   readonly kind = 'opened';
   readonly #opening: Opening;
   #dropped: Promise<void> | null = null;
@@ -67,7 +69,7 @@ export class OpenedPlan {
     const { run, over } = this.#opening;
     try {
       run();
-      void stamp(this.#opening, 'public');
+      void label(this.#opening, 'public');
     } finally {
       over();
     }
@@ -78,8 +80,8 @@ export class OpenedPlan {
   drop(): Promise<void> {
     if (!this.#isOver) {
       this.#end();
-      const { plan, over } = this.#opening;
-      this.#dropped = plan.retire(0).finally(over);
+      const { plan: runningConfig, over } = this.#opening;
+      this.#dropped = runningConfig.retire(0).finally(over);
     }
     return this.#dropped ?? Promise.resolve();
   }
@@ -93,9 +95,12 @@ export class OpenedPlan {
 }
 
 /** A plan is used also where this cannot be kept. */
-async function stamp({ ledger, plan, now, events }: Opening, become: Sensitivity): Promise<void> {
+async function label(
+  { ledger, plan: runningConfig, now, events }: Opening,
+  become: Sensitivity,
+): Promise<void> {
   try {
-    await keepPublicSince(ledger, plan.lines, become, now());
+    await keepPublicSince(ledger, runningConfig.lines, become, now());
   } catch (error) {
     events.faulted({ where: 'keeping since when a channel is public', error });
   }

@@ -6,7 +6,7 @@ import type { ConfigSnapshot } from './config/prepare.ts';
 import type { Events } from '../domain/event.ts';
 import type { Log } from '../lib/log.ts';
 import { nameServer, type AtServer } from './storage.ts';
-import type { ServiceKit } from './service.ts';
+import type { ServiceDeps } from './service.ts';
 import type { Setup } from './run.ts';
 import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
 
@@ -27,11 +27,11 @@ export function publicBy({ channels, brains, routes }: Config, secrets: Secrets)
  * Says which server it is, without a secret. The URL is hidden from the log as a whole already; a
  * sentence of the server may have its password alone.
  */
-export async function tellServer(
+export async function reportServer(
   at: AtServer,
   log: Pick<Log, 'scrub'>,
   events: Pick<Events, 'noticed'>,
-  reserved: Pick<ServiceKit['reserved'], 'addDatabase'>,
+  reserved: Pick<ServiceDeps['reserved'], 'addDatabase'>,
 ): Promise<void> {
   const named = await nameServer(at);
   if (named.kind === 'problem') return;

@@ -26,12 +26,12 @@ export function createRunEvents(
   tellToo(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
   tellToo(hub, 'turnFinished', (e) => figures.turnFinished(e));
   tellToo(hub, 'commandAnswered', () => figures.commandAnswered());
-  tellToo(hub, 'answeredByHand', () => figures.answeredByHand());
+  tellToo(hub, 'answeredByOperator', () => figures.answeredByOperator());
   tellToo(hub, 'buried', (e) => figures.buried(e));
   tellToo(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
   tellToo(hub, 'modelSpent', (e) => figures.modelSpent(e));
   tellToo(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
-  tellToo(hub, 'planUsed', (e) => figures.planUsed(e));
+  tellToo(hub, 'configUsed', (e) => figures.configUsed(e));
   if (watch !== undefined) {
     tellToo(hub, 'turnFinished', watch);
     tellToo(hub, 'commandAnswered', watch);

@@ -18,14 +18,14 @@ import type { ConfigSnapshot } from './config/prepare.ts';
 import { problemOfSkills, warningOfSkill } from './config/skill-warnings.ts';
 import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
-import { sayLost } from './draining.ts';
-import { Host, type Left } from './runtime.ts';
+import { describeLost } from './draining.ts';
+import { Runtime, type Left } from './runtime.ts';
 import { FollowingClock, type ClockReading } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
 import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
-import type { Plan } from './running-config.ts';
+import type { RunningConfig } from './running-config.ts';
 import { SharedBounds } from './shared-bounds.ts';
 import { keepOwnMessages } from './own-messages.ts';
 import { warningsNow } from './warnings-now.ts';
@@ -33,11 +33,11 @@ import { keepFigures } from './figure-upkeep.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
-import { sayWhere, whereItListens, type Listening } from './listening.ts';
-import { firstOf, publicBy, tellServer } from './opening.ts';
+import { describeWhere, whereItListens, type Listening } from './listening.ts';
+import { firstOf, publicBy, reportServer } from './opening.ts';
 import { endingBy, refusedBy, RunState, type Ending } from './run-state.ts';
 import { beginShared, sharedParts, type SharedStart } from './shared-start.ts';
-import { createPlan, createServiceKit, readSkills, type ServiceKit } from './service.ts';
+import { createRunningConfig, createServiceDeps, readSkills, type ServiceDeps } from './service.ts';
 import { closeLedger, openLedger, storageAt, type OpenStore, type StartWriter } from './storage.ts';
 import type { KeychainLimits } from './keychain.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
@@ -116,7 +116,7 @@ class Run {
   readonly #state: RunState;
   readonly #lifetime: Lifetime;
   readonly #clock = new FollowingClock();
-  #host: Host | null = null;
+  #host: Runtime | null = null;
   #control: Control | null = null;
   #left: Left | null = null;
   #abandon: AbortSignal | undefined;
@@ -165,26 +165,26 @@ class Run {
     const ownHttp = usesOwnHttp(env);
     const held = pathOfFile(storage);
     const pins = pinsFileBeside(file);
-    const kit = createServiceKit(this.#events, version, held, ownHttp, this.#clock, pins);
-    this.#lifetime.defer('the HTTP client', () => kit.http.close());
+    const deps = createServiceDeps(this.#events, version, held, ownHttp, this.#clock, pins);
+    this.#lifetime.defer('the HTTP client', () => deps.http.close());
     const warnings = skills.warnings.map(warningOfSkill);
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
-    const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
-    const store = await this.#openStore(kit, ids);
+    const ids = createIdSource(deps.now, (bytes) => void crypto.getRandomValues(bytes));
+    const store = await this.#openStore(deps, ids);
     if ('kind' in store) return endingBy(store);
     const shared = await this.#lifetime.within(() => beginShared(store.configs, this.#setup));
     if (shared !== null && shared.kind !== 'shared') return shared;
-    return this.#serve(kit, ids, { ...store, shared }, { texts: skills.texts, warnings });
+    return this.#serve(deps, ids, { ...store, shared }, { texts: skills.texts, warnings });
   }
 
-  #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
+  #openStore(deps: ServiceDeps, ids: IdSource): Promise<OpenStore | StoreProblem> {
     const { config, secrets, startWriter, log, version } = this.#setup;
     const at = storageAt(this.#setup.storage, secrets);
     const failed = (error: unknown): void => {
       this.#alerts.failed(error);
       this.#state.storageFailed();
     };
-    const { now, steady } = kit;
+    const { now, steady } = deps;
     const { news, clockIs } = this.#alerts;
     const follow = (reading: ClockReading): void => clockIs(this.#clock.follow(reading));
     const publicNow = publicBy(config, secrets);
@@ -193,7 +193,7 @@ class Run {
     return this.#lifetime.adopt(
       'the storage',
       async () => {
-        if (at?.kind === 'server') await tellServer(at, log, this.#events, kit.reserved);
+        if (at?.kind === 'server') await reportServer(at, log, this.#events, deps.reserved);
         return openLedger(choice);
       },
       (opened) => ('kind' in opened ? null : closeLedger(opened)),
@@ -201,7 +201,7 @@ class Run {
   }
 
   async #serve(
-    kit: ServiceKit,
+    deps: ServiceDeps,
     ids: IdSource,
     store: OpenStore & { readonly shared: SharedStart | null },
     skills: {
@@ -211,25 +211,25 @@ class Run {
   ): Promise<Ending | null> {
     const { text, config, secrets, onReload, file, addresses, env, lookup, log } = this.#setup;
     const { ledger, reader, peers } = store;
-    const { now, steady, random } = kit;
+    const { now, steady, random } = deps;
     const flow = { ledger, events: this.#events, ids, now, steady, random };
-    const host = new Host(flow, { peers });
+    const host = new Runtime(flow, { peers });
     this.#host = host;
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
-    const plan = createPlan(text, config, secrets, kit, skills.texts);
-    const unopened = await this.#lifetime.within(() => host.use(plan));
+    const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
+    const unopened = await this.#lifetime.within(() => host.use(runningConfig));
     if (unopened !== null) return refusedBy(unopened, config);
     const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
     this.#lifetime.defer('the figures', keepFigures(counted));
     this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, host }));
-    const watch = new ModelWatch(kit, this.#state.over);
-    const bounds = new SharedBounds(kit.bounds, peers);
+    const watch = new ModelWatch(deps, this.#state.over);
+    const bounds = new SharedBounds(deps.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
-    const onUsed = (used: Plan): void => {
+    const onUsed = (used: RunningConfig): void => {
       bounds.use(used.models.map((one) => one.config));
       watch.use(used.models);
     };
-    onUsed(plan);
+    onUsed(runningConfig);
     const source = onReload && { file, addresses, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
     const isAround = (this.#setup.application ?? null) !== null;
@@ -237,10 +237,10 @@ class Run {
     const end = (ending: Ending): void => this.#state.end(ending);
     const shared = sharedParts(store.shared, this.#setup, { peers, steady }, end);
     const own = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
-    const control = new Control({ ...own, host, kit, reader, lookup, log }, first);
+    const control = new Control({ ...own, host, deps, reader, lookup, log }, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
-      kit,
+      deps,
       events: this.#events,
       host,
       store,
@@ -249,7 +249,7 @@ class Run {
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
       warnings: () => [
         ...this.#alerts.warnings(),
-        ...warningsNow(control, kit.mcp, this.#events.meters),
+        ...warningsNow(control, deps.mcp, this.#events.meters),
       ],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;
@@ -258,7 +258,7 @@ class Run {
       host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
     const inside = { ledger, now, reader, admissions, channels };
     const at = whereItListens(config, admin);
-    const details = sayWhere(at);
+    const details = describeWhere(at);
     this.#events.noticed({ code: 'listening', message: 'svc is listening.', details });
     this.#setup.onListening?.(at, inside);
     return null;
@@ -277,7 +277,7 @@ class Run {
     const { rows, ids } = this.#left;
     // With storage the next start has them.
     if (!host.isDurable && rows > 0) {
-      this.#events.warned({ code: 'left_behind', message: sayLost(rows, ids) });
+      this.#events.warned({ code: 'left_behind', message: describeLost(rows, ids) });
     }
     if (!inOrder) return;
     const details = { left: rows };
@@ -288,7 +288,7 @@ class Run {
    * The intake closes first. A configuration on its way is refused then, and its file put back.
    * @param withinMs left out: the ledger's `drainMs`; the first call's value counts
    */
-  async #drain(host: Host, withinMs?: number): Promise<void> {
+  async #drain(host: Runtime, withinMs?: number): Promise<void> {
     try {
       this.#left = await host.drain(withinMs, this.#abandon);
     } finally {

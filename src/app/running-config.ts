@@ -41,7 +41,7 @@ export type PlannedModel = {
 };
 
 /** What is open as long as the plan; to open it waits for nothing. `run`: it is in use. */
-export type PlanParts = { open(): void; run(): void; close(): Promise<void> };
+export type RunningConfigDeps = { open(): void; run(): void; close(): Promise<void> };
 
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
@@ -58,34 +58,34 @@ const abortedMs = 1_000;
 /** For all that a plan opened together; the webhook's listener takes up to 1 s. */
 const closeMs = 1_500;
 
-export type OpeningPlan = {
+export type OpeningRunningConfig = {
   /**
    * The plan in use. When this plan wants the same connection, and the connection has not failed,
    * it stays open and changes hands with `run`.
    */
-  readonly before: Plan | null;
+  readonly before: RunningConfig | null;
   readonly events: Events;
   /** Aborts when the opening is not to go on. */
   readonly givenUp: AbortSignal;
 };
 
-type RunningPlan = {
+type ActiveRunningConfig = {
   readonly acceptOn: (channel: ChannelKey) => Receive;
   readonly events: Events;
   /** The other instances on the ledger. */
   readonly peers: Peers;
   /** Every plan that may still have a connection: the one in use, and those retired. */
-  readonly before: readonly Plan[];
+  readonly before: readonly RunningConfig[];
 };
 
-export class Plan {
+export class RunningConfig {
   readonly #text: string;
   readonly brains: ReadonlyMap<string, Brain>;
   readonly models: readonly PlannedModel[];
   #channels: readonly PlannedChannel[];
   #events: Events | null = null;
   #opened: Lifetime | null = null;
-  readonly #parts: PlanParts | null;
+  readonly #deps: RunningConfigDeps | null;
   readonly #lines = new Map<ChannelKey, ActiveRoute>();
   readonly #connections = new Map<ChannelKey, Connection>();
   readonly #atWork = new LinkedSet<Work>();
@@ -97,13 +97,13 @@ export class Plan {
     channels: readonly PlannedChannel[],
     brains: ReadonlyMap<string, Brain>,
     models: readonly PlannedModel[] = [],
-    parts: PlanParts | null = null,
+    deps: RunningConfigDeps | null = null,
   ) {
     this.#text = text;
     this.#channels = channels;
     this.brains = brains;
     this.models = models;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** It takes `node:crypto`, which is slow to load: it is asked once the channels are open. */
@@ -127,7 +127,7 @@ export class Plan {
    * @returns the problem of the channel that cannot be opened, or null
    * @throws GivenUp, and what a channel throws
    */
-  async open({ before, events, givenUp }: OpeningPlan): Promise<ChannelProblem | null> {
+  async open({ before, events, givenUp }: OpeningRunningConfig): Promise<ChannelProblem | null> {
     const failed = (what: string, error: unknown): void =>
       events.faulted({ where: `closing ${what}`, error });
     const opened = new Lifetime(givenUp, failed);
@@ -143,11 +143,11 @@ export class Plan {
     }
   }
 
-  async #openAll(opened: Lifetime, before: Plan | null): Promise<ChannelProblem | null> {
-    const parts = this.#parts;
-    if (parts !== null) {
-      opened.defer('the MCP servers', () => parts.close());
-      parts.open();
+  async #openAll(opened: Lifetime, before: RunningConfig | null): Promise<ChannelProblem | null> {
+    const deps = this.#deps;
+    if (deps !== null) {
+      opened.defer('the MCP servers', () => deps.close());
+      deps.open();
     }
     const channels: PlannedChannel[] = [];
     for (const planned of this.#channels) {
@@ -207,11 +207,11 @@ export class Plan {
   }
 
   /** Takes messages in on every channel, until the plan is retired. */
-  run({ acceptOn, events, peers, before }: RunningPlan): void {
-    this.#parts?.run();
+  run({ acceptOn, events, peers, before }: ActiveRunningConfig): void {
+    this.#deps?.run();
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
-        const stopped = before.flatMap((plan) => plan.#madeWay(connection) ?? []);
+        const stopped = before.flatMap((runningConfig) => runningConfig.#madeWay(connection) ?? []);
         const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
         connection.start(acceptOn(key), events, peers, allStopped);
       } else {

@@ -7,32 +7,32 @@ import { widestOf } from '../domain/conversation.ts';
 import { ApprovalWork } from '../pipeline/approvals/state.ts';
 import { decideApproval, type DecideResult } from '../pipeline/approvals/decide.ts';
 import {
-  answerByHand,
-  type ByHandResult,
+  answerAsOperator,
+  type TakeoverResult,
   type HandWritten,
 } from '../pipeline/takeover/takeover.ts';
 import { offerCommands } from '../pipeline/commands.ts';
 import { buryMessage } from '../pipeline/turn-failure.ts';
-import type { Kit, ActiveRoute } from '../pipeline/deps.ts';
+import type { Deps, ActiveRoute } from '../pipeline/deps.ts';
 import { Gate } from '../pipeline/gate.ts';
 import type { FillRandom, Pairings } from '../pipeline/pairing/pairing.ts';
 import { sendReply, takeTurn } from '../pipeline/pipeline.ts';
-import { Pump } from '../pipeline/worker-pool.ts';
+import { WorkerPool } from '../pipeline/worker-pool.ts';
 import type { ChannelProblem } from '../channels/channel.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
-import { sayDraining } from './draining.ts';
+import { describeDraining } from './draining.ts';
 import { Intake } from './intake.ts';
-import { openPlan, type OpenedPlan } from './opened-config.ts';
+import { openRunningConfig, type OpenedRunningConfig } from './opened-config.ts';
 import { slots, stop, type Pair } from './worker-pools.ts';
 import { createAlone } from '../cluster/alone.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { Claim, InClaim, OutClaim } from '../ledger/ledger.ts';
-import type { Plan } from './running-config.ts';
+import type { RunningConfig } from './running-config.ts';
 import { sharedPairings } from './shared-pairings.ts';
 
-export type HostOptions = {
+export type RuntimeOptions = {
   /** How long a claim may go on under a plan that is no longer in use. */
   readonly retireGraceMs: number;
   /** Random bytes for the codes that strangers are given. */
@@ -41,7 +41,7 @@ export type HostOptions = {
   readonly peers: Peers;
 };
 
-const defaults = (): HostOptions => ({
+const defaults = (): RuntimeOptions => ({
   retireGraceMs: 30_000,
   fillRandom: (bytes) => void crypto.getRandomValues(bytes),
   peers: createAlone(),
@@ -55,19 +55,19 @@ const idsMax = 1_000;
 const fileBytesMax = 128 * 1024 * 1024;
 const spokenBytesMax = 64 * 1024 * 1024;
 
-export class Host {
-  readonly #kit: Kit;
-  readonly #pumps = new Map<ChannelKey, Pair>();
-  readonly #options: HostOptions;
+export class Runtime {
+  readonly #deps: Deps;
+  readonly #workerPools = new Map<ChannelKey, Pair>();
+  readonly #options: RuntimeOptions;
   /** Lets people in at the operator's word, and tells who was turned away. */
   readonly pairings: Pairings;
   readonly gate: Gate;
   readonly approvals: ApprovalWork;
   /** Plans out of use with work under way, each until it is closed. */
-  readonly #retiring = new Map<Plan, Promise<void>>();
+  readonly #retiring = new Map<RunningConfig, Promise<void>>();
   readonly #intake: Intake;
   readonly #unsubscribe: () => void;
-  #plan: Plan | null = null;
+  #runningConfig: RunningConfig | null = null;
   /** The last swap that was asked for: the next one begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
   /** Aborts when no more plans are taken. */
@@ -76,92 +76,108 @@ export class Host {
   #rested: (() => void) | null = null;
 
   constructor(
-    kit: Omit<Kit, 'approvals' | 'fileBytes' | 'spokenBytes'>,
-    options: Partial<HostOptions> = {},
+    deps: Omit<Deps, 'approvals' | 'fileBytes' | 'spokenBytes'>,
+    options: Partial<RuntimeOptions> = {},
   ) {
-    this.approvals = new ApprovalWork(kit);
+    this.approvals = new ApprovalWork(deps);
     const fileBytes = new ByteSemaphore(fileBytesMax);
     const spokenBytes = new ByteSemaphore(spokenBytesMax);
-    this.#kit = { ...kit, approvals: this.approvals, fileBytes, spokenBytes };
+    this.#deps = { ...deps, approvals: this.approvals, fileBytes, spokenBytes };
     this.#options = { ...defaults(), ...options };
-    const { ledger, events, now } = kit;
-    const pairings = sharedPairings(this.#kit, this.#options);
+    const { ledger, events, now } = deps;
+    const pairings = sharedPairings(this.#deps, this.#options);
     this.pairings = pairings;
     this.gate = new Gate({ pairings, events, now });
-    this.#intake = new Intake(this.#kit, this.gate);
-    this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
+    this.#intake = new Intake(this.#deps, this.gate);
+    this.#unsubscribe = ledger.onReady((box, channel) =>
+      this.#workerPools.get(channel)?.[box].wake(),
+    );
   }
 
-  get plan(): Plan | null {
-    return this.#plan;
+  get plan(): RunningConfig | null {
+    return this.#runningConfig;
   }
 
   /** What is in hand, for the operator. */
   get draining(): string {
-    const { ledger } = this.#kit;
-    return sayDraining(ledger.gauges(), ledger.durability);
+    const { ledger } = this.#deps;
+    return describeDraining(ledger.gauges(), ledger.durability);
   }
 
   /** Whether the next start finds what a drain leaves. */
   get isDurable(): boolean {
-    return this.#kit.ledger.durability.durable;
+    return this.#deps.ledger.durability.durable;
   }
 
   /** What an operator wrote goes where the brain's reply would, under the plan in use now. */
-  answerByHand(where: ConversationKey, written: HandWritten): Promise<ByHandResult> {
-    return answerByHand(this.#kit, this.#plan?.lines.get(where.channel), where, written);
+  answerAsOperator(where: ConversationKey, written: HandWritten): Promise<TakeoverResult> {
+    return answerAsOperator(
+      this.#deps,
+      this.#runningConfig?.lines.get(where.channel),
+      where,
+      written,
+    );
   }
 
   /** The operator's word on a call that waits. */
   decide(id: string, verdict: 'approved' | 'refused'): Promise<DecideResult> {
-    return decideApproval(this.#kit, id, verdict, 'operator');
+    return decideApproval(this.#deps, id, verdict, 'operator');
   }
 
   /**
    * Plans are taken one after the other, in the order of the calls; the last one stays.
    * @returns null, or the problem for which the plan before stays in use
    */
-  async use(plan: Plan): Promise<ChannelProblem | null> {
-    const opened = await this.open(plan);
+  async use(runningConfig: RunningConfig): Promise<ChannelProblem | null> {
+    const opened = await this.open(runningConfig);
     return opened.kind === 'problem' ? opened : opened.use();
   }
 
   /** The same in two steps: what is opened is used, or dropped, before the next one is opened. */
-  async open(plan: Plan): Promise<ChannelProblem | OpenedPlan> {
+  async open(runningConfig: RunningConfig): Promise<ChannelProblem | OpenedRunningConfig> {
     const { promise, resolve: over } = Promise.withResolvers<void>();
     const swapped = this.#swapped;
     this.#swapped = promise;
     await swapped;
-    const [{ ledger, events, now }, givenUp] = [this.#kit, this.#draining.signal];
-    const run = (): void => this.#take(plan);
-    return openPlan({ plan, ledger, now, before: this.#plan, events, givenUp, run, over });
+    const [{ ledger, events, now }, givenUp] = [this.#deps, this.#draining.signal];
+    const run = (): void => this.#take(runningConfig);
+    return openRunningConfig({
+      plan: runningConfig,
+      ledger,
+      now,
+      before: this.#runningConfig,
+      events,
+      givenUp,
+      run,
+      over,
+    });
   }
 
-  #take(plan: Plan): void {
-    const before = this.#plan;
-    this.#plan = plan;
+  #take(runningConfig: RunningConfig): void {
+    const before = this.#runningConfig;
+    this.#runningConfig = runningConfig;
     try {
-      this.#run(plan, before);
+      this.#run(runningConfig, before);
     } finally {
       if (before !== null) this.#retire(before);
     }
   }
 
-  #run(plan: Plan, before: Plan | null): void {
-    this.#intake.use(plan.lines);
-    const bounds = Array.from(plan.brains.values(), (brain) => brain.historyBounds);
-    this.#kit.ledger.remember(widestOf(bounds));
-    this.#kit.ledger.serve([...plan.lines.keys()]);
-    this.#matchPumps(plan);
+  #run(runningConfig: RunningConfig, before: RunningConfig | null): void {
+    this.#intake.use(runningConfig.lines);
+    const bounds = Array.from(runningConfig.brains.values(), (brain) => brain.historyBounds);
+    this.#deps.ledger.remember(widestOf(bounds));
+    this.#deps.ledger.serve([...runningConfig.lines.keys()]);
+    this.#matchWorkerPools(runningConfig);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
-    const [{ events }, { peers }] = [this.#kit, this.#options];
-    plan.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
-    for (const [key, route] of plan.lines) offerCommands(this.#kit, key, route);
-    events.planUsed({
-      revision: plan.revision,
-      channels: plan.channels.length,
-      brains: plan.brains.size,
-      models: plan.models.map(({ model: { name, provider } }) => ({ name, provider })),
+    const [{ events }, { peers }] = [this.#deps, this.#options];
+    runningConfig.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
+    for (const [key, route] of runningConfig.lines) offerCommands(this.#deps, key, route);
+    events.configUsed({
+      revision: runningConfig.revision,
+      channels: runningConfig.channels.length,
+      brains: runningConfig.brains.size,
+      models: runningConfig.models.map(({ model: { name, provider } }) => ({ name, provider })),
     });
   }
 
@@ -174,7 +190,7 @@ export class Host {
    * @returns what is left unsettled
    */
   drain(
-    withinMs: number = this.#kit.ledger.durability.drainMs,
+    withinMs: number = this.#deps.ledger.durability.drainMs,
     abandon?: AbortSignal,
   ): Promise<Left> {
     this.#drained ??= this.#drain(withinMs, abandon);
@@ -182,16 +198,17 @@ export class Host {
   }
 
   async #drain(withinMs: number, abandon?: AbortSignal): Promise<Left> {
-    const { ledger } = this.#kit;
+    const { ledger } = this.#deps;
     this.#draining.abort();
     ledger.closeIntake();
     // Another instance takes the messengers over while this one finishes what it has in hand.
-    if (this.#options.peers.share() > 1) void this.#plan?.leavePosts();
-    if (!ledger.durability.drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
+    if (this.#options.peers.share() > 1) void this.#runningConfig?.leavePosts();
+    if (!ledger.durability.drainsBacklog)
+      for (const pair of this.#workerPools.values()) pair.in.stop();
     await this.#rest(withinMs, abandon);
-    for (const pair of this.#pumps.values()) stop(pair);
-    if (this.#plan !== null) this.#retire(this.#plan);
-    for (const plan of this.#retiring.keys()) plan.abortWork();
+    for (const pair of this.#workerPools.values()) stop(pair);
+    if (this.#runningConfig !== null) this.#retire(this.#runningConfig);
+    for (const runningConfig of this.#retiring.keys()) runningConfig.abortWork();
     await Promise.all([...this.#retiring.values(), this.#swapped]);
     this.#unsubscribe();
     await ledger[Symbol.asyncDispose]();
@@ -199,42 +216,42 @@ export class Host {
     return { rows, ids: ledger.unsettled(idsMax) };
   }
 
-  #retire(plan: Plan): void {
-    const done = plan
+  #retire(runningConfig: RunningConfig): void {
+    const done = runningConfig
       .retire(this.#draining.signal.aborted ? 0 : this.#options.retireGraceMs)
-      .catch((error: unknown) => this.#kit.events.faulted({ where: 'retiring a plan', error }))
-      .finally(() => this.#retiring.delete(plan));
-    this.#retiring.set(plan, done);
+      .catch((error: unknown) => this.#deps.events.faulted({ where: 'retiring a plan', error }))
+      .finally(() => this.#retiring.delete(runningConfig));
+    this.#retiring.set(runningConfig, done);
   }
 
   /** A pair of pumps for each channel of the plan; work of other channels waits in the ledger. */
-  #matchPumps(plan: Plan): void {
-    for (const [key, pair] of this.#pumps) {
-      if (plan.lines.has(key)) continue;
+  #matchWorkerPools(runningConfig: RunningConfig): void {
+    for (const [key, pair] of this.#workerPools) {
+      if (runningConfig.lines.has(key)) continue;
       stop(pair);
-      this.#pumps.delete(key);
+      this.#workerPools.delete(key);
     }
-    for (const key of plan.lines.keys()) {
-      if (!this.#pumps.has(key)) this.#pumps.set(key, this.#pumpsFor(key));
-      const pair = this.#pumps.get(key)!;
+    for (const key of runningConfig.lines.keys()) {
+      if (!this.#workerPools.has(key)) this.#workerPools.set(key, this.#workerPoolsFor(key));
+      const pair = this.#workerPools.get(key)!;
       pair.in.wake();
       pair.out.wake();
     }
   }
 
-  #pumpsFor(key: ChannelKey): Pair {
+  #workerPoolsFor(key: ChannelKey): Pair {
     const rested = (): void => this.#rested?.();
-    const { ledger, events } = this.#kit;
+    const { ledger, events } = this.#deps;
     const failed = (error: unknown): void => events.faulted({ where: `claims of ${key}`, error });
     return {
-      in: new Pump<InClaim>({
+      in: new WorkerPool<InClaim>({
         slots: slots.in,
         take: (n) => ledger.claim('in', key, n),
         work: (claim) => this.#work(key, claim, takeTurn),
         rested,
         failed,
       }),
-      out: new Pump<OutClaim>({
+      out: new WorkerPool<OutClaim>({
         slots: slots.out,
         take: (n) => ledger.claim('out', key, n),
         work: (claim) => this.#work(key, claim, sendReply),
@@ -248,35 +265,35 @@ export class Host {
   async #work<C extends Claim>(
     key: ChannelKey,
     claim: C,
-    step: (kit: Kit, route: ActiveRoute, claim: C) => Promise<void>,
+    step: (deps: Deps, route: ActiveRoute, claim: C) => Promise<void>,
   ): Promise<void> {
-    const plan = this.#plan;
-    const route = plan?.lines.get(key);
-    if (plan === null || route === undefined) return this.#kit.ledger.release(claim);
-    const work = plan.enter(claim.stop);
+    const runningConfig = this.#runningConfig;
+    const route = runningConfig?.lines.get(key);
+    if (runningConfig === null || route === undefined) return this.#deps.ledger.release(claim);
+    const work = runningConfig.enter(claim.stop);
     try {
-      await step(this.#kit, route, claim);
+      await step(this.#deps, route, claim);
     } catch (error) {
-      this.#kit.events.faulted({ where: `${claim.box}box of ${key}`, error });
-      await buryMessage(this.#kit, route, claim).catch((again: unknown) =>
-        this.#kit.events.faulted({ where: 'burying', error: again }),
+      this.#deps.events.faulted({ where: `${claim.box}box of ${key}`, error });
+      await buryMessage(this.#deps, route, claim).catch((again: unknown) =>
+        this.#deps.events.faulted({ where: 'burying', error: again }),
       );
     } finally {
-      plan.leave(work);
+      runningConfig.leave(work);
     }
   }
 
   /** Resolves when nothing is in hand (and, where the backlog is drained, nothing can be). */
   async #rest(withinMs: number, abandon?: AbortSignal): Promise<void> {
-    const { ledger } = this.#kit;
+    const { ledger } = this.#deps;
     const busy = (): boolean => {
-      for (const pair of this.#pumps.values()) {
+      for (const pair of this.#workerPools.values()) {
         if (!pair.in.resting || !pair.out.resting) return true;
       }
-      for (const plan of this.#retiring.keys()) if (plan.busy) return true;
+      for (const runningConfig of this.#retiring.keys()) if (runningConfig.busy) return true;
       if (!ledger.durability.drainsBacklog) return false;
       // Work that waits for a channel that is gone would wait in vain.
-      return ledger.backlog().some(({ channel }) => this.#pumps.has(channel));
+      return ledger.backlog().some(({ channel }) => this.#workerPools.has(channel));
     };
     if (!busy() || abandon?.aborted === true) return;
     const rest = Promise.withResolvers<void>();

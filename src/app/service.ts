@@ -4,7 +4,7 @@
  * its secrets.
  */
 import { askingOf, createAgent, type AgentOptions } from '../brains/agent/agent.ts';
-import { RehearsalDesk, type DeskParts } from '../brains/dry-run-context.ts';
+import { DryRunContext, type DryRunDeps } from '../brains/dry-run-context.ts';
 import { createResponder, type ResponderOptions } from '../brains/responder.ts';
 import type { Brain, Turn } from '../brains/brain.ts';
 import type { SkillsOfBrains } from '../brains/skills.ts';
@@ -37,13 +37,13 @@ import { connectionsWithin, openFilesMax, watchedForFiles } from '../lib/open-fi
 import { createListeners, listenLimits, type Listeners } from '../lib/listener.ts';
 import { resolveName } from '../lib/resolve-name.ts';
 import { stopOf } from '../lib/stop.ts';
-import { buildModel, type ModelKit } from '../brains/models/build-model.ts';
+import { buildModel, type ModelDeps } from '../brains/models/build-model.ts';
 import { CallBounds } from '../brains/models/call-bounds.ts';
 import { PromptRecords } from '../brains/models/prompt-records.ts';
 import { RelayDetections } from '../brains/models/relay-detection.ts';
 import type { Model } from '../brains/models/model.ts';
 import { retryDelayMs } from '../brains/models/retrying.ts';
-import { Plan, type PlannedChannel, type PlannedModel } from './running-config.ts';
+import { RunningConfig, type PlannedChannel, type PlannedModel } from './running-config.ts';
 import { createConsensus } from '../brains/policies/consensus.ts';
 import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
 import { createPictures } from '../pipeline/attachments/picture/remaker.ts';
@@ -57,7 +57,7 @@ import { createTools } from '../brains/tools/registry.ts';
 import { OwnPlaces } from '../brains/tools/reserved-places.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
-export type ServiceKit = Clock & {
+export type ServiceDeps = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
@@ -84,19 +84,19 @@ export type ServiceKit = Clock & {
 };
 
 /** The part of the kit that a brain and its models need. */
-export type BrainKit = Omit<ServiceKit, 'bearerChecks' | 'events' | 'listeners' | 'mcp'> &
-  ModelKit & { readonly mcp: McpSource };
+export type BrainDeps = Omit<ServiceDeps, 'bearerChecks' | 'events' | 'listeners' | 'mcp'> &
+  ModelDeps & { readonly mcp: McpSource };
 
 /** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
-export function createTrialKit(kit: ServiceKit): BrainKit {
-  const faulted = (fault: { where: string; error: unknown }): void => kit.events.faulted(fault);
+export function createTrialDeps(deps: ServiceDeps): BrainDeps {
+  const faulted = (fault: { where: string; error: unknown }): void => deps.events.faulted(fault);
   const events = { modelAsked() {}, modelAnswered() {}, faulted };
-  return { ...kit, events, bounds: new CallBounds() };
+  return { ...deps, events, bounds: new CallBounds() };
 }
 
 /** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
-export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
-  return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
+export function createModel(config: ModelConfig, secrets: Secrets, deps: BrainDeps): Model {
+  return buildModel(config, secretOf(secrets, config.apiKeyEnv), deps);
 }
 
 /** What the folders of skills hold; read before each plan is made. */
@@ -116,8 +116,8 @@ const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
 export function createBrain(
   config: BrainConfig,
   secrets: Secrets,
-  kit: BrainKit,
-  models = config.models.map((model) => createModel(model, secrets, kit)),
+  deps: BrainDeps,
+  models = config.models.map((model) => createModel(model, secrets, deps)),
   skills: string | null = null,
 ): Brain {
   const ranked = rankModels(config.policy.order, config.models);
@@ -130,14 +130,14 @@ export function createBrain(
   const shared: Omit<ResponderOptions, 'policy'> = {
     ...own,
     members,
-    deadlines: kit.deadlines,
-    now: kit.now,
-    steady: kit.steady,
+    deadlines: deps.deadlines,
+    now: deps.now,
+    steady: deps.steady,
     retryDelayMs: (failure, attempt) =>
-      retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
-    onFault: (error) => kit.events.faulted({ where: `brain ${own.name}`, error }),
+      retryDelayMs(failure, attempt, { retriesMax: Infinity, random: deps.random }),
+    onFault: (error) => deps.events.faulted({ where: `brain ${own.name}`, error }),
   };
-  if (agent !== null) return createAgent(agentOptions(agent, shared, kit, skills));
+  if (agent !== null) return createAgent(agentOptions(agent, shared, deps, skills));
   return createResponder({ ...shared, policy: policies[policy.kind]() });
 }
 
@@ -145,11 +145,11 @@ export function createBrain(
 function agentOptions(
   config: AgentConfig,
   shared: Omit<ResponderOptions, 'policy'>,
-  kit: BrainKit,
+  deps: BrainDeps,
   skills: string | null,
 ): AgentOptions {
   const [{ name, now, steady, onFault }, { memory, governance: grants }] = [shared, config];
-  const tools = createTools(config, { ...kit, brain: name, resolve: resolveName });
+  const tools = createTools(config, { ...deps, brain: name, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
   return {
@@ -161,7 +161,7 @@ function agentOptions(
     skills,
     notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
     asking: askingOf(config),
-    mark: (turn) => markOf(turn, name, kit.markKey()),
+    mark: (turn) => markOf(turn, name, deps.markKey()),
   };
 }
 
@@ -173,39 +173,39 @@ function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array):
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
 }
 
-/** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
-export function createRehearsalDesk(signal: AbortSignal, ...parts: DeskParts): RehearsalDesk {
-  return new RehearsalDesk(stopOf(signal), ...parts);
+/** Where a brain is tried: nothing that it does there changes anything. See DryRunContext. */
+export function createDryRunContext(signal: AbortSignal, ...parts: DryRunDeps): DryRunContext {
+  return new DryRunContext(stopOf(signal), ...parts);
 }
 
 type Make<Type extends ChannelType> = (
   config: ConfigOf<Type>,
   /** The value behind `token_env`. */
   token: string,
-  kit: ServiceKit,
+  deps: ServiceDeps,
   secrets: Secrets,
 ) => Type extends MessengerType ? Messenger : Channel;
 
 /** The maker of each kind; making a channel loads nothing before the channel is opened. */
 const makers: { readonly [Type in ChannelType]: Make<Type> } = {
-  messenger_a: (config, token, kit) => createTelegramChannel({ ...kit, config, token }),
-  messenger_b: (config, token, kit) => createDiscordChannel({ ...kit, config, token }),
-  webhook: (config, secret, kit, secrets) => {
+  messenger_a: (config, token, deps) => createTelegramChannel({ ...deps, config, token }),
+  messenger_b: (config, token, deps) => createDiscordChannel({ ...deps, config, token }),
+  webhook: (config, secret, deps, secrets) => {
     const outboundSecret = secretOf(secrets, config.outboundTokenEnv);
     const signingKey = secretOf(secrets, config.outboundSigningEnv);
-    return createWebhookChannel({ ...kit, config, secret, outboundSecret, signingKey });
+    return createWebhookChannel({ ...deps, config, secret, outboundSecret, signingKey });
   },
 };
 
-function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
+function createChannel(config: ChannelConfig, secrets: Secrets, deps: ServiceDeps): Channel {
   const make = makers[config.type] as Make<ChannelType>;
-  return make(config, secretOf(secrets, config.tokenEnv) ?? '', kit, secrets);
+  return make(config, secretOf(secrets, config.tokenEnv) ?? '', deps, secrets);
 }
 
 /** What reads what comes with messages on that channel; none but messengers fetch anything. */
 export function readingOf(
   config: ChannelConfig,
-  { http, pictures }: Pick<ServiceKit, 'http' | 'pictures'>,
+  { http, pictures }: Pick<ServiceDeps, 'http' | 'pictures'>,
 ): NonNullable<PlannedChannel['reading']> {
   if (!isMessenger(config)) return {};
   const { speech, gatherMs } = config;
@@ -220,9 +220,9 @@ export function readingOf(
 export function createMessenger(
   config: MessengerConfig,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
 ): Messenger {
-  return createChannel(config, secrets, kit) as Messenger;
+  return createChannel(config, secrets, deps) as Messenger;
 }
 
 /** The addresses of all servers that a configuration names: models, MCP servers, speech. */
@@ -239,18 +239,18 @@ function serversOf({ brains, channels }: Config): readonly string[] {
  * The plan of one config text: the brains that have a route, and each routed channel.
  * @param skills texts by the brain's name
  */
-export function createPlan(
+export function createRunningConfig(
   text: string,
   config: Config,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
   skills: ReadonlyMap<string, string>,
-): Plan {
+): RunningConfig {
   const routed = config.brains.filter(({ name }) =>
     config.routes.some(({ brain }) => brain === name),
   );
-  const mcp = new McpServers(routed, secrets, kit);
-  const brainKit = { ...kit, reserved: kit.reserved.withServers(serversOf(config)), mcp };
+  const mcp = new McpServers(routed, secrets, deps);
+  const brainDeps = { ...deps, reserved: deps.reserved.withServers(serversOf(config)), mcp };
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
   const planned: PlannedModel[] = [];
@@ -260,9 +260,9 @@ export function createPlan(
     if (channelConfig === undefined || brainConfig === undefined) continue;
     let brain = brains.get(route.brain);
     if (brain === undefined) {
-      const asker = { ...kit, brain: route.brain };
+      const asker = { ...deps, brain: route.brain };
       const models = brainConfig.models.map((model) => createModel(model, secrets, asker));
-      brain = createBrain(brainConfig, secrets, brainKit, models, skills.get(route.brain));
+      brain = createBrain(brainConfig, secrets, brainDeps, models, skills.get(route.brain));
       brains.set(route.brain, brain);
       const { name, sensitivity } = brainConfig;
       const ofBrain = models.map((model, index) => {
@@ -270,13 +270,13 @@ export function createPlan(
       });
       planned.push(...ofBrain);
     }
-    const channel = createChannel(channelConfig, secrets, kit);
+    const channel = createChannel(channelConfig, secrets, deps);
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
     const { session } = config;
-    const reading = readingOf(channelConfig, kit);
+    const reading = readingOf(channelConfig, deps);
     channels.push({ type: route.channel, channel, brain, session, access, reading });
   }
-  return new Plan(text, channels, brains, planned, mcp);
+  return new RunningConfig(text, channels, brains, planned, mcp);
 }
 
 /**
@@ -285,14 +285,14 @@ export function createPlan(
  * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
  * @param ownHttp false: all that is sent over HTTP goes through undici (lib/own-http.ts)
  */
-export function createServiceKit(
+export function createServiceDeps(
   events: Events,
   version: string,
   heldDatabase: string | null = null,
   ownHttp = true,
   { now, steady }: Clock = systemClock,
   pinsFile: string | null = null,
-): ServiceKit {
+): ServiceDeps {
   const deadlines = createDeadlines(steady);
   const most = connectionsWithin(openFilesMax() ?? Infinity);
   const connectionsMax = Math.min(listenLimits.connectionsMax, most);

@@ -1,6 +1,6 @@
 /** How a run begins with a configuration that it shares with other instances. */
 import { revisionOf } from '../config/inspect.ts';
-import type { SharedParts } from './config/database-store.ts';
+import type { SharedDeps } from './config/database-store.ts';
 import type { SharedConfigs } from '../cluster/shared-configs.ts';
 import { ConfigsFailed } from '../cluster/shared-configs.ts';
 import type { Ending } from './run-state.ts';
@@ -43,9 +43,9 @@ export const configMoved = 'config_moved';
 export function sharedParts(
   start: SharedStart | null,
   { file, env, addresses, version }: Pick<Setup, 'file' | 'env' | 'addresses' | 'version'>,
-  rest: Pick<SharedParts, 'peers' | 'steady'>,
+  rest: Pick<SharedDeps, 'peers' | 'steady'>,
   end: (ending: Ending) => void,
-): SharedParts | null {
+): SharedDeps | null {
   if (start === null) return null;
   const onBehind = (why: string): void => {
     const message = `The configuration in use in the database cannot be taken here: ${why}`;

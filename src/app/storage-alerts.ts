@@ -4,7 +4,7 @@ import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
 import { storageRemedies } from '../domain/storage-remedies.ts';
 import type { LedgerNews, StorageRoom } from '../ledger/news.ts';
-import { sayHolder } from '../lib/holders.ts';
+import { describeHolder } from '../lib/holders.ts';
 import { ClockSkew } from './clock-skew.ts';
 
 export type StorageAlerts = {
@@ -23,14 +23,14 @@ export type StorageAlerts = {
  * @param place null: in memory, of which there is no news
  */
 export function watchStorage(events: Events, place: StoragePlace | null): StorageAlerts {
-  const form = place?.kind ?? 'file';
+  const backend = place?.kind ?? 'file';
   let room: StorageRoom = { kind: 'ok' };
   const skew = new ClockSkew(events);
   const news: LedgerNews = {
     storageRoom(now) {
       const before = room;
       room = now;
-      const warning = warningOf(now, form);
+      const warning = warningOf(now, backend);
       if (warning === null) {
         const again = before.kind === 'away' ? answersAgain : hasRoomAgain;
         events.noticed(before.kind === 'locked' ? isFreeAgain : again);
@@ -52,12 +52,12 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       events.noticed({ code: 'storage_waits', message });
     },
     clockWasAhead({ replies, aheadMs }) {
-      const whose = form === 'file' ? "This machine's clock" : "The database server's clock";
+      const whose = backend === 'file' ? "This machine's clock" : "The database server's clock";
       const many = replies === 1 ? 'reply' : 'replies';
       const message =
         `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
-        `${many} lay up to ${sayTime(aheadMs)} too far ahead. They follow their schedule again. ` +
-        'See that the clock is right, and keep it so (NTP).';
+        `${many} lay up to ${formatTime(aheadMs)} too far ahead. They follow their schedule ` +
+        'again. See that the clock is right, and keep it so (NTP).';
       events.warned({ code: 'clock_was_ahead', message });
     },
     unroutable({ channel, rows, untilAt }) {
@@ -80,23 +80,23 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
   };
   return {
     news,
-    health: () => healthOf(room, form),
+    health: () => healthOf(room, backend),
     clockIs: (aheadMs) => skew.is(aheadMs),
     failed(error) {
       if (room.kind !== 'locked') return events.faulted({ where: 'the storage', error });
       const message =
-        `Another program${sayHolder(room.holder)} had the database locked to the end. What could ` +
-        'not be written is done again by the next start. End that program first.';
+        `Another program${describeHolder(room.holder)} had the database locked to the end. What ` +
+        'could not be written is done again by the next start. End that program first.';
       events.warned({ code: 'storage_locked', path: 'storage.path', message });
     },
     warnings() {
-      return [warningOf(room, form), skew.warning].filter((one) => one !== null);
+      return [warningOf(room, backend), skew.warning].filter((one) => one !== null);
     },
   };
 }
 
 /** `40 days`, `2 h`, `30 s`: rounded. */
-function sayTime(ms: number): string {
+function formatTime(ms: number): string {
   const [day, hour, minute] = [86_400_000, 3_600_000, 60_000];
   if (ms >= 2 * day) return `${Math.round(ms / day)} days`;
   if (ms >= 2 * hour) return `${Math.round(ms / hour)} h`;
@@ -107,19 +107,22 @@ const hasRoomAgain = { code: 'storage_room', message: 'The database has room aga
 const isFreeAgain = { code: 'storage_free', message: 'The database can be written again.' };
 const answersAgain = { code: 'storage_back', message: 'The database server answers again.' };
 
-type Form = StoragePlace['kind'];
-const diskOf: Readonly<Record<Form, string>> = { file: 'disk', server: "database server's disk" };
+type Backend = StoragePlace['kind'];
+const diskOf: Readonly<Record<Backend, string>> = {
+  file: 'disk',
+  server: "database server's disk",
+};
 
-function healthOf({ kind }: StorageRoom, form: Form): Health {
+function healthOf({ kind }: StorageRoom, backend: Backend): Health {
   switch (kind) {
     case 'ok':
       return { status: 'ok' };
     case 'full':
-      return { status: 'failing', reason: `the ${diskOf[form]} is full` };
+      return { status: 'failing', reason: `the ${diskOf[backend]} is full` };
     case 'locked':
       return { status: 'failing', reason: 'another program has the database locked' };
     case 'low':
-      return { status: 'failing', reason: `the ${diskOf[form]} is nearly full` };
+      return { status: 'failing', reason: `the ${diskOf[backend]} is nearly full` };
     case 'away':
       return { status: 'failing', reason: 'the database server does not answer' };
     default:
@@ -134,9 +137,9 @@ const withRemedy = (code: keyof typeof storageRemedies) => ({
 
 const mebibyte = 1024 * 1024;
 
-function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
-  const path = form === 'file' ? 'storage.path' : 'storage.url_env';
-  const disk = form === 'file' ? 'disk of the database' : diskOf[form];
+function warningOf(room: StorageRoom, backend: Backend): WarningStatus | null {
+  const path = backend === 'file' ? 'storage.path' : 'storage.url_env';
+  const disk = backend === 'file' ? 'disk of the database' : diskOf[backend];
   switch (room.kind) {
     case 'ok':
       return null;
@@ -148,8 +151,8 @@ function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
     }
     case 'locked': {
       const message =
-        `Another program${sayHolder(room.holder)} has the database locked, by a transaction that ` +
-        'it has not ended: nothing is accepted, and what is finished waits to be written down. ' +
+        `Another program${describeHolder(room.holder)} has the database locked, by a transaction ` +
+        'that it has not ended: nothing is accepted, and what is finished waits to be written down. ' +
         'It is tried again every second.';
       return { ...withRemedy('storage_locked'), path, message };
     }

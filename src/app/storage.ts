@@ -13,7 +13,7 @@ import type { DiskRoom, Examined } from '../ledger/sqlite/files/examine.ts';
 import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
 import type { Migration } from '../ledger/migrate/migrate.ts';
 import type { ConfigWanted } from '../ledger/postgres/configs/reading.ts';
-import type { ServerLook } from '../ledger/postgres/server/inspection.ts';
+import type { ServerProbe } from '../ledger/postgres/server/inspection.ts';
 import { createAlone } from '../cluster/alone.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { SharedView } from '../cluster/shared-view.ts';
@@ -23,7 +23,7 @@ import type { Ledger, LedgerReader } from '../ledger/ledger.ts';
 import type { LedgerNews } from '../ledger/news.ts';
 import type { StartWriter } from '../ledger/sqlite/write/start-writer.ts';
 
-export type { Examined, Migration, ServerLook, StartWriter, StoreProblem };
+export type { Examined, Migration, ServerProbe, StartWriter, StoreProblem };
 
 /** A place that can be opened. */
 export type StorageAt =
@@ -263,12 +263,12 @@ export async function examineStorage(path: string): Promise<Examined | StoreProb
 }
 
 /** What a look at a server tells; it changes nothing. */
-export async function lookAtServer({ url }: AtServer): Promise<ServerLook | StoreProblem> {
-  return (await import('../ledger/postgres/server/inspection.ts')).lookAtServer(url);
+export async function probeServer({ url }: AtServer): Promise<ServerProbe | StoreProblem> {
+  return (await import('../ledger/postgres/server/inspection.ts')).probeServer(url);
 }
 
 /** For people: `database /var/lib/svc/svc.db`, `database "svc" on db.example:5432`. */
-export async function sayStorage(at: StorageAt): Promise<string> {
+export async function describeStorage(at: StorageAt): Promise<string> {
   if (at.kind === 'file') return `database ${at.path}`;
   const named = await nameServer(at);
   return named.kind === 'server' ? named.text : 'database server';

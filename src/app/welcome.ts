@@ -7,10 +7,10 @@
  */
 import type { Receipt } from '../channels/channel.ts';
 import type { Inbound } from '../domain/message.ts';
-import type { Kit } from '../pipeline/deps.ts';
+import type { Deps } from '../pipeline/deps.ts';
 import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
 import { OwedWork } from './background-work.ts';
-import type { Plan, PlannedChannel } from './running-config.ts';
+import type { RunningConfig, PlannedChannel } from './running-config.ts';
 
 const lookMs = 30_000;
 /** How long a platform may take to say where somebody is talked to. */
@@ -18,42 +18,45 @@ const directMs = 10_000;
 /** Later it would be no news. */
 const newsMs = 24 * 3_600_000;
 
-export type WelcomingParts = Pick<Kit, 'events' | 'now'> & {
-  readonly host: { readonly plan: Pick<Plan, 'channels'> | null; readonly pairings: Pairings };
+export type WelcomingDeps = Pick<Deps, 'events' | 'now'> & {
+  readonly host: {
+    readonly plan: Pick<RunningConfig, 'channels'> | null;
+    readonly pairings: Pairings;
+  };
 };
 
 /** @returns ends it */
-export function keepWelcoming(parts: WelcomingParts): () => void {
-  const welcoming = new Welcoming(parts);
+export function keepWelcoming(deps: WelcomingDeps): () => void {
+  const welcoming = new Welcoming(deps);
   welcoming.begin();
   return () => welcoming.end();
 }
 
 class Welcoming {
-  readonly #parts: WelcomingParts;
+  readonly #deps: WelcomingDeps;
   readonly #work: OwedWork;
 
-  constructor(parts: WelcomingParts) {
-    this.#parts = parts;
+  constructor(deps: WelcomingDeps) {
+    this.#deps = deps;
     this.#work = new OwedWork({
       look: () => this.#look(),
-      failed: (error) => parts.events.faulted({ where: 'a welcome', error }),
+      failed: (error) => deps.events.faulted({ where: 'a welcome', error }),
       againMs: lookMs,
     });
   }
 
   begin(): void {
-    this.#parts.host.pairings.onAdmitted = this.#work.wake;
+    this.#deps.host.pairings.onAdmitted = this.#work.wake;
     this.#work.wake();
   }
 
   end(): void {
-    this.#parts.host.pairings.onAdmitted = null;
+    this.#deps.host.pairings.onAdmitted = null;
     this.#work.end();
   }
 
   async #look(): Promise<number> {
-    const { host } = this.#parts;
+    const { host } = this.#deps;
     for (const planned of host.plan?.channels ?? []) {
       if (planned.access?.pairing !== true) continue;
       for (const one of await host.pairings.unwelcomed(planned.type))
@@ -63,7 +66,7 @@ class Welcoming {
   }
 
   async #tell(one: Unwelcomed, planned: PlannedChannel): Promise<void> {
-    const { host, events, now } = this.#parts;
+    const { host, events, now } = this.#deps;
     const { sender, name, at } = one;
     if (now() - at > newsMs) return host.pairings.welcome(one, null);
     const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(directMs)]);

@@ -1,8 +1,8 @@
 /** What moves the messages and the replies of one channel. */
-import type { Pump } from '../pipeline/worker-pool.ts';
+import type { WorkerPool } from '../pipeline/worker-pool.ts';
 import type { InClaim, OutClaim } from '../ledger/ledger.ts';
 
-export type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
+export type Pair = { readonly in: WorkerPool<InClaim>; readonly out: WorkerPool<OutClaim> };
 
 /** How many turns and how many deliveries one channel may have under way. */
 export const slots = { in: 1_000, out: 128 } as const;

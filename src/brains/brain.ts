@@ -17,11 +17,11 @@ import type {
   BegunCall,
   CallEnding,
   EarlierCall,
-  Journaled,
+  LoggedCall,
   ToolUse,
 } from '../domain/tool-use.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { Budget, Purse } from '../domain/spend.ts';
+import type { Budget, BudgetGuard } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
@@ -39,7 +39,7 @@ export interface Brain {
   readonly historyBounds: HistoryBounds;
   /** How long one turn may take, from its claim. */
   readonly deadlineMs: number;
-  think(turn: Turn, desk: Desk): Promise<Decision>;
+  think(turn: Turn, turnContext: TurnContext): Promise<Decision>;
 }
 
 /** What a person may ask svc about an agent. */
@@ -100,13 +100,13 @@ export type Turn = {
 };
 
 /** All that a brain may do to the world while it thinks. */
-export interface Desk {
+export interface TurnContext {
   /** Nothing is to happen outside: a tool that reaches out is recorded and not run. */
-  readonly rehearsal: boolean;
+  readonly dryRun: boolean;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   /** Pays for every call to a model. */
-  readonly purse: Purse;
+  readonly budgetGuard: BudgetGuard;
   /** Whose turn it is, over all channels; absent: no conversation's, it is a trial. */
   readonly conversation?: string;
   /**
@@ -128,8 +128,8 @@ export interface Desk {
   /** Takes effect with the turn's end, in its commit. */
   keep(move: NoteMove): void;
   /** Before a tool runs that changes something elsewhere; see the ledger's `calls`. */
-  journal(call: BegunCall): Promise<Journaled>;
-  journalEnd(key: string, ending: CallEnding): void;
+  logCall(call: BegunCall): Promise<LoggedCall>;
+  logCallEnd(key: string, ending: CallEnding): void;
   /** What earlier runs of this message began; see the ledger's `calls`. */
   earlierCalls(): Promise<readonly EarlierCall[]>;
   /** Has a call wait for a yes from the end of this turn on, if that ends with `question`. */

@@ -1,7 +1,15 @@
 import { costOf } from '../domain/money.ts';
 import type { Try } from '../domain/outcome.ts';
 import { usedByBoth } from '../domain/spend.ts';
-import type { Payable, Price, Purse, Reserved, Tokens, Unpaid, Used } from '../domain/spend.ts';
+import type {
+  Payable,
+  Price,
+  BudgetGuard,
+  Reserved,
+  Tokens,
+  Unpaid,
+  Used,
+} from '../domain/spend.ts';
 
 const none: Used = { input: 0, output: 0, estimated: false };
 
@@ -9,23 +17,23 @@ const none: Used = { input: 0, output: 0, estimated: false };
  * What one model's part in a turn is charged with. A call that is given up has no outcome that
  * would tell what it used: the tab knows what was reserved for it.
  */
-export class Tab implements Purse {
-  readonly #purse: Purse;
+export class CallCosts implements BudgetGuard {
+  readonly #budgetGuard: BudgetGuard;
   #price: Price | null = null;
   /** Of calls that are over, and whose outcome was not heard yet. */
   #settled = none;
   /** Of the call under way. */
   #open = none;
 
-  constructor(purse: Purse) {
-    this.#purse = purse;
+  constructor(budgetGuard: BudgetGuard) {
+    this.#budgetGuard = budgetGuard;
   }
 
   reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid> {
     this.#price = payable.price;
     const output = payable.costs ? most.output : 0;
     const open = { input: most.input, output, estimated: true };
-    const paying = this.#purse.reserve(payable, most);
+    const paying = this.#budgetGuard.reserve(payable, most);
     if (!(paying instanceof Promise)) return this.#noted(paying, open);
     return paying.then((paid) => (paid.kind === 'reserved' ? this.#noted(paid, open) : paid));
   }

@@ -2,9 +2,9 @@ import type { Failure } from '../domain/failure.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline } from '../lib/deadlines.ts';
 import type { Policy, Verdict } from './policies/policy.ts';
-import type { Desk } from './brain.ts';
+import type { TurnContext } from './brain.ts';
 import { ModelCall } from './model-call.ts';
-import type { ModelCallKit, Candidate, RequestFor } from './model-call.ts';
+import type { ModelCallDeps, Candidate, RequestFor } from './model-call.ts';
 
 /**
  * How long better-ranked models have once an answer is in hand; the one whose text somebody sees
@@ -12,7 +12,7 @@ import type { ModelCallKit, Candidate, RequestFor } from './model-call.ts';
  */
 const graceMs = 30_000;
 
-export type DispatchKit = ModelCallKit & {
+export type DispatchDeps = ModelCallDeps & {
   readonly dispatch: 'fanout' | 'sequential';
   readonly policy: Policy;
   /** Milliseconds to wait before retry number `attempt` (from 0); null: do not retry. */
@@ -51,17 +51,17 @@ type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
 export function dispatch(
   members: readonly Candidate[],
   requestFor: RequestFor,
-  desk: Desk,
-  kit: DispatchKit,
+  turnContext: TurnContext,
+  deps: DispatchDeps,
 ): Promise<Dispatched> {
   return new Promise((resolve, reject) => {
-    new Dispatch(members, requestFor, desk, kit, resolve, reject).start();
+    new Dispatch(members, requestFor, turnContext, deps, resolve, reject).start();
   });
 }
 
 class Dispatch {
-  readonly #desk: Desk;
-  readonly #kit: DispatchKit;
+  readonly #turnContext: TurnContext;
+  readonly #deps: DispatchDeps;
   readonly #resolve: (judged: Dispatched) => void;
   readonly #reject: (error: unknown) => void;
   readonly #calls: readonly ModelCall[];
@@ -80,25 +80,25 @@ class Dispatch {
   constructor(
     members: readonly Candidate[],
     requestFor: RequestFor,
-    desk: Desk,
-    kit: DispatchKit,
+    turnContext: TurnContext,
+    deps: DispatchDeps,
     resolve: (judged: Dispatched) => void,
     reject: (error: unknown) => void,
   ) {
-    this.#desk = desk;
-    this.#kit = kit;
+    this.#turnContext = turnContext;
+    this.#deps = deps;
     this.#resolve = resolve;
     this.#reject = reject;
     const shows = this.#showsText ? this.#shows : undefined;
     this.#calls = members.map((one) => {
-      return new ModelCall(one, requestFor, desk.conversation, kit, this.#came, shows);
+      return new ModelCall(one, requestFor, turnContext.conversation, deps, this.#came, shows);
     });
   }
 
   /** With a consensus nobody knows whose answer it will be, if any, before all have come. */
   get #showsText(): boolean {
-    const { showsText, policy } = this.#kit;
-    return showsText === true && this.#desk.show !== undefined && policy.kind === 'priority';
+    const { showsText, policy } = this.#deps;
+    return showsText === true && this.#turnContext.show !== undefined && policy.kind === 'priority';
   }
 
   /** The best of those that have not failed is shown: another wins only where it stands still. */
@@ -106,20 +106,20 @@ class Dispatch {
     if (this.#over) return;
     const leader = this.#slots.find(({ outcome }) => outcome?.kind !== 'failed');
     if (leader !== call) return;
-    this.#grewAt = this.#kit.steady();
-    this.#desk.show?.(whole);
+    this.#grewAt = this.#deps.steady();
+    this.#turnContext.show?.(whole);
   };
 
   start(): void {
-    const { stop, deadlineAt } = this.#desk;
+    const { stop, deadlineAt } = this.#turnContext;
     if (stop.stopped) return this.#end('cancelled');
     stop.listen(this.#stopped);
-    this.#deadline = this.#kit.deadlines.at(deadlineAt, () => this.#end('deadline'));
+    this.#deadline = this.#deps.deadlines.at(deadlineAt, () => this.#end('deadline'));
     this.#round(this.#calls.map((call) => ({ call, dueAt: null })));
   }
 
   #round(turns: Asking[]): void {
-    if (this.#kit.dispatch === 'sequential') {
+    if (this.#deps.dispatch === 'sequential') {
       this.#queue = turns;
       return this.#next();
     }
@@ -141,10 +141,10 @@ class Dispatch {
   }
 
   #leaveTime(call: ModelCall): void {
-    const { partOfTime } = this.#kit;
+    const { partOfTime } = this.#deps;
     if (partOfTime === undefined) return;
-    const leftMs = this.#desk.deadlineAt - this.#kit.steady();
-    this.#makesWay = this.#kit.deadlines.after(leftMs * partOfTime, () => {
+    const leftMs = this.#turnContext.deadlineAt - this.#deps.steady();
+    this.#makesWay = this.#deps.deadlines.after(leftMs * partOfTime, () => {
       if (call.outcome === null) call.giveUp('timeout');
       this.#came(call);
     });
@@ -164,7 +164,7 @@ class Dispatch {
   };
 
   #decide(): void {
-    const verdict = this.#kit.policy.judge(this.#slots);
+    const verdict = this.#deps.policy.judge(this.#slots);
     if (verdict.kind === 'wait') {
       if (verdict.fallback !== null) this.#holdFallback();
     } else if (verdict.kind === 'reply' || !this.#retry()) {
@@ -177,13 +177,13 @@ class Dispatch {
     let ended = false;
     for (const call of this.#slots) ended = call.endPause() || ended;
     if (ended) return this.#decide();
-    this.#grace ??= this.#kit.deadlines.after(graceMs, this.#graceOver);
+    this.#grace ??= this.#deps.deadlines.after(graceMs, this.#graceOver);
   }
 
   readonly #graceOver = (): void => {
-    const leftMs = this.#grewAt === null ? 0 : graceMs - (this.#kit.steady() - this.#grewAt);
+    const leftMs = this.#grewAt === null ? 0 : graceMs - (this.#deps.steady() - this.#grewAt);
     if (leftMs <= 0) this.#end('outranked');
-    else this.#grace = this.#kit.deadlines.after(leftMs, this.#graceOver);
+    else this.#grace = this.#deps.deadlines.after(leftMs, this.#graceOver);
   };
 
   /** @returns whether a round of retries began */
@@ -192,7 +192,7 @@ class Dispatch {
     for (const call of this.#calls) {
       if (call.outcome?.kind === 'answer') return false;
       const dueAt = this.#retryAt(call);
-      if (dueAt !== null && dueAt < this.#desk.deadlineAt) turns.push({ call, dueAt });
+      if (dueAt !== null && dueAt < this.#turnContext.deadlineAt) turns.push({ call, dueAt });
     }
     if (turns.length === 0) return false;
     for (const { call } of turns) call.retries++;
@@ -203,7 +203,7 @@ class Dispatch {
   #retryAt({ outcome, retries, candidate, endedAt }: ModelCall): SteadyTime | null {
     if (outcome?.kind !== 'failed' || endedAt === null || retries >= candidate.retriesMax)
       return null;
-    const delayMs = this.#kit.retryDelayMs(outcome.failure, retries);
+    const delayMs = this.#deps.retryDelayMs(outcome.failure, retries);
     return delayMs === null ? null : later(endedAt, delayMs);
   }
 
@@ -214,7 +214,7 @@ class Dispatch {
     if (this.#over) return;
     try {
       this.#giveUp(why);
-      const verdict = this.#kit.policy.judge(this.#slots);
+      const verdict = this.#deps.policy.judge(this.#slots);
       if (verdict.kind === 'wait') throw new Error('a policy waits though every outcome is in');
       this.#settle(verdict);
     } catch (error) {
@@ -237,7 +237,7 @@ class Dispatch {
     this.#deadline?.cancel();
     this.#grace?.cancel();
     this.#makesWay?.cancel();
-    this.#desk.stop.unlisten(this.#stopped);
+    this.#turnContext.stop.unlisten(this.#stopped);
     this.#giveUp(why);
   }
 

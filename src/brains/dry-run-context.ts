@@ -1,41 +1,41 @@
 import type { AskAnswer } from '../domain/approval.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { Purse } from '../domain/spend.ts';
+import type { BudgetGuard } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
-import type { EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { EarlierCall, LoggedCall, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
-import type { Desk } from './brain.ts';
+import type { TurnContext } from './brain.ts';
 
-/** `kept`: notes of earlier turns; those of this one are added. `show`: see `Desk`. */
-export type DeskParts = readonly [
+/** `kept`: notes of earlier turns; those of this one are added. `show`: see `TurnContext`. */
+export type DryRunDeps = readonly [
   deadlineAt: SteadyTime,
-  purse: Purse,
+  budgetGuard: BudgetGuard,
   kept?: Note[],
-  show?: Desk['show'],
+  show?: TurnContext['show'],
 ];
 
 /**
  * The desk for trying a brain: what it does there is recorded and changes nothing. Tools that
  * reach out are not run; notes are kept for as long as `kept` is.
  */
-export class RehearsalDesk implements Desk {
-  readonly rehearsal = true;
+export class DryRunContext implements TurnContext {
+  readonly dryRun = true;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
-  readonly purse: Purse;
-  readonly show: Desk['show'];
+  readonly budgetGuard: BudgetGuard;
+  readonly show: TurnContext['show'];
   readonly steps: TraceStep[] = [];
   readonly toolUses: (ToolUse & { readonly told: string })[] = [];
   readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
-  constructor(stop: Stop, ...[deadlineAt, purse, kept = [], show]: DeskParts) {
+  constructor(stop: Stop, ...[deadlineAt, budgetGuard, kept = [], show]: DryRunDeps) {
     this.stop = stop;
     this.show = show;
-    this.purse = purse;
+    this.budgetGuard = budgetGuard;
     this.deadlineAt = deadlineAt;
     this.#kept = kept;
   }
@@ -67,11 +67,11 @@ export class RehearsalDesk implements Desk {
     this.#kept.splice(0, Math.max(0, this.#kept.length - move.notesMax));
   }
 
-  journal(): Promise<Journaled> {
+  logCall(): Promise<LoggedCall> {
     return Promise.resolve({ kind: 'run' });
   }
 
-  journalEnd(): void {}
+  logCallEnd(): void {}
 
   earlierCalls(): Promise<readonly EarlierCall[]> {
     return Promise.resolve([]);

@@ -8,7 +8,7 @@ import { Stopper } from '../lib/stop.ts';
 import { picturesOn, type Model, type ModelRequest } from './models/model.ts';
 import type { Slot } from './policies/policy.ts';
 import { narrower, viewOf, type View } from './privacy-filter.ts';
-import { Tab } from './call-costs.ts';
+import { CallCosts } from './call-costs.ts';
 
 /** A model and its place in a brain. `rank` 0 is the best; `retriesMax` counts no first try. */
 export type Candidate = {
@@ -21,7 +21,7 @@ export type Candidate = {
 export type RequestFor = (view: View, model: ModelName) => ModelRequest;
 
 /** What a call needs of its surroundings. */
-export type ModelCallKit = Clock & {
+export type ModelCallDeps = Clock & {
   readonly deadlines: Deadlines;
   /** Is told of a bug that was contained. */
   readonly onFault: (error: unknown) => void;
@@ -50,7 +50,7 @@ export class ModelCall implements Slot {
   retries = 0;
   /** Null: it has not ended yet. */
   endedAt: SteadyTime | null = null;
-  readonly #kit: ModelCallKit;
+  readonly #deps: ModelCallDeps;
   readonly #requestFor: RequestFor;
   readonly #conversation: string | undefined;
   readonly #ended: (call: ModelCall) => void;
@@ -64,7 +64,7 @@ export class ModelCall implements Slot {
   #stopper: Stopper | null = null;
   #pause: Deadline | null = null;
   #lastFailure: Failed | null = null;
-  #tab: Tab | null = null;
+  #callCosts: CallCosts | null = null;
 
   /**
    * @param conversation as the desk tells it
@@ -75,7 +75,7 @@ export class ModelCall implements Slot {
     candidate: Candidate,
     requestFor: RequestFor,
     conversation: string | undefined,
-    kit: ModelCallKit,
+    deps: ModelCallDeps,
     ended: (call: ModelCall) => void,
     shows?: (call: ModelCall, whole: string) => void,
   ) {
@@ -84,7 +84,7 @@ export class ModelCall implements Slot {
     this.view = viewOf(candidate.model);
     this.#requestFor = requestFor;
     this.#conversation = conversation;
-    this.#kit = kit;
+    this.#deps = deps;
     this.#ended = ended;
     this.#shows = shows;
   }
@@ -94,8 +94,8 @@ export class ModelCall implements Slot {
     if (this.outcome?.kind === 'failed') this.#lastFailure = this.outcome;
     this.outcome = null;
     this.view = { ...this.view, unanswered: true };
-    if (dueAt === null || dueAt <= this.#kit.steady()) return this.#ask();
-    this.#pause = this.#kit.deadlines.at(dueAt, () => {
+    if (dueAt === null || dueAt <= this.#deps.steady()) return this.#ask();
+    this.#pause = this.#deps.deadlines.at(dueAt, () => {
       this.#pause = null;
       this.#ask();
     });
@@ -103,13 +103,18 @@ export class ModelCall implements Slot {
 
   #ask(): void {
     const asking = this.#requestFor(this.view, this.model);
-    this.#tab ??= new Tab(asking.purse);
+    this.#callCosts ??= new CallCosts(asking.budgetGuard);
     const stopper = new Stopper();
     const whose = this.#conversation === undefined ? {} : { conversation: this.#conversation };
-    const request = { ...asking, purse: this.#tab, ...whose, ...this.#listener(stopper) };
+    const request = {
+      ...asking,
+      budgetGuard: this.#callCosts,
+      ...whose,
+      ...this.#listener(stopper),
+    };
     this.#stopper = stopper;
-    this.#askedAt = this.#kit.now();
-    this.#askedSince = this.#kit.steady();
+    this.#askedAt = this.#deps.now();
+    this.#askedSince = this.#deps.steady();
     this.#startedAt ??= this.#askedSince;
     let asked: Promise<Outcome>;
     try {
@@ -120,7 +125,7 @@ export class ModelCall implements Slot {
     asked.then(
       (outcome) => this.#hear(stopper, request, outcome),
       (error: unknown) => {
-        this.#kit.onFault(error);
+        this.#deps.onFault(error);
         this.#hear(stopper, request, this.#failed('fault'));
       },
     );
@@ -161,7 +166,7 @@ export class ModelCall implements Slot {
     const startedAt = this.#startedAt ?? turnAt;
     const answered = outcome?.kind === 'answer';
     const { said, status = null } = outcome?.kind === 'failed' ? outcome.failure : {};
-    const cost = this.#tab?.costOf(this.#tries) ?? null;
+    const cost = this.#callCosts?.costOf(this.#tries) ?? null;
     return {
       kind: 'model',
       model: this.model,
@@ -184,7 +189,7 @@ export class ModelCall implements Slot {
   #hear(stopper: Stopper, request: ModelRequest, outcome: Outcome): void {
     if (this.#stopper !== stopper) return;
     this.#stopper = null;
-    this.#tab?.heard();
+    this.#callCosts?.heard();
     const view = outcome.kind === 'failed' ? this.#lessThan(request, outcome) : null;
     if (view !== null) {
       this.#tries = [...this.#tries, ...outcome.tries];
@@ -210,14 +215,14 @@ export class ModelCall implements Slot {
 
   #take(outcome: Outcome): void {
     this.outcome = outcome;
-    this.endedAt = this.#kit.steady();
+    this.endedAt = this.#deps.steady();
     this.#tries = this.#tries.length === 0 ? outcome.tries : [...this.#tries, ...outcome.tries];
   }
 
   #failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'timeout' | 'fault'): Failed {
-    const steady = this.#kit.steady();
+    const steady = this.#deps.steady();
     const ms = steady - (this.#askedSince ?? steady);
-    const used = this.#tab?.unheard ?? null;
+    const used = this.#callCosts?.unheard ?? null;
     const tokens = used === null ? {} : { tokens: used };
     const tries = [{ startedAt: this.#askedAt, ms, failed: kind, ...tokens }];
     return { kind: 'failed', failure: failure(kind), tries };

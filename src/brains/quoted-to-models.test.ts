@@ -8,16 +8,16 @@ const secret = 'Replying to Bob:\n> the safe opens with 4711';
 const before: TurnRow = { at: 0, text: 'before', reply: null, sensitivity: 'public' };
 const lastOf = ({ last }: ScriptedModel) => last.request.lines.at(-1)!.text;
 
-for (const stamp of ['public', 'private'] as const) {
+for (const label of ['public', 'private'] as const) {
   for (const brain of ['public', 'private'] as const) {
     for (const quote of ['public', 'private'] as const) {
-      test(`of a ${brain} brain, a ${stamp} message, a ${quote} quotation`, async (t) => {
+      test(`of a ${brain} brain, a ${label} message, a ${quote} quotation`, async (t) => {
         const cloud = new ScriptedModel('a', 'cloud');
         const local = new ScriptedModel('b', 'local');
         const quoted = { text: secret, sensitivity: quote };
-        const asked = { stamp, sensitivity: brain, quoted, text: 'and?', history: [before] };
+        const asked = { label, sensitivity: brain, quoted, text: 'and?', history: [before] };
         const turn = think(t, [cloud, local], { ...asked, context: { inGroup: true } });
-        const isPublic = stamp === 'public' && brain === 'public';
+        const isPublic = label === 'public' && brain === 'public';
         assert.equal(lastOf(local), `Anna: and?\n\n${secret}`);
         const strict = isPublic && quote === 'public' ? 'public' : 'private';
         assert.equal(local.last.request.sensitivity, strict);

@@ -11,7 +11,7 @@ test('one model is asked once, and its answer is the reply', async (t) => {
   const before = { at: 0, text: 'before', reply: 'so it was' };
   const history: TurnRow[] = [{ ...before, sensitivity: 'public' }];
   const turn = think(t, [a], { history });
-  const { purse: _, ...request } = a.last.request;
+  const { budgetGuard: _, ...request } = a.last.request;
   assert.deepEqual(request, {
     sensitivity: 'public',
     system: null,

@@ -5,15 +5,15 @@ import type { Budget } from '../domain/spend.ts';
 import { sighted, type Seers } from './vision.ts';
 import { linesOfTurn } from './turn-lines.ts';
 import { apologyOf } from './apologies.ts';
-import type { Brain, Desk, EarlierPictures, Turn } from './brain.ts';
+import type { Brain, TurnContext, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate, RequestFor } from './model-call.ts';
 import { dispatch } from './dispatch.ts';
-import type { DispatchKit, Dispatched } from './dispatch.ts';
+import type { DispatchDeps, Dispatched } from './dispatch.ts';
 import { noneKept, quoteFor, shield, turnsIn } from './privacy-filter.ts';
 import { tellLeftOut } from './left-out.ts';
-import { tellUnsent } from './unsent-answers.ts';
+import { reportUnsent } from './unsent-answers.ts';
 
-export type ResponderOptions = DispatchKit & {
+export type ResponderOptions = DispatchDeps & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
   readonly budget: Budget | null;
@@ -48,37 +48,43 @@ class Responder implements Brain {
     this.#options = { ...options, showsText: true };
   }
 
-  async think(turn: Turn, desk: Desk): Promise<Decision> {
+  async think(turn: Turn, turnContext: TurnContext): Promise<Decision> {
     try {
-      return await this.#answer(turn, desk);
+      return await this.#answer(turn, turnContext);
     } catch (error) {
       this.#options.onFault(error);
       return { kind: 'apology', apology: 'fault', why: 'something went wrong in svc itself' };
     }
   }
 
-  async #answer(turn: Turn, desk: Desk): Promise<Decision> {
+  async #answer(turn: Turn, turnContext: TurnContext): Promise<Decision> {
     const { steady, policy, members, dispatch: order } = this.#options;
     const sensitivity = strictest(this.sensitivity, turn.message.sensitivity);
     const { kept, dropped } = shield(sensitivity, members);
     const turnAt = steady();
     if (dropped.length > 0 || kept.length === 0) {
       const names = dropped.map(({ model }) => model.name);
-      desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
+      turnContext.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
     if (kept.length === 0) return noneKept(this.sensitivity);
-    const seen = sighted(turn, kept, order, sensitivity, desk);
+    const seen = sighted(turn, kept, order, sensitivity, turnContext);
     const sight = seen instanceof Promise ? await seen : seen;
     if ('kind' in sight) return sight;
-    const asking = requests(turn, sensitivity, desk, sight.seers, this.#options.systemPrompt);
-    const judged = await dispatch(sight.members, asking, desk, this.#options);
-    for (const call of judged.calls) desk.addStep(call.step(turnAt));
+    const asking = requests(
+      turn,
+      sensitivity,
+      turnContext,
+      sight.seers,
+      this.#options.systemPrompt,
+    );
+    const judged = await dispatch(sight.members, asking, turnContext, this.#options);
+    for (const call of judged.calls) turnContext.addStep(call.step(turnAt));
     const { verdict, calls } = judged;
     const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
-    tellLeftOut(turn, 0, calls, chosen, desk);
-    tellUnsent(calls, chosen, desk);
+    tellLeftOut(turn, 0, calls, chosen, turnContext);
+    reportUnsent(calls, chosen, turnContext);
     const { why, votes } = verdict;
-    desk.addStep({
+    turnContext.addStep({
       kind: 'policy',
       policy: policy.kind,
       verdict: verdict.kind,
@@ -94,7 +100,7 @@ class Responder implements Brain {
 function requests(
   turn: Turn,
   sensitivity: Sensitivity,
-  { deadlineAt, purse }: Desk,
+  { deadlineAt, budgetGuard }: TurnContext,
   seers: Seers,
   system: string | null,
 ): RequestFor {
@@ -108,7 +114,7 @@ function requests(
     const all = quoted === null ? shown : [...shown, quoted];
     const strict = strictest(sensitivity, ...all.map((one) => one.sensitivity));
     const keptFrom = lines.length - 1;
-    return { sensitivity: strict, system, lines, keptFrom, tools: [], deadlineAt, purse };
+    return { sensitivity: strict, system, lines, keptFrom, tools: [], deadlineAt, budgetGuard };
   };
   const everything = turn.quoted ?? null;
   const whole = make(history, everything);

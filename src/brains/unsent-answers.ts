@@ -1,6 +1,6 @@
 import { keptText } from '../domain/kept-text.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
-import type { Desk } from './brain.ts';
+import type { TurnContext } from './brain.ts';
 import type { ModelCall } from './model-call.ts';
 
 /** At most so many answers of a turn are kept beside its reply. */
@@ -11,10 +11,10 @@ const unsentMax = 16;
  * @param calls best rank first
  * @param chosen whose answer is the reply; null: nobody's
  */
-export function tellUnsent(
+export function reportUnsent(
   calls: readonly Pick<ModelCall, 'model' | 'outcome'>[],
   chosen: Pick<ModelCall, 'model' | 'outcome'> | null,
-  desk: Pick<Desk, 'keepUnsent'>,
+  turnContext: Pick<TurnContext, 'keepUnsent'>,
 ): void {
   if (calls.length === 1 && chosen !== null) return;
   const unsent: UnsentAnswer[] = [];
@@ -23,5 +23,5 @@ export function tellUnsent(
     unsent.push({ model: call.model, text: keptText(call.outcome.text) });
     if (unsent.length === unsentMax) break;
   }
-  if (unsent.length > 0) desk.keepUnsent(unsent);
+  if (unsent.length > 0) turnContext.keepUnsent(unsent);
 }

@@ -132,7 +132,7 @@ for (const brain of ['public', 'private'] as const) {
   for (const message of ['public', 'private'] as const) {
     test(`${brain} brain, ${message} message: who is shown the picture`, async (t) => {
       const [here, away] = [modelOf('a', true), modelOf('b', true, 'cloud')];
-      const turn = ask(t, [away, here], { sensitivity: brain, stamp: message });
+      const turn = ask(t, [away, here], { sensitivity: brain, label: message });
       await settled();
       const isPublic = brain === 'public' && message === 'public';
       assert.deepEqual([picturesTo(here), picturesTo(away)], [1, isPublic ? 1 : 0]);

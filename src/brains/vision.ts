@@ -4,7 +4,7 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { unlessStopped } from '../lib/stop.ts';
 import type { Sees } from './models/model.ts';
-import type { Desk, EarlierPictures, Turn } from './brain.ts';
+import type { TurnContext, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate } from './model-call.ts';
 
 /** Who is shown pictures if they see, and which of those of the history. */
@@ -33,11 +33,11 @@ export function sighted(
   members: readonly Candidate[],
   order: Order,
   sensitivity: Sensitivity,
-  desk: Desk,
+  turnContext: TurnContext,
 ): Sighted | Promise<Sighted | Decision> {
   const hasPictures = turn.attachments?.some(({ kind }) => kind === 'picture') === true;
   if (!hasPictures && turn.pictured === undefined) return { members, seers: nobody };
-  return whoSees(turn, members, order, sensitivity, desk);
+  return whoSees(turn, members, order, sensitivity, turnContext);
 }
 
 async function whoSees(
@@ -45,10 +45,10 @@ async function whoSees(
   members: readonly Candidate[],
   order: Order,
   sensitivity: Sensitivity,
-  desk: Desk,
+  turnContext: TurnContext,
 ): Promise<Sighted | Decision> {
   const asking = order === 'fanout' ? askAll : askInOrder;
-  const sees = await unlessStopped(asking(members, sensitivity, desk), desk.stop);
+  const sees = await unlessStopped(asking(members, sensitivity, turnContext), turnContext.stop);
   // Of a turn that is given up nobody is asked anything.
   if (sees === null) return { members, seers: nobody };
   const blind = members.filter((_, index) => sees[index] === false || sees[index] === 'unreached');
@@ -59,7 +59,7 @@ async function whoSees(
   if (turn.attachments?.some(({ kind }) => kind === 'picture') !== true) return { members, seers };
   if (blind.length > 0) {
     const names = blind.map(({ model }) => model.name);
-    desk.addStep({ kind: 'sight', blind: names, seeing: others.length });
+    turnContext.addStep({ kind: 'sight', blind: names, seeing: others.length });
   }
   if (others.length > 0) return { members: others, seers };
   // Where nobody knows, the failure of the model itself says what is wrong.
@@ -73,7 +73,7 @@ async function whoSees(
 type Ask = (
   members: readonly Candidate[],
   sensitivity: Sensitivity,
-  desk: Pick<Desk, 'deadlineAt' | 'stop'>,
+  turnContext: Pick<TurnContext, 'deadlineAt' | 'stop'>,
 ) => Promise<readonly Sees[]>;
 
 const askAll: Ask = (members, sensitivity, { deadlineAt }) =>

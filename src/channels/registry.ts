@@ -64,7 +64,7 @@ export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
  * What people call it, inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
  * @param channel a type or a key; one of no known kind stays as it is
  */
-export function sayChannel(channel: string): string {
+export function channelName(channel: string): string {
   const kind = findKind(channelTypeOf(channel as ChannelKey));
   if (kind === undefined) return channel;
   const bot = channel.slice(kind.type.length + 1);

@@ -8,8 +8,8 @@ import { createEvents } from '../telemetry/events.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { Rehearsal, type RehearsalSettings } from '../app/dry-run.ts';
-import { createServiceKit } from '../app/service.ts';
+import { DryRun, type DryRunSettings } from '../app/dry-run.ts';
+import { createServiceDeps } from '../app/service.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -31,33 +31,33 @@ export function openSession(
   config: BrainConfig,
   secrets: Secrets,
   log: Log,
-  { version, ...place }: Omit<RehearsalSettings, 'spend'> & { readonly version: string },
+  { version, ...place }: Omit<DryRunSettings, 'spend'> & { readonly version: string },
 ): Session {
-  const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), version);
   const settings = { ...place, spend: null };
-  return new BrainSession(new Rehearsal(config, secrets, kit, settings), kit.http, config);
+  return new BrainSession(new DryRun(config, secrets, deps, settings), deps.http, config);
 }
 
 class BrainSession implements Session {
-  readonly #rehearsal: Rehearsal;
+  readonly #dryRun: DryRun;
   readonly #http: HttpClient;
   readonly #sensitivity: Sensitivity;
   readonly #bounds: HistoryBounds;
   #turns: readonly TurnRow[] = [];
 
   constructor(
-    rehearsal: Rehearsal,
+    dryRun: DryRun,
     http: HttpClient,
     { sensitivity, historyBounds }: Pick<BrainConfig, 'sensitivity' | 'historyBounds'>,
   ) {
-    this.#rehearsal = rehearsal;
+    this.#dryRun = dryRun;
     this.#http = http;
     this.#sensitivity = sensitivity;
     this.#bounds = historyBounds;
   }
 
   async ask(text: string, signal: AbortSignal, show?: (whole: string) => void): Promise<Answer> {
-    const asked = await this.#rehearsal.ask(text, this.#turns, signal, 'public', show);
+    const asked = await this.#dryRun.ask(text, this.#turns, signal, 'public', show);
     const { decision, steps, askedAt, leftOut, ms } = asked;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;

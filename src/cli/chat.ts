@@ -5,7 +5,7 @@ import { logLevels } from '../lib/log.ts';
 import { readSkills } from '../app/service.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
-import { findConfigFile, sayChoice, type ConfigFile } from './frame/config-file.ts';
+import { findConfigFile, describeChoice, type ConfigFile } from './frame/config-file.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 import { plainText } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/program.ts';
@@ -130,7 +130,7 @@ async function configuredPartner(file: ConfigFile, name: string | null, io: Io):
     path.startsWith(`brains[${index}].`) && !isOfMcpServer(path);
   const resolved = await readSecrets(read.config, io, { concerns });
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
-  const chosen = sayChoice(file);
+  const chosen = describeChoice(file);
   const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');
   return {
     kind: 'brain',

@@ -1,7 +1,13 @@
 import { remedyForModel } from '../domain/remedy.ts';
-import { sayRule } from '../domain/tool-words.ts';
-import { sayAnswered, sayApproval, sayLeftOut, saySight, type TraceStep } from '../domain/trace.ts';
-import { sayRead } from '../domain/unread.ts';
+import { describeRule } from '../domain/tool-words.ts';
+import {
+  describeAnswered,
+  describeApproval,
+  describeLeftOut,
+  describeSight,
+  type TraceStep,
+} from '../domain/trace.ts';
+import { describeRead } from '../domain/unread.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -21,16 +27,16 @@ function explainStep(step: TraceStep): string {
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
     }
     case 'sight':
-      return saySight(step);
+      return describeSight(step);
     case 'file':
-      return sayRead(step.part, step.result);
+      return describeRead(step.part, step.result);
     case 'operator':
     case 'joined':
-      return sayAnswered(step);
+      return describeAnswered(step);
     case 'approval':
-      return sayApproval(step);
+      return describeApproval(step);
     case 'left_out':
-      return `${step.models.join(', ')}: ${sayLeftOut(step)}`;
+      return `${step.models.join(', ')}: ${describeLeftOut(step)}`;
     case 'model': {
       const again = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
@@ -45,7 +51,7 @@ function explainStep(step: TraceStep): string {
     case 'tool': {
       const asks = step.mode === 'ask' && step.outcome === 'rehearsed';
       const end = asks ? 'would ask for a yes, not run' : step.outcome;
-      return `${step.tool}: ${end} in ${step.ms} ms (${step.mode}, ${sayRule(step.rule)})`;
+      return `${step.tool}: ${end} in ${step.ms} ms (${step.mode}, ${describeRule(step.rule)})`;
     }
     case 'policy':
       return `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;

@@ -19,7 +19,7 @@ import {
   type SecretsRead,
 } from './frame/boot.ts';
 import { exitCode, type Io } from './cli.ts';
-import { sayChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
+import { describeChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
 import { readStart } from './frame/start-config.ts';
 import { openTurnLines } from './frame/turn-lines.ts';
 import { wrongUsage } from './frame/flags.ts';
@@ -57,9 +57,9 @@ export async function runServe(flags: ServeFlags, setup: ServeSetup): Promise<nu
   const file = useConfigFile(flags.config, io);
   const service = { ...setup, file, level: level.level, addresses };
   if (orders === null) return serveFrom({ ...service, core: null });
-  const [{ ServiceCore: Core }, { takeLent }] = await loadCore();
+  const [{ ServiceCore: Core }, { takeInMemory }] = await loadCore();
   await using core = new Core(orders, file.path, io.stop);
-  if (orders.lends) await takeLent(io.stdin, io.secrets, core.stop);
+  if (orders.lends) await takeInMemory(io.stdin, io.secrets, core.stop);
   return await serveFrom({ ...service, io: { ...io, stop: core.stop }, core });
 }
 
@@ -112,7 +112,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
   const warnings = [...inspection.validation.problems, ...resolved.warnings];
   const log = openLog(service);
   log.scrub(secrets.values());
-  const chosen = sayChoice(file);
+  const chosen = describeChoice(file);
   if (chosen !== null && io.stderr.isTTY !== true) log.info('config_found', chosen);
   logWarnings(log, warnings);
   using lines = io.stdout.isTTY === true ? openTurnLines(io) : null;
@@ -144,7 +144,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
 
 async function endWith(ending: Ending, { core, io }: Service, log: Log): Promise<number> {
   await tell(ending, log);
-  return core === null ? codeOf(ending) : tellShell(ending, core, io);
+  return core === null ? codeOf(ending) : reportShell(ending, core, io);
 }
 
 /** In an application its lines go to files, so that none is lost where no shell reads them. */
@@ -183,7 +183,7 @@ function codeOf({ kind }: Ending): number {
 }
 
 /** A shell that knows why does not begin it again. */
-async function tellShell(ending: Ending, core: ServiceCore, io: Io): Promise<number> {
+async function reportShell(ending: Ending, core: ServiceCore, io: Io): Promise<number> {
   if (ending.kind === 'ended') return exitCode.fine;
   io.stderr.write(`${ending.message}\n`);
   return (await core.stuckByEnding(ending)) ? exitCode.config : codeOf(ending);
@@ -198,12 +198,12 @@ async function refuseSecrets(
   if (core === null) return exitCode.config;
   const { env, keychainLimits: limits } = io;
   const state = await openKeychain({ env, atTerminal: false, limits }).state(io.stop);
-  await core.stuckBySecrets(refused, namedSecrets(config), { state, told: sayState(state) });
+  await core.stuckBySecrets(refused, namedSecrets(config), { state, told: describeState(state) });
   return exitCode.config;
 }
 
 /** What keeps a keychain from being ready, and what to do: sentences. */
-function sayState(state: KeychainState): string | null {
+function describeState(state: KeychainState): string | null {
   if (state === 'ready') return null;
   const { message, remedy } = explainKeychain(state);
   return `${message} ${remedy}`;

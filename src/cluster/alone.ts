@@ -8,7 +8,7 @@ export function createAlone(): Peers {
   return {
     id: 0,
     instances: () => [],
-    async hold(_post, run, until) {
+    async hold(_lease, run, until) {
       if (!until.aborted) await run(until);
     },
     holds: () => true,

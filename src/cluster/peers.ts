@@ -16,9 +16,9 @@ export interface Peers {
    * @param until aborts when this instance no longer wants the post
    * @returns resolves, or rejects, as `run` ended; also when `until` aborted before it had the post
    */
-  hold(post: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
+  hold(lease: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
   /** Whether this instance has that post now. */
-  holds(post: string): boolean;
+  holds(lease: string): boolean;
   /**
    * Resolves when every living instance has heard it, this one too. Never rejects.
    *

@@ -14,25 +14,25 @@ export interface SharedView extends AsyncDisposable {
   publish(instance: number, report: string): Promise<void>;
   look(): Promise<Looked>;
   /** Tells a lot of frames. */
-  tell(lot: Lot): Promise<void>;
+  tell(liveEventBatch: LiveEventBatch): Promise<void>;
   /** The number of the newest lot of each instance, of those that told one lately. */
   newest(): Promise<ReadonlyMap<number, number>>;
   /**
    * The lots that came since, of each instance in their order; not all, where there are many.
    * @param after the instances to hear, each with the number of the last lot that is known
    */
-  hear(after: ReadonlyMap<number, number>): Promise<readonly Lot[]>;
+  hear(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]>;
   /** Deletes what instances told that are dead, and lots that are older than half a minute. */
   sweep(): Promise<void>;
 }
 
 export type Looked = {
-  readonly reports: readonly ToldReport[];
+  readonly reports: readonly InstanceReport[];
   /** Unsettled rows, whoever has them in hand; of very many at least so many. */
   readonly rows: readonly RowsOfChannel[];
 };
 
-export type ToldReport = {
+export type InstanceReport = {
   readonly instance: number;
   /** By the server's clock, in milliseconds. */
   readonly ageMs: number;
@@ -50,7 +50,7 @@ export type RowsOfChannel = {
 };
 
 /** Frames of a quarter of a second. `n` counts the lots of an instance, from 1. */
-export type Lot = {
+export type LiveEventBatch = {
   readonly instance: number;
   readonly n: number;
   /** How many frames were not told, since there were too many. */

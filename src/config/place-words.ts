@@ -1,6 +1,6 @@
 /** Places of the configuration in use, by the names of what stands there and not by numbers. */
-import { sayChannel } from '../channels/registry.ts';
-import { sayModelName } from '../domain/model-words.ts';
+import { channelName } from '../channels/registry.ts';
+import { formatModelName } from '../domain/model-words.ts';
 
 /** What is told of a warning; `instances`: the ones that have it, null: all do. */
 type Warning = {
@@ -26,7 +26,7 @@ const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-
  * What a warning is about, and what it says. `where` is empty: the whole configuration. Numbers of
  * an instance that has another configuration mean other things, and stay.
  */
-export function sayWarning(
+export function describeWarning(
   { path, message, instances }: Warning,
   named: Named,
 ): { readonly where: string; readonly message: string } {
@@ -45,7 +45,7 @@ function withNames(words: string, { channels, brains }: Named): string {
       const rest = field === '' ? '' : `, ${field.replace(/^\./, '')}`;
       if (list === 'channels') {
         const channel = inner === undefined ? channels[Number(at)] : undefined;
-        return channel === undefined ? path : `channel ${sayChannel(channel.type)}${rest}`;
+        return channel === undefined ? path : `channel ${channelName(channel.type)}${rest}`;
       }
       const brain = brains[Number(at)];
       if (brain === undefined) return path;
@@ -53,7 +53,7 @@ function withNames(words: string, { channels, brains }: Named): string {
       const model = brain.models[Number(inner)];
       return model === undefined
         ? path
-        : `brain ${brain.name}, model ${sayModelName(model.name)}${rest}`;
+        : `brain ${brain.name}, model ${formatModelName(model.name)}${rest}`;
     },
   );
 }

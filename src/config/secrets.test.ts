@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config, EnvName } from './config.ts';
 import type { FoundSecret, FoundSecrets } from './found-secret.ts';
-import { howToSet, problemsOf, resolveSecrets, sayMissing } from './secrets.ts';
+import { howToSet, problemsOf, resolveSecrets, describeMissing } from './secrets.ts';
 import { validateText } from './validate.ts';
 
 const long = 'x'.repeat(16);
@@ -60,7 +60,7 @@ test('every secret that a config names is looked up, and every missing one is na
   const { secrets, missing, warnings } = resolveSecrets(configOf(), inEnv({ OUT: '', BOT: ' \n' }));
   assert.equal(secrets.size, 0);
   assert.deepEqual(
-    missing.map((one) => [sayMissing(one), one.usedAt]),
+    missing.map((one) => [describeMissing(one), one.usedAt]),
     [
       ['HOOK is not set', ['channels[0].token_env']],
       ['OUT is set, but empty', ['channels[0].webhook.outbound_token_env']],
@@ -192,7 +192,7 @@ test('a place that cannot be read is an error, but of the administrator’s toke
   const env = inEnv({ OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'postgres://d' });
   const found = new Map([...env, unreadable('HOOK'), unreadable('ADMIN')]);
   const { missing, warnings } = resolveSecrets(configOf(), found);
-  assert.deepEqual(missing.map(sayMissing), ['HOOK_FILE names a folder']);
+  assert.deepEqual(missing.map(describeMissing), ['HOOK_FILE names a folder']);
   assert.deepEqual(howToSet(missing[0]!), ['Mend it.']);
   assert.deepEqual(
     problemsOf(missing).map(({ code, path, message }) => [code, path, message]),

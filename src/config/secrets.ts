@@ -97,12 +97,12 @@ export function namedSecrets(config: Config): readonly NamedSecret[] {
 }
 
 /** What keeps a name from having a value: a sentence without its full stop. */
-export function sayMissing({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
-  return found.kind === 'unreadable' ? found.message : `${name} ${sayWhy({ name, found })}`;
+export function describeMissing({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
+  return found.kind === 'unreadable' ? found.message : `${name} ${describeWhy({ name, found })}`;
 }
 
 /** The same for a line that begins with the name already. */
-export function sayWhy({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
+export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
   if (found.kind === 'unreadable') return found.message.replace(`${name} `, '');
   return found.looked.some(({ empty }) => empty) ? 'is set, but empty' : 'is not set';
 }
@@ -111,10 +111,10 @@ export function sayWhy({ name, found }: Pick<MissingSecret, 'name' | 'found'>): 
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
   const set = `Set it in the environment: export ${name}=…`;
-  return [...sayLooked(found), set, ...orStore(name, found)];
+  return [...describeLooked(found), set, ...orStore(name, found)];
 }
 
-function sayLooked({ looked }: Missing): string[] {
+function describeLooked({ looked }: Missing): string[] {
   const places = looked.map(({ text, empty }) => (empty ? `${text} (empty)` : text));
   const last = places.pop();
   if (last === undefined) return [];
@@ -131,20 +131,20 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
   return missing.flatMap((one) =>
     one.usedAt.map((path) => {
       const { name, found } = one;
-      const message = sayMissing(one);
+      const message = describeMissing(one);
       if (found.kind === 'unreadable') {
         return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
       }
       const set = 'Set it and restart svc, or name a variable that is set.';
       const store = orStore(name, found).map((line) => `${line}.`);
-      const remedy = [...sayLooked(found), set, ...store].join(' ');
+      const remedy = [...describeLooked(found), set, ...store].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );
 }
 
 /** Ends a sentence that begins with the name of a secret. */
-export function sayFoundIn(source: SecretSource, name: string): string {
+export function describeFoundIn(source: SecretSource, name: string): string {
   switch (source) {
     case 'environment':
       return 'is set in the environment';
@@ -209,7 +209,7 @@ function* usesOfServers({ brains }: Config): Generator<Use> {
 }
 
 function tokenUnset(name: EnvName, path: string, found: Unfound): ConfigProblem {
-  const message = `${sayMissing({ name, found })}, so the service is read-only`;
+  const message = `${describeMissing({ name, found })}, so the service is read-only`;
   const remedy = found.kind === 'unreadable' ? found.remedy : `Set ${name} to switch writing on.`;
   return problemWithoutPlace('admin_token_unset', path, message, remedy);
 }

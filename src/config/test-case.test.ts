@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from './locate.ts';
 import { ProblemList } from './problems.ts';
-import { sayExpectation } from './say-expectation.ts';
+import { describeExpectation } from './say-expectation.ts';
 import { templates, textOf } from './templates/templates.ts';
 import { readTestCases } from './test-case.ts';
 import { validateText } from './validate.ts';
@@ -60,7 +60,7 @@ test('a case is read with its history and every part of what it expects', () => 
     of: { runs: 3, pass: 2 },
   });
   assert.equal(
-    sayExpectation(cases[2]!.expect ?? assert.fail()),
+    describeExpectation(cases[2]!.expect ?? assert.fail()),
     'is “yes”, contains “x”, contains “y”, matches /^y/, calls time, calls calc with ' +
       '{"expression":"1"}, is judged by ollama/m: “Is it so?”, in 2 of 3 runs',
   );

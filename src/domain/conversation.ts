@@ -33,7 +33,7 @@ export type QuotedBlock = Pick<TurnRow, 'text' | 'sensitivity'>;
  */
 export type EarlierTurns =
   | { readonly kind: 'kept'; readonly turns: readonly TurnRow[] }
-  | { readonly kind: 'stamp'; readonly sensitivity: Sensitivity };
+  | { readonly kind: 'label'; readonly sensitivity: Sensitivity };
 
 export const noTurns: EarlierTurns = { kind: 'kept', turns: [] };
 

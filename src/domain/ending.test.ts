@@ -8,9 +8,9 @@ import type { ReplyStory, Story } from './story.ts';
 import type { TraceStep, TurnOutcome } from './trace.ts';
 
 const now = acceptedAt + 60_000;
-const sayTime = (at: number): string => `+${(at - acceptedAt) / 1_000} s`;
+const formatTime = (at: number): string => `+${(at - acceptedAt) / 1_000} s`;
 const says = (one: Story): string => {
-  const { means, words } = endingOf(one, now, sayTime);
+  const { means, words } = endingOf(one, now, formatTime);
   return `${means}: ${words}`;
 };
 

@@ -1,10 +1,10 @@
 /** What became of a message, in a sentence, and by what that means for the person who sent it. */
 import { failure } from './failure.ts';
 import type { ModelName } from './ids.ts';
-import { sayModelName } from './model-words.ts';
+import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import { remedyForModel, remedyOfCut } from './remedy.ts';
-import type { FailureTold, ReplyStory, Story } from './story.ts';
+import type { FailureSummary, ReplyStory, Story } from './story.ts';
 import { summaryOf, type Trace, type TraceStep } from './trace.ts';
 
 /**
@@ -16,20 +16,21 @@ export type Ending = { readonly means: 'good' | 'wait' | 'bad'; readonly words: 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
 /**
- * @param sayTime how a time (milliseconds since 1970) is written where the sentence is read
+ * @param formatTime how a time (milliseconds since 1970) is written where the sentence is read
  */
-export function endingOf(story: Story, now: number, sayTime: (at: number) => string): Ending {
+export function endingOf(story: Story, now: number, formatTime: (at: number) => string): Ending {
   switch (story.state) {
     case 'waiting':
-      return { means: 'wait', words: sayWaiting(story, sayTime) };
+      return { means: 'wait', words: describeWaiting(story, formatTime) };
     case 'dead': {
-      const told = story.replies.length === 0 ? '' : `; ${sayDelivery(story, now, sayTime)}`;
-      return { means: 'bad', words: `given up: ${sayWhy(story.failure)}${told}` };
+      const told =
+        story.replies.length === 0 ? '' : `; ${describeDelivery(story, now, formatTime)}`;
+      return { means: 'bad', words: `given up: ${describeWhy(story.failure)}${told}` };
     }
     case 'answered': {
       const { trace, replies } = story;
-      const delivery = sayDelivery(story, now, sayTime);
-      const words = `${sayDecision(trace)}; ${delivery}`;
+      const delivery = describeDelivery(story, now, formatTime);
+      const words = `${describeDecision(trace)}; ${delivery}`;
       if (!hasAnswer(trace) || replies.some(({ state }) => state === 'dead')) {
         return { means: 'bad', words };
       }
@@ -41,9 +42,12 @@ export function endingOf(story: Story, now: number, sayTime: (at: number) => str
   }
 }
 
-function sayWaiting({ acceptedAt, diedUnder }: Story, sayTime: (at: number) => string): string {
+function describeWaiting(
+  { acceptedAt, diedUnder }: Story,
+  formatTime: (at: number) => string,
+): string {
   const died = diedUnder === 0 ? '' : `; svc ended ${plural(diedUnder, 'time')} while it was next`;
-  return `waits since ${sayTime(acceptedAt)}${died}`;
+  return `waits since ${formatTime(acceptedAt)}${died}`;
 }
 
 const answered: ReadonlySet<Trace['outcome']> = new Set(['reply', 'command', 'by_hand']);
@@ -54,26 +58,26 @@ function hasAnswer(trace: Trace | null): boolean {
 }
 
 /** How the turn went: with whose answer, or why there is none. */
-function sayDecision(trace: Trace | null): string {
+function describeDecision(trace: Trace | null): string {
   if (trace === null) return 'answered, by whom was not kept';
   switch (trace.outcome) {
     case 'reply': {
       const { model } = summaryOf(trace);
-      return model === null ? 'answered' : `answered by ${sayModelName(model)}`;
+      return model === null ? 'answered' : `answered by ${formatModelName(model)}`;
     }
     case 'command':
       return `answered by svc itself${commandIn(trace)}`;
     case 'by_hand':
       return 'answered by hand';
     case 'no_consensus':
-      return sayNoConsensus(trace);
+      return describeNoConsensus(trace);
     case 'busy':
     case 'no_answer':
-      return `no answer: ${sayNoAnswer(trace)}`;
+      return `no answer: ${describeNoAnswer(trace)}`;
     case 'over_budget':
-      return `no answer: ${sayOverBudget(trace)}`;
+      return `no answer: ${describeOverBudget(trace)}`;
     case 'unfinished':
-      return `no answer: ${sayUnfinished(trace)}`;
+      return `no answer: ${describeUnfinished(trace)}`;
     case 'unseen':
       return 'no answer: none of its models sees pictures';
     case 'too_long':
@@ -90,9 +94,9 @@ function commandIn({ steps }: Trace): string {
   return session?.command === null || session === undefined ? '' : `: ${session.command}`;
 }
 
-function sayNoConsensus({ steps }: Trace): string {
+function describeNoConsensus({ steps }: Trace): string {
   const policy = steps.find((step) => step.kind === 'policy');
-  const failed = sayFailures(lastCalls(steps));
+  const failed = describeFailures(lastCalls(steps));
   const also = failed === '' ? '' : ` (${failed})`;
   if (policy === undefined) return `no consensus${also}`;
   const answers = policy.votes.reduce((sum, group) => sum + group.length, 0);
@@ -102,15 +106,15 @@ function sayNoConsensus({ steps }: Trace): string {
   return `no consensus: ${answers} answers, ${agreed}${also}`;
 }
 
-function sayNoAnswer({ steps }: Trace): string {
+function describeNoAnswer({ steps }: Trace): string {
   const calls = lastCalls(steps);
   const [first] = calls;
   if (first === undefined) {
     const isDropped = steps.some((step) => step.kind === 'shield' && step.kept === 0);
     return isDropped ? 'the shield let no model be asked' : 'why was not kept';
   }
-  if (calls.length === 1) return `${sayModelName(first.model)} failed (${first.result})`;
-  return `every model failed (${sayFailures(calls)})`;
+  if (calls.length === 1) return `${formatModelName(first.model)} failed (${first.result})`;
+  return `every model failed (${describeFailures(calls)})`;
 }
 
 /** What an operator can do about the models that failed or whose answer was cut: sentences. */
@@ -118,22 +122,22 @@ export function remediesOf({ trace }: Story): readonly string[] {
   const sentences = lastCalls(trace?.steps ?? []).flatMap(({ model, result, isCut }) => {
     const ofFailure = result === 'answer' ? null : remedyForModel(result, model);
     const remedy = isCut === true ? remedyOfCut : ofFailure;
-    return remedy === null ? [] : [`What to do about ${sayModelName(model)}: ${remedy}`];
+    return remedy === null ? [] : [`What to do about ${formatModelName(model)}: ${remedy}`];
   });
   // A brain may list one model twice.
   return [...new Set(sentences)];
 }
 
-function sayOverBudget({ steps }: Trace): string {
+function describeOverBudget({ steps }: Trace): string {
   const calls = lastCalls(steps);
   if (calls.every(({ result }) => result === 'over_budget')) return 'its brain is over budget';
-  return `its brain is over budget (${sayFailures(calls)})`;
+  return `its brain is over budget (${describeFailures(calls)})`;
 }
 
-function sayUnfinished({ steps }: Trace): string {
+function describeUnfinished({ steps }: Trace): string {
   const [call] = lastCalls(steps);
   const tools = steps.filter((step) => step.kind === 'tool').length;
-  const who = call === undefined ? 'the agent' : sayModelName(call.model);
+  const who = call === undefined ? 'the agent' : formatModelName(call.model);
   const after = tools === 0 ? '' : `, after ${plural(tools, 'tool call')}`;
   return `${who} did not come to an end${after}`;
 }
@@ -149,7 +153,7 @@ function lastCalls(steps: readonly TraceStep[]): readonly ModelStep[] {
 const keyOf = ({ rank, model }: { rank: number; model: ModelName }): string => `${rank} ${model}`;
 
 /** `2 connect_failed, 1 timeout`, the most frequent first. */
-function sayFailures(calls: readonly ModelStep[]): string {
+function describeFailures(calls: readonly ModelStep[]): string {
   const counts = new Map<string, number>();
   for (const { result } of calls) {
     if (result !== 'answer') counts.set(result, (counts.get(result) ?? 0) + 1);
@@ -159,29 +163,33 @@ function sayFailures(calls: readonly ModelStep[]): string {
 }
 
 /** What became of the reply, or of the apology that goes in its place. */
-function sayDelivery(story: Story, now: number, sayTime: (at: number) => string): string {
+function describeDelivery(story: Story, now: number, formatTime: (at: number) => string): string {
   const { replies, state } = story;
   const isReply = state === 'answered' && hasAnswer(story.trace);
   const what = isReply ? '' : 'the apology is ';
   const dead = replies.find((reply) => reply.state === 'dead');
   if (dead !== undefined) {
     const tries = dead.attempts > 1 ? ` after ${plural(dead.attempts, 'try', 'tries')}` : '';
-    return `${what}not delivered: ${sayWhy(dead.failure)}, given up${tries}`;
+    return `${what}not delivered: ${describeWhy(dead.failure)}, given up${tries}`;
   }
   const waiting = replies.find((reply) => reply.state === 'waiting');
-  if (waiting !== undefined) return `${what}${sayOnItsWay(waiting, now, sayTime)}`;
+  if (waiting !== undefined) return `${what}${describeOnItsWay(waiting, now, formatTime)}`;
   return replies.length === 0 ? 'whether it was delivered is not kept' : `${what}delivered`;
 }
 
-function sayOnItsWay(reply: ReplyStory, now: number, sayTime: (at: number) => string): string {
+function describeOnItsWay(
+  reply: ReplyStory,
+  now: number,
+  formatTime: (at: number) => string,
+): string {
   const { dueAt, failure: why } = reply;
   if (why === null) return 'on its way';
-  const next = dueAt === null || dueAt <= now ? 'tried again now' : `next try ${sayTime(dueAt)}`;
-  return `not delivered: ${sayWhy(why)}, ${next}`;
+  const next = dueAt === null || dueAt <= now ? 'tried again now' : `next try ${formatTime(dueAt)}`;
+  return `not delivered: ${describeWhy(why)}, ${next}`;
 }
 
 /** A status says more than the words that every failure of its kind has. */
-export function sayWhy(told: FailureTold | null): string {
+export function describeWhy(told: FailureSummary | null): string {
   if (told === null) return 'why was not kept';
   const { kind, status, detail } = told;
   const isOwn = detail !== failure(kind).detail;

@@ -53,7 +53,7 @@ export interface Events {
     ms: number;
   }): void;
   /** An operator answered it, with a reply of its own or with that to a later message. */
-  answeredByHand(e: { channel: ChannelKey; id: MessageId; brain: string; ms: number }): void;
+  answeredByOperator(e: { channel: ChannelKey; id: MessageId; brain: string; ms: number }): void;
   /** A call that an agent's model asked for, whatever became of it. Its arguments are not told. */
   toolUsed(e: {
     channel: ChannelKey;
@@ -135,7 +135,7 @@ export interface Events {
   buried(e: { box: Box; channel: ChannelKey; id: string; failure: Failure }): void;
   channelChanged(e: { channel: string; state: ChannelState; reason: string | null }): void;
   /** `models`: all that the brains of the plan may ask. */
-  planUsed(e: {
+  configUsed(e: {
     revision: string;
     channels: number;
     brains: number;

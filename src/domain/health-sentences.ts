@@ -1,6 +1,6 @@
 /** How things stand, in words: the same on the pages and at a terminal. */
 import { failure, type FailureKind } from './failure.ts';
-import { sayModelName } from './model-words.ts';
+import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { Standing } from './health.ts';
 
@@ -22,7 +22,7 @@ const counted = {
 } as const;
 
 /** @returns null: nothing was asked in five minutes */
-export function sayFailed(window: Spans | null, of: keyof typeof counted): string | null {
+export function describeFailed(window: Spans | null, of: keyof typeof counted): string | null {
   if (window === null) return null;
   const { answers, failures } = window.fiveMinutes;
   if (answers + failures === 0) return null;
@@ -43,10 +43,10 @@ export function isRescued({ window, answeredByOthers }: Asked): boolean {
  * How it failed, and of which model, as it stands behind a colon.
  * @param say how the model is named there
  */
-export function sayCause(
+export function describeCause(
   model: string | null,
   reason: FailureKind | null,
-  say: (model: string) => string = sayModelName,
+  say: (model: string) => string = formatModelName,
 ): string {
   if (model === null) return '';
   const name = say(model);

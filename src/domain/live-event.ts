@@ -14,7 +14,7 @@ import type { GrantMode, ToolOutcome } from './tool-use.ts';
  * one that it happened at; null: it had no others beside it. Frames come in the order in which svc
  * heard of things: a turn may have begun before its message's acceptance is told.
  */
-export type Frame =
+export type LiveEvent =
   | Told<'message_accepted', { channel: ChannelKey; id: MessageId; duplicate: boolean }>
   | Told<'message_refused', { channel: ChannelKey; code: string }>
   | Told<'message_turned_away', { channel: ChannelKey; reason: TurnedAwayReason }>
@@ -45,7 +45,7 @@ export type Frame =
  */
 export type Dropped = Told<'dropped', { count: number | null }>;
 
-export type FrameKind = (Frame | Dropped)['kind'];
+export type LiveEventKind = (LiveEvent | Dropped)['kind'];
 
 type Told<Kind extends string, Fields> = {
   readonly kind: Kind;

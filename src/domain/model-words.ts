@@ -11,24 +11,24 @@ const providers: Readonly<Record<string, string>> = {
 };
 
 /** `local_runtime` → `Ollama`; a provider that is not known as it is written. */
-export function sayProvider(provider: string): string {
+export function describeProvider(provider: string): string {
   return (Object.hasOwn(providers, provider) ? providers[provider] : undefined) ?? provider;
 }
 
 /** `local_runtime/a` → `a`, where the provider is told already. */
-export const sayModelId = (name: string): string => name.slice(name.indexOf('/') + 1);
+export const formatModelId = (name: string): string => name.slice(name.indexOf('/') + 1);
 
 /** `local_runtime/llama3.2` → `llama3.2 (Ollama)`. */
-export function sayModelName(name: ModelName | string): string {
+export function formatModelName(name: ModelName | string): string {
   const slash = name.indexOf('/');
   const provider = name.slice(0, slash);
-  const said = sayProvider(provider);
+  const said = describeProvider(provider);
   return said === provider ? name : `${name.slice(slash + 1)} (${said})`;
 }
 
 /** `local_runtime/llama3.2` → `llama3.2 on Ollama`, within brackets. */
-export function sayModelOn(name: string): string {
+export function describeModelOn(name: string): string {
   const provider = name.slice(0, name.indexOf('/'));
-  const said = sayProvider(provider);
-  return said === provider ? name : `${sayModelId(name)} on ${said}`;
+  const said = describeProvider(provider);
+  return said === provider ? name : `${formatModelId(name)} on ${said}`;
 }

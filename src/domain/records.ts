@@ -1,7 +1,7 @@
 /** What the ledger lists of what went through it: states and times, no text and nobody's id. */
 import type { FailureKind } from './failure.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from './ids.ts';
-import type { FailureTold, Story } from './story.ts';
+import type { FailureSummary, Story } from './story.ts';
 import type { TurnOutcome } from './trace.ts';
 
 export const messageStates = ['waiting', 'answered', 'dead'] as const;
@@ -70,7 +70,7 @@ export type DeliveryRow = {
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
   /** Why the last try of a reply failed that was not delivered. */
-  readonly failure: FailureTold | null;
+  readonly failure: FailureSummary | null;
 };
 
 /** What is kept of the conversations of a channel. */

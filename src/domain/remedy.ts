@@ -107,7 +107,7 @@ export function remedyForModel(kind: FailureKind, name: string): string | null {
  * @param said the provider's words, scrubbed
  * @param status the HTTP status of its answer
  */
-export function sayNoAnswer(
+export function describeNoAnswer(
   name: string,
   kind: FailureKind,
   { said, status }: { readonly said?: string; readonly status?: number } = {},
@@ -122,7 +122,7 @@ export const remedyOfCut =
   "Raise the model's max_output_tokens, or its context: with Ollama by context_tokens.";
 
 /** The log line of an answer that stopped at a limit of length. */
-export function sayCut(name: string): string {
+export function describeCut(name: string): string {
   return (
     `${name} reached a limit of length before the end of its answer, and the reply says so. ` +
     remedyOfCut

@@ -107,7 +107,7 @@ export type Payable = {
  * whatever the try is for: a retry, a step of an agent, a model that loses. Of a model that is free
  * it answers at once.
  */
-export interface Purse {
+export interface BudgetGuard {
   /** @param most the most tokens that the call may use */
   reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid>;
 }

@@ -1,4 +1,4 @@
 /** What a ledger is kept in. */
-export const storageForms = ['memory', 'sqlite', 'postgres'] as const;
+export const storageBackends = ['memory', 'sqlite', 'postgres'] as const;
 
-export type StorageForm = (typeof storageForms)[number];
+export type StorageBackend = (typeof storageBackends)[number];

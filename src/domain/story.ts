@@ -48,7 +48,7 @@ export type Story = {
   /** How often a process died while it was next in its conversation. */
   readonly diedUnder: number;
   readonly settledAt: number | null;
-  readonly failure: FailureTold | null;
+  readonly failure: FailureSummary | null;
   /** Null while it waits, and where it was left out because the storage was behind. */
   readonly trace: Trace | null;
   readonly replies: readonly ReplyStory[];
@@ -66,7 +66,7 @@ export type ReplyStory = {
   readonly settledAt: number | null;
   /** The tries whose end was seen, in their order; the last of them. */
   readonly tries: readonly DeliveryTry[];
-  readonly failure: FailureTold | null;
+  readonly failure: FailureSummary | null;
 };
 
 /** At most so many of a reply's tries are kept: the last ones. */
@@ -80,7 +80,7 @@ export type DeliveryTry = {
   readonly status: number | null;
 };
 
-export type FailureTold = Pick<Failure, 'kind' | 'whose' | 'status' | 'detail'>;
+export type FailureSummary = Pick<Failure, 'kind' | 'whose' | 'status' | 'detail'>;
 
 /** What a model answered whose answer is not the reply, cut. */
 export type UnsentAnswer = { readonly model: ModelName; readonly text: string };
@@ -112,10 +112,10 @@ export type DeadLetter = {
   readonly diedAt: number;
   readonly attempts: number;
   readonly parts: number;
-  readonly failure: FailureTold;
+  readonly failure: FailureSummary;
 };
 
-export type DeadLetterReason = FailureTold & { readonly box: Box; readonly count: number };
+export type DeadLetterReason = FailureSummary & { readonly box: Box; readonly count: number };
 
 export type DeadLetterText = DeadLetter & {
   readonly conversation: ConversationId;
@@ -158,8 +158,8 @@ export type TurnText = ConversationKey & {
   /** The model whose answer is the reply; null: none is, or that is not kept any more. */
   readonly model: ModelName | null;
   /** null: no operator answered it, or that is not kept any more. */
-  readonly byHand: ByHand | null;
+  readonly byHand: Takeovers | null;
 };
 
 /** `answeredWith` that later message, without a reply of its own. */
-export type ByHand = { readonly answeredWith: MessageId | null };
+export type Takeovers = { readonly answeredWith: MessageId | null };

@@ -16,7 +16,7 @@ export type HeldConversation = ConversationKey & Hold;
  * `hold` null: it has ended meanwhile. `nothing_to_answer`: nothing waits. `answered_already`: the
  * named message does not wait, since it is answered, or was never in this conversation.
  */
-export type HandAnswer =
+export type OperatorAnswer =
   | {
       readonly kind: 'answered';
       readonly messages: readonly MessageId[];

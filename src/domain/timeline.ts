@@ -3,13 +3,20 @@
  * explains is a row too, so that the rows of a settled message add up to its whole time.
  */
 import type { ModelName } from './ids.ts';
-import { sayModelName } from './model-words.ts';
+import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
-import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayAnswered, sayApproval, sayLeftOut, saySession, sayShield, saySight } from './trace.ts';
-import { sayReuse, saySpentIn, type Trace, type TraceStep } from './trace.ts';
-import { sayRead } from './unread.ts';
+import { modeWords, outcomeWords, describeRule } from './tool-words.ts';
+import {
+  describeAnswered,
+  describeApproval,
+  describeLeftOut,
+  describeSession,
+  describeShield,
+  describeSight,
+} from './trace.ts';
+import { describeReuse, describeSpentIn, type Trace, type TraceStep } from './trace.ts';
+import { describeRead } from './unread.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -59,25 +66,25 @@ class Telling {
 
 /**
  * @param now milliseconds since 1970: how long what waits has waited
- * @param sayTime how a time (milliseconds since 1970) is written where the rows are read
+ * @param formatTime how a time (milliseconds since 1970) is written where the rows are read
  */
 export function timelineOf(
   story: Story,
   now: number,
-  sayTime: (at: number) => string,
+  formatTime: (at: number) => string,
 ): readonly Row[] {
   const since = (at: number): number => at - story.acceptedAt;
   const telling = new Telling();
   telling.add(0, null, 'accepted', { part: 'accepted' });
   if (story.trace !== null) {
     telling.explain(0, since(story.trace.claimedAt), waitedFor(story.trace), { part: 'wait' });
-    for (const step of story.trace.steps) tellStep(step, story.trace, telling);
+    for (const step of story.trace.steps) reportStep(step, story.trace, telling);
   } else if (story.state === 'waiting') {
     telling.explain(0, since(now), 'waits in the inbox, or is being worked on', { part: 'wait' });
   }
-  for (const reply of story.replies) tellReply(reply, { since, telling, now, sayTime });
+  for (const reply of story.replies) reportReply(reply, { since, telling, now, formatTime });
   if (story.state === 'dead') {
-    const what = `given up: ${sayFailure(story.failure)}`;
+    const what = `given up: ${describeFailure(story.failure)}`;
     telling.add(since(story.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
   }
   for (const { fromMs, toMs } of gapsIn(telling.spans, endOf(story, now))) {
@@ -116,54 +123,60 @@ function waitedFor({ attempt }: Trace): string {
   return `waited in the inbox${again}`;
 }
 
-function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
+function reportStep(step: TraceStep, trace: Trace, telling: Telling): void {
   const { acceptedAt } = trace;
   const claimedMs = trace.claimedAt - acceptedAt;
   const decidedMs = trace.decidedAt - acceptedAt;
   const atClaim = (what: string, part: RowPart) => telling.add(claimedMs, null, what, { part });
   switch (step.kind) {
     case 'session':
-      atClaim(saySession(step), 'session');
+      atClaim(describeSession(step), 'session');
       return;
     case 'shield':
-      atClaim(sayShield(step), 'shield');
+      atClaim(describeShield(step), 'shield');
       return;
     case 'sight':
-      atClaim(saySight(step), 'shield');
+      atClaim(describeSight(step), 'shield');
       return;
     case 'operator':
     case 'joined':
-      telling.add(decidedMs, null, sayAnswered(step), { part: 'policy', ended: 'well' });
+      telling.add(decidedMs, null, describeAnswered(step), { part: 'policy', ended: 'well' });
       return;
     case 'approval':
-      atClaim(sayApproval(step), 'session');
+      atClaim(describeApproval(step), 'session');
       return;
     case 'left_out':
-      atClaim(`${listed(step.models)}: ${sayLeftOut(step)}`, 'shield');
+      atClaim(`${listed(step.models)}: ${describeLeftOut(step)}`, 'shield');
       return;
     case 'file': {
       const told = { part: 'file', ended: step.result === 'read' ? 'well' : 'badly' } as const;
-      const what = sayRead(step.part, step.result);
-      tellSpan(claimedMs + step.startMs, step.ms, what, told, telling);
+      const what = describeRead(step.part, step.result);
+      reportSpan(claimedMs + step.startMs, step.ms, what, told, telling);
       return;
     }
     case 'model':
-      tellModel(step, acceptedAt, claimedMs, telling);
+      reportModel(step, acceptedAt, claimedMs, telling);
       return;
     case 'tool': {
       const what = `tool ${step.tool}, ${modeWords[step.mode]}: ${outcomeWords[step.outcome]}`;
       const ended = wellEnded.has(step.outcome) ? 'well' : 'badly';
       const told = { part: 'tool', ended } as const;
-      tellSpan(claimedMs + step.startMs, step.ms, `${what} (${sayRule(step.rule)})`, told, telling);
+      reportSpan(
+        claimedMs + step.startMs,
+        step.ms,
+        `${what} (${describeRule(step.rule)})`,
+        told,
+        telling,
+      );
       return;
     }
     case 'policy': {
       const ended = step.verdict === 'reply' ? 'well' : 'badly';
-      const winner = step.winner === null ? 'no reply' : sayModelName(step.winner);
+      const winner = step.winner === null ? 'no reply' : formatModelName(step.winner);
       const what = `${step.policy}: ${winner}, ${step.why}`;
       telling.add(decidedMs, null, what, { part: 'policy', ended });
       const told = { part: 'policy', deep: true } as const;
-      for (const group of sayVotes(step)) telling.add(decidedMs, null, group, told);
+      for (const group of describeVotes(step)) telling.add(decidedMs, null, group, told);
       return;
     }
     default:
@@ -175,9 +188,20 @@ const wellEnded: ReadonlySet<string> = new Set(['done', 'rehearsed', 'asked']);
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
-function tellModel(step: ModelStep, acceptedAt: number, claimedMs: number, telling: Telling): void {
+function reportModel(
+  step: ModelStep,
+  acceptedAt: number,
+  claimedMs: number,
+  telling: Telling,
+): void {
   const ended = endOfCall(step.result);
-  tellSpan(claimedMs + step.startMs, step.ms, sayModel(step), { part: 'model', ended }, telling);
+  reportSpan(
+    claimedMs + step.startMs,
+    step.ms,
+    describeModel(step),
+    { part: 'model', ended },
+    telling,
+  );
   if (step.tries.length < 2) return;
   for (const [index, { startedAt, ms, failed }] of step.tries.entries()) {
     const told = { part: 'model', ended: endOfCall(failed ?? 'answer'), deep: true } as const;
@@ -191,32 +215,35 @@ function endOfCall(result: ModelStep['result']): Row['ended'] {
   return result === 'cancelled' || result === 'outranked' ? null : 'badly';
 }
 
-const listed = (models: readonly ModelName[]): string => models.map(sayModelName).join(', ');
+const listed = (models: readonly ModelName[]): string => models.map(formatModelName).join(', ');
 
 /** Adds a stretch that is told even where it took no time. */
-function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling: Telling): void {
+function reportSpan(fromMs: number, ms: number, what: string, told: Told, telling: Telling): void {
   telling.spans.push({ fromMs, toMs: fromMs + ms });
   telling.add(fromMs, ms, what, told);
 }
 
-function sayModel(step: ModelStep): string {
+function describeModel(step: ModelStep): string {
   const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
-  const spent = saySpentIn([step]);
-  const name = sayModelName(step.model);
+  const spent = describeSpentIn([step]);
+  const name = formatModelName(step.model);
   const told = spent === null ? '' : `, ${spent}`;
   const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
   const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
   const status = step.status == null ? '' : `, status ${step.status}`;
   const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
-  const reuse = sayReuse(step);
+  const reuse = describeReuse(step);
   const again = reuse === null ? '' : `; ${reuse}`;
   const more = `${told}${again}${less}${without}${status}${cut}${said}`;
   return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${more}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */
-function sayVotes({ votes, winner }: Extract<TraceStep, { kind: 'policy' }>): readonly string[] {
+function describeVotes({
+  votes,
+  winner,
+}: Extract<TraceStep, { kind: 'policy' }>): readonly string[] {
   return votes.map((group) => {
     const side = winner === null ? '' : group.includes(winner) ? ', the majority' : ', dissenting';
     return `${plural(group.length, 'vote')}${side}: ${listed(group)}`;
@@ -227,11 +254,11 @@ type Around = {
   readonly since: (at: number) => number;
   readonly telling: Telling;
   readonly now: number;
-  readonly sayTime: (at: number) => string;
+  readonly formatTime: (at: number) => string;
 };
 
 /** A reply from its making to its end: tries, and the waits before and between them. */
-function tellReply(reply: ReplyStory, around: Around): void {
+function reportReply(reply: ReplyStory, around: Around): void {
   const { since, telling } = around;
   const marks = [
     ...(reply.possibleDuplicate ? ['possible duplicate'] : []),
@@ -250,32 +277,32 @@ function tellReply(reply: ReplyStory, around: Around): void {
     const startMs = since(one.startedAt);
     const wait = index === 0 ? 'waited in the outbox' : 'waited for its next try';
     telling.explain(lastMs, startMs, wait, { part: 'wait' });
-    tellTry(one, startMs, unseen + index + 1, telling);
+    reportTry(one, startMs, unseen + index + 1, telling);
     lastMs = startMs + one.ms;
   }
-  tellEnd(reply, lastMs, around);
+  reportEnd(reply, lastMs, around);
 }
 
-function tellTry(one: DeliveryTry, startMs: number, number: number, telling: Telling): void {
+function reportTry(one: DeliveryTry, startMs: number, number: number, telling: Telling): void {
   const answered = one.status === null ? '' : `, ${one.status}`;
   const what = `delivery ${number}: ${one.failed ?? 'delivered'}${answered}`;
   const ended = one.failed === null ? 'well' : 'badly';
-  tellSpan(startMs, one.ms, what, { part: 'delivery', ended }, telling);
+  reportSpan(startMs, one.ms, what, { part: 'delivery', ended }, telling);
 }
 
-function tellEnd(reply: ReplyStory, lastMs: number, around: Around): void {
-  const { since, telling, now, sayTime } = around;
+function reportEnd(reply: ReplyStory, lastMs: number, around: Around): void {
+  const { since, telling, now, formatTime } = around;
   switch (reply.state) {
     case 'delivered':
       return;
     case 'dead': {
-      const what = `dead letter ${reply.id}: ${sayFailure(reply.failure)}`;
+      const what = `dead letter ${reply.id}: ${describeFailure(reply.failure)}`;
       telling.add(since(reply.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
       return;
     }
     case 'waiting': {
       const { dueAt } = reply;
-      const next = dueAt === null || dueAt <= now ? 'is next' : `next try ${sayTime(dueAt)}`;
+      const next = dueAt === null || dueAt <= now ? 'is next' : `next try ${formatTime(dueAt)}`;
       telling.explain(lastMs, since(now), `waits in the outbox: ${next}`, { part: 'wait' });
       return;
     }
@@ -284,7 +311,7 @@ function tellEnd(reply: ReplyStory, lastMs: number, around: Around): void {
   }
 }
 
-function sayFailure(failure: Story['failure']): string {
+function describeFailure(failure: Story['failure']): string {
   if (failure === null) return 'why was not kept';
   const status = failure.status === null ? '' : `, status ${failure.status}`;
   return `${failure.kind}${status}: ${failure.detail}`;

@@ -49,7 +49,7 @@ export type ToolUse = {
 };
 
 /** A call, and what its model was told of it; null: that was not kept, or not seen. */
-export type ToldUse = ToolUse & { readonly told: string | null };
+export type ToolUseWithResult = ToolUse & { readonly told: string | null };
 
 /** One call in the audit, without anything that a person or a model wrote. */
 export type ToolUseRow = Omit<ToolUse, 'arguments'> & {
@@ -92,7 +92,7 @@ export type EarlierCall = Pick<BegunCall, 'key' | 'tool' | 'arguments' | 'sensit
  * Whether a call may run, had begun before (and nobody saw its end), is done already, or cannot be
  * written down and so may not run. `key` is the one that the earlier call ran under.
  */
-export type Journaled =
+export type LoggedCall =
   | { readonly kind: 'run' }
   | { readonly kind: 'unknown'; readonly key: string }
   | { readonly kind: 'done'; readonly key: string; readonly ending: CallEnding }

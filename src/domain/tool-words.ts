@@ -31,7 +31,7 @@ const rules: Readonly<Record<string, string>> = {
 };
 
 /** The rule that decided: `governance[0]` → `grant 1`, and a cage's in plain words. */
-export function sayRule(rule: string): string {
+export function describeRule(rule: string): string {
   const at = /^governance\[(\d+)\]$/.exec(rule)?.[1];
   if (at !== undefined) return `grant ${Number(at) + 1}`;
   return (Object.hasOwn(rules, rule) ? rules[rule] : undefined) ?? rule.replaceAll('_', ' ');

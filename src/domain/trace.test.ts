@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelName } from './ids.ts';
 import type { Try } from './outcome.ts';
-import { sayReuse, saySpentIn, type TraceStep } from './trace.ts';
+import { describeReuse, describeSpentIn, type TraceStep } from './trace.ts';
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
@@ -27,25 +27,25 @@ const tried = (input: number, output: number, estimated = false): Try => {
 test('what every call used is told: of losers and retries, too, and that it is estimated', () => {
   const first = call([tried(1_000, 0, true), tried(1_000, 80)], { cost: '0.1' });
   const second = call([tried(7, 3)], { result: 'outranked', cost: '0.02' });
-  assert.equal(saySpentIn([first, second]), 'about 2,007 tokens in, 83 out, cost 0.12');
-  assert.equal(saySpentIn([second]), '7 tokens in, 3 out, cost 0.02');
-  assert.equal(saySpentIn([call([])]), null);
+  assert.equal(describeSpentIn([first, second]), 'about 2,007 tokens in, 83 out, cost 0.12');
+  assert.equal(describeSpentIn([second]), '7 tokens in, 3 out, cost 0.02');
+  assert.equal(describeSpentIn([call([])]), null);
 });
 
 test('a trace of before tells of the calls that answered', () => {
   const plain = { startedAt: 0, ms: 1, failed: null };
   const before = call([plain], { usage: { inputTokens: 40, outputTokens: null } });
-  assert.equal(saySpentIn([before]), '40 tokens in, ? out');
-  assert.equal(saySpentIn([before, call([tried(2, 5)])]), '42 tokens in, 5 out');
+  assert.equal(describeSpentIn([before]), '40 tokens in, ? out');
+  assert.equal(describeSpentIn([before, call([tried(2, 5)])]), '42 tokens in, 5 out');
 });
 
 test('how much of a prompt was there before is told in plain words', () => {
   const tokens = { input: 1_200, output: 30, estimated: false, cached: 1_024 };
   const told = call([{ startedAt: 0, ms: 1, failed: null, tokens }], { reuse: 0.9791 });
   const words = 'begins with 97 % of the last prompt; 1,024 of 1,200 tokens from the cache';
-  assert.equal(sayReuse(told), words);
-  assert.equal(sayReuse(call([], { reuse: 1 })), 'begins with 100 % of the last prompt');
+  assert.equal(describeReuse(told), words);
+  assert.equal(describeReuse(call([], { reuse: 1 })), 'begins with 100 % of the last prompt');
   const usage = { inputTokens: 40, outputTokens: 2, cachedTokens: 0 };
-  assert.equal(sayReuse(call([], { usage })), '0 of 40 tokens from the cache');
-  assert.equal(sayReuse(call([tried(5, 5)])), null);
+  assert.equal(describeReuse(call([], { usage })), '0 of 40 tokens from the cache');
+  assert.equal(describeReuse(call([tried(5, 5)])), null);
 });

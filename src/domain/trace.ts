@@ -3,7 +3,7 @@ import type { CutReason } from './conversation.ts';
 import { apologies } from './decision.ts';
 import type { MessageId, ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
-import { sayModelName } from './model-words.ts';
+import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import { sumOf } from './money.ts';
@@ -108,7 +108,7 @@ export const cutReasons = {
 } as const satisfies Record<CutReason, string>;
 
 /** Which session it is, in words. */
-export function saySession({
+export function describeSession({
   session,
   cut,
   command,
@@ -119,13 +119,13 @@ export function saySession({
 }
 
 /** Whom the shield lets be asked, in words. */
-export function sayShield({ dropped, kept }: Extract<TraceStep, { kind: 'shield' }>): string {
-  const who = dropped.length === 0 ? 'nothing' : dropped.map(sayModelName).join(', ');
+export function describeShield({ dropped, kept }: Extract<TraceStep, { kind: 'shield' }>): string {
+  const who = dropped.length === 0 ? 'nothing' : dropped.map(formatModelName).join(', ');
   return `shield dropped ${who}; ${kept} may be asked`;
 }
 
 /** What a model was not shown, and why, in words. */
-export function sayLeftOut({
+export function describeLeftOut({
   why,
   turns,
   notes,
@@ -142,13 +142,13 @@ export function sayLeftOut({
 }
 
 /** Who of the models sees, in words. */
-export function saySight({ blind, seeing }: Extract<TraceStep, { kind: 'sight' }>): string {
+export function describeSight({ blind, seeing }: Extract<TraceStep, { kind: 'sight' }>): string {
   const asked = seeing === 0 ? 'no model sees pictures' : 'not asked, since another sees pictures';
-  return `${blind.map(sayModelName).join(', ')}: ${asked}`;
+  return `${blind.map(formatModelName).join(', ')}: ${asked}`;
 }
 
 /** What came of a call that waited, in words. */
-export function sayApproval({
+export function describeApproval({
   tool,
   verdict,
   by,
@@ -160,7 +160,7 @@ export function sayApproval({
 type AnsweredStep = Extract<TraceStep, { kind: 'operator' | 'joined' }>;
 
 /** Who answered, or with what other message it was answered, in words. */
-export function sayAnswered({ kind, answeredWith }: AnsweredStep): string {
+export function describeAnswered({ kind, answeredWith }: AnsweredStep): string {
   if (kind === 'joined') return `one message with ${answeredWith}, and answered with it`;
   const how = answeredWith === null ? '' : ` with ${answeredWith}, which came after it`;
   return `answered by the operator${how}`;
@@ -213,16 +213,18 @@ type TurnUsage = Usage & { readonly estimated: boolean };
  * What is known of the tokens and the cost of all calls, those that lost or failed too:
  * `about 1,240 tokens in, 80 out, cost 0.0012`; null: nothing is.
  */
-export function saySpentIn(steps: readonly TraceStep[]): string | null {
+export function describeSpentIn(steps: readonly TraceStep[]): string | null {
   const calls = steps.filter((step) => step.kind === 'model');
   const known = calls.flatMap((step) => usageOf(step) ?? []);
   if (known.length === 0) return null;
   const costs = calls.flatMap(({ cost }) => cost ?? []);
-  return sayUsage(known.reduce(both)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`);
+  return (
+    describeUsage(known.reduce(both)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`)
+  );
 }
 
 /** How much of its prompt a model need not have read anew, in words; null: nothing is known. */
-export function sayReuse({ reuse, ...step }: ModelStep): string | null {
+export function describeReuse({ reuse, ...step }: ModelStep): string | null {
   const { inputTokens = null, cachedTokens = null } = usageOf(step) ?? {};
   const said = [
     ...(reuse == null ? [] : [`begins with ${Math.floor(reuse * 100)} % of the last prompt`]),
@@ -255,7 +257,7 @@ function both(one: TurnUsage, other: TurnUsage): TurnUsage {
   };
 }
 
-function sayUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
+function describeUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
   const say = (tokens: number | null): string => (tokens === null ? '?' : count(tokens));
   return `${estimated ? 'about ' : ''}${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
 }

@@ -58,14 +58,14 @@ export function isOperatorsMatter({ reason }: Unread): boolean {
 }
 
 /** A line of the log, with what can be done. */
-export function sayUnread({ part, reason, detail }: Unread): string {
+export function describeUnread({ part, reason, detail }: Unread): string {
   const isOfSpeech = part === 'speech' && !isOwn(reason) && reason !== 'empty_answer';
   const remedy = isOfSpeech ? ` ${speechRemedy(reason)}` : '';
   return `${parts[part].failed}: ${detail}.${remedy}`;
 }
 
 /** What came of a file, in words. */
-export function sayRead(part: ReadingPart, result: 'read' | UnreadReason): string {
+export function describeRead(part: ReadingPart, result: 'read' | UnreadReason): string {
   if (result === 'read') return parts[part].done;
   const why = isOwn(result) ? ownReasons[result] : failure(result).detail;
   return `${parts[part].failed}: ${why}`;

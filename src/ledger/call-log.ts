@@ -1,7 +1,7 @@
-import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../domain/tool-use.ts';
+import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../domain/tool-use.ts';
 
 /** The part of the ledger that knows which calls of a message were begun, over all its runs. */
-export interface CallJournal<InClaim> {
+export interface CallLog<InClaim> {
   /**
    * To be called before a tool runs that changes something elsewhere; resolves when the call is
    * safely written. `run`: it may run, and is in the audit from now on. A call that an earlier run
@@ -9,9 +9,9 @@ export interface CallJournal<InClaim> {
    * each earlier call answers one call of this run. `unwritten`: the claim is over, the key was
    * used before, or nothing can be written.
    */
-  journal(claim: InClaim, call: BegunCall): Promise<Journaled>;
+  logCall(claim: InClaim, call: BegunCall): Promise<LoggedCall>;
   /** How a journalled call ended. */
-  journalEnd(claim: InClaim, key: string, ending: CallEnding): void;
+  logCallEnd(claim: InClaim, key: string, ending: CallEnding): void;
   /** Calls that earlier runs of the message began and this run has not asked for, oldest first. */
   earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]>;
 }

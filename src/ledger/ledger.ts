@@ -44,13 +44,19 @@ import type {
   UnsentAnswer,
   Whose,
 } from '../domain/story.ts';
-import type { ToldUse, ToolOutcome, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
+import type {
+  ToolUseWithResult,
+  ToolOutcome,
+  ToolUse,
+  ToolUseRow,
+  ToolUseText,
+} from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { Approvals, ApprovalsReader } from './approvals.ts';
 import type { KeptAttachments } from './attachments.ts';
-import type { ByHand } from './takeover.ts';
-import type { CallJournal } from './call-log.ts';
+import type { Takeovers } from './takeover.ts';
+import type { CallLog } from './call-log.ts';
 import type { FiguresReader, StoredFigures } from './figures.ts';
 import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
@@ -112,11 +118,11 @@ export interface Ledger extends AuditTrail {
   /** The last of the conversation, newest first. */
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
-  readonly calls: CallJournal<InClaim>;
+  readonly calls: CallLog<InClaim>;
   readonly previews: Previews<InClaim>;
   readonly attachments: KeptAttachments<InClaim>;
   readonly deferred: DeferredReplies;
-  readonly byHand: ByHand;
+  readonly byHand: Takeovers;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.
@@ -205,7 +211,7 @@ export type InClaim = {
   /** Counts from 1. */
   readonly attempt: number;
   /** The process ended twice while this message ran alone: it is to be buried, not worked on. */
-  readonly condemned: boolean;
+  readonly poison: boolean;
   readonly memory: Memory;
   /**
    * Ends the work on it. The ledger stops it when the claim is lost, whoever runs the work when
@@ -247,7 +253,7 @@ export type Effects = {
   /** In this order. */
   readonly notes: readonly NoteMove[];
   /** The audit of the tools that were asked for. */
-  readonly toolUses: readonly ToldUse[];
+  readonly toolUses: readonly ToolUseWithResult[];
   /** What models answered beside the reply; kept with the message, and no longer. */
   readonly unsent: readonly UnsentAnswer[];
   /** Calls that wait for a yes from now on; absent: none. */
@@ -308,4 +314,4 @@ export interface LedgerReader
 export { ReadFailed } from './read-failed.ts';
 export type { LimitSum, SpendBook } from './spend.ts';
 export type { ChannelBacklog, Gauges } from './gauges.ts';
-export type { ByHand, ByHandMessage } from './takeover.ts';
+export type { Takeovers, TakeoverMessage } from './takeover.ts';

@@ -8,15 +8,15 @@
  * operator. A form that outlives the process keeps holds, too. Without storage a drain ends them,
  * so that what was accepted is worked off.
  */
-import type { HandAnswer, HeldConversation, Hold } from '../domain/takeover.ts';
+import type { OperatorAnswer, HeldConversation, Hold } from '../domain/takeover.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { Effects, InClaim } from './ledger.ts';
 
 /** A message that is answered by hand, as a claim would bear it. */
-export type ByHandMessage = Pick<InClaim, 'message' | 'memory' | 'attempt' | 'condemned'>;
+export type TakeoverMessage = Pick<InClaim, 'message' | 'memory' | 'attempt' | 'poison'>;
 
-export interface ByHand {
+export interface Takeovers {
   /** Holds it, or renews its hold. Resolves when no turn of it goes on any more. */
   hold(where: ConversationKey): Promise<Hold | 'too_many' | 'storage_failed'>;
   /**
@@ -26,8 +26,8 @@ export interface ByHand {
   answer(
     where: ConversationKey,
     upTo: string | null,
-    effectsOf: (one: ByHandMessage, isLast: boolean) => Effects,
-  ): Promise<HandAnswer>;
+    effectsOf: (one: TakeoverMessage, isLast: boolean) => Effects,
+  ): Promise<OperatorAnswer>;
   giveBack(where: ConversationKey): Promise<'done' | 'not_held' | 'storage_failed'>;
   /** Null: it is not held. */
   of(where: ConversationKey): Hold | null;

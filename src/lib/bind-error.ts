@@ -1,4 +1,4 @@
-import { holderOfPort, sayHolder } from './holders.ts';
+import { holderOfPort, describeHolder } from './holders.ts';
 
 const remedies: Readonly<Record<string, string>> = {
   EACCES: 'this user may not listen there: choose a port from 1024 up',
@@ -10,9 +10,9 @@ const remedies: Readonly<Record<string, string>> = {
  * Why an address cannot be listened on, and what to do about it.
  * @param code the system's
  */
-export function sayUnbound(code: string, port: number): string {
+export function describeUnbound(code: string, port: number): string {
   if (code === 'EADDRINUSE') {
-    const holder = `the program that listens there${sayHolder(holderOfPort(port))}`;
+    const holder = `the program that listens there${describeHolder(holderOfPort(port))}`;
     return `the address is taken: stop ${holder}, or choose another port`;
   }
   return remedies[code] ?? 'write an address on which this machine can listen';

@@ -71,7 +71,7 @@ test('whatever readings take, both ends of them bound how wrong it is', () => {
     const clock = new FollowingClock(it.own);
     const ahead = (Math.random() - 0.5) * 600_000;
     let least = Infinity;
-    for (let beat = 0; beat < 20; beat++) {
+    for (let heartbeat = 0; heartbeat < 20; heartbeat++) {
       const took = Math.floor(Math.random() * 200);
       const [before, after] = [Math.floor(Math.random() * (took + 1)), took];
       it.pass(took);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { answersOf, exchange, readAll } from '../../test/fake/webhook.ts';
-import { handClock } from '../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../test/support/hand-clock.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
 import { createListeners, type Handler, type ListenLimits } from './listener.ts';
 
@@ -25,11 +25,11 @@ const handle: Handler = (request, response, peer) => {
 };
 
 async function listen(limits: Partial<ListenLimits> = {}) {
-  const clock = handClock();
+  const clock = takeoverClock();
   const patient = { headersMs: patienceMs, requestMs: patienceMs, ...limits };
   let dropped = 0;
-  const kit = { ...clock, dropped: () => void dropped++ };
-  const held = await createListeners(patient, kit).take({ host: '127.0.0.1', port: 0 });
+  const deps = { ...clock, dropped: () => void dropped++ };
+  const held = await createListeners(patient, deps).take({ host: '127.0.0.1', port: 0 });
   assert.ok(held.kind === 'held');
   held.answer(handle);
   const { port } = held;

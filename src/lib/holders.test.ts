@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratch } from '../../test/support/program.ts';
-import { holderOfFile, holderOfPort, lockerOfByte, sayHolder } from './holders.ts';
+import { holderOfFile, holderOfPort, lockerOfByte, describeHolder } from './holders.ts';
 
 const program = `
   const { openSync } = require('fs');
@@ -26,7 +26,7 @@ test(
       const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
       assert.equal(holderOfFile(import.meta.filename), child.pid);
       assert.equal(holderOfPort(Number(line)), child.pid);
-      assert.equal(sayHolder(child.pid!), ` (process ${child.pid})`);
+      assert.equal(describeHolder(child.pid!), ` (process ${child.pid})`);
     } finally {
       child.kill('SIGKILL');
       await once(child, 'exit');
@@ -56,5 +56,5 @@ test('another process is known by the byte that it has locked', { skip }, async 
 
 test('of what nobody is known to hold nothing is said', () => {
   assert.equal(holderOfFile(`${import.meta.filename}.none`), null);
-  assert.equal(sayHolder(holderOfPort(1)), '');
+  assert.equal(describeHolder(holderOfPort(1)), '');
 });

@@ -35,7 +35,7 @@ export function holderOfPort(port: number): number | null {
 }
 
 /** ` (process 42)`, to follow what is held; empty where the holder is not known. */
-export function sayHolder(pid: number | null): string {
+export function describeHolder(pid: number | null): string {
   return pid === null ? '' : ` (process ${pid})`;
 }
 

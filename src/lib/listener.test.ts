@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ServerSockets, untilRead } from '../../test/fake/server-sockets.ts';
 import { answersOf, exchange, readAll, type Answer } from '../../test/fake/webhook.ts';
-import { handClock, type HandClock } from '../../test/support/hand-clock.ts';
+import { takeoverClock, type TakeoverClock } from '../../test/support/hand-clock.ts';
 import { freePort } from '../../test/support/program.ts';
 import { patienceMs, within } from '../../test/support/waiting.ts';
 import { unansweredMax } from './connection.ts';
@@ -29,11 +29,11 @@ function assertHeld(taken: Held | ListenFault): asserts taken is Held {
   assert.equal(taken.kind, 'held');
 }
 
-type Bound = AsyncDisposable & { held: Held; port: number; clock: HandClock };
+type Bound = AsyncDisposable & { held: Held; port: number; clock: TakeoverClock };
 
 /** By a clock that stands still until a test moves it. */
 async function bind(limits: Partial<ListenLimits> = {}): Promise<Bound> {
-  const clock = handClock();
+  const clock = takeoverClock();
   const held = await createListeners(limits, clock).take(local);
   assertHeld(held);
   return { held, port: held.port, clock, [Symbol.asyncDispose]: () => held.release(0) };

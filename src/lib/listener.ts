@@ -68,7 +68,7 @@ export type ListenLimits = ConnectionLimits & {
   readonly wrongBearersFree: number;
 };
 
-export type ListenKit = {
+export type ListenDeps = {
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
   readonly dropped: () => void;
@@ -95,7 +95,7 @@ export const listenLimits: ListenLimits = {
  */
 export function createListeners(
   limits: Partial<ListenLimits> = {},
-  kit: Partial<ListenKit> = {},
+  deps: Partial<ListenDeps> = {},
 ): Listeners {
   const shared = new Map<string, Listener>();
   const bound = new Set<Listener>();
@@ -105,8 +105,8 @@ export function createListeners(
     socket.once('close', () => connections--);
   };
   const all = { ...listenLimits, ...limits };
-  const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = kit;
-  const { fault = endWith } = kit;
+  const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = deps;
+  const { fault = endWith } = deps;
   const brakes: Brakes = {
     wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
     turns: new Turns(),

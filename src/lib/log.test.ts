@@ -48,16 +48,16 @@ test('a JSON line holds its head and the fields, which cannot pose as the head',
   assert.ok(line.endsWith('}\n'));
 });
 
-const sayReady = (log: Log): void =>
+const describeReady = (log: Log): void =>
   log.info('listening', 'Ready.', { address: '127.0.0.1:8090', note: 'two words', none: null });
 
 test('a text line is one readable line, with colours only when asked', async () => {
   const clock = new Date(at).toTimeString().slice(0, 8);
   assert.equal(
-    await lineOf({ format: 'text' }, sayReady),
+    await lineOf({ format: 'text' }, describeReady),
     `${clock} info  Ready.  listening address=127.0.0.1:8090 note="two words"\n`,
   );
-  const colored = await lineOf({ format: 'text', color: true }, sayReady);
+  const colored = await lineOf({ format: 'text', color: true }, describeReady);
   assert.ok(colored.includes('\x1b[36minfo '));
 });
 

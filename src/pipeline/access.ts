@@ -3,7 +3,7 @@ import type { AccessConfig } from '../config/config.ts';
 import type { TurnedAwayReason } from '../domain/gate.ts';
 import type { Inbound } from '../domain/message.ts';
 
-/** `knocks`: a stranger who may be given a code. */
+/** `pairingRequests`: a stranger who may be given a code. */
 export type AccessDecision =
   | { readonly kind: 'passes' }
   | { readonly kind: 'knocks' }
@@ -20,7 +20,7 @@ export type Known = {
 };
 
 const passes: AccessDecision = { kind: 'passes' };
-const knocks: AccessDecision = { kind: 'knocks' };
+const pairingRequests: AccessDecision = { kind: 'knocks' };
 
 /**
  * The setting is judged before the sender: who said a group message to others is not looked at. A
@@ -40,7 +40,7 @@ export function judge(
   if (allow !== null && allow.includes(sender.id)) return passes;
   if (!pairing) return turnedAway('stranger');
   if (isAdmitted(sender.id)) return passes;
-  return setting === 'direct' ? knocks : turnedAway('stranger');
+  return setting === 'direct' ? pairingRequests : turnedAway('stranger');
 }
 
 function turnedAway(reason: TurnedAwayReason): AccessDecision {

@@ -7,9 +7,9 @@ import type { TurnRow } from '../domain/conversation.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Effects, InClaim } from '../ledger/ledger.ts';
 import { askAgain } from './ask-again.ts';
-import type { TurnDesk } from './turn-context.ts';
+import type { PipelineTurnContext } from './turn-context.ts';
 import { buryMessage } from './turn-failure.ts';
-import type { ActiveRoute, Kit } from './deps.ts';
+import type { ActiveRoute, Deps } from './deps.ts';
 import { rememberedOf } from './attachments/remembered-attachments.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
@@ -50,23 +50,29 @@ async function asked(
     return Promise.resolve({ kind: 'apology', apology: 'no_answer', why: '' });
   };
   const route = { brain: { budget: null, think } } as unknown as ActiveRoute;
-  const desk = {
+  const turnContext = {
     sensitivity: 'public' as Sensitivity,
-    becomePrivate: () => void (desk.sensitivity = 'private'),
+    becomePrivate: () => void (turnContext.sensitivity = 'private'),
   };
-  const kit = { ledger: { attachments } } as unknown as Kit;
+  const deps = { ledger: { attachments } } as unknown as Deps;
   const shown = { history: [row(1, 'before'), again, ...after] };
-  await askAgain(kit, route, claim, { again, shown }, desk as unknown as TurnDesk);
-  return { turn: turns[0]!, desk, keptNow };
+  await askAgain(
+    deps,
+    route,
+    claim,
+    { again, shown },
+    turnContext as unknown as PipelineTurnContext,
+  );
+  return { turn: turns[0]!, turnContext, keptNow };
 }
 
 test('what was private is asked, and remembered, as private', async () => {
-  const { turn, desk } = await asked(row(2, 'my diagnosis', 'private'));
+  const { turn, turnContext } = await asked(row(2, 'my diagnosis', 'private'));
   assert.equal(turn.message.sensitivity, 'private');
-  assert.equal(desk.sensitivity, 'private');
-  const { turn: open, desk: openDesk } = await asked(row(2, 'the weather'));
+  assert.equal(turnContext.sensitivity, 'private');
+  const { turn: open, turnContext: openContext } = await asked(row(2, 'the weather'));
   assert.equal(open.message.sensitivity, 'public');
-  assert.equal(openDesk.sensitivity, 'public');
+  assert.equal(openContext.sensitivity, 'public');
 });
 
 test('its words stand as they were kept, and no more in the history', async () => {
@@ -126,7 +132,7 @@ test('a bug, or a poisoned message, makes it no less private', async () => {
     };
     const events = { buried: () => {} };
     const ids = { reply: () => 'r' };
-    const kit = { ledger, events, ids, now: () => 4 } as unknown as Kit;
+    const deps = { ledger, events, ids, now: () => 4 } as unknown as Deps;
     const brain = { name: 'b', sensitivity: 'public', agent: null };
     const route = {
       brain,
@@ -134,7 +140,7 @@ test('a bug, or a poisoned message, makes it no less private', async () => {
       channel: {},
       brains: new Map(),
     } as unknown as ActiveRoute;
-    await buryMessage(kit, route, claim as unknown as InClaim, kind);
+    await buryMessage(deps, route, claim as unknown as InClaim, kind);
     const [effects] = buried;
     assert.deepEqual(
       [effects?.turn?.sensitivity, effects?.leftOut],

@@ -6,27 +6,27 @@ import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { InClaim } from '../ledger/ledger.ts';
-import type { ShownHistory, TurnDesk } from './turn-context.ts';
+import type { ShownHistory, PipelineTurnContext } from './turn-context.ts';
 import { withEarlierPictures } from './attachments/earlier-pictures.ts';
 import type { TurnEnd } from './effects.ts';
 import { think } from './turn-failure.ts';
-import type { ActiveRoute, Kit } from './deps.ts';
+import type { ActiveRoute, Deps } from './deps.ts';
 import { asItWasSaid } from './attachments/remembered-attachments.ts';
 import { mayBeAskedAgain } from './sessions.ts';
 
 /** @param shown of the session, that turn among them where it is in view */
 export async function askAgain(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
   { again, shown }: { readonly again: TurnRow; readonly shown: ShownHistory },
-  desk: TurnDesk,
+  turnContext: PipelineTurnContext,
 ): Promise<TurnEnd> {
   const message = askedAs(claim.message, again);
-  if (message.sensitivity === 'private') desk.becomePrivate();
-  const said = await asItWasSaid(kit, claim, again);
+  if (message.sensitivity === 'private') turnContext.becomePrivate();
+  const said = await asItWasSaid(deps, claim, again);
   // So that later turns find it with the turn that takes the place of the other.
-  if (said !== null) await kit.ledger.attachments.keep(claim, said.attachments);
+  if (said !== null) await deps.ledger.attachments.keep(claim, said.attachments);
   // What came behind it and waits as well has a button of its own, and is no part of this question.
   const { history: seen } = shown;
   const place = seen.indexOf(again);
@@ -38,12 +38,12 @@ export async function askAgain(
     history,
     ...said,
   };
-  return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
+  return think(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
 }
 
 /** What stood around it is in its words; what comes with the command is no part of it. */
 function askedAs(command: Message, { sensitivity }: TurnRow): Message {
   const { context: _context, further: _further, ...message } = command;
-  const stamp = strictest(message.sensitivity, sensitivity);
-  return { ...message, media: null, sensitivity: stamp };
+  const label = strictest(message.sensitivity, sensitivity);
+  return { ...message, media: null, sensitivity: label };
 }

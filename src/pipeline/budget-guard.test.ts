@@ -2,10 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Events } from '../domain/event.ts';
 import type { ChannelKey, ModelName } from '../domain/ids.ts';
-import type { Budget, Charged, Purse, Reserved, SpendLimit, Tokens } from '../domain/spend.ts';
+import type {
+  Budget,
+  Charged,
+  BudgetGuard,
+  Reserved,
+  SpendLimit,
+  Tokens,
+} from '../domain/spend.ts';
 import type { Unpaid, Used } from '../domain/spend.ts';
 import type { Reserving, SpendBook } from '../ledger/spend.ts';
-import { createPurse } from './budget-guard.ts';
+import { createBudgetGuard } from './budget-guard.ts';
 
 const paid = { model: 'hosted_runtime/big' as ModelName, price: null, costs: true };
 const free = { model: 'local_runtime/small' as ModelName, price: null, costs: false };
@@ -34,13 +41,13 @@ class Bench implements SpendBook {
     this.settled.push([reserved, used]);
   }
 
-  purse(budget: Budget | null, whose: typeof sender | null = sender): Purse {
+  budgetGuard(budget: Budget | null, whose: typeof sender | null = sender): BudgetGuard {
     const events: Pick<Events, 'modelSpent' | 'budgetReached'> = {
       modelSpent: ({ brain, model, used }) => this.told.push(`${brain} ${model} ${used.input}`),
       budgetReached: ({ limit, state, day }) => this.told.push(`${limit} ${state} ${day}`),
     };
     const brain = { name: 'main', budget };
-    return createPurse({ book: this, events, now: () => noon }, { brain, sender: whose });
+    return createBudgetGuard({ book: this, events, now: () => noon }, { brain, sender: whose });
   }
 }
 
@@ -54,7 +61,9 @@ function held(paying: Reserved | Unpaid): Reserved {
 
 test('a model that costs nothing is answered for at once, and counted', () => {
   const bench = new Bench();
-  const reserved = bench.purse({ ...none, tokensPerTurn: 1, tokensPerDay: 1 }).reserve(free, most);
+  const reserved = bench
+    .budgetGuard({ ...none, tokensPerTurn: 1, tokensPerDay: 1 })
+    .reserve(free, most);
   assert.ok(!(reserved instanceof Promise));
   reserved.settle(used);
   assert.deepEqual([bench.reserved, bench.settled], [[], [[null, used]]]);
@@ -64,7 +73,7 @@ test('a model that costs nothing is answered for at once, and counted', () => {
 test('what may be used is reserved under every limit of the day, and settled', async () => {
   const bench = new Bench();
   const budget = { ...none, tokensPerDay: 9, costPerDay: '0.5', tokensPerSenderPerDay: 7 };
-  const reserved = held(await bench.purse(budget).reserve(paid, most));
+  const reserved = held(await bench.budgetGuard(budget).reserve(paid, most));
   const [asked] = bench.reserved;
   assert.deepEqual(asked!.charged, { ...paid, day: '2026-11-27', brain: 'main', sender });
   assert.deepEqual(asked!.limits, [
@@ -78,14 +87,14 @@ test('what may be used is reserved under every limit of the day, and settled', a
 
 test('a trial has no sender, and so no limit of one', async () => {
   const bench = new Bench();
-  await bench.purse({ ...none, tokensPerSenderPerDay: 7 }, null).reserve(paid, most);
+  await bench.budgetGuard({ ...none, tokensPerSenderPerDay: 7 }, null).reserve(paid, most);
   assert.deepEqual([bench.reserved[0]!.limits, bench.reserved[0]!.charged.sender], [[], null]);
 });
 
 test('over a day it opens at the next midnight, and that is told', async () => {
   const bench = new Bench();
   bench.answer = { kind: 'over', limit: { kind: 'tokens_per_day', most: 100 } };
-  const answer = await bench.purse({ ...none, tokensPerDay: 100 }).reserve(paid, most);
+  const answer = await bench.budgetGuard({ ...none, tokensPerDay: 100 }).reserve(paid, most);
   assert.deepEqual(answer, { kind: 'over_budget', opensAt: midnight });
   assert.deepEqual(bench.told, ['tokens_per_day used_up 2026-11-27']);
 });
@@ -95,7 +104,7 @@ test('what does not fit in a whole day is not put off to the next one', async ()
   const priced = { ...paid, price: { input: '1', output: '1' } };
   const opensAt = async (limit: SpendLimit) => {
     bench.answer = { kind: 'over', limit };
-    const over = await bench.purse(none).reserve(priced, most);
+    const over = await bench.budgetGuard(none).reserve(priced, most);
     return over.kind === 'over_budget' && over.opensAt;
   };
   assert.equal(await opensAt({ kind: 'tokens_per_day', most: 99 }), null);
@@ -113,28 +122,28 @@ test('from four fifths on a limit is nearly used', async () => {
     { limit: tokens, before: 79 },
   ];
   bench.answer = { kind: 'reserved', sums };
-  await bench.purse({ ...none, tokensPerDay: 100, costPerDay: '0.5' }).reserve(paid, most);
+  await bench.budgetGuard({ ...none, tokensPerDay: 100, costPerDay: '0.5' }).reserve(paid, most);
   assert.deepEqual(bench.told, ['cost_per_day nearly_used 2026-11-27']);
 });
 
 test('the bound of a turn counts what is reserved and what was used', async () => {
   const bench = new Bench();
-  const purse = bench.purse({ ...none, tokensPerTurn: 240 });
-  const first = purse.reserve(paid, most);
-  const second = purse.reserve(paid, most);
-  const third = await purse.reserve(paid, most);
+  const budgetGuard = bench.budgetGuard({ ...none, tokensPerTurn: 240 });
+  const first = budgetGuard.reserve(paid, most);
+  const second = budgetGuard.reserve(paid, most);
+  const third = await budgetGuard.reserve(paid, most);
   assert.deepEqual(third, { kind: 'over_budget', opensAt: null });
   held(await second);
   held(await first).settle(used);
-  held(await purse.reserve(paid, most));
-  assert.equal((await purse.reserve(paid, most)).kind, 'over_budget');
+  held(await budgetGuard.reserve(paid, most));
+  assert.equal((await budgetGuard.reserve(paid, most)).kind, 'over_budget');
 });
 
 test('what the ledger could not write is not paid for, and takes nothing of the turn', async () => {
   const bench = new Bench();
-  const purse = bench.purse({ ...none, tokensPerTurn: 100 });
+  const budgetGuard = bench.budgetGuard({ ...none, tokensPerTurn: 100 });
   bench.answer = { kind: 'unwritten' };
-  assert.deepEqual(await purse.reserve(paid, most), { kind: 'unwritten' });
+  assert.deepEqual(await budgetGuard.reserve(paid, most), { kind: 'unwritten' });
   bench.answer = { kind: 'reserved', sums: [] };
-  held(await purse.reserve(paid, most));
+  held(await budgetGuard.reserve(paid, most));
 });

@@ -6,7 +6,7 @@ import type {
   Charged,
   OverBudget,
   Payable,
-  Purse,
+  BudgetGuard,
   Reserved,
   SpendLimit,
   Tokens,
@@ -16,7 +16,7 @@ import type {
 import { localDay, nextMidnight } from '../lib/local-day.ts';
 import type { LimitSum, SpendBook } from '../ledger/ledger.ts';
 
-export type PurseKit = {
+export type BudgetGuardDeps = {
   readonly book: SpendBook;
   readonly events: Pick<Events, 'modelSpent' | 'budgetReached'>;
   readonly now: () => number;
@@ -28,27 +28,27 @@ export type Charging = {
   readonly sender: Charged['sender'];
 };
 
-export function createPurse(kit: PurseKit, charging: Charging): Purse {
-  return new BrainPurse(kit, charging);
+export function createBudgetGuard(deps: BudgetGuardDeps, charging: Charging): BudgetGuard {
+  return new BrainBudgetGuard(deps, charging);
 }
 
 /** From this share on a day's budget is nearly used. */
 const nearly = 0.8;
 
-class BrainPurse implements Purse {
-  readonly #kit: PurseKit;
+class BrainBudgetGuard implements BudgetGuard {
+  readonly #deps: BudgetGuardDeps;
   readonly #charging: Charging;
   /** Used, or reserved, by the calls of this turn to models that cost. */
   #ofTurn = 0;
 
-  constructor(kit: PurseKit, charging: Charging) {
-    this.#kit = kit;
+  constructor(deps: BudgetGuardDeps, charging: Charging) {
+    this.#deps = deps;
     this.#charging = charging;
   }
 
   reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid> {
     const { brain, sender } = this.#charging;
-    const charged = { ...payable, day: localDay(this.#kit.now()), brain: brain.name, sender };
+    const charged = { ...payable, day: localDay(this.#deps.now()), brain: brain.name, sender };
     return payable.costs ? this.#pay(charged, most) : this.#reserved(charged, null);
   }
 
@@ -62,7 +62,7 @@ class BrainPurse implements Purse {
     // Calls that are asked for together must not each find the room of the others.
     this.#ofTurn += size;
     const limits = limitsOf(brain.budget, charged.sender);
-    const reserving = await this.#kit.book.reserve(charged, most, limits);
+    const reserving = await this.#deps.book.reserve(charged, most, limits);
     if (reserving.kind === 'reserved') {
       for (const sum of reserving.sums) this.#watch(sum, charged.day);
       return this.#reserved(charged, most);
@@ -77,8 +77,8 @@ class BrainPurse implements Purse {
       settle: (used) => {
         if (reserved !== null) this.#ofTurn += tokensOf(used) - tokensOf(reserved);
         const { brain, model } = charged;
-        if (used !== null) this.#kit.events.modelSpent({ brain, model, used });
-        this.#kit.book.settle(charged, reserved, used);
+        if (used !== null) this.#deps.events.modelSpent({ brain, model, used });
+        this.#deps.book.settle(charged, reserved, used);
       },
     };
   }
@@ -86,15 +86,15 @@ class BrainPurse implements Purse {
   #watch({ limit, before }: LimitSum, day: string): void {
     if (Number(before) < nearly * Number(limit.most)) return;
     const brain = this.#charging.brain.name;
-    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'nearly_used', day });
+    this.#deps.events.budgetReached({ brain, ...named(limit), state: 'nearly_used', day });
   }
 
   #over(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
     const brain = this.#charging.brain.name;
-    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
+    this.#deps.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
     // What has no room in a whole day would be refused tomorrow, too.
     const isForGood = isBeyond(limit, most, price);
-    return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#kit.now()) };
+    return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#deps.now()) };
   }
 }
 

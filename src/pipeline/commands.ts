@@ -10,7 +10,7 @@ import type { Message } from '../domain/message.ts';
 import type { Choice } from '../domain/reply.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { decide, hasApprover, isApprover } from './approvals/commands.ts';
-import type { Kit, ActiveRoute } from './deps.ts';
+import type { Deps, ActiveRoute } from './deps.ts';
 import { mayQuote, quote } from './quotation.ts';
 import { commandsListed, noticesOf, ownDescriptions } from './offered-commands.ts';
 import { commandSentences as say } from './sentences.ts';
@@ -34,7 +34,7 @@ export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 
 /** Which commands this message may be. */
 export function commandsOn(
-  { ledger }: RememberingKit,
+  { ledger }: RememberingDeps,
   { brain, session, brains }: ActiveRoute,
   message: Pick<Message, 'channel' | 'sender'>,
 ): CommandsOn {
@@ -47,11 +47,11 @@ export function commandsOn(
 }
 
 /** What was not answered is remembered where there is storage. */
-type RememberingKit = { readonly ledger: Pick<Kit['ledger'], 'durability'> };
+type RememberingDeps = { readonly ledger: Pick<Deps['ledger'], 'durability'> };
 
 /** @param decision what the message means; a cut in it comes before the command */
 export async function answerCommand(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
   command: Command,
@@ -61,18 +61,18 @@ export async function answerCommand(
     case 'begin':
       return answer(command, say.begun);
     case 'recall':
-      return recall(kit, route, claim, command, decision);
+      return recall(deps, route, claim, command, decision);
     case 'notes':
-      return notes(kit, route, claim, command);
+      return notes(deps, route, claim, command);
     case 'tools':
-      return tools(kit, route, claim, command);
+      return tools(deps, route, claim, command);
     case 'approve':
     case 'refuse':
-      return answer(command, await decide(kit, route, claim.message, command));
+      return answer(command, await decide(deps, route, claim.message, command));
     case 'start':
       return answer(command, say.start);
     case 'help':
-      return answer(command, say.help(commandsListed(commandsOn(kit, route, claim.message))));
+      return answer(command, say.help(commandsListed(commandsOn(deps, route, claim.message))));
     case 'retry':
       return answer(command, say.retryNothing);
     case 'welcome':
@@ -85,7 +85,7 @@ export async function answerCommand(
 }
 
 async function recall(
-  { ledger }: Kit,
+  { ledger }: Deps,
   { session, brain }: ActiveRoute,
   claim: InClaim,
   command: Extract<Intent, { kind: 'recall' }>,
@@ -108,7 +108,7 @@ async function recall(
 }
 
 async function notes(
-  { ledger }: Kit,
+  { ledger }: Deps,
   { brain }: ActiveRoute,
   claim: InClaim,
   command: Extract<Intent, { kind: 'notes' }>,
@@ -129,7 +129,7 @@ async function notes(
 const usesMax = 5;
 
 async function tools(
-  { ledger }: Kit,
+  { ledger }: Deps,
   { brain }: ActiveRoute,
   claim: InClaim,
   command: Extract<Intent, { kind: 'tools' }>,
@@ -160,10 +160,14 @@ function wholeNumber(text: string): number | null {
 }
 
 /** Tells a messenger which commands there are on it, for whomever. */
-export function offerCommands(kit: RememberingKit, channel: ChannelKey, route: ActiveRoute): void {
+export function offerCommands(
+  deps: RememberingDeps,
+  channel: ChannelKey,
+  route: ActiveRoute,
+): void {
   if (route.channel.offer === undefined) return;
   const nobody = { channel, sender: { id: '', name: null } };
-  const understood = commandsOn(kit, route, nobody);
+  const understood = commandsOn(deps, route, nobody);
   const approvals = understood.approvals || hasApprover(route.brains, channel);
   const commands = noticesOf({ ...understood, approvals });
   route.channel.offer({ commands, own: ownDescriptions });

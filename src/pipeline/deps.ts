@@ -29,7 +29,7 @@ export type ActiveRoute = {
 };
 
 /** What the flow works with for the life of the process. */
-export type Kit = Clock & {
+export type Deps = Clock & {
   readonly ledger: Ledger;
   readonly events: Events;
   readonly ids: IdSource;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { Reply } from '../domain/reply.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import { replyBody, replyFrom } from '../ledger/engine/bodies.ts';
-import { bareDesk, effectsOf, partsOf, type TurnEnd } from './effects.ts';
-import type { ActiveRoute, Kit } from './deps.ts';
+import { bareContext, effectsOf, partsOf, type TurnEnd } from './effects.ts';
+import type { ActiveRoute, Deps } from './deps.ts';
 
 const choices = [{ label: 'Approve', says: '/approve 4XK2M9TQ0Z' }];
 const reply = { id: 'r1', text: 'one|two|three', choices } as unknown as Reply;
@@ -52,17 +52,17 @@ test('what failed may be asked again by a press, unless it has had an effect', (
     text: 'pay Bob',
     address: { channel: 'messenger_a:77', target: 'c' },
   };
-  const kit = { ledger: { durability: { durable: true } }, ids: { reply: () => 'r' } };
+  const deps = { ledger: { durability: { durable: true } }, ids: { reply: () => 'r' } };
   const route = { brain: { name: 'b' }, session: null, channel: {} };
   const choicesAfter = (hasActed: boolean, text = 'pay Bob') => {
-    const desk = { ...bareDesk('public'), hasActed };
+    const turnContext = { ...bareContext('public'), hasActed };
     const decision = { move: null, act: { kind: 'think', text } } as const;
     const { replies } = effectsOf(
-      kit as unknown as Kit,
+      deps as unknown as Deps,
       route as unknown as ActiveRoute,
       { message, attempt: 1 } as unknown as InClaim,
       { kind: 'apology', apology: 'unfinished', why: '' },
-      { decision, claimedAt: 3, decidedAt: 4, desk },
+      { decision, claimedAt: 3, decidedAt: 4, turnContext },
     );
     return replies[0]?.choices;
   };
@@ -74,16 +74,16 @@ test('what failed may be asked again by a press, unless it has had an effect', (
 
 test('what stands where there is no answer says so, also when it was kept', () => {
   const message = { id: 'm', channel: 'c:1', text: 'hi', address: { channel: 'c:1', target: 't' } };
-  const kit = { ledger: { durability: { durable: false } }, ids: { reply: () => 'r' } };
+  const deps = { ledger: { durability: { durable: false } }, ids: { reply: () => 'r' } };
   const route = { brain: { name: 'b' }, session: null, channel: {} };
   const decision = { move: null, act: { kind: 'think', text: 'hi' } } as const;
   const replyTo = (end: object) => {
     const { replies } = effectsOf(
-      kit as unknown as Kit,
+      deps as unknown as Deps,
       route as unknown as ActiveRoute,
       { message, attempt: 1 } as unknown as InClaim,
       end as TurnEnd,
-      { decision, claimedAt: 3, decidedAt: 4, desk: bareDesk('public') },
+      { decision, claimedAt: 3, decidedAt: 4, turnContext: bareContext('public') },
     );
     const [{ id, conversation, createdAt }] = replies as [Reply];
     return replyFrom({ id, channel: 'c:1', conversation, createdAt, body: replyBody(replies[0]!) });

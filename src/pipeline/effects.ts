@@ -10,11 +10,11 @@ import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Effects, InClaim } from '../ledger/ledger.ts';
-import { choicesOf, sayOutcome } from './approvals/sentences.ts';
+import { choicesOf, describeOutcome } from './approvals/sentences.ts';
 import { approversOf } from './approvals/request.ts';
 import type { CommandAnswer } from './commands.ts';
-import type { TurnDesk } from './turn-context.ts';
-import type { Kit, ActiveRoute } from './deps.ts';
+import type { PipelineTurnContext } from './turn-context.ts';
+import type { Deps, ActiveRoute } from './deps.ts';
 import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
 import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './approvals/settle.ts';
@@ -34,8 +34,8 @@ export type TurnTimeline = {
   readonly claimedAt: number;
   readonly decidedAt: number;
   /** What the turn left on its desk. */
-  readonly desk: Pick<
-    TurnDesk,
+  readonly turnContext: Pick<
+    PipelineTurnContext,
     | 'steps'
     | 'noteMoves'
     | 'toolUses'
@@ -54,7 +54,10 @@ export type TurnTimeline = {
 };
 
 /** What is left where no brain was at the desk. */
-export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): TurnTimeline['desk'] {
+export function bareContext(
+  sensitivity: Sensitivity,
+  steps: TraceStep[] = [],
+): TurnTimeline['turnContext'] {
   const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
   return {
     steps,
@@ -76,50 +79,52 @@ export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): Tur
  * unless it was a command, or nothing that can be read.
  */
 export function effectsOf(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: Answered,
   end: TurnEnd | WrittenByHand,
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
-  const { decision, desk } = timeline;
+  const { decision, turnContext } = timeline;
   const own = end.kind === 'apology' ? apologyAfter(route, end, timeline) : null;
   const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
   // What was asked for waits only where the question goes out.
-  const asked = end.kind === 'reply' ? desk.asked : null;
+  const asked = end.kind === 'reply' ? turnContext.asked : null;
   // What nobody could read is no question, and later turns learn nothing from it.
   const isUnread = command?.command === 'unread';
-  const followed = command === null ? desk.followed : null;
-  const said = isUnread ? null : saidIn(message, decision, followed, desk);
+  const followed = command === null ? turnContext.followed : null;
+  const said = isUnread ? null : saidIn(message, decision, followed, turnContext);
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
-  const { sensitivity } = desk;
+  const { sensitivity } = turnContext;
   const turn =
     said === null ? null : { at: message.acceptedAt, text: said, reply: answered, sensitivity };
   const choices =
     asked !== null
       ? choicesOn(route, message.channel, asked)
       : end.kind === 'apology'
-        ? waysOn(kit, route, message.channel, end, isRepeatable(desk) ? turn : null)
+        ? waysOn(deps, route, message.channel, end, isRepeatable(turnContext) ? turn : null)
         : command?.choices;
   const isApology = own !== null || isUnread;
   const worded = text === null ? null : { text, choices, isApology };
-  const reply = worded === null ? null : replyOf(kit, route, claim, worded, timeline);
+  const reply = worded === null ? null : replyOf(deps, route, claim, worded, timeline);
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
     replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
     turn,
     session: decision.move,
-    ...(desk.window !== null && { window: desk.window }),
+    ...(turnContext.window !== null && { window: turnContext.window }),
     imported: command?.imported ?? null,
     // Nobody is to blame for a turn that failed without them, too.
-    leftOut: [...againIn(decision), ...(answered === null ? [] : desk.leftOut)],
-    doubted: answered === null ? [] : desk.doubted,
-    notes: command?.notes ?? desk.noteMoves ?? [],
-    toolUses: desk.toolUses ?? [],
-    unsent: desk.unsent ?? [],
-    ...(asked === null && desk.followed === null ? null : approvalEffects(asked, desk)),
+    leftOut: [...againIn(decision), ...(answered === null ? [] : turnContext.leftOut)],
+    doubted: answered === null ? [] : turnContext.doubted,
+    notes: command?.notes ?? turnContext.noteMoves ?? [],
+    toolUses: turnContext.toolUses ?? [],
+    unsent: turnContext.unsent ?? [],
+    ...(asked === null && turnContext.followed === null
+      ? null
+      : approvalEffects(asked, turnContext)),
     trace: {
       acceptedAt: message.acceptedAt,
       claimedAt: timeline.claimedAt,
@@ -127,7 +132,7 @@ export function effectsOf(
       brain: route.brain.name,
       attempt,
       outcome: end.kind === 'apology' ? end.apology : end.kind,
-      steps: desk.steps,
+      steps: turnContext.steps,
     },
   };
 }
@@ -135,12 +140,14 @@ export function effectsOf(
 /** The calls are as private as all that the turn was shown. */
 function approvalEffects(
   asked: readonly Approval[] | null,
-  desk: TurnTimeline['desk'],
+  turnContext: TurnTimeline['turnContext'],
 ): Pick<Effects, 'asked' | 'settled'> {
-  const { followed, sensitivity } = desk;
+  const { followed, sensitivity } = turnContext;
   return {
     ...(asked !== null && { asked: asked.map((one) => ({ ...one, sensitivity })) }),
-    ...(followed !== null && { settled: { id: followed.approval.id, outcome: outcomeOf(desk) } }),
+    ...(followed !== null && {
+      settled: { id: followed.approval.id, outcome: outcomeOf(turnContext) },
+    }),
   };
 }
 
@@ -151,8 +158,8 @@ function approvalEffects(
 function saidIn(
   message: Message,
   { act }: SessionDecision,
-  followed: TurnDesk['followed'],
-  { remembered, quoted, sensitivity }: TurnTimeline['desk'],
+  followed: PipelineTurnContext['followed'],
+  { remembered, quoted, sensitivity }: TurnTimeline['turnContext'],
 ): string | null {
   if (act.kind !== 'think') return followed?.said ?? null;
   if (act.again !== undefined) return act.text;
@@ -166,7 +173,7 @@ function againIn({ act }: SessionDecision): readonly TurnRow[] {
 }
 
 /** What has had an effect, or goes on with a call that was approved, is done once. */
-function isRepeatable({ followed, hasActed }: TurnTimeline['desk']): boolean {
+function isRepeatable({ followed, hasActed }: TurnTimeline['turnContext']): boolean {
   return followed === null && !hasActed;
 }
 
@@ -176,7 +183,7 @@ function isRepeatable({ followed, hasActed }: TurnTimeline['desk']): boolean {
  * @param said the turn, where it is remembered and may be repeated; null: it is not
  */
 function waysOn(
-  { ledger }: Kit,
+  { ledger }: Deps,
   { session }: ActiveRoute,
   channel: ChannelKey,
   sorry: Sorry,
@@ -212,11 +219,11 @@ function choicesOn(
 function apologyAfter(
   route: ActiveRoute,
   sorry: Sorry,
-  { desk, decidedAt }: Pick<TurnTimeline, 'desk' | 'decidedAt'>,
+  { turnContext, decidedAt }: Pick<TurnTimeline, 'turnContext' | 'decidedAt'>,
 ): string {
   const own = apologyOn(route, sorry, decidedAt);
-  if (desk.followed === null) return own;
-  return `${sayOutcome(desk.followed.approval, outcomeOf(desk))} ${own}`;
+  if (turnContext.followed === null) return own;
+  return `${describeOutcome(turnContext.followed.approval, outcomeOf(turnContext))} ${own}`;
 }
 
 /** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
@@ -233,19 +240,19 @@ type Worded = {
 };
 
 function replyOf(
-  kit: Kit,
+  deps: Deps,
   { channel, brain, session }: ActiveRoute,
   { message }: Answered,
   { text, choices, isApology }: Worded,
-  { decision, decidedAt, desk }: TurnTimeline,
+  { decision, decidedAt, turnContext }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
   const told = started === null || channel.tellsSessions;
-  const replaces = desk.shownAs;
+  const replaces = turnContext.shownAs;
   const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {
-    id: kit.ids.reply(),
+    id: deps.ids.reply(),
     inReplyTo: message.id,
     conversation: message.conversation,
     address: message.address,

@@ -12,7 +12,7 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { CursorMove } from '../ledger/ledger.ts';
 import { judge } from './access.ts';
 import type { ExpectingMove } from './pairing/stored-pairings.ts';
-import type { Knock, Pairings } from './pairing/pairing.ts';
+import type { PairingRequest, Pairings } from './pairing/pairing.ts';
 
 /** At most so many are remembered, one a sender and reason; the oldest are forgotten. */
 const turnedAwayMax = 1_000;
@@ -43,7 +43,7 @@ export type GateResult = {
   settle(receipts: readonly Receipt[]): readonly (Receipt | null)[];
 };
 
-type GateParts = {
+type GateDeps = {
   readonly pairings: Pairings;
   readonly events: Pick<Events, 'messageTurnedAway'>;
   /** Milliseconds since 1970. */
@@ -51,11 +51,11 @@ type GateParts = {
 };
 
 export class Gate {
-  readonly #parts: GateParts;
+  readonly #deps: GateDeps;
   readonly #turnedAway = new Map<string, TurnedAway>();
 
-  constructor(parts: GateParts) {
-    this.#parts = parts;
+  constructor(deps: GateDeps) {
+    this.#deps = deps;
   }
 
   /** Newest first. */
@@ -65,7 +65,7 @@ export class Gate {
 
   /** To be waited for before `pass`, where the channel's rules have `pairing`. */
   loadPairings(channel: ChannelKey): Promise<void> {
-    return this.#parts.pairings.load(channelTypeOf(channel));
+    return this.#deps.pairings.load(channelTypeOf(channel));
   }
 
   pass(
@@ -73,13 +73,13 @@ export class Gate {
     { access, knows }: Pick<GatedChannel, 'access' | 'knows'>,
     batch: readonly Inbound[],
   ): GateResult {
-    const { pairings } = this.#parts;
+    const { pairings } = this.#deps;
     const type = channelTypeOf(channel);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
     /** By the place in the batch. */
     const ends: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
-    const codes: Extract<Knock, { kind: 'code' }>[] = [];
+    const codes: Extract<PairingRequest, { kind: 'code' }>[] = [];
     for (const inbound of batch) {
       if (inbound.apart === 'edit' && knows(inbound)) {
         // What would be a command is none in an edit.
@@ -87,7 +87,7 @@ export class Gate {
         continue;
       }
       const judged = judge(access, { isAdmitted, knows }, inbound);
-      const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
+      const end = judged.kind === 'knocks' ? pairings.pairingRequest(type, inbound.sender) : judged;
       if (end.kind === 'passes') messages.push(markedOverheard(inbound));
       else if (end.kind === 'code') {
         codes.push(end);
@@ -112,7 +112,7 @@ export class Gate {
   }
 
   #turnAway({ channel, sender: { id: sender } }: Inbound, reason: TurnedAwayReason): void {
-    const { events, now } = this.#parts;
+    const { events, now } = this.#deps;
     events.messageTurnedAway({ channel, reason });
     const key = `${channel} ${reason} ${sender}`;
     const count = (this.#turnedAway.get(key)?.count ?? 0) + 1;

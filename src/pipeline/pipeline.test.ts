@@ -1,9 +1,9 @@
 /** What is told of a claim that was lost while it was worked on: nothing of what did not happen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../test/support/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
-import type { Brain, Desk } from '../brains/brain.ts';
+import type { Brain, TurnContext } from '../brains/brain.ts';
 import type { Channel } from '../channels/channel.ts';
 import { failure } from '../domain/failure.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
@@ -34,14 +34,14 @@ function said(text: string, sender = 'p1'): Inbound {
 
 /** A kit on a ledger in memory, and a route whose brain and channel do what the test says. */
 function house(messagesMax = 10) {
-  const { now, steady } = handClock();
+  const { now, steady } = takeoverClock();
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);
   const ids = createIdSource(now, fillRandom);
   const ledger = createMemoryLedger({ now, steady, ids, limits: { messagesMax } });
   const { events, calls } = noteEvents();
   const approvals = new ApprovalWork({ steady });
   const [fileBytes, spokenBytes] = [new ByteSemaphore(0), new ByteSemaphore(0)];
-  const kit = {
+  const deps = {
     ledger,
     events,
     ids,
@@ -53,7 +53,7 @@ function house(messagesMax = 10) {
     spokenBytes,
   };
   const does = {
-    think: async (_desk: Desk): Promise<void> => {},
+    think: async (_turnContext: TurnContext): Promise<void> => {},
     deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),
   };
   const model = 'test/test' as ModelName;
@@ -64,8 +64,8 @@ function house(messagesMax = 10) {
     budget: null,
     historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
-    async think(_turn, desk) {
-      await does.think(desk);
+    async think(_turn, turnContext) {
+      await does.think(turnContext);
       return { kind: 'reply', text: 'four', model, why: 'only one' };
     },
   };
@@ -78,27 +78,27 @@ function house(messagesMax = 10) {
   };
   const told = (): string[] => calls.map(([name]) => name);
   const claimed = async (text = 'two and two?') => {
-    await receive(kit, 'public', [said(text)]);
+    await receive(deps, 'public', [said(text)]);
     const [claim] = await ledger.claim('in', channel, 1);
     calls.length = 0;
     return claim!;
   };
   const replyClaimed = async () => {
-    await takeTurn(kit, route, await claimed());
+    await takeTurn(deps, route, await claimed());
     const [claim] = await ledger.claim('out', channel, 1);
     calls.length = 0;
     return claim!;
   };
-  return { kit, ledger, line: route, does, calls, told, claimed, replyClaimed };
+  return { deps, ledger, line: route, does, calls, told, claimed, replyClaimed };
 }
 
 const tried = ['deliveryBegan', 'deliveryEnded'];
 
 test('a turn that ended is told, and so is a reply that was delivered', async () => {
   const it = house();
-  await takeTurn(it.kit, it.line, await it.claimed());
+  await takeTurn(it.deps, it.line, await it.claimed());
   const [claim] = await it.ledger.claim('out', channel, 1);
-  await sendReply(it.kit, it.line, claim!);
+  await sendReply(it.deps, it.line, claim!);
   assert.deepEqual(it.told(), ['turnStarted', 'turnFinished', ...tried, 'replyDelivered']);
 });
 
@@ -106,19 +106,19 @@ test('of a turn whose conversation was forgotten meanwhile no end is told', asyn
   const it = house();
   const claim = await it.claimed();
   it.does.think = async () => void (await it.ledger.forget(whose));
-  await takeTurn(it.kit, it.line, claim);
+  await takeTurn(it.deps, it.line, claim);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
 test('what a model is asked for a conversation that is forgotten is stopped', async () => {
   const it = house();
   const claim = await it.claimed();
-  it.does.think = async (desk) => {
-    const { aborted } = desk.stop.signal;
+  it.does.think = async (turnContext) => {
+    const { aborted } = turnContext.stop.signal;
     await it.ledger.forget(whose);
-    assert.deepEqual([aborted, desk.stop.signal.aborted], [false, true]);
+    assert.deepEqual([aborted, turnContext.stop.signal.aborted], [false, true]);
   };
-  await takeTurn(it.kit, it.line, claim);
+  await takeTurn(it.deps, it.line, claim);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
@@ -126,7 +126,7 @@ test('of a command whose conversation was forgotten meanwhile no answer is told'
   const it = house();
   const claim = await it.claimed('/new');
   await it.ledger.forget(whose);
-  await takeTurn(it.kit, it.line, claim);
+  await takeTurn(it.deps, it.line, claim);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
@@ -143,7 +143,7 @@ test('of a reply that was forgotten while it was on its way nothing is told', as
       await it.ledger.forget(whose);
       return outcome;
     };
-    await sendReply(it.kit, it.line, claim);
+    await sendReply(it.deps, it.line, claim);
     assert.deepEqual(it.told(), tried, outcome.kind);
   }
 });
@@ -152,7 +152,7 @@ test('a try at a reply is over also where a bug ends it', async () => {
   const it = house();
   const claim = await it.replyClaimed();
   it.does.deliver = () => Promise.reject(new Error('a bug'));
-  await assert.rejects(sendReply(it.kit, it.line, claim));
+  await assert.rejects(sendReply(it.deps, it.line, claim));
   assert.deepEqual(it.told(), tried);
 });
 
@@ -160,11 +160,11 @@ test('what met a bug and was forgotten is no dead letter', async () => {
   const it = house();
   const message = await it.claimed();
   await it.ledger.forget(whose);
-  await buryMessage(it.kit, it.line, message);
+  await buryMessage(it.deps, it.line, message);
   assert.deepEqual(it.told(), []);
   const reply = await it.replyClaimed();
   await it.ledger.forget(whose);
-  await buryMessage(it.kit, it.line, reply);
+  await buryMessage(it.deps, it.line, reply);
   assert.deepEqual(it.told(), []);
 });
 
@@ -172,7 +172,7 @@ test('the sentence after a bug takes the place of what the turn had shown', asyn
   const it = house();
   const claim = await it.claimed();
   await it.ledger.previews.keep(claim, '[7]');
-  await buryMessage(it.kit, it.line, claim);
+  await buryMessage(it.deps, it.line, claim);
   const [sorry] = await it.ledger.claim('out', channel, 1);
   assert.equal(sorry?.reply.replaces, '[7]');
 });
@@ -181,7 +181,7 @@ test('and of what a process that died in it may have shown', async () => {
   const it = house();
   const claim = Object.assign(await it.claimed(), { attempt: 2 });
   const line = { ...it.line, channel: { ...it.line.channel, begun: () => 'begun' } };
-  await buryMessage(it.kit, line, claim, 'poison');
+  await buryMessage(it.deps, line, claim, 'poison');
   const [sorry] = await it.ledger.claim('out', channel, 1);
   assert.equal(sorry?.reply.replaces, 'begun');
 });
@@ -189,14 +189,14 @@ test('and of what a process that died in it may have shown', async () => {
 test('what would be a command is none in an edit, and nobody is turned away by that', async () => {
   const it = house();
   const gate = new Gate({
-    pairings: new Pairings(it.ledger, it.kit.now, (bytes) => crypto.getRandomValues(bytes)),
-    events: it.kit.events,
-    now: it.kit.now,
+    pairings: new Pairings(it.ledger, it.deps.now, (bytes) => crypto.getRandomValues(bytes)),
+    events: it.deps.events,
+    now: it.deps.now,
   });
   const knows = ({ text }: Inbound): boolean => text === 'anew';
   const gated = { channel, access: openAccess, sensitivity: 'public', knows, gatherMs: 0 } as const;
   const edit = (text: string): Inbound => ({ ...said(text), apart: 'edit' });
-  const handled = await receiveAtGate(it.kit, gate, () => gated, [edit('anew'), edit('hello')]);
+  const handled = await receiveAtGate(it.deps, gate, () => gated, [edit('anew'), edit('hello')]);
   assert.ok(handled.kind === 'accepted');
   assert.deepEqual([handled.receipts[0], handled.receipts[1]?.duplicate], [null, false]);
   assert.deepEqual([it.told(), gate.turnedAway], [['messageAccepted'], []]);
@@ -207,9 +207,9 @@ test('what would be a command is none in an edit, and nobody is turned away by t
 test('who was turned away is told only once the rest of the batch is in the ledger', async () => {
   const it = house(1);
   const gate = new Gate({
-    pairings: new Pairings(it.ledger, it.kit.now, (bytes) => crypto.getRandomValues(bytes)),
-    events: it.kit.events,
-    now: it.kit.now,
+    pairings: new Pairings(it.ledger, it.deps.now, (bytes) => crypto.getRandomValues(bytes)),
+    events: it.deps.events,
+    now: it.deps.now,
   });
   const access = { allow: ['friend'], groups: 'mention', pairing: false } as const;
   const rules = { knows: () => false, gatherMs: 0 };
@@ -217,15 +217,15 @@ test('who was turned away is told only once the rest of the batch is in the ledg
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();
-  const refused = await receiveAtGate(it.kit, gate, () => gated, batch);
+  const refused = await receiveAtGate(it.deps, gate, () => gated, batch);
   assert.equal(refused.kind, 'refused');
   assert.deepEqual(it.told(), []);
   assert.deepEqual(gate.turnedAway, []);
   await it.ledger.bury(first, failure('fault'));
-  const handled = await receiveAtGate(it.kit, gate, () => gated, batch);
+  const handled = await receiveAtGate(it.deps, gate, () => gated, batch);
   assert.equal(handled.kind, 'accepted');
   assert.deepEqual(it.told(), ['messageAccepted', 'messageTurnedAway']);
-  await receiveAtGate(it.kit, gate, () => gated, [direct('stranger')]);
+  await receiveAtGate(it.deps, gate, () => gated, [direct('stranger')]);
   assert.deepEqual(
     gate.turnedAway.map(({ count }) => count),
     [2],

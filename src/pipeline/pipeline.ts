@@ -14,7 +14,7 @@ import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../ledger/ledger.ts';
 import { thinkOfAttachments } from './attachments/attachment-turn.ts';
 import { answerCommand, commandsOn } from './commands.ts';
-import { TurnDesk } from './turn-context.ts';
+import { PipelineTurnContext } from './turn-context.ts';
 import { mayBePictured } from './attachments/earlier-pictures.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryMessage, think } from './turn-failure.ts';
@@ -22,9 +22,9 @@ import { follow } from './approvals/follow-up-turn.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import { withGather } from './merging.ts';
 import { askAgain } from './ask-again.ts';
-import type { Kit, ActiveRoute } from './deps.ts';
+import type { Deps, ActiveRoute } from './deps.ts';
 import { TurnPreview } from './previews.ts';
-import { stampedQuote, withForwardedStamp } from './quoted-message.ts';
+import { stampedQuote, withForwardedLabel } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
@@ -42,19 +42,19 @@ type FreeMove = CursorMove & { readonly expected?: never };
  *   where they bear no stricter one
  */
 export async function receive(
-  kit: Kit,
+  deps: Deps,
   sensitivity: Sensitivity,
   batch: readonly Inbound[],
   ...cursors: readonly FreeMove[]
 ): Promise<Accepted | Refused>;
 export async function receive(
-  kit: Kit,
+  deps: Deps,
   sensitivity: Sensitivity,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance>;
 export async function receive(
-  { ledger, events }: Kit,
+  { ledger, events }: Deps,
   sensitivity: Sensitivity,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
@@ -78,7 +78,7 @@ export async function receive(
  * @param rules the channel's rules of now: they may become narrower while this waits
  */
 export async function receiveAtGate(
-  kit: Kit,
+  deps: Deps,
   gate: Gate,
   rules: () => GatedChannel,
   batch: readonly Inbound[],
@@ -94,7 +94,7 @@ export async function receiveAtGate(
     const acceptance: Acceptance =
       messages.length === 0 && moves.length === 0
         ? { kind: 'accepted', receipts: [] }
-        : await receive(kit, sensitivity, messages, ...moves);
+        : await receive(deps, sensitivity, messages, ...moves);
     if (acceptance.kind === 'accepted') {
       return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
     }
@@ -107,53 +107,59 @@ export async function receiveAtGate(
 }
 
 /** ledger (inbox) → brain → ledger (outbox). Once it is stopped the claim is given back. */
-export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Promise<void> {
-  if (claim.condemned) return buryMessage(kit, route, claim, 'poison');
+export async function takeTurn(deps: Deps, route: ActiveRoute, claim: InClaim): Promise<void> {
+  if (claim.poison) return buryMessage(deps, route, claim, 'poison');
   const { message, memory, stop } = claim;
-  const [claimedAt, since] = [kit.now(), kit.steady()];
+  const [claimedAt, since] = [deps.now(), deps.steady()];
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
-  kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
+  deps.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, deps) });
 
-  const decision = decideSession(message, memory, commandsOn(kit, route, message));
-  const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
-  if (route.session !== null) desk.addStep(traceSession(memory, decision));
-  const end = await showingWork(kit, route, claim, desk, () =>
-    answer(kit, route, claim, decision, desk),
+  const decision = decideSession(message, memory, commandsOn(deps, route, message));
+  const turnContext = new PipelineTurnContext(
+    deps,
+    claim,
+    route.brain,
+    later(since, route.brain.deadlineMs),
   );
-  if (stop.stopped) return kit.ledger.release(claim);
-  if (end === null) return kit.ledger.release(claim);
+  if (route.session !== null) turnContext.addStep(traceSession(memory, decision));
+  const end = await showingWork(deps, route, claim, turnContext, () =>
+    answer(deps, route, claim, decision, turnContext),
+  );
+  if (stop.stopped) return deps.ledger.release(claim);
+  if (end === null) return deps.ledger.release(claim);
 
-  const [decidedAt, ms] = [kit.now(), kit.steady() - since];
-  const timeline = { decision, claimedAt, decidedAt, desk };
-  const effects = effectsOf(kit, route, claim, end, timeline);
+  const [decidedAt, ms] = [deps.now(), deps.steady() - since];
+  const timeline = { decision, claimedAt, decidedAt, turnContext };
+  const effects = effectsOf(deps, route, claim, end, timeline);
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
-  if (!(await kit.ledger.complete(claim, effects))) return;
+  if (!(await deps.ledger.complete(claim, effects))) return;
   const { sender } = message;
   if (effects.asked !== undefined) {
-    for (const { tool } of effects.asked) kit.events.approvalAsked({ ...where, tool });
-    kit.approvals.wake();
+    for (const { tool } of effects.asked) deps.events.approvalAsked({ ...where, tool });
+    deps.approvals.wake();
   }
   if (end.kind === 'command') {
-    kit.events.commandAnswered({ ...where, sender, command: end.command, ms });
+    deps.events.commandAnswered({ ...where, sender, command: end.command, ms });
   } else {
-    kit.events.turnFinished({ ...where, sender, decision: end, ms });
+    deps.events.turnFinished({ ...where, sender, decision: end, ms });
   }
 }
 
 /** Shows that an answer is worked on, and the answer while it grows, where the channel can. */
 async function showingWork(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
-  desk: TurnDesk,
+  turnContext: PipelineTurnContext,
   answering: () => Promise<TurnEnd | null>,
 ): Promise<TurnEnd | null> {
   const { channel } = route;
   if (channel.working === undefined && channel.preview === undefined) return answering();
   const answered = new AbortController();
   channel.working?.(claim.message.address, answered.signal);
-  const preview = channel.preview === undefined ? null : new TurnPreview(kit, route, claim, desk);
-  if (preview !== null) desk.show = preview.show;
+  const preview =
+    channel.preview === undefined ? null : new TurnPreview(deps, route, claim, turnContext);
+  if (preview !== null) turnContext.show = preview.show;
   try {
     return await answering();
   } finally {
@@ -167,63 +173,69 @@ async function showingWork(
  * what is needed for it cannot be read now.
  */
 async function answer(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
   decision: SessionDecision,
-  desk: TurnDesk,
+  turnContext: PipelineTurnContext,
 ): Promise<TurnEnd | null> {
   const { act } = decision;
-  if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
-  if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
-  const shown = desk.shownOf(decision.move);
+  if (act.kind === 'follow') return follow(deps, route, claim, act.approval, turnContext);
+  if (act.kind !== 'think') return answerCommand(deps, route, claim, act, decision);
+  const shown = turnContext.shownOf(decision.move);
   const { text, again } = act;
-  if (again !== undefined) return askAgain(kit, route, claim, { again, shown }, desk);
+  if (again !== undefined) return askAgain(deps, route, claim, { again, shown }, turnContext);
   const isForwarded = claim.message.context?.forwardedFrom !== undefined;
-  const message = isForwarded ? await withForwardedStamp(kit.ledger, route, claim) : claim.message;
-  if (message.sensitivity === 'private') desk.becomePrivate();
+  const message = isForwarded ? await withForwardedLabel(deps.ledger, route, claim) : claim.message;
+  if (message.sensitivity === 'private') turnContext.becomePrivate();
   const quoted =
-    message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
-  desk.quoted = quoted;
+    message.context?.quoted === undefined ? null : await stampedQuote(deps.ledger, route, claim);
+  turnContext.quoted = quoted;
   const turn = { message, text, ...shown, ...(quoted !== null && { quoted }) };
   const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
   // What it was joined with at an earlier try may have brought some.
   const mayHaveSome = hasMedia || (claim.attempt > 1 && route.channel.fetch !== undefined);
   const isBare = !mayHaveSome && !mayBePictured(shown.history);
-  if (isBare) return think(kit, route.brain, turn, desk);
-  return thinkOfAttachments(kit, route, claim, turn, desk);
+  if (isBare) return think(deps, route.brain, turn, turnContext);
+  return thinkOfAttachments(deps, route, claim, turn, turnContext);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */
-export async function sendReply(kit: Kit, route: ActiveRoute, claim: OutClaim): Promise<void> {
+export async function sendReply(deps: Deps, route: ActiveRoute, claim: OutClaim): Promise<void> {
   const { reply, attempt: number, possibleDuplicate, late, stop } = claim;
   const attempt = { number, possibleDuplicate, late };
   let outcome: DeliveryOutcome;
-  kit.events.deliveryBegan(reply.address.channel);
+  deps.events.deliveryBegan(reply.address.channel);
   try {
     outcome = await route.channel.deliver(reply, attempt, stop);
   } finally {
-    kit.events.deliveryEnded(reply.address.channel);
+    deps.events.deliveryEnded(reply.address.channel);
   }
-  const next = decideRetry(outcome, claim, kit.ledger.durability, kit, route.channel.deliverMsMax);
+  const next = decideRetry(
+    outcome,
+    claim,
+    deps.ledger.durability,
+    deps,
+    route.channel.deliverMsMax,
+  );
   const [channel, message] = [reply.address.channel, reply.inReplyTo];
   const where = { channel, id: reply.id, message, attempt: number };
   switch (next.kind) {
     case 'delivered':
-      if (!(await kit.ledger.delivered(claim))) return;
-      return kit.events.replyDelivered({
+      if (!(await deps.ledger.delivered(claim))) return;
+      return deps.events.replyDelivered({
         ...where,
-        totalMs: msSince(timeOfId(message), kit),
+        totalMs: msSince(timeOfId(message), deps),
       });
     case 'release':
-      return kit.ledger.release(claim, next.at ?? undefined);
+      return deps.ledger.release(claim, next.at ?? undefined);
     case 'defer':
-      if (!(await kit.ledger.defer(claim, next.at, withWords(next.why), next.how))) return;
-      return kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
+      if (!(await deps.ledger.defer(claim, next.at, withWords(next.why), next.how))) return;
+      return deps.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
     case 'bury':
-      if (!(await kit.ledger.bury(claim, withWords(next.why)))) return;
-      kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
-      return kit.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
+      if (!(await deps.ledger.bury(claim, withWords(next.why)))) return;
+      deps.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
+      return deps.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
     default:
       next satisfies never;
   }

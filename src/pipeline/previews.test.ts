@@ -27,20 +27,20 @@ function start(preview?: string, attempt = 1) {
     keep: async (_: unknown, one: string) => kept.push(one) > 0,
   };
   const message = { id: 'm1', address: { channel: 'c', target: 't' }, preview };
-  const desk = { shownAs: preview ?? null };
+  const turnContext = { shownAs: preview ?? null };
   const turn = new TurnPreview(
     { ledger: { previews } } as never,
     { channel } as never,
     { message, attempt } as unknown as InClaim,
-    desk,
+    turnContext,
   );
-  return { turn, desk, before, shown, kept, begun, ended: () => ended };
+  return { turn, turnContext, before, shown, kept, begun, ended: () => ended };
 }
 
 test('nothing is begun before there is something to show', async () => {
   const it = start();
   await it.turn.end();
-  assert.deepEqual([it.begun.length, it.ended(), it.desk.shownAs], [0, 0, null]);
+  assert.deepEqual([it.begun.length, it.ended(), it.turnContext.shownAs], [0, 0, null]);
 });
 
 test('one preview shows all texts, and its message is kept at once', async () => {
@@ -50,26 +50,26 @@ test('one preview shows all texts, and its message is kept at once', async () =>
   it.begun[0]!.made('[7]');
   await it.turn.end();
   assert.deepEqual(it.shown, ['a', 'a b']);
-  assert.deepEqual([it.begun.length, it.kept, it.desk.shownAs], [1, ['[7]'], '[7]']);
+  assert.deepEqual([it.begun.length, it.kept, it.turnContext.shownAs], [1, ['[7]'], '[7]']);
 });
 
 test('the message of an earlier run is shown on, and is replaced though nothing is shown', () => {
   const it = start('[5]');
-  assert.equal(it.desk.shownAs, '[5]');
+  assert.equal(it.turnContext.shownAs, '[5]');
   it.turn.show('again');
   assert.equal(it.begun[0]!.replaces, '[5]');
 });
 
 test('what a run that died may have begun is found by what names it, once it comes next', () => {
   const it = start(undefined, 2);
-  assert.equal(it.desk.shownAs, 'begun m1');
+  assert.equal(it.turnContext.shownAs, 'begun m1');
   it.before.waits = true;
   it.turn.show('a');
   assert.equal(it.begun.length, 0);
   it.before.waits = false;
   it.turn.show('a b');
   assert.equal(it.begun[0]!.replaces, 'begun m1');
-  assert.equal(start('[5]', 2).desk.shownAs, '[5]');
+  assert.equal(start('[5]', 2).turnContext.shownAs, '[5]');
 });
 
 test('nothing is begun before the reply to an earlier message has arrived', () => {

@@ -5,33 +5,33 @@
  */
 import type { Preview } from '../channels/channel.ts';
 import type { InClaim } from '../ledger/ledger.ts';
-import type { TurnDesk } from './turn-context.ts';
-import type { ActiveRoute, Kit } from './deps.ts';
+import type { PipelineTurnContext } from './turn-context.ts';
+import type { ActiveRoute, Deps } from './deps.ts';
 
 /**
  * The preview of one turn. Nothing is begun before there is a text to show, nor while a reply to an
  * earlier message of the conversation has not arrived.
  */
 export class TurnPreview {
-  readonly #kit: Pick<Kit, 'ledger'>;
+  readonly #deps: Pick<Deps, 'ledger'>;
   readonly #channel: ActiveRoute['channel'];
   readonly #claim: InClaim;
   /** Of the turn, which the reply's effects are made of. */
-  readonly #desk: Pick<TurnDesk, 'shownAs'>;
+  readonly #turnContext: Pick<PipelineTurnContext, 'shownAs'>;
   #preview: Preview | null = null;
   #isOver = false;
 
   constructor(
-    kit: Pick<Kit, 'ledger'>,
+    deps: Pick<Deps, 'ledger'>,
     { channel }: Pick<ActiveRoute, 'channel'>,
     claim: InClaim,
-    desk: Pick<TurnDesk, 'shownAs'>,
+    turnContext: Pick<PipelineTurnContext, 'shownAs'>,
   ) {
-    this.#kit = kit;
+    this.#deps = deps;
     this.#channel = channel;
     this.#claim = claim;
-    this.#desk = desk;
-    desk.shownAs ??= shownBefore(channel, claim);
+    this.#turnContext = turnContext;
+    turnContext.shownAs ??= shownBefore(channel, claim);
   }
 
   /** Resolves when nothing of it is on its way any more. Never rejects. */
@@ -48,18 +48,19 @@ export class TurnPreview {
 
   #begin(): Preview | null {
     const { message } = this.#claim;
-    const { shownAs } = this.#desk;
+    const { shownAs } = this.#turnContext;
     // The message of an earlier run stands in its place already.
-    const mayBegin = message.preview !== undefined || this.#kit.ledger.previews.isNext(this.#claim);
+    const mayBegin =
+      message.preview !== undefined || this.#deps.ledger.previews.isNext(this.#claim);
     if (!mayBegin) return null;
     const begun = this.#channel.preview?.({
       address: message.address,
       question: message.id,
       replaces: shownAs,
       made: (replaces) => {
-        this.#desk.shownAs = replaces;
+        this.#turnContext.shownAs = replaces;
         // Where it cannot be written a crash in this turn makes a second message, and no more.
-        void this.#kit.ledger.previews.keep(this.#claim, replaces);
+        void this.#deps.ledger.previews.keep(this.#claim, replaces);
       },
     });
     return begun ?? null;

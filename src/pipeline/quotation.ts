@@ -45,8 +45,8 @@ export function quote(
   }
   const turns = quoted.length;
   const block = [head, ...quoted.reverse()].join('\n');
-  const stamps = rows.slice(-turns).map(({ sensitivity }) => sensitivity);
-  return { block, sensitivity: strictest(...stamps), turns };
+  const labels = rows.slice(-turns).map(({ sensitivity }) => sensitivity);
+  return { block, sensitivity: strictest(...labels), turns };
 }
 
 function quoteTurn({ text, reply }: TurnRow): string {

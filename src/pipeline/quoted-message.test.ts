@@ -35,7 +35,7 @@ type Stage = {
 /** Said a moment after the channel became public. */
 const bySender = { by: 'sender', at: since + 60_001 } as const;
 
-async function stampOf(quoted: Partial<Quoted>, more: Stage = {}) {
+async function labelOf(quoted: Partial<Quoted>, more: Stage = {}) {
   const {
     inGroup,
     brain = 'public',
@@ -59,11 +59,11 @@ function told<T>(what: T | Error): T {
 
 test('what a turn has that the brain may see is as private as that', async () => {
   const before = { at: since } as const;
-  assert.equal(await stampOf({ ...before, text: 'It is  four', by: 'us' }), 'public');
-  assert.equal(await stampOf({ ...before, text: 'two and two', by: 'sender' }), 'public');
-  assert.equal(await stampOf({ text: 'opens with 4711', by: 'sender' }), 'private');
-  assert.equal(await stampOf({ text: 'noted', by: 'us' }), 'private');
-  assert.equal(await stampOf({ text: 'the same word', by: 'sender' }), 'private');
+  assert.equal(await labelOf({ ...before, text: 'It is  four', by: 'us' }), 'public');
+  assert.equal(await labelOf({ ...before, text: 'two and two', by: 'sender' }), 'public');
+  assert.equal(await labelOf({ text: 'opens with 4711', by: 'sender' }), 'private');
+  assert.equal(await labelOf({ text: 'noted', by: 'us' }), 'private');
+  assert.equal(await labelOf({ text: 'the same word', by: 'sender' }), 'private');
 });
 
 const old = (sensitivity: Sensitivity): TurnRow => {
@@ -73,86 +73,86 @@ const keptTurns = (...turns: readonly TurnRow[]): Stage => ({ earlier: { kind: '
 
 test('what an earlier turn has is as private as that, when it was said or not', async () => {
   for (const at of [since, since + 60_001]) {
-    for (const stamp of ['public', 'private'] as const) {
-      const more = keptTurns(old(stamp));
-      assert.equal(await stampOf({ at, text: 'It was Goethe.', by: 'us' }, more), stamp);
-      assert.equal(await stampOf({ at, text: 'Faust', by: 'sender' }, more), stamp);
-      assert.equal(await stampOf({ at, text: 'Faust' }, { ...more, inGroup: true }), stamp);
+    for (const label of ['public', 'private'] as const) {
+      const more = keptTurns(old(label));
+      assert.equal(await labelOf({ at, text: 'It was Goethe.', by: 'us' }, more), label);
+      assert.equal(await labelOf({ at, text: 'Faust', by: 'sender' }, more), label);
+      assert.equal(await labelOf({ at, text: 'Faust' }, { ...more, inGroup: true }), label);
     }
     const both = keptTurns(old('public'), old('private'));
-    assert.equal(await stampOf({ at, text: 'Goethe', by: 'us' }, both), 'private');
+    assert.equal(await labelOf({ at, text: 'Goethe', by: 'us' }, both), 'private');
   }
   const elsewhere = { at: 0, text: 'Goethe' } as const;
-  assert.equal(await stampOf(elsewhere, keptTurns(old('public'))), 'private');
+  assert.equal(await labelOf(elsewhere, keptTurns(old('public'))), 'private');
 });
 
 test('of svc what no kept turn has is private', async () => {
   for (const inGroup of [{}, { inGroup: true }] as const) {
-    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, inGroup), 'private');
+    assert.equal(await labelOf({ text: 'never seen', by: 'us' }, inGroup), 'private');
     const unread = { ...inGroup, earlier: new Error('the disk') };
-    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, unread), 'private');
+    assert.equal(await labelOf({ text: 'never seen', by: 'us' }, unread), 'private');
   }
 });
 
 test('where no turns are kept svc said nothing private since it is public', async () => {
   for (const sensitivity of ['public', 'private'] as const) {
-    const more: Stage = { earlier: { kind: 'stamp', sensitivity } };
-    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, more), sensitivity);
-    assert.equal(await stampOf({ ...bySender, text: 'never seen' }, more), 'public');
+    const more: Stage = { earlier: { kind: 'label', sensitivity } };
+    assert.equal(await labelOf({ text: 'never seen', by: 'us' }, more), sensitivity);
+    assert.equal(await labelOf({ ...bySender, text: 'never seen' }, more), 'public');
     for (const before of [{ at: since }, { at: 0 }]) {
-      assert.equal(await stampOf({ text: 'never seen', by: 'us', ...before }, more), 'private');
-      assert.equal(await stampOf({ text: 'never seen', by: 'sender', ...before }, more), 'private');
+      assert.equal(await labelOf({ text: 'never seen', by: 'us', ...before }, more), 'private');
+      assert.equal(await labelOf({ text: 'never seen', by: 'sender', ...before }, more), 'private');
     }
     const turned = { ...more, kept: 'private' };
-    assert.equal(await stampOf({ text: 'never seen', by: 'us' }, turned), 'private');
+    assert.equal(await labelOf({ text: 'never seen', by: 'us' }, turned), 'private');
   }
 });
 
 test('what a person said is public where the channel was by then', async () => {
-  assert.equal(await stampOf({ ...bySender, text: 'never seen' }), 'public');
-  assert.equal(await stampOf({ ...bySender, text: ' > ' }), 'public');
-  assert.equal(await stampOf({ ...bySender, text: 'never seen', at: since }), 'private');
-  assert.equal(await stampOf({ ...bySender, text: 'x' }, { kept: 'private' }), 'private');
+  assert.equal(await labelOf({ ...bySender, text: 'never seen' }), 'public');
+  assert.equal(await labelOf({ ...bySender, text: ' > ' }), 'public');
+  assert.equal(await labelOf({ ...bySender, text: 'never seen', at: since }), 'private');
+  assert.equal(await labelOf({ ...bySender, text: 'x' }, { kept: 'private' }), 'private');
 });
 
 test('a reply is known by what its channel shows of it, whole or while it grew', async () => {
   const notice = '(New session: a new day.)';
   const recall = '(New session: it was quiet for a while. /recall brings the last exchanges back.)';
   for (const text of ['Here', 'Here\nby', 'Here …', `${notice}\n\nHere`, `${recall}\n\nHere …`]) {
-    assert.equal(await stampOf({ text, by: 'us' }), 'public', text);
+    assert.equal(await labelOf({ text, by: 'us' }), 'public', text);
   }
   for (const text of ['There it is', 'There it …', 'That is it', notice, ' …', 'Here 4 …']) {
-    assert.equal(await stampOf({ text, by: 'us' }), 'private', text);
+    assert.equal(await labelOf({ text, by: 'us' }), 'private', text);
   }
-  assert.equal(await stampOf({ text: `${notice} two`, by: 'us' }), 'public');
-  assert.equal(await stampOf({ text: '(New session: 4711.) two', by: 'us' }), 'private');
-  assert.equal(await stampOf({ text: `${notice} two`, by: 'sender', at: since }), 'private');
+  assert.equal(await labelOf({ text: `${notice} two`, by: 'us' }), 'public');
+  assert.equal(await labelOf({ text: '(New session: 4711.) two', by: 'us' }), 'private');
+  assert.equal(await labelOf({ text: `${notice} two`, by: 'sender', at: since }), 'private');
 });
 
 test('of others in a group: public only where the channel was public by then', async () => {
   const group = { inGroup: true } as const;
-  assert.equal(await stampOf({}, group), 'public');
-  assert.equal(await stampOf({ at: since + 60_000 }, group), 'private');
-  assert.equal(await stampOf({ at: 0 }, group), 'private');
-  assert.equal(await stampOf({ text: '4711' }, group), 'private');
+  assert.equal(await labelOf({}, group), 'public');
+  assert.equal(await labelOf({ at: since + 60_000 }, group), 'private');
+  assert.equal(await labelOf({ at: 0 }, group), 'private');
+  assert.equal(await labelOf({ text: '4711' }, group), 'private');
   for (const kept of ['private', '', 'x', new Error('the disk')]) {
-    assert.equal(await stampOf({}, { ...group, kept }), 'private');
+    assert.equal(await labelOf({}, { ...group, kept }), 'private');
   }
 });
 
 test('what anybody can read is public, unless a private turn has it', async () => {
   for (const more of [{}, { inGroup: true, kept: 'private' }] as const) {
-    assert.equal(await stampOf({ at: 0, elsewhere: 'open' }, more), 'public');
-    assert.equal(await stampOf({ at: 0, elsewhere: 'open', text: '4711' }, more), 'private');
-    assert.equal(await stampOf({ elsewhere: 'open' }, { ...more, brain: 'private' }), 'private');
+    assert.equal(await labelOf({ at: 0, elsewhere: 'open' }, more), 'public');
+    assert.equal(await labelOf({ at: 0, elsewhere: 'open', text: '4711' }, more), 'private');
+    assert.equal(await labelOf({ elsewhere: 'open' }, { ...more, brain: 'private' }), 'private');
     const closed = { text: 'two and two', elsewhere: 'closed' } as const;
-    assert.equal(await stampOf(closed, more), 'private', 'though the same was said here');
+    assert.equal(await labelOf(closed, more), 'private', 'though the same was said here');
   }
 });
 
 test('in a private brain, and of a private message, all is private', async () => {
   for (const more of [{ brain: 'private' }, { own: 'private' }] as const) {
-    assert.equal(await stampOf({ text: 'two and two' }, more), 'private');
-    assert.equal(await stampOf({}, { ...more, inGroup: true }), 'private');
+    assert.equal(await labelOf({ text: 'two and two' }, more), 'private');
+    assert.equal(await labelOf({}, { ...more, inGroup: true }), 'private');
   }
 });

@@ -17,7 +17,7 @@ import { withoutNotice } from './sentences.ts';
 type Showing = Pick<Channel, 'split' | 'plain'>;
 
 /** What cannot be read now may be private. */
-const unread: EarlierTurns = { kind: 'stamp', sensitivity: 'private' };
+const unread: EarlierTurns = { kind: 'label', sensitivity: 'private' };
 
 /** So many turns are looked through, back from when it was said: an answer may come late. */
 const turnsMax = 40;
@@ -34,14 +34,14 @@ export async function stampedQuote(
   const text = quoteBlock(quoted);
   const own = strictest(brain.sensitivity, message.sensitivity);
   if (own === 'private') return { text, sensitivity: own };
-  return { text, sensitivity: await stampOf(ledger, channel, claim, quoted) };
+  return { text, sensitivity: await labelOf(ledger, channel, claim, quoted) };
 }
 
 /**
  * The message as private as the turn whose words it forwards: they were said here before. Without
  * storage it is as private as the conversation was.
  */
-export async function withForwardedStamp(
+export async function withForwardedLabel(
   ledger: Pick<Ledger, 'earlier'>,
   { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
   claim: InClaim,
@@ -51,19 +51,19 @@ export async function withForwardedStamp(
   if (!isForwarded || strictest(brain.sensitivity, message.sensitivity) === 'private') {
     return message;
   }
-  const inView = stampIn(memory.turns, message.text, channel);
+  const inView = labelIn(memory.turns, message.text, channel);
   if (inView === 'private') return { ...message, sensitivity: inView };
   const earlier = await ledger.earlier(claim, message.acceptedAt, turnsMax).catch(() => unread);
-  const stamp =
-    earlier.kind === 'kept' ? stampIn(earlier.turns, message.text, channel) : earlier.sensitivity;
-  return stamp === 'private' ? { ...message, sensitivity: stamp } : message;
+  const label =
+    earlier.kind === 'kept' ? labelIn(earlier.turns, message.text, channel) : earlier.sensitivity;
+  return label === 'private' ? { ...message, sensitivity: label } : message;
 }
 
 /**
  * What a turn has is as private as that. All else is public only where it is known to have been
  * said to a public brain, and a reply of svc only where nothing private can be in it.
  */
-async function stampOf(
+async function labelOf(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
   channel: Showing,
   claim: InClaim,
@@ -74,13 +74,13 @@ async function stampOf(
   if (elsewhere === 'closed') return 'private';
   const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
   const text = by === 'us' ? withoutNotice(said) : said;
-  const found = stampIn(claim.memory.turns, text, channel);
+  const found = labelIn(claim.memory.turns, text, channel);
   if (found !== null) return found;
   if (elsewhere === 'open') return 'public';
   if (at === 0) return 'private';
   const earlier = await ledger.earlier(claim, at + marginMs, turnsMax).catch(() => noTurns);
   if (earlier.kind === 'kept') {
-    const kept = stampIn(earlier.turns, text, channel);
+    const kept = labelIn(earlier.turns, text, channel);
     if (kept !== null) return kept;
   }
   if (by === 'us' && (earlier.kind === 'kept' || earlier.sensitivity === 'private')) {
@@ -96,7 +96,7 @@ function filesOf({ media = [] }: Quoted): string {
 }
 
 /** Private as soon as one turn with the text is. @returns null: it is in none */
-function stampIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
+function labelIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
   const sought = bare(text);
   if (sought === '') return null;
   const has = (one: string): boolean => bare(one).includes(sought);

@@ -32,12 +32,12 @@ export const sentences: Readonly<Record<Apology, string>> = {
  */
 export function sentenceOf(sorry: Sorry, now: number): string {
   if (sorry.apology !== 'over_budget' || sorry.opensAt === null) return sentences[sorry.apology];
-  const when = sayWhen(sorry.opensAt, now);
+  const when = describeWhen(sorry.opensAt, now);
   return `I have used what I may use for one day. I can answer again ${when}.`;
 }
 
 /** `tomorrow at 00:00` */
-function sayWhen(at: number, now: number): string {
+function describeWhen(at: number, now: number): string {
   const [day, time] = [localDay(at), localTime(at)];
   if (day === localDay(nextMidnight(now))) return `tomorrow at ${time}`;
   return day === localDay(now) ? `today at ${time}` : `on ${day} at ${time}`;
@@ -97,15 +97,16 @@ export const commandSentences = {
     [
       'Tools here:',
       ...abilities.map(
-        ({ tool, mode, cage }) => `- ${tool}: ${sayMode(mode)}${cage === null ? '' : `, ${cage}`}`,
+        ({ tool, mode, cage }) =>
+          `- ${tool}: ${describeMode(mode)}${cage === null ? '' : `, ${cage}`}`,
       ),
-      ...(uses.length === 0 ? [] : ['Last uses:', ...uses.map(sayUse)]),
+      ...(uses.length === 0 ? [] : ['Last uses:', ...uses.map(describeUse)]),
     ].join('\n'),
 } as const;
 
-const sayMode = (mode: GrantMode): string => (mode === 'ask' ? 'ask, only after a yes' : mode);
+const describeMode = (mode: GrantMode): string => (mode === 'ask' ? 'ask, only after a yes' : mode);
 
-function sayUse({ at, tool, outcome }: ToolUse): string {
+function describeUse({ at, tool, outcome }: ToolUse): string {
   return `- ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC ${tool}: ${outcome}`;
 }
 

@@ -1,4 +1,4 @@
-import type { Brain, Desk, Turn } from '../brains/brain.ts';
+import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
 import type { Events } from '../domain/event.ts';
 import { windowOf, type QuotedBlock, type SessionMove } from '../domain/conversation.ts';
@@ -9,26 +9,26 @@ import type {
   BegunCall,
   CallEnding,
   EarlierCall,
-  Journaled,
-  ToldUse,
+  LoggedCall,
+  ToolUseWithResult,
   ToolUse,
 } from '../domain/tool-use.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
-import type { Purse } from '../domain/spend.ts';
+import type { BudgetGuard } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Effects, InClaim } from '../ledger/ledger.ts';
-import { sayQuestion } from './approvals/sentences.ts';
+import { describeQuestion } from './approvals/sentences.ts';
 import { approvalsOpenMax, approversOf, newApproval, openApprovals } from './approvals/request.ts';
-import type { Kit } from './deps.ts';
-import { createPurse } from './budget-guard.ts';
+import type { Deps } from './deps.ts';
+import { createBudgetGuard } from './budget-guard.ts';
 
 /** At most so many calls of one turn wait. */
 const askedMax = 4;
 
-type DeskKit = Pick<Kit, 'ledger' | 'ids' | 'now'> & {
+type TurnContextDeps = Pick<Deps, 'ledger' | 'ids' | 'now'> & {
   readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
 };
 
@@ -39,8 +39,8 @@ type FollowedCall = { readonly approval: Approval; readonly said: string };
 export type ShownHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
 
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
-export class TurnDesk implements Desk {
-  readonly rehearsal = false;
+export class PipelineTurnContext implements TurnContext {
+  readonly dryRun = false;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
@@ -49,7 +49,7 @@ export class TurnDesk implements Desk {
   /** Of what comes of this turn; it never becomes weaker. */
   sensitivity: Sensitivity;
   noteMoves: NoteMove[] | null = null;
-  toolUses: ToldUse[] | null = null;
+  toolUses: ToolUseWithResult[] | null = null;
   unsent: readonly UnsentAnswer[] | null = null;
   asked: Approval[] | null = null;
   followed: FollowedCall | null = null;
@@ -67,18 +67,18 @@ export class TurnDesk implements Desk {
   window: NonNullable<Effects['window']> | null = null;
   /** What the message replies to; null: nothing. */
   quoted: QuotedBlock | null = null;
-  readonly #kit: DeskKit;
+  readonly #deps: TurnContextDeps;
   readonly #claim: InClaim;
   readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget' | 'historyBounds'>;
-  #purse: Purse | null = null;
+  #budgetGuard: BudgetGuard | null = null;
 
   constructor(
-    kit: DeskKit,
+    deps: TurnContextDeps,
     claim: InClaim,
     brain: Pick<Brain, 'name' | 'agent' | 'sensitivity' | 'budget' | 'historyBounds'>,
     deadlineAt: SteadyTime,
   ) {
-    this.#kit = kit;
+    this.#deps = deps;
     this.#claim = claim;
     this.#brain = brain;
     this.shownAs = claim.message.preview ?? null;
@@ -93,8 +93,8 @@ export class TurnDesk implements Desk {
   }
 
   /** Made when it is needed: a command asks no model. */
-  get purse(): Purse {
-    return (this.#purse ??= this.#openPurse());
+  get budgetGuard(): BudgetGuard {
+    return (this.#budgetGuard ??= this.#openBudgetGuard());
   }
 
   /** @param move the session ends before this turn; null: it goes on */
@@ -104,7 +104,7 @@ export class TurnDesk implements Desk {
     if (move !== null) return { history: [], session: number + 1, windowAt: move.at };
     const { name, historyBounds: bounds } = this.#brain;
     const known = windows.get(name) ?? null;
-    const { turns: history, start, isCut } = windowOf(turns, known, bounds, this.#kit.now());
+    const { turns: history, start, isCut } = windowOf(turns, known, bounds, this.#deps.now());
     if (isCut && start !== null) this.window = { brain: name, start };
     return { history, session: number, windowAt: start?.at ?? session.startedAt };
   }
@@ -131,31 +131,31 @@ export class TurnDesk implements Desk {
   }
 
   notes(scope: NoteScope): Promise<readonly Note[]> {
-    return this.#kit.ledger.notes(this.#claim, scope);
+    return this.#deps.ledger.notes(this.#claim, scope);
   }
 
   keep(move: NoteMove): void {
     (this.noteMoves ??= []).push(move);
   }
 
-  journal(call: BegunCall): Promise<Journaled> {
+  logCall(call: BegunCall): Promise<LoggedCall> {
     this.hasActed = true;
-    return this.#kit.ledger.calls.journal(this.#claim, call);
+    return this.#deps.ledger.calls.logCall(this.#claim, call);
   }
 
-  journalEnd(key: string, ending: CallEnding): void {
-    this.#kit.ledger.calls.journalEnd(this.#claim, key, ending);
+  logCallEnd(key: string, ending: CallEnding): void {
+    this.#deps.ledger.calls.logCallEnd(this.#claim, key, ending);
   }
 
   async earlierCalls(): Promise<readonly EarlierCall[]> {
-    const calls = await this.#kit.ledger.calls.earlierCalls(this.#claim);
+    const calls = await this.#deps.ledger.calls.earlierCalls(this.#claim);
     this.hasActed ||= calls.length > 0;
     return calls;
   }
 
   /** Rejects never: what waits and cannot be read could be this very call. */
   async ask(wanted: WantedCall): Promise<AskAnswer> {
-    const { ledger, ids, now } = this.#kit;
+    const { ledger, ids, now } = this.#deps;
     const asked = this.asked ?? [];
     const open = await openApprovals(ledger, now());
     if (open === null) return 'unread';
@@ -181,14 +181,14 @@ export class TurnDesk implements Desk {
   question(): string {
     const { channel } = this.#claim.message;
     const { here, elsewhere } = approversOf(this.#brain.agent, channel);
-    return sayQuestion(this.asked ?? [], here, elsewhere);
+    return describeQuestion(this.asked ?? [], here, elsewhere);
   }
 
   used(use: ToolUse, told: string): void {
     (this.toolUses ??= []).push({ ...use, told: keptText(told) });
     const { channel, id } = this.#claim.message;
     const { tool, mode, rule, outcome, ms } = use;
-    this.#kit.events.toolUsed({
+    this.#deps.events.toolUsed({
       channel,
       id,
       brain: this.#brain.name,
@@ -200,10 +200,10 @@ export class TurnDesk implements Desk {
     });
   }
 
-  #openPurse(): Purse {
-    const { ledger, events, now } = this.#kit;
+  #openBudgetGuard(): BudgetGuard {
+    const { ledger, events, now } = this.#deps;
     const { channel, sender } = this.#claim.message;
-    return createPurse(
+    return createBudgetGuard(
       { book: ledger.spend, events, now },
       { brain: this.#brain, sender: { channel, id: sender.id } },
     );

@@ -1,12 +1,12 @@
 /** What becomes of a message that meets a bug of ours: the bug ends its turn and nothing else. */
-import type { Brain, Desk, Turn } from '../brains/brain.ts';
+import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { Claim, Effects } from '../ledger/ledger.ts';
 import { commandsOn } from './commands.ts';
-import { bareDesk, effectsOf } from './effects.ts';
-import type { Kit, ActiveRoute } from './deps.ts';
+import { bareContext, effectsOf } from './effects.ts';
+import type { Deps, ActiveRoute } from './deps.ts';
 import { shownBefore } from './previews.ts';
 import { decideSession } from './sessions.ts';
 import { settledBy } from './approvals/settle.ts';
@@ -18,11 +18,16 @@ const faultDecision: Decision = {
 };
 
 /** A brain does not throw; if one does it is a bug, and the person still gets a sentence. */
-export async function think(kit: Kit, brain: Brain, turn: Turn, desk: Desk): Promise<Decision> {
+export async function think(
+  deps: Deps,
+  brain: Brain,
+  turn: Turn,
+  turnContext: TurnContext,
+): Promise<Decision> {
   try {
-    return await brain.think(turn, desk);
+    return await brain.think(turn, turnContext);
   } catch (error) {
-    kit.events.faulted({ where: `brain ${brain.name}`, error });
+    deps.events.faulted({ where: `brain ${brain.name}`, error });
     return faultDecision;
   }
 }
@@ -32,34 +37,34 @@ export async function think(kit: Kit, brain: Brain, turn: Turn, desk: Desk): Pro
  * again. A message's sender is told in the same commit.
  */
 export async function buryMessage(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: Claim,
   kind: 'fault' | 'poison' = 'fault',
 ): Promise<void> {
   const why = failure(kind);
-  const now = kit.now();
+  const now = deps.now();
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
   const told = { box: claim.box, channel: address.channel, id, failure: why };
   if (claim.box === 'out') {
-    if (await kit.ledger.bury(claim, why)) kit.events.buried(told);
+    if (await deps.ledger.bury(claim, why)) deps.events.buried(told);
     return;
   }
   const { message, memory } = claim;
-  const decision = decideSession(message, memory, commandsOn(kit, route, message));
+  const decision = decideSession(message, memory, commandsOn(deps, route, message));
   const asked = decision.act.kind === 'think' ? decision.act.again : undefined;
-  const stamps = [message.sensitivity, route.brain.sensitivity, asked?.sensitivity ?? 'public'];
-  const sensitivity = strictest(...stamps);
-  const shownAs = kit.ledger.previews.of(claim) ?? shownBefore(route.channel, claim);
-  const desk = { ...bareDesk(sensitivity), shownAs };
-  const timeline = { decision, claimedAt: now, decidedAt: now, desk };
-  const effects = effectsOf(kit, route, claim, faultDecision, timeline);
+  const labels = [message.sensitivity, route.brain.sensitivity, asked?.sensitivity ?? 'public'];
+  const sensitivity = strictest(...labels);
+  const shownAs = deps.ledger.previews.of(claim) ?? shownBefore(route.channel, claim);
+  const turnContext = { ...bareContext(sensitivity), shownAs };
+  const timeline = { decision, claimedAt: now, decidedAt: now, turnContext };
+  const effects = effectsOf(deps, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
   const kept = kind === 'poison' ? notAgain(effects) : effects;
   // Otherwise its approval would be owed a turn for ever, and a replay could run the call again.
-  const settled = await settledBy(kit.ledger, claim.message);
+  const settled = await settledBy(deps.ledger, claim.message);
   const left = settled === undefined ? kept : { ...kept, settled };
-  if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);
+  if (await deps.ledger.bury(claim, why, left)) deps.events.buried(told);
 }
 
 /** Neither kept nor to be asked again by a press. */

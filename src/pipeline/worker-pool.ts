@@ -3,7 +3,7 @@
  * It holds no order: whatever the ledger gives may run. States: asleep → taking → full | asleep;
  * a finished piece of work frees its slot and, if the ledger may hold more, takes again.
  */
-export class Pump<Claim> {
+export class WorkerPool<Claim> {
   readonly #slots: number;
   readonly #take: (n: number) => Promise<readonly Claim[]>;
   readonly #work: (claim: Claim) => Promise<void>;

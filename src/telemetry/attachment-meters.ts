@@ -1,7 +1,7 @@
 /** What came with messages and was not read: counted and told, without anything of it. */
 import type { Events } from '../domain/event.ts';
 import { channelTypeOf } from '../domain/ids.ts';
-import { isOperatorsMatter, sayUnread } from '../domain/unread.ts';
+import { isOperatorsMatter, describeUnread } from '../domain/unread.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { entryOf, Pace, type UnreadTally } from './meters.ts';
@@ -37,7 +37,7 @@ export class AttachmentCounts {
     const count = entryOf(this.unread, `${channel} ${part} ${reason}`, make);
     count.count++;
     if (!count.isDue(this.#steady())) return;
-    const message = `${channel}: ${sayUnread(unread)}`;
+    const message = `${channel}: ${describeUnread(unread)}`;
     const told = { ...counted, detail, ...count.unsaid() };
     if (isOperatorsMatter(unread)) this.#log.warn('attachment_unread', message, told);
     else this.#log.info('attachment_unread', message, told);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { handClock } from '../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../test/support/hand-clock.ts';
 import { createEvents } from './events.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -14,7 +14,7 @@ const model = 'local_runtime/small' as ModelName;
 const ada = { id: 'ada', name: null };
 
 function start() {
-  const clock = handClock(1_000_000);
+  const clock = takeoverClock(1_000_000);
   const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
   return { hub: createEvents({ log, ...clock }), clock };
 }
@@ -84,7 +84,7 @@ test('turns that no model answered are told of their brain, and of the plan in u
   ended({ kind: 'reply', text: 'yes', model, why: 'first' });
   assert.deepEqual(main()!.window.minute, { good: 1, bad: 2 });
   assert.equal(hub.meters.models.get(model)!.replies, 1);
-  hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: [] });
+  hub.configUsed({ revision: 'abc', channels: 1, brains: 1, models: [] });
   assert.equal(main(), undefined);
 });
 
@@ -104,7 +104,7 @@ test('a model whose route has gone keeps its counts', () => {
   const provider = 'local_runtime';
   const use = (...names: readonly string[]): void => {
     const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
-    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+    hub.configUsed({ revision: 'abc', channels: 1, brains: 1, models });
     for (const { name } of models) {
       hub.modelAnswered({ model: name, provider, result: 'answer', ms: 1 });
     }
@@ -125,7 +125,7 @@ test('models in no plan any more make room for others, of providers what they sh
       return { name: `${provider}/${from + i}` as ModelName, provider };
     });
   const use = (models: ReturnType<typeof named>): void => {
-    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+    hub.configUsed({ revision: 'abc', channels: 1, brains: 1, models });
     for (const { name, provider } of models) {
       hub.modelAnswered({ model: name, provider, result: 'timeout', ms: 1 });
     }
@@ -145,7 +145,7 @@ test('models in no plan any more make room for others, of providers what they sh
   assert.equal(hosted().shown.standing, 'unknown');
   assert.equal(hosted().calls.get('timeout')?.took.count, 1, 'counters only go up');
   hub.modelAnswered({ model: gone[0]!.name, ...gone[0]!, result: 'timeout', ms: 1 });
-  hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: gone });
+  hub.configUsed({ revision: 'abc', channels: 1, brains: 1, models: gone });
   assert.equal(hosted().shown.standing, 'unknown', 'a late call of the old plan says nothing');
 });
 
@@ -154,7 +154,7 @@ test('what a model showed that is asked no more says nothing of the one in its p
   const provider = 'local_runtime';
   const use = (...names: readonly string[]): void => {
     const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
-    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+    hub.configUsed({ revision: 'abc', channels: 1, brains: 1, models });
   };
   const standing = () => hub.meters.providers.get(provider)!.shown.standing;
   use('a', 'b');

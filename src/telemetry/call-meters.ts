@@ -175,7 +175,7 @@ export class AskedCounts {
   readonly #models = new Map<ModelName, ModelCounts>();
   readonly brains = new Map<string, BrainCounts>();
   readonly #clock: Clock;
-  #inPlan: ReadonlySet<ModelName> = new Set();
+  #inConfig: ReadonlySet<ModelName> = new Set();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -242,16 +242,16 @@ export class AskedCounts {
    * the plan in use. What calls showed holds only while every plan has had the model, and what
    * turns showed only for one plan.
    */
-  keep(inPlan: readonly Named[]): void {
-    const before = this.#inPlan;
-    this.#inPlan = new Set(inPlan.map(({ name }) => name));
+  keep(inConfig: readonly Named[]): void {
+    const before = this.#inConfig;
+    this.#inConfig = new Set(inConfig.map(({ name }) => name));
     for (const [name, counts] of this.#models) {
-      if (!before.has(name) || !this.#inPlan.has(name)) counts.forget();
+      if (!before.has(name) || !this.#inConfig.has(name)) counts.forget();
     }
     for (const [name, counts] of this.#providers) {
       const standing = this.#standingOf(name);
       if (standing !== counts.shown.standing) counts.stands(standing, this.#clock.now());
-      if (counts.last !== null && !this.#inPlan.has(counts.last.model)) counts.last = null;
+      if (counts.last !== null && !this.#inConfig.has(counts.last.model)) counts.last = null;
     }
     this.brains.clear();
   }
@@ -274,7 +274,7 @@ export class AskedCounts {
 
   #meet(model: ModelName, provider: string): ModelCounts | null {
     if (this.#models.size >= modelsMax) {
-      const leaving = this.#models.keys().find((name) => !this.#inPlan.has(name));
+      const leaving = this.#models.keys().find((name) => !this.#inConfig.has(name));
       if (leaving === undefined) return null;
       this.#models.delete(leaving);
     }

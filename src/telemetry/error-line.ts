@@ -1,7 +1,7 @@
 /** The log's line of a bug that was contained. */
 import type { Log } from '../lib/log.ts';
 
-export function tellFault(log: Log, where: string, error: unknown): void {
+export function reportFault(log: Log, where: string, error: unknown): void {
   const name = error instanceof Error ? error.name : typeof error;
   // A parser's error quotes what it read, which may be what a person wrote.
   const quotes = !(error instanceof Error) || error instanceof SyntaxError;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { handClock } from '../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../test/support/hand-clock.ts';
 import { createEvents } from './events.ts';
 import type { EventHub } from './events.ts';
 import { failure } from '../domain/failure.ts';
@@ -18,7 +18,7 @@ type Line = Record<string, unknown> & { level: string; code: string };
 
 function start(level: LogLevel = 'debug') {
   const stream = new PassThrough();
-  const clock = handClock(1_000_000);
+  const clock = takeoverClock(1_000_000);
   const log = createLog({ stream, level, format: 'json', now: clock.now });
   const hub = createEvents({ log, ...clock });
   const lines = async (): Promise<Line[]> => {
@@ -228,7 +228,7 @@ test('states, notices and warnings have the level that they deserve', async () =
   hub.channelChanged({ channel: 'webhook', state: 'up', reason: null });
   hub.channelChanged({ channel: 'webhook', state: 'degraded', reason: 'it answers 502' });
   hub.channelChanged({ channel: 'webhook', state: 'failed', reason: 'the token was refused' });
-  hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: [] });
+  hub.configUsed({ revision: 'abc', channels: 1, brains: 1, models: [] });
   hub.warned({ code: 'open_bind', message: 'Anyone can reach it.', path: 'channels[0]' });
   hub.noticed({ code: 'listening', message: 'Ready.', details: { port: 1 } });
   assert.deepEqual(

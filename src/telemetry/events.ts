@@ -7,7 +7,7 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { Events } from '../domain/event.ts';
-import { sayCut, sayNoAnswer } from '../domain/remedy.ts';
+import { describeCut, describeNoAnswer } from '../domain/remedy.ts';
 import { shortages, type Shortage } from '../domain/shortage.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -19,15 +19,15 @@ import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newDecisions, newPace } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { OperatorCounts } from './operator-meters.ts';
-import { tellFault } from './error-line.ts';
-import { Frames, type FrameRing, type SharedFrames } from './live-events.ts';
+import { reportFault } from './error-line.ts';
+import { LiveEvents, type LiveEventRing, type SharedLiveEvents } from './live-events.ts';
 import { SpendMeters } from './spend-meters.ts';
-import { Traffic } from './throughput.ts';
+import { Throughput } from './throughput.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
   readonly meters: Meters;
-  readonly frames: FrameRing & SharedFrames;
+  readonly frames: LiveEventRing & SharedLiveEvents;
 }
 
 export function createEvents(options: Clock & { log: Log }): EventHub {
@@ -45,7 +45,7 @@ class Hub implements EventHub {
   readonly #channels = new ChannelTable();
   readonly #deliveries = new DeliveryTable();
   readonly #asked: AskedCounts;
-  readonly #traffic = new Traffic();
+  readonly #throughput = new Throughput();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #spend: SpendMeters;
   readonly #totals = { decisions: newDecisions(), faults: 0 };
@@ -54,7 +54,7 @@ class Hub implements EventHub {
   readonly #attachments: AttachmentCounts;
   readonly #shortages = { connections: new Pace(), files: new Pace() };
   readonly meters: Meters;
-  readonly frames: Frames;
+  readonly frames: LiveEvents;
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
@@ -65,7 +65,7 @@ class Hub implements EventHub {
     this.#spend = new SpendMeters(clock.now);
     this.#steady = clock.steady;
     this.#now = clock.now;
-    this.frames = new Frames(clock.now);
+    this.frames = new LiveEvents(clock.now);
     this.#debug = log.enabled('debug');
     const [totals, asked] = [this.#totals, this.#asked];
     this.meters = {
@@ -78,8 +78,8 @@ class Hub implements EventHub {
       },
       brains: asked.brains,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
-      perMinute: () => this.#traffic.perMinute(clock.steady()),
-      ways: () => this.#traffic.ways(clock.steady()),
+      perMinute: () => this.#throughput.perMinute(clock.steady()),
+      ways: () => this.#throughput.ways(clock.steady()),
       tools: this.#tools,
       spend: this.#spend,
       decisions: totals.decisions,
@@ -101,7 +101,7 @@ class Hub implements EventHub {
       counts.duplicates++;
     } else {
       counts.accepted++;
-      this.#traffic.accepted(this.#steady());
+      this.#throughput.accepted(this.#steady());
     }
     this.frames.messageAccepted(e);
     if (this.#debug) this.#log.debug('message_accepted', 'A message was accepted.', e);
@@ -147,7 +147,7 @@ class Hub implements EventHub {
     const kind = decision.kind === 'reply' ? 'reply' : decision.apology;
     this.#totals.decisions[kind]++;
     this.#channels.of(e.channel).turns.observe(e.ms);
-    this.#traffic.answered(e.channel, e.brain, this.#steady());
+    this.#throughput.answered(e.channel, e.brain, this.#steady());
     this.#asked.decided(e);
     this.frames.turnFinished(e);
     if (!this.#debug) return;
@@ -162,16 +162,16 @@ class Hub implements EventHub {
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
     const counts = this.#channels.of(e.channel);
     counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
-    this.#traffic.answered(e.channel, e.brain, this.#steady());
+    this.#throughput.answered(e.channel, e.brain, this.#steady());
     this.frames.commandAnswered(e);
     if (!this.#debug) return;
     const { sender: _, ...told } = e;
     this.#log.debug('command_answered', 'A command was answered.', told);
   }
 
-  answeredByHand(e: Parameters<Events['answeredByHand']>[0]): void {
+  answeredByOperator(e: Parameters<Events['answeredByOperator']>[0]): void {
     this.#totals.decisions.by_hand++;
-    this.frames.answeredByHand(e);
+    this.frames.answeredByOperator(e);
     if (this.#debug) this.#log.debug('answered_by_hand', 'An operator answered a message.', e);
   }
 
@@ -187,14 +187,17 @@ class Hub implements EventHub {
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const { brain, model, result, isCut, reuse } = e;
-    if (brain !== undefined) this.#traffic.asked(brain, model, this.#steady());
+    if (brain !== undefined) this.#throughput.asked(brain, model, this.#steady());
     const { pace } = this.#asked.ended(e);
     if (reuse !== undefined) this.#spend.reuse.seen(model, 'prefix', reuse);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      this.#log.warn('model_failed', sayNoAnswer(model, result, e), { ...e, ...pace.unsaid() });
+      this.#log.warn('model_failed', describeNoAnswer(model, result, e), {
+        ...e,
+        ...pace.unsaid(),
+      });
     } else if (isCut === true && pace.isDue(this.#steady())) {
-      this.#log.warn('model_cut', sayCut(model), { ...e, ...pace.unsaid() });
+      this.#log.warn('model_cut', describeCut(model), { ...e, ...pace.unsaid() });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
@@ -258,10 +261,10 @@ class Hub implements EventHub {
     else this.#log.info('channel_changed', message, e);
   }
 
-  planUsed(e: Parameters<Events['planUsed']>[0]): void {
+  configUsed(e: Parameters<Events['configUsed']>[0]): void {
     const { models, ...told } = e;
     this.#asked.keep(models);
-    this.frames.planUsed(e);
+    this.frames.configUsed(e);
     this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, told);
   }
 
@@ -293,6 +296,6 @@ class Hub implements EventHub {
 
   faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
-    tellFault(this.#log, where, error);
+    reportFault(this.#log, where, error);
   }
 }

@@ -7,11 +7,11 @@
  * comes back reads on from its number, whoever told what it missed.
  */
 import type { Events } from '../domain/event.ts';
-import type { Dropped, Frame } from '../domain/live-event.ts';
+import type { Dropped, LiveEvent } from '../domain/live-event.ts';
 
-export const framesKept = 1_000;
+export const liveEventsKept = 1_000;
 
-export interface FrameRing {
+export interface LiveEventRing {
   /** Tells this process from others, before and after it. */
   readonly epoch: string;
   /** The number of the newest frame; 0: there was none. Numbers count from 1. */
@@ -19,23 +19,23 @@ export interface FrameRing {
   /** The number of the oldest frame that is still there; `newest + 1` where there is none. */
   readonly oldest: number;
   /** null: the frame is not there any more, or not yet. */
-  at(number: number): Frame | Dropped | null;
+  at(number: number): LiveEvent | Dropped | null;
   /** `wake` is called after each frame, and returns at once. @returns what ends the calls */
-  onFrame(wake: () => void): () => void;
+  onLiveEvent(wake: () => void): () => void;
 }
 
 /** The ring, for who carries frames between instances. */
-export interface SharedFrames {
+export interface SharedLiveEvents {
   /** Somebody listens here. */
   readonly isListened: boolean;
   /** `changed` is called when that changes, and returns at once. @returns what ends the calls */
   onListened(changed: () => void): () => void;
   /** `told` is given each frame of this instance, and none of others. @returns what ends that */
-  onOwn(told: (frame: Frame) => void): () => void;
+  onOwn(told: (liveEvent: LiveEvent) => void): () => void;
   /** From then on each frame of this instance bears what `own` returns. */
   name(own: () => number | null): void;
   /** Takes a frame of another instance; `dropped` stands for some that did not come. */
-  hear(frame: Frame | Dropped): void;
+  hear(liveEvent: LiveEvent | Dropped): void;
 }
 
 /** The events of which there are frames, by the method that tells them. */
@@ -47,27 +47,27 @@ type Sources = Pick<
   | 'turnStarted'
   | 'turnFinished'
   | 'commandAnswered'
-  | 'answeredByHand'
+  | 'answeredByOperator'
   | 'toolUsed'
   | 'modelAnswered'
   | 'replyDelivered'
   | 'deliveryFailed'
   | 'buried'
   | 'channelChanged'
-  | 'planUsed'
+  | 'configUsed'
   | 'warned'
   | 'operatorWrote'
 >;
-type Unnamed<Each> = Each extends Frame ? Omit<Each, 'instance'> : never;
+type Unnamed<Each> = Each extends LiveEvent ? Omit<Each, 'instance'> : never;
 type Of<Method extends keyof Sources> = Parameters<Sources[Method]>[0];
 
-export class Frames implements FrameRing, SharedFrames, Sources {
+export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   readonly epoch: string;
   readonly #now: () => number;
-  readonly #ring: (Frame | Dropped | undefined)[] = Array.from({ length: framesKept });
+  readonly #ring: (LiveEvent | Dropped | undefined)[] = Array.from({ length: liveEventsKept });
   readonly #wakes = new Set<() => void>();
   readonly #listened = new Set<() => void>();
-  #told: ((frame: Frame) => void) | null = null;
+  #told: ((liveEvent: LiveEvent) => void) | null = null;
   #own: () => number | null = () => null;
   newest = 0;
 
@@ -78,15 +78,15 @@ export class Frames implements FrameRing, SharedFrames, Sources {
   }
 
   get oldest(): number {
-    return Math.max(1, this.newest - framesKept + 1);
+    return Math.max(1, this.newest - liveEventsKept + 1);
   }
 
-  at(number: number): Frame | Dropped | null {
+  at(number: number): LiveEvent | Dropped | null {
     if (number < this.oldest || number > this.newest) return null;
-    return this.#ring[number % framesKept] ?? null;
+    return this.#ring[number % liveEventsKept] ?? null;
   }
 
-  onFrame(wake: () => void): () => void {
+  onLiveEvent(wake: () => void): () => void {
     this.#wakes.add(wake);
     if (this.#wakes.size === 1) for (const changed of this.#listened) changed();
     return () => {
@@ -104,7 +104,7 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     return () => this.#listened.delete(changed);
   }
 
-  onOwn(told: (frame: Frame) => void): () => void {
+  onOwn(told: (liveEvent: LiveEvent) => void): () => void {
     this.#told = told;
     return () => {
       if (this.#told === told) this.#told = null;
@@ -115,8 +115,8 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     this.#own = own;
   }
 
-  hear(frame: Frame | Dropped): void {
-    this.#ring[++this.newest % framesKept] = frame;
+  hear(liveEvent: LiveEvent | Dropped): void {
+    this.#ring[++this.newest % liveEventsKept] = liveEvent;
     if (this.#wakes.size > 0) for (const wake of this.#wakes) wake();
   }
 
@@ -148,7 +148,7 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     this.#add({ kind: 'command_answered', at: this.#now(), channel, id, brain, command, ms });
   }
 
-  answeredByHand({ channel, id, brain, ms }: Of<'answeredByHand'>): void {
+  answeredByOperator({ channel, id, brain, ms }: Of<'answeredByOperator'>): void {
     const told = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
     this.#add({ kind: 'turn_finished', at: this.#now(), ...told });
   }
@@ -191,7 +191,7 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     this.#add({ kind: 'channel_changed', at: this.#now(), channel, state, reason });
   }
 
-  planUsed({ revision, channels, brains }: Of<'planUsed'>): void {
+  configUsed({ revision, channels, brains }: Of<'configUsed'>): void {
     this.#add({ kind: 'plan_used', at: this.#now(), revision, channels, brains });
   }
 
@@ -205,9 +205,9 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     this.#add({ kind: 'operator_wrote', at: this.#now(), action, status });
   }
 
-  #add(unnamed: Unnamed<Frame>): void {
-    const frame = Object.assign(unnamed, { instance: this.#own() }) as Frame;
-    this.hear(frame);
-    this.#told?.(frame);
+  #add(unnamed: Unnamed<LiveEvent>): void {
+    const liveEvent = Object.assign(unnamed, { instance: this.#own() }) as LiveEvent;
+    this.hear(liveEvent);
+    this.#told?.(liveEvent);
   }
 }

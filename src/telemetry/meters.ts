@@ -13,7 +13,7 @@ import type { Unread } from '../domain/unread.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { BudgetWarning, ReuseTally, TokenTally } from './spend-meters.ts';
-import type { TrafficWays } from './throughput.ts';
+import type { ThroughputWays } from './throughput.ts';
 
 export type Meters = {
   /** By channel type. */
@@ -29,7 +29,7 @@ export type Meters = {
   /** Messages accepted in the last minute. */
   perMinute(): number;
   /** What went which way in the last minute. */
-  ways(): TrafficWays;
+  ways(): ThroughputWays;
   /** Calls of tools, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
   readonly spend: {

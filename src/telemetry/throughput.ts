@@ -7,7 +7,7 @@ import { RecentCount, RecentPairs, type RecentPair } from '../lib/recent-count.t
 /** So many ways are counted at once; a configuration has fewer. */
 const waysMax = 2_000;
 
-export class Traffic {
+export class Throughput {
   readonly #accepted = new RecentCount();
   readonly #answered = new RecentPairs(waysMax);
   readonly #asked = new RecentPairs(waysMax);
@@ -32,12 +32,12 @@ export class Traffic {
   }
 
   /** From channel types to brains, and from brains to models. */
-  ways(now: SteadyTime): TrafficWays {
+  ways(now: SteadyTime): ThroughputWays {
     return { answered: this.#answered.count(now), asked: this.#asked.count(now) };
   }
 }
 
-export type TrafficWays = {
+export type ThroughputWays = {
   readonly answered: readonly RecentPair[];
   readonly asked: readonly RecentPair[];
 };

@@ -1,6 +1,6 @@
 /** Figures of two instances on one database: whichever is asked tells of both. */
 import assert from 'node:assert/strict';
-import { FiguresView, type FiguresTold } from '../../src/admin/figures.ts';
+import { FiguresView, type FiguresSummary } from '../../src/admin/figures.ts';
 import type { ChannelKey, MessageId, ModelName } from '../../src/domain/ids.ts';
 import { FigureCounts } from '../../src/telemetry/figures/counting.ts';
 import { hourMs, minuteMs, spans } from '../../src/telemetry/figures/figures.ts';
@@ -35,7 +35,7 @@ async function begin(url: string) {
   const counts = new FigureCounts(now);
   const end = keepFigures({ counts, ledger, now, over: over.signal });
   /** Each asks anew: what is at hand for seconds is no matter here. */
-  const told = (span: FiguresTold['span']): Promise<FiguresTold> =>
+  const told = (span: FiguresSummary['span']): Promise<FiguresSummary> =>
     new FiguresView({ reader, figures: counts, gauges: () => ledger.gauges(), now }).told(span);
   return {
     counts,

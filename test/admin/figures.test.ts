@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { FiguresTold } from '../../src/admin/figures.ts';
+import type { FiguresSummary } from '../../src/admin/figures.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
@@ -22,8 +22,10 @@ async function stage(storage: (folder: string) => object | null) {
     const kept = storage(path);
     const document = { ...webhookConfig(where), ...(kept === null ? {} : { storage: kept }) };
     const svc = own.use(await serve(await writeConfig(path, document), port));
-    const figures = async (): Promise<FiguresTold> =>
-      (await (await fetch(`http://127.0.0.1:${adminPort}/api/v1/figures`)).json()) as FiguresTold;
+    const figures = async (): Promise<FiguresSummary> =>
+      (await (
+        await fetch(`http://127.0.0.1:${adminPort}/api/v1/figures`)
+      ).json()) as FiguresSummary;
     const say = async (text: string): Promise<void> => {
       const came = receiver.received.length;
       assert.equal((await post(svc.url, { sender_id: 'ada', text })).status, 200);
@@ -41,7 +43,7 @@ async function stage(storage: (folder: string) => object | null) {
 const total = (counts: readonly number[]): number => counts.reduce((sum, one) => sum + one, 0);
 
 /** What one hour tells of messages, answers, the model's calls and its tokens. */
-function sums({ whole, models }: FiguresTold): readonly number[] {
+function sums({ whole, models }: FiguresSummary): readonly number[] {
   const calls = models.filter((one) => one.model === model).map(({ answered }) => total(answered));
   const { accepted, answered, failed, inputTokens, outputTokens } = whole;
   return [accepted, answered, failed, calls, inputTokens, outputTokens].map(total);

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { EventSource } from 'eventsource';
 import type { ConfigNames, Status } from '../../src/admin/admin.ts';
-import { frameSchema } from '../../src/admin/schemas/live-event.ts';
+import { liveEventSchema } from '../../src/admin/schemas/live-event.ts';
 import { read } from '../../src/admin/schemas/schema.ts';
 import { AdminClient } from '../../src/cli/frame/admin-client.ts';
-import type { Dropped, Frame, FrameKind } from '../../src/domain/live-event.ts';
+import type { Dropped, LiveEvent, LiveEventKind } from '../../src/domain/live-event.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere, startCommand } from '../support/in-process.ts';
@@ -50,26 +50,26 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   };
 }
 
-const kinds = frameSchema.oneOf.map(({ properties }) => properties.kind.enum[0]);
+const kinds = liveEventSchema.oneOf.map(({ properties }) => properties.kind.enum[0]);
 
 /** All frames that a client of others hears, and one that waits for the next of a kind. */
 async function hear(t: TestContext, origin: string) {
   const source = new EventSource(`${origin}/api/v1/events`);
   t.after(() => source.close());
-  const frames: (Frame | Dropped)[] = [];
+  const liveEvents: (LiveEvent | Dropped)[] = [];
   const texts: string[] = [];
   for (const kind of kinds) {
     source.addEventListener(kind, ({ data }: { data: string }) => {
       texts.push(data);
-      frames.push(read(frameSchema, JSON.parse(data) as unknown));
+      liveEvents.push(read(liveEventSchema, JSON.parse(data) as unknown));
     });
   }
   await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }));
-  const came = (wanted: FrameKind, count = 1): Promise<void> =>
+  const came = (wanted: LiveEventKind, count = 1): Promise<void> =>
     until(`${count} ${wanted}`, () => {
-      return frames.filter(({ kind }) => kind === wanted).length >= count;
+      return liveEvents.filter(({ kind }) => kind === wanted).length >= count;
     });
-  return { frames, texts, until: came };
+  return { frames: liveEvents, texts, until: came };
 }
 
 test('a message is heard of from its acceptance on, and nothing that was said', async (t) => {
@@ -86,8 +86,10 @@ test('a message is heard of from its acceptance on, and nothing that was said', 
   assert.equal((await fetch(path, { method: 'DELETE', headers })).status, 200);
   await heard.until('operator_wrote');
   const id = String(accepted.body['message_id']);
-  const of = <Kind extends FrameKind>(kind: Kind) =>
-    heard.frames.find((frame): frame is Extract<Frame, { kind: Kind }> => frame.kind === kind)!;
+  const of = <Kind extends LiveEventKind>(kind: Kind) =>
+    heard.frames.find(
+      (liveEvent): liveEvent is Extract<LiveEvent, { kind: Kind }> => liveEvent.kind === kind,
+    )!;
   assert.deepEqual([of('message_accepted').id, of('message_accepted').duplicate], [id, false]);
   assert.deepEqual([of('turn_started').id, of('turn_started').brain], [id, 'echo']);
   assert.equal(of('model_answered').model, 'local_runtime/llama3.2');
@@ -224,7 +226,7 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   json.child.kill('SIGINT');
   assert.equal((await json.ended).code, 0);
   const told = json.out().trim().split('\n');
-  const seen = new Set(told.map((line) => (JSON.parse(line) as Frame | Dropped).kind));
+  const seen = new Set(told.map((line) => (JSON.parse(line) as LiveEvent | Dropped).kind));
   assert.deepEqual([...seen].sort(), ['dropped', 'message_accepted', 'turn_finished']);
   for (const canary of [...Object.values(canaries), answer]) {
     assert.ok(!(lines.out() + json.out()).includes(canary), canary);

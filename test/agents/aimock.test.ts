@@ -1,12 +1,12 @@
 /** An agent's loop against a mock server that others wrote, on both wires. */
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
 import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createAgent } from '../../src/brains/agent/agent.ts';
-import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { Stopper } from '../../src/lib/stop.ts';
@@ -62,8 +62,8 @@ for (const kind of kinds) {
         media: null,
         sensitivity: 'public',
       } as unknown as Message;
-      const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
-      const decision = await agent.think({ message, text, history: [] }, desk);
+      const turnContext = new DryRunContext(new Stopper(), fromNow(60_000), new FakeBudgetGuard());
+      const decision = await agent.think({ message, text, history: [] }, turnContext);
       assert.ok(decision.kind === 'reply', decision.why);
       assert.equal(decision.text, 'It is 42.');
       assert.deepEqual(calc.ran, [{ expression: '6*7' }]);

@@ -1,10 +1,10 @@
 /** Plays one agent's turns against answers that a test gives by hand. */
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createAgent } from '../../src/brains/agent/agent.ts';
 import type { AgentOptions } from '../../src/brains/agent/agent.ts';
-import type { Brain, Desk, Followed, Turn } from '../../src/brains/brain.ts';
-import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import type { Brain, TurnContext, Followed, Turn } from '../../src/brains/brain.ts';
+import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { ChannelType, GrantConfig } from '../../src/config/config.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
@@ -57,7 +57,7 @@ export type Moment = {
   readonly history?: readonly TurnRow[];
   readonly notes?: Note[];
   readonly windowAt?: number;
-  readonly desk?: Partial<Desk>;
+  readonly turnContext?: Partial<TurnContext>;
   readonly turnMs?: number;
   readonly stop?: Stop;
   readonly followed?: Followed;
@@ -119,13 +119,13 @@ export class Stage {
       media: null,
       sensitivity: 'public',
     } as unknown as Message;
-    const rehearsal = new RehearsalDesk(
+    const dryRun = new DryRunContext(
       stop,
       later(this.#steady(), turnMs),
-      new FakePurse(),
+      new FakeBudgetGuard(),
       notes,
     );
-    const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
+    const turnContext = Object.assign(dryRun, { dryRun: false }, moment.turnContext);
     const first = this.model.questions.length;
     const thinking = this.brain.think(
       {
@@ -137,13 +137,13 @@ export class Stage {
         ...(quoted && { quoted }),
         ...(windowAt !== undefined && { windowAt }),
       },
-      desk,
+      turnContext,
     );
     const decision = await this.#talk(thinking, said, first);
     const questions = this.model.questions.slice(first);
     const requests = questions.map(({ request }) => request);
     const asked = questions.map((question) => question.asked);
-    return { decision, requests, asked, uses: rehearsal.toolUses, steps: rehearsal.steps, notes };
+    return { decision, requests, asked, uses: dryRun.toolUses, steps: dryRun.steps, notes };
   }
 
   /** @param first the number of the turn's first question */

@@ -1,14 +1,14 @@
 /** A call that asks first, from the question to the turn that follows, on both forms here. */
 import assert from 'node:assert/strict';
 import type { ConversationId } from '../../src/domain/ids.ts';
-import { hourMs, inEachForm, pays, resultIn, type House } from './house.ts';
+import { hourMs, onEachBackend, pays, resultIn, type House } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
 import { until } from '../messages/messenger-house.ts';
 
 /** What a person who may decide is shown, with the code in it. */
 const codeIn = (text: string): string => /\/approve (\w{10})/.exec(text)![1]!;
 
-inEachForm(
+onEachBackend(
   'nothing runs before a yes; with it the call runs once, in a turn of its own',
   async ({ house }) => {
     const asked = await house.say('ada', 'pay seven');
@@ -48,7 +48,7 @@ inEachForm(
   },
 );
 
-inEachForm(
+onEachBackend(
   'with a notice the approver’s chat holds no word of the call, and its code decides it',
   async ({ house }) => {
     await house.apply({ text: 'notice' });
@@ -67,7 +67,7 @@ inEachForm(
   },
 );
 
-inEachForm(
+onEachBackend(
   'who is no approver learns nothing and decides nothing, also who asked',
   async ({ house }) => {
     const asked = await house.say('ada', 'pay');
@@ -91,16 +91,19 @@ inEachForm(
   },
 );
 
-inEachForm('after ten wrong codes a person is not listened to for an hour', async ({ house }) => {
-  await house.say('ada', 'pay');
-  await house.reply('boss', 1);
-  const { code } = await house.waiting();
-  for (let n = 0; n < 10; n++) await house.say('boss', `/approve 012345678${n}`);
-  assert.match((await house.say('boss', `/approve ${code}`)).text, /^There is nothing under/);
-  assert.equal((await house.waiting()).state, 'waiting');
-});
+onEachBackend(
+  'after ten wrong codes a person is not listened to for an hour',
+  async ({ house }) => {
+    await house.say('ada', 'pay');
+    await house.reply('boss', 1);
+    const { code } = await house.waiting();
+    for (let n = 0; n < 10; n++) await house.say('boss', `/approve 012345678${n}`);
+    assert.match((await house.say('boss', `/approve ${code}`)).text, /^There is nothing under/);
+    assert.equal((await house.waiting()).state, 'waiting');
+  },
+);
 
-inEachForm('a no is told to the model, and nothing runs', async ({ house }) => {
+onEachBackend('a no is told to the model, and nothing runs', async ({ house }) => {
   const code = codeIn((await house.say('ada', 'pay')).text);
   await house.reply('boss', 1);
   assert.equal(
@@ -112,7 +115,7 @@ inEachForm('a no is told to the model, and nothing runs', async ({ house }) => {
   assert.equal(house.tool.ran.length, 0);
 });
 
-inEachForm('after its time it is not run, and a yes is too late', async ({ house, clock }) => {
+onEachBackend('after its time it is not run, and a yes is too late', async ({ house, clock }) => {
   const code = codeIn((await house.say('ada', 'pay')).text);
   await house.reply('boss', 1);
   clock.now += 24 * hourMs;
@@ -122,7 +125,7 @@ inEachForm('after its time it is not run, and a yes is too late', async ({ house
   assert.equal(house.tool.ran.length, 0);
 });
 
-inEachForm('the keeper ends what nobody decides', async ({ house, clock }) => {
+onEachBackend('the keeper ends what nobody decides', async ({ house, clock }) => {
   await house.say('ada', 'pay');
   const { id } = await house.waiting();
   clock.now += 24 * hourMs;
@@ -133,7 +136,7 @@ inEachForm('the keeper ends what nobody decides', async ({ house, clock }) => {
   assert.equal(house.meters.approvals.byVerdict.expired, 1);
 });
 
-inEachForm(
+onEachBackend(
   'the very same call is not asked twice, and another one is a new question',
   async ({ house }) => {
     await house.say('ada', 'pay');
@@ -150,7 +153,7 @@ inEachForm(
   },
 );
 
-inEachForm('at most four calls of one turn wait, each with its own code', async ({ house }) => {
+onEachBackend('at most four calls of one turn wait, each with its own code', async ({ house }) => {
   await house.apply({
     script: () => Array.from({ length: 6 }, (_, n) => pays({ url: `https://${n}` })[0]!),
   });
@@ -162,7 +165,7 @@ inEachForm('at most four calls of one turn wait, each with its own code', async 
 });
 
 for (const mode of ['deny', 'shadow'] as const) {
-  inEachForm(`today's ${mode} wins over yesterday's yes`, async ({ house }) => {
+  onEachBackend(`today's ${mode} wins over yesterday's yes`, async ({ house }) => {
     await house.say('ada', 'pay');
     const { id } = await house.waiting();
     await house.apply({ mode });
@@ -174,27 +177,30 @@ for (const mode of ['deny', 'shadow'] as const) {
   });
 }
 
-inEachForm('where the brain or its tool is gone, svc says so and settles it', async ({ house }) => {
-  for (const [n, changed] of [
-    { name: 'another' },
-    { tools: [fakeTool('echo', 'text')] },
-  ].entries()) {
-    await house.apply({});
-    await house.say('ada', `pay ${n}`);
-    const { id } = await house.waiting();
-    await house.apply(changed);
-    await house.host.decide(id, 'approved');
-    const told = await house.reply('ada', 2 * n + 2);
-    assert.equal(
-      told.text,
-      'webhook_call was approved, but it is not available here any more. Nothing was run.',
-    );
-    assert.ok((await house.ledger.approvals.find(id))?.settledAt !== null);
-  }
-  assert.equal(house.tool.ran.length, 0);
-});
+onEachBackend(
+  'where the brain or its tool is gone, svc says so and settles it',
+  async ({ house }) => {
+    for (const [n, changed] of [
+      { name: 'another' },
+      { tools: [fakeTool('echo', 'text')] },
+    ].entries()) {
+      await house.apply({});
+      await house.say('ada', `pay ${n}`);
+      const { id } = await house.waiting();
+      await house.apply(changed);
+      await house.host.decide(id, 'approved');
+      const told = await house.reply('ada', 2 * n + 2);
+      assert.equal(
+        told.text,
+        'webhook_call was approved, but it is not available here any more. Nothing was run.',
+      );
+      assert.ok((await house.ledger.approvals.find(id))?.settledAt !== null);
+    }
+    assert.equal(house.tool.ran.length, 0);
+  },
+);
 
-inEachForm('the operator decides by its id, once', async ({ house }) => {
+onEachBackend('the operator decides by its id, once', async ({ house }) => {
   await house.say('ada', 'pay');
   const { id } = await house.waiting();
   assert.equal((await house.host.decide('no-such-id', 'approved')).kind, 'not_found');
@@ -207,7 +213,7 @@ inEachForm('the operator decides by its id, once', async ({ house }) => {
   assert.ok(house.tool.ran.length <= 1);
 });
 
-inEachForm(
+onEachBackend(
   'what is remembered: the question, and what followed in svc’s own words',
   async ({ house }) => {
     await house.say('ada', 'pay');
@@ -228,24 +234,27 @@ inEachForm(
   },
 );
 
-inEachForm('a person who is not there any more may not decide', async ({ house }) => {
+onEachBackend('a person who is not there any more may not decide', async ({ house }) => {
   const code = codeIn((await house.say('ada', 'pay')).text);
   await house.reply('boss', 1);
   await house.apply({ approvers: ['messenger_a:other'] });
   assert.match((await house.say('boss', `/approve ${code}`)).text, /^There is nothing under/);
 });
 
-inEachForm('decided, and dead before its message: the keeper has it follow', async ({ house }) => {
-  await house.say('ada', 'pay');
-  const { id } = await house.waiting();
-  const decided = { verdict: 'approved', by: 'operator', at: 1 } as const;
-  assert.equal(await house.ledger.approvals.decide(id, decided), 'decided');
-  for (let n = 0; n < 5; n++) house.look();
-  assert.match((await house.reply('ada', 2)).text, /^told: webhook_call of/);
-  assert.equal(house.tool.ran.length, 1);
-});
+onEachBackend(
+  'decided, and dead before its message: the keeper has it follow',
+  async ({ house }) => {
+    await house.say('ada', 'pay');
+    const { id } = await house.waiting();
+    const decided = { verdict: 'approved', by: 'operator', at: 1 } as const;
+    assert.equal(await house.ledger.approvals.decide(id, decided), 'decided');
+    for (let n = 0; n < 5; n++) house.look();
+    assert.match((await house.reply('ada', 2)).text, /^told: webhook_call of/);
+    assert.equal(house.tool.ran.length, 1);
+  },
+);
 
-inEachForm(
+onEachBackend(
   'while a conversation is held what follows waits; by hand it ends',
   async ({ house }) => {
     await house.say('ada', 'pay');
@@ -255,7 +264,7 @@ inEachForm(
     await house.host.decide(id, 'approved');
     await messengerIsQuiet(house);
     assert.equal(house.tool.ran.length, 0);
-    const answered = await house.host.answerByHand(where, { text: 'I did it', upTo: null });
+    const answered = await house.host.answerAsOperator(where, { text: 'I did it', upTo: null });
     assert.equal(answered.kind, 'answered');
     assert.equal((await house.reply('ada', 2)).text, 'I did it');
     const settled = await house.ledger.approvals.find(id);

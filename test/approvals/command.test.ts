@@ -61,10 +61,10 @@ async function startStage(more: object) {
   };
 }
 
-const forms = { 'in memory': {}, 'in a file': { storage: { path: 'svc.db' } } };
+const backends = { 'in memory': {}, 'in a file': { storage: { path: 'svc.db' } } };
 
-for (const [form, more] of Object.entries(forms)) {
-  test(`${form}: a call runs once it is approved, and the reply arrives`, async () => {
+for (const [backend, more] of Object.entries(backends)) {
+  test(`${backend}: a call runs once it is approved, and the reply arrives`, async () => {
     await using stage = await startStage(more);
     const { svc } = stage;
     assert.equal((await svc('approvals', 'list')).out, 'No call waits for a yes.\n');
@@ -87,7 +87,7 @@ for (const [form, more] of Object.entries(forms)) {
     assert.match((await svc('audit')).out, new RegExp(`approve +200 +.*${id}`));
   });
 
-  test(`${form}: what is refused never runs, and one word is taken`, async () => {
+  test(`${backend}: what is refused never runs, and one word is taken`, async () => {
     await using stage = await startStage(more);
     const { svc } = stage;
     await stage.say('1 + 1');
@@ -105,7 +105,7 @@ for (const [form, more] of Object.entries(forms)) {
     assert.match(none.err, /^No approval with this id is known here/);
   });
 
-  test(`${form}: show alone tells the code, while the call waits`, async () => {
+  test(`${backend}: show alone tells the code, while the call waits`, async () => {
     await using stage = await startStage(more);
     const { svc } = stage;
     await stage.say('2 + 2');

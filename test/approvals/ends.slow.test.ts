@@ -1,12 +1,12 @@
 /** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
 import assert from 'node:assert/strict';
-import { hourMs, inEachForm, payer, pays, resultIn } from './house.ts';
+import { hourMs, onEachBackend, payer, pays, resultIn } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
 import { until } from '../messages/messenger-house.ts';
 
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 0 };
 
-inEachForm(
+onEachBackend(
   'a turn that svc itself breaks is buried, and its approval ends with it',
   async ({ house }) => {
     await house.say('ada', 'pay');
@@ -36,7 +36,7 @@ inEachForm(
   },
 );
 
-inEachForm(
+onEachBackend(
   'a session that ended meanwhile stays ended: the result is told in the new one',
   async ({ house, clock }) => {
     await house.say('ada', 'pay');
@@ -53,23 +53,26 @@ inEachForm(
   { session },
 );
 
-inEachForm('a model that fails after the yes hides nothing of what was done', async ({ house }) => {
-  await house.say('ada', 'pay');
-  const { id } = await house.waiting();
-  await house.apply({
-    script: (request) => {
-      const said = payer(request);
-      if (resultIn(request.lines.at(-1)!.text) !== null) throw new Error('it broke');
-      return said;
-    },
-  });
-  await house.host.decide(id, 'approved');
-  assert.match((await house.reply('ada', 2)).text, /^webhook_call: done\. Sorry, /);
-  const settled = await house.ledger.approvals.find(id);
-  assert.equal(settled?.outcome, 'done');
-});
+onEachBackend(
+  'a model that fails after the yes hides nothing of what was done',
+  async ({ house }) => {
+    await house.say('ada', 'pay');
+    const { id } = await house.waiting();
+    await house.apply({
+      script: (request) => {
+        const said = payer(request);
+        if (resultIn(request.lines.at(-1)!.text) !== null) throw new Error('it broke');
+        return said;
+      },
+    });
+    await house.host.decide(id, 'approved');
+    assert.match((await house.reply('ada', 2)).text, /^webhook_call: done\. Sorry, /);
+    const settled = await house.ledger.approvals.find(id);
+    assert.equal(settled?.outcome, 'done');
+  },
+);
 
-inEachForm(
+onEachBackend(
   'an approver who cannot be reached alone is warned of once, and the operator may decide',
   async ({ house }) => {
     await house.say('ada', 'pay');
@@ -84,7 +87,7 @@ inEachForm(
   { direct: () => null },
 );
 
-inEachForm('arguments are shown so that nothing in them hides', async ({ house }) => {
+onEachBackend('arguments are shown so that nothing in them hides', async ({ house }) => {
   const url = `https://a/\u202E\`||x||\u200b${'y'.repeat(2_000)}`;
   await house.apply({ script: () => [{ id: 'x', name: 'webhook_call', arguments: { url } }] });
   const { text } = await house.say('ada', 'pay');
@@ -94,7 +97,7 @@ inEachForm('arguments are shown so that nothing in them hides', async ({ house }
   assert.equal(first.split('`').length, 3, 'all of it is code');
 });
 
-inEachForm('a yes waits for a tool whose server is still starting', async ({ house }) => {
+onEachBackend('a yes waits for a tool whose server is still starting', async ({ house }) => {
   let isUp = false;
   const tool = fakeTool('webhook_call', 'url', { effect: 'outside', available: () => isUp });
   await house.apply({ tools: [tool] });
@@ -111,7 +114,7 @@ inEachForm('a yes waits for a tool whose server is still starting', async ({ hou
   assert.equal(tool.ran.length, 1);
 });
 
-inEachForm('what the question does not show whole, an approver can only refuse', async (it) => {
+onEachBackend('what the question does not show whole, an approver can only refuse', async (it) => {
   const { house } = it;
   const url = `https://a/${'y'.repeat(2_000)}`;
   await house.apply({ script: () => [{ id: 'x', name: 'webhook_call', arguments: { url } }] });
@@ -126,7 +129,7 @@ inEachForm('what the question does not show whole, an approver can only refuse',
   assert.equal((await house.host.decide(id, 'approved')).kind, 'decided');
 });
 
-inEachForm(
+onEachBackend(
   'whatever is stuck, what was decided before a crash gets its turn',
   async ({ house }) => {
     for (let n = 0; n < 26; n++) await house.say('ada', `many ${n}`);

@@ -14,8 +14,8 @@ import { createLog } from '../../src/lib/log.ts';
 import type { Model, ModelRequest } from '../../src/brains/models/model.ts';
 import { createPriority } from '../../src/brains/policies/priority.ts';
 import { keepApprovals } from '../../src/app/approval-upkeep.ts';
-import { Host } from '../../src/app/runtime.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { Runtime } from '../../src/app/runtime.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import { createAlone } from '../../src/cluster/alone.ts';
 import type { Peers } from '../../src/cluster/peers.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -31,7 +31,7 @@ const log = createLog({ stream: process.stderr, level: 'error', format: 'text' }
 type Script = (request: ModelRequest) => string | readonly ToolCall[];
 
 export type House = AsyncDisposable & {
-  readonly host: Host;
+  readonly host: Runtime;
   readonly ledger: Ledger;
   readonly messenger: FakeMessenger;
   readonly tool: FakeTool;
@@ -117,7 +117,7 @@ export async function openApprovalHouse(
   const events = createEvents({ log, now, steady: steadyNow });
   Object.assign(events, { warned: ({ code }: { code: string }) => warned.push(code) });
   const flow = { ledger, events, ids: idSource, now, steady: steadyNow, random: Math.random };
-  const host = new Host(flow, { peers });
+  const host = new Runtime(flow, { peers });
   const messenger = new FakeMessenger();
   const requests: ModelRequest[] = [];
   const tool = fakeTool('webhook_call', 'url', { effect: 'outside', reachesOut: true });
@@ -149,7 +149,7 @@ export async function openApprovalHouse(
       asking: { approvers, waitMs: 24 * hourMs, text: one.text ?? 'full' },
     });
   };
-  const planOf = (one: Settings): Plan => {
+  const runningConfigOf = (one: Settings): RunningConfig => {
     const { direct = (user: string) => user } = one;
     const channel = Object.assign(messenger.bot('77:token', `settings ${++applied}`), {
       ...(one.split && { split: one.split }),
@@ -163,10 +163,10 @@ export async function openApprovalHouse(
     const brain = brainOf(one);
     const { session = null } = one;
     const planned = { type: 'messenger_a', channel, brain, session, access: null } as const;
-    return new Plan(`plan ${applied}`, [planned], new Map([[brain.name, brain]]), []);
+    return new RunningConfig(`plan ${applied}`, [planned], new Map([[brain.name, brain]]), []);
   };
   const apply = async (one: Settings): Promise<void> => {
-    const problem = await host.use(planOf(one));
+    const problem = await host.use(runningConfigOf(one));
     if (problem !== null) throw new Error(problem.message);
   };
   await apply(settings);
@@ -207,17 +207,17 @@ export async function openApprovalHouse(
 
 export type Opened = { readonly house: House; readonly clock: Clock };
 
-export function inEachForm(
+export function onEachBackend(
   name: string,
   play: (opened: Opened) => Promise<void>,
   settings: Settings = {},
 ): void {
-  const forms: Readonly<Record<string, (folder: string, clock: Clock) => Promise<Ledger>>> = {
+  const backends: Readonly<Record<string, (folder: string, clock: Clock) => Promise<Ledger>>> = {
     memory: async (_folder, clock) => openMemory(clock),
     SQLite: openStorage,
   };
-  for (const [form, open] of Object.entries(forms)) {
-    test(`${form}: ${name}`, async () => {
+  for (const [backend, open] of Object.entries(backends)) {
+    test(`${backend}: ${name}`, async () => {
       await using folder = await scratch();
       const clock = { now: Date.UTC(2026, 10, 27, 12) };
       await using house = await openApprovalHouse(await open(folder.path, clock), clock, settings);

@@ -94,11 +94,11 @@ async function stage(hooks: Hooks, storage: object = { storage: { path: 'svc.db'
   };
 }
 
-for (const [form, storage] of [
+for (const [backend, storage] of [
   ['memory', {}],
   ['storage', { storage: { path: 'svc.db' } }],
 ] as const) {
-  test(`${form}: asked, pressed by a stranger in vain, approved by a press, told`, async () => {
+  test(`${backend}: asked, pressed by a stranger in vain, approved by a press, told`, async () => {
     await using it = await stage({ step() {} }, storage);
     await using program = it.startHere();
     const { ann, bob } = it.people;

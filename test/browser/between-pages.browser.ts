@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { deskWith, enter, show } from './builder-desk.ts';
+import { contextWith, enter, show } from './builder-desk.ts';
 
 const notSignedIn = /401 \(Unauthorized\)/;
 
@@ -13,7 +13,7 @@ async function followLink(page: Page, name: string): Promise<void> {
 
 browserTest(
   'a node of the flow leads to its form in the builder, and back',
-  deskWith(),
+  contextWith(),
   async (s) => {
     const view = await s.open();
     const { page } = view;
@@ -45,7 +45,7 @@ browserTest(
   },
 );
 
-browserTest('what is not in use has no live page', deskWith(), async ({ open }) => {
+browserTest('what is not in use has no live page', contextWith(), async ({ open }) => {
   const view = await open();
   const { page } = view;
   view.expectFault(notSignedIn);

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { adminToken } from '../config/program.ts';
 import { freePort } from '../support/program.ts';
 import { browserTest } from './browser.ts';
-import { deskWith, show, signIn } from './builder-desk.ts';
+import { contextWith, show, signIn } from './builder-desk.ts';
 
 /** Opens the form of a place by the outline, and fills its fields. */
 async function fill(page: Page, place: string, fields: Record<string, string>): Promise<void> {
@@ -17,7 +17,7 @@ async function fill(page: Page, place: string, fields: Record<string, string>): 
   }
 }
 
-browserTest('from a template to answers, without JSON', deskWith(), async ({ site, open }) => {
+browserTest('from a template to answers, without JSON', contextWith(), async ({ site, open }) => {
   const { service } = site;
   const view = await open();
   const urls: string[] = [];

@@ -1,7 +1,7 @@
 /** What models cost, and the budget of a brain, in the builder. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { answerConfig, deskWith, signIn } from './builder-desk.ts';
+import { answerConfig, contextWith, signIn } from './builder-desk.ts';
 
 const text = JSON.stringify({
   channels: [{ type: 'messenger_a', mode: 'polling', token_env: 'T', access: { allow: ['1'] } }],
@@ -25,7 +25,7 @@ const text = JSON.stringify({
   routes: [{ channel: 'messenger_a', brain: 'echo' }],
 });
 
-browserTest('a price is written digit by digit', deskWith(), async ({ open }) => {
+browserTest('a price is written digit by digit', contextWith(), async ({ open }) => {
   const view = await open();
   const { page } = view;
   await answerConfig(page, text);

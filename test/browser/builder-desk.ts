@@ -4,12 +4,12 @@ import type { Page } from 'playwright-core';
 import { adminToken, startConfigured } from '../config/program.ts';
 import type { Site, View } from './browser.ts';
 
-export type Desk = Site & { readonly service: Awaited<ReturnType<typeof startConfigured>> };
+export type TurnContext = Site & { readonly service: Awaited<ReturnType<typeof startConfigured>> };
 
 /** @param settings of the configuration that it begins with, beside the usual */
-export const deskWith =
+export const contextWith =
   (settings: object = {}, env: Record<string, string> = {}) =>
-  async (): Promise<Desk> => {
+  async (): Promise<TurnContext> => {
     const service = await startConfigured(settings, env);
     const close = () => service[Symbol.asyncDispose]();
     return {
@@ -20,7 +20,7 @@ export const deskWith =
   };
 
 /** Opens the door; the page comes with a 401, which Chromium writes to its console. */
-export async function knock(view: View, tab = 'graph'): Promise<Page> {
+export async function pairingRequest(view: View, tab = 'graph'): Promise<Page> {
   const { page } = view;
   view.expectFault(/401 \(Unauthorized\)/);
   await page.goto(`/builder?view=${tab}`);
@@ -36,7 +36,7 @@ export async function enter(page: Page): Promise<void> {
 }
 
 export async function signIn(view: View, tab = 'graph'): Promise<Page> {
-  const page = await knock(view, tab);
+  const page = await pairingRequest(view, tab);
   await enter(page);
   return page;
 }

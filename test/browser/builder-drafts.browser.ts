@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { deskWith, enter, show, signIn } from './builder-desk.ts';
+import { contextWith, enter, show, signIn } from './builder-desk.ts';
 
 const state = (page: Page) => page.locator('#draft-state');
 /** A page hears of what another one keeps, or keeps no more, a moment later. */
@@ -18,7 +18,7 @@ async function rename(page: Page, name: string): Promise<void> {
   await page.getByRole('treeitem', { name: new RegExp(`^${name}`) }).waitFor();
 }
 
-browserTest('a draft that is offered stays until somebody decides', deskWith(), async (s) => {
+browserTest('a draft that is offered stays until somebody decides', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -40,7 +40,7 @@ browserTest('a draft that is offered stays until somebody decides', deskWith(), 
   await keeps(page, 1);
 });
 
-browserTest('another tab leaves a draft alone, and is offered it', deskWith(), async (s) => {
+browserTest('another tab leaves a draft alone, and is offered it', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -62,7 +62,7 @@ browserTest('another tab leaves a draft alone, and is offered it', deskWith(), a
 
 browserTest(
   'a tab is offered what another one keeps, and only while it does',
-  deskWith(),
+  contextWith(),
   async (s) => {
     const view = await s.open();
     const { page } = view;
@@ -88,7 +88,7 @@ browserTest(
   },
 );
 
-browserTest('an offered draft keeps its place, and Not now holds', deskWith(), async (s) => {
+browserTest('an offered draft keeps its place, and Not now holds', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await signIn(view, 'form');
@@ -118,7 +118,7 @@ browserTest('an offered draft keeps its place, and Not now holds', deskWith(), a
   await other.close();
 });
 
-browserTest('who signs out is told what would be lost', deskWith(), async (s) => {
+browserTest('who signs out is told what would be lost', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -152,25 +152,29 @@ browserTest('who signs out is told what would be lost', deskWith(), async (s) =>
   await page.getByLabel('Administrator token').waitFor();
 });
 
-browserTest('a change is kept though what follows at once is unfinished', deskWith(), async (s) => {
-  const view = await s.open();
-  const { page } = view;
-  page.on('dialog', (dialog) => void dialog.accept());
-  await signIn(view, 'form');
-  const { text } = (await s.site.service.ask('config')).body;
-  await show(page, 'JSON');
-  await page.locator('.cm-content').click();
-  await page.keyboard.press('Control+A');
-  await page.keyboard.insertText((text ?? '').replaceAll('"echo"', '"mine"'));
-  await page.keyboard.insertText(' unfinished');
-  await page.getByText('Something stands after the end', { exact: false }).waitFor();
-  await page.reload();
-  await enter(page);
-  await page.getByText('What you wrote after that was not kept').waitFor();
-  await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
-});
+browserTest(
+  'a change is kept though what follows at once is unfinished',
+  contextWith(),
+  async (s) => {
+    const view = await s.open();
+    const { page } = view;
+    page.on('dialog', (dialog) => void dialog.accept());
+    await signIn(view, 'form');
+    const { text } = (await s.site.service.ask('config')).body;
+    await show(page, 'JSON');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText((text ?? '').replaceAll('"echo"', '"mine"'));
+    await page.keyboard.insertText(' unfinished');
+    await page.getByText('Something stands after the end', { exact: false }).waitFor();
+    await page.reload();
+    await enter(page);
+    await page.getByText('What you wrote after that was not kept').waitFor();
+    await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
+  },
+);
 
-browserTest('what may be a secret is not kept, and is said', deskWith(), async (s) => {
+browserTest('what may be a secret is not kept, and is said', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -184,7 +188,7 @@ browserTest('what may be a secret is not kept, and is said', deskWith(), async (
   await page.getByText('This draft lasts as long as the page').waitFor({ state: 'detached' });
 });
 
-browserTest('what only the service can know of a draft is told too', deskWith(), async (s) => {
+browserTest('what only the service can know of a draft is told too', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());

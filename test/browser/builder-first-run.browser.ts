@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { noAnswer, browserTest } from './browser.ts';
-import { deskWith, show, signIn } from './builder-desk.ts';
+import { contextWith, show, signIn } from './builder-desk.ts';
 
 const apply = (page: Page) => page.getByRole('button', { name: 'Apply', exact: true });
 const inUse = (page: Page) => page.getByRole('heading', { name: 'The configuration is in use' });
@@ -18,7 +18,7 @@ async function paste(page: Page, document: object): Promise<void> {
   await show(page, 'Review');
 }
 
-browserTest('Apply is off where nothing is changed, and says so', deskWith(), async (s) => {
+browserTest('Apply is off where nothing is changed, and says so', contextWith(), async (s) => {
   const view = await s.open();
   const page = await signIn(view, 'review');
   assert.ok(await apply(page).isDisabled());
@@ -29,7 +29,7 @@ browserTest('Apply is off where nothing is changed, and says so', deskWith(), as
   await view.assertAccessible();
 });
 
-browserTest('Apply is off for what stands in no file', deskWith(), async ({ site, open }) => {
+browserTest('Apply is off for what stands in no file', contextWith(), async ({ site, open }) => {
   const view = await open();
   const { first } = site.service;
   const text = JSON.stringify(first, null, 2);
@@ -41,7 +41,7 @@ browserTest('Apply is off for what stands in no file', deskWith(), async ({ site
   assert.ok(await apply(page).isDisabled());
 });
 
-browserTest('Apply is off for a svc that is read-only', deskWith(), async ({ site, open }) => {
+browserTest('Apply is off for a svc that is read-only', contextWith(), async ({ site, open }) => {
   const { service } = site;
   const view = await open();
   const page = await signIn(view);
@@ -57,7 +57,7 @@ browserTest('Apply is off for a svc that is read-only', deskWith(), async ({ sit
 
 browserTest(
   'the rest is applied, storage waits, and what finishes it is shown',
-  deskWith(),
+  contextWith(),
   async ({ site, open }) => {
     const { service } = site;
     const view = await open();
@@ -90,19 +90,23 @@ browserTest(
   },
 );
 
-browserTest('what another applies is noticed, as after a short restart', deskWith(), async (s) => {
-  const { service } = s.site;
-  const page = await signIn(await s.open(), 'review');
-  const [brain] = service.first.brains;
-  const theirs = { ...service.first, brains: [{ ...brain, deadline_seconds: 60 }] };
-  await paste(page, theirs);
-  await page.locator('#draft-state').getByText('changed, not applied').waitFor();
-  const { status } = await service.put(theirs);
-  assert.equal(status, 200);
-  await page.locator('#draft-state').getByText('as in use').waitFor();
-});
+browserTest(
+  'what another applies is noticed, as after a short restart',
+  contextWith(),
+  async (s) => {
+    const { service } = s.site;
+    const page = await signIn(await s.open(), 'review');
+    const [brain] = service.first.brains;
+    const theirs = { ...service.first, brains: [{ ...brain, deadline_seconds: 60 }] };
+    await paste(page, theirs);
+    await page.locator('#draft-state').getByText('changed, not applied').waitFor();
+    const { status } = await service.put(theirs);
+    assert.equal(status, 200);
+    await page.locator('#draft-state').getByText('as in use').waitFor();
+  },
+);
 
-browserTest('what the rest needs is not left behind', deskWith(), async ({ site, open }) => {
+browserTest('what the rest needs is not left behind', contextWith(), async ({ site, open }) => {
   const { service } = site;
   const page = await signIn(await open());
   const [brain] = service.first.brains;
@@ -112,26 +116,30 @@ browserTest('what the rest needs is not left behind', deskWith(), async ({ site,
   assert.equal(await page.getByRole('button', { name: /^Apply the rest/ }).count(), 0);
 });
 
-browserTest('a template keeps the listener of who has one', deskWith(), async ({ site, open }) => {
-  const { service } = site;
-  const page = await signIn(await open(), 'templates');
-  await page.getByRole('button', { name: 'Choose Three-way consensus' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('Brain echo is removed').waitFor();
-  assert.equal(await dialog.getByText(/channel webhook: /i).count(), 0);
-  await dialog.getByRole('button', { name: 'Replace mine with it' }).click();
-  await show(page, 'Review');
-  await page.getByText('Brain echo is removed').waitFor();
-  assert.equal(await page.getByText(/listener restarts/).count(), 0);
-  await apply(page).click();
-  await inUse(page).waitFor();
-  const { channels } = JSON.parse((await service.ask('config')).body.text!) as object & {
-    readonly channels: unknown;
-  };
-  assert.deepEqual(channels, service.first.channels);
-});
+browserTest(
+  'a template keeps the listener of who has one',
+  contextWith(),
+  async ({ site, open }) => {
+    const { service } = site;
+    const page = await signIn(await open(), 'templates');
+    await page.getByRole('button', { name: 'Choose Three-way consensus' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Brain echo is removed').waitFor();
+    assert.equal(await dialog.getByText(/channel webhook: /i).count(), 0);
+    await dialog.getByRole('button', { name: 'Replace mine with it' }).click();
+    await show(page, 'Review');
+    await page.getByText('Brain echo is removed').waitFor();
+    assert.equal(await page.getByText(/listener restarts/).count(), 0);
+    await apply(page).click();
+    await inUse(page).waitFor();
+    const { channels } = JSON.parse((await service.ask('config')).body.text!) as object & {
+      readonly channels: unknown;
+    };
+    assert.deepEqual(channels, service.first.channels);
+  },
+);
 
-browserTest('an edit by hand is shown, and can become the draft', deskWith(), async (s) => {
+browserTest('an edit by hand is shown, and can become the draft', contextWith(), async (s) => {
   const { service } = s.site;
   const view = await s.open();
   const page = await signIn(view);
@@ -153,7 +161,7 @@ browserTest('an edit by hand is shown, and can become the draft', deskWith(), as
   assert.deepEqual(used, edited);
 });
 
-browserTest('the preflight says of a port that is taken that it is', deskWith(), async (s) => {
+browserTest('the preflight says of a port that is taken that it is', contextWith(), async (s) => {
   const { service } = s.site;
   const taken = createServer().listen(0, '127.0.0.1').unref();
   await once(taken, 'listening');

@@ -1,7 +1,7 @@
 /** After each action in the builder the focus is on what it led to, never nowhere. */
 import type { Page } from 'playwright-core';
 import { adminToken } from '../config/program.ts';
-import { answerConfig, deskWith, enter, knock, show, signIn } from './builder-desk.ts';
+import { answerConfig, contextWith, enter, pairingRequest, show, signIn } from './builder-desk.ts';
 import { browserTest, pressOn } from './browser.ts';
 import { lateFrames } from './watching.ts';
 
@@ -11,8 +11,8 @@ const timeout = '[id="field-brains[0].models[0].timeout_seconds"]';
 const onHeading = (page: Page, words: string) =>
   page.locator('h2:focus').filter({ hasText: words }).waitFor();
 
-browserTest('a refused token leaves the focus in its field', deskWith(), async ({ open }) => {
-  const page = await knock(await open(), 'form');
+browserTest('a refused token leaves the focus in its field', contextWith(), async ({ open }) => {
+  const page = await pairingRequest(await open(), 'form');
   const token = page.getByLabel('Administrator token');
   await token.fill('another');
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -23,7 +23,7 @@ browserTest('a refused token leaves the focus in its field', deskWith(), async (
   await onHeading(page, 'The configuration');
 });
 
-browserTest('a block that goes leaves the focus with the way back', deskWith(), async (s) => {
+browserTest('a block that goes leaves the focus with the way back', contextWith(), async (s) => {
   const page = await signIn(await s.open(), 'form');
   await page.getByRole('treeitem', { name: /^Storage/ }).click();
   await pressOn(page, 'Add storage');
@@ -36,7 +36,7 @@ browserTest('a block that goes leaves the focus with the way back', deskWith(), 
   await onHeading(page, 'Storage');
 });
 
-browserTest('what is removed leaves the focus with its like', deskWith(), async ({ open }) => {
+browserTest('what is removed leaves the focus with its like', contextWith(), async ({ open }) => {
   const page = await signIn(await open());
   await page.locator('.react-flow__node').filter({ hasText: 'echo' }).click();
   await pressOn(page.locator('#view'), 'Remove');
@@ -50,7 +50,7 @@ browserTest('what is removed leaves the focus with its like', deskWith(), async 
   await onHeading(page, 'What changes');
 });
 
-browserTest('the end of an apply has the focus', deskWith(), async ({ open }) => {
+browserTest('the end of an apply has the focus', contextWith(), async ({ open }) => {
   const view = await open();
   view.expectFault(/503 \(Service Unavailable\)/);
   const page = await signIn(view, 'templates');
@@ -77,7 +77,7 @@ browserTest('the end of an apply has the focus', deskWith(), async ({ open }) =>
   await onHeading(page, 'The earlier configuration is in use');
 });
 
-browserTest('a conflict that is settled leads to what changes', deskWith(), async (s) => {
+browserTest('a conflict that is settled leads to what changes', contextWith(), async (s) => {
   const page = await signIn(await s.open(), 'form');
   await page.getByRole('treeitem', { name: /^llama3.2/ }).click();
   await page.locator(timeout).fill('61');
@@ -92,7 +92,7 @@ browserTest('a conflict that is settled leads to what changes', deskWith(), asyn
   await enter(page);
 });
 
-browserTest('an address leads to what is selected, and to a field', deskWith(), async (s) => {
+browserTest('an address leads to what is selected, and to a field', contextWith(), async (s) => {
   const page = await signIn(await s.open(), 'form&at=brains[0].name');
   await page.locator('[id="field-brains[0].name"]:focus').waitFor();
   await page.getByRole('treeitem', { name: /^llama3.2/ }).click();
@@ -103,7 +103,7 @@ browserTest('an address leads to what is selected, and to a field', deskWith(), 
   await page.getByRole('heading', { name: 'llama3.2' }).waitFor();
 });
 
-browserTest('what a command leads to keeps the focus', deskWith(), async ({ open }) => {
+browserTest('what a command leads to keeps the focus', contextWith(), async ({ open }) => {
   const view = await open();
   const { page } = view;
   // The palette is gone a frame after its command was done.

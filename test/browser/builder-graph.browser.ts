@@ -1,7 +1,7 @@
 /** The graph of the builder: seen, and changed by mouse and by keyboard. */
 import assert from 'node:assert/strict';
 import { browserTest, pressOn } from './browser.ts';
-import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
+import { assertTabFits, contextWith, show, signIn } from './builder-desk.ts';
 
 const local = (model: string) => ({
   provider: 'local_runtime',
@@ -20,7 +20,7 @@ const two = { brains: [brainOf('echo', local('a'), cloud), brainOf('idle', local
 
 browserTest(
   'the graph shows what is asked, and what never is',
-  deskWith(two, { K: 'the-key-of-the-tests' }),
+  contextWith(two, { K: 'the-key-of-the-tests' }),
   async ({ open }) => {
     const view = await open();
     const page = await signIn(view);
@@ -40,7 +40,7 @@ browserTest(
 
 browserTest(
   'a line that is drawn is a route',
-  deskWith(two, { K: 'the-key-of-the-tests' }),
+  contextWith(two, { K: 'the-key-of-the-tests' }),
   async ({ open }) => {
     const page = await signIn(await open());
     const handle = (name: string, side: string) =>
@@ -59,7 +59,7 @@ browserTest(
 
 browserTest(
   'everything is there by keyboard alone',
-  deskWith(two, { K: 'the-key-of-the-tests' }),
+  contextWith(two, { K: 'the-key-of-the-tests' }),
   async ({ open }) => {
     const page = await signIn(await open());
     const { keyboard } = page;
@@ -87,7 +87,7 @@ browserTest(
 
 browserTest(
   'the first node is a few steps from the top of the page',
-  deskWith(two, { K: 'the-key-of-the-tests' }),
+  contextWith(two, { K: 'the-key-of-the-tests' }),
   async ({ open }) => {
     const view = await open();
     const page = await signIn(view);
@@ -106,7 +106,7 @@ browserTest(
 
 browserTest(
   'what is added is chosen, and what is removed takes its route',
-  deskWith(two, { K: 'the-key-of-the-tests' }),
+  contextWith(two, { K: 'the-key-of-the-tests' }),
   async ({ open }) => {
     const view = await open({ viewport: { width: 360, height: 740 } });
     const page = await signIn(view);
@@ -129,7 +129,7 @@ browserTest(
 
 browserTest(
   'a line of the graph tells what went along it in the last minute, and no other does',
-  deskWith(two, { K: 'the-key-of-the-tests' }),
+  contextWith(two, { K: 'the-key-of-the-tests' }),
   async ({ site, open }) => {
     const view = await open();
     const page = await signIn(view);
@@ -163,20 +163,24 @@ const many = {
   })),
 };
 
-browserTest('of fifty brains only what is in view is drawn', deskWith(), async ({ site, open }) => {
-  const view = await open();
-  const page = await signIn(view);
-  await show(page, 'JSON');
-  await page.locator('.cm-content').click();
-  await page.keyboard.press('ControlOrMeta+a');
-  const { first } = site.service;
-  await page.keyboard.insertText(JSON.stringify({ ...first, ...many }));
-  await show(page, 'Graph');
-  await page.locator('.react-flow__node').first().waitFor();
-  const canvas = await page.locator('.react-flow').boundingBox();
-  await page.mouse.move(canvas!.x + 200, canvas!.y + 200);
-  for (let turn = 0; turn < 20; turn++) await page.mouse.wheel(0, 300);
-  await page.locator('.react-flow__node').filter({ hasText: 'brain-1' }).first().waitFor();
-  const drawn = await page.locator('.react-flow__node').count();
-  assert.ok(drawn > 3 && drawn < 120, `${drawn} of 203 are drawn`);
-});
+browserTest(
+  'of fifty brains only what is in view is drawn',
+  contextWith(),
+  async ({ site, open }) => {
+    const view = await open();
+    const page = await signIn(view);
+    await show(page, 'JSON');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    const { first } = site.service;
+    await page.keyboard.insertText(JSON.stringify({ ...first, ...many }));
+    await show(page, 'Graph');
+    await page.locator('.react-flow__node').first().waitFor();
+    const canvas = await page.locator('.react-flow').boundingBox();
+    await page.mouse.move(canvas!.x + 200, canvas!.y + 200);
+    for (let turn = 0; turn < 20; turn++) await page.mouse.wheel(0, 300);
+    await page.locator('.react-flow__node').filter({ hasText: 'brain-1' }).first().waitFor();
+    const drawn = await page.locator('.react-flow__node').count();
+    assert.ok(drawn > 3 && drawn < 120, `${drawn} of 203 are drawn`);
+  },
+);

@@ -1,7 +1,7 @@
 /** Sight of models, and speech of a messenger, in the builder. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { answerConfig, deskWith, signIn } from './builder-desk.ts';
+import { answerConfig, contextWith, signIn } from './builder-desk.ts';
 
 const model = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
 const text = JSON.stringify({
@@ -27,7 +27,7 @@ const text = JSON.stringify({
 
 browserTest(
   'sight and speech are fields, and a far server is told',
-  deskWith(),
+  contextWith(),
   async ({ open }) => {
     const view = await open();
     const { page } = view;

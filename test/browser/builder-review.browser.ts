@@ -5,7 +5,15 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { assertTabFits, deskWith, enter, leave, show, signIn, type Desk } from './builder-desk.ts';
+import {
+  assertTabFits,
+  contextWith,
+  enter,
+  leave,
+  show,
+  signIn,
+  type TurnContext,
+} from './builder-desk.ts';
 import { until } from '../support/waiting.ts';
 
 /**
@@ -27,14 +35,14 @@ async function paste(page: Page, document: object): Promise<void> {
 const apply = (page: Page): Promise<void> =>
   page.getByRole('button', { name: 'Apply', exact: true }).click();
 
-const slow = (service: Desk['service']): object => {
+const slow = (service: TurnContext['service']): object => {
   const [brain] = service.first.brains;
   return { ...service.first, brains: [{ ...brain, deadline_seconds: 60 }] };
 };
 
 browserTest(
   'a change is told in words, applied, and in use',
-  deskWith(),
+  contextWith(),
   async ({ site, open }) => {
     const { service } = site;
     const view = await open();
@@ -67,7 +75,7 @@ browserTest(
 
 browserTest(
   'what fails to open is rolled back, and told why',
-  deskWith(),
+  contextWith(),
   async ({ site, open }) => {
     const { service } = site;
     const taken = createServer().listen(0, '127.0.0.1').unref();
@@ -103,7 +111,7 @@ browserTest(
   },
 );
 
-browserTest('each refusal says what to do', deskWith(), async ({ site, open }) => {
+browserTest('each refusal says what to do', contextWith(), async ({ site, open }) => {
   const { service } = site;
   const view = await open();
   const page = await signIn(view);
@@ -138,7 +146,7 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   assert.ok(kept.some(({ body }) => body.text === '{"edited": "by hand"}'));
 });
 
-browserTest('what another svc cannot use is told with its name', deskWith(), async (stage) => {
+browserTest('what another svc cannot use is told with its name', contextWith(), async (stage) => {
   const view = await stage.open();
   const page = await signIn(view);
   view.expectFault(/409 \(Conflict\)/);
@@ -156,31 +164,35 @@ browserTest('what another svc cannot use is told with its name', deskWith(), asy
   await alert.getByText(detail).waitFor();
 });
 
-browserTest('what another person applied is put together with mine', deskWith(), async (stage) => {
-  const { service } = stage.site;
-  const view = await stage.open();
-  const page = await signIn(view);
-  await paste(page, slow(service));
-  const [brain] = service.first.brains;
-  const theirs = { ...service.first, brains: [{ ...brain, dispatch: 'sequential' }] };
-  assert.equal((await service.put(theirs)).status, 200);
-  view.expectFault(/412 \(Precondition Failed\)/);
-  await apply(page);
-  await page.getByText(/Somebody else changed the configuration/).waitFor();
-  await page.getByText('brain echo: dispatch fanout (the default) → sequential').waitFor();
-  await view.assertAccessible();
-  await page.getByRole('button', { name: 'Put both together' }).click();
-  await page.getByRole('button', { name: 'Make it the draft' }).click();
-  await apply(page);
-  await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
-  const used = JSON.parse((await service.ask('config')).body.text!);
-  assert.equal(used.brains[0].dispatch, 'sequential');
-  assert.equal(used.brains[0].deadline_seconds, 60);
-});
+browserTest(
+  'what another person applied is put together with mine',
+  contextWith(),
+  async (stage) => {
+    const { service } = stage.site;
+    const view = await stage.open();
+    const page = await signIn(view);
+    await paste(page, slow(service));
+    const [brain] = service.first.brains;
+    const theirs = { ...service.first, brains: [{ ...brain, dispatch: 'sequential' }] };
+    assert.equal((await service.put(theirs)).status, 200);
+    view.expectFault(/412 \(Precondition Failed\)/);
+    await apply(page);
+    await page.getByText(/Somebody else changed the configuration/).waitFor();
+    await page.getByText('brain echo: dispatch fanout (the default) → sequential').waitFor();
+    await view.assertAccessible();
+    await page.getByRole('button', { name: 'Put both together' }).click();
+    await page.getByRole('button', { name: 'Make it the draft' }).click();
+    await apply(page);
+    await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
+    const used = JSON.parse((await service.ask('config')).body.text!);
+    assert.equal(used.brains[0].dispatch, 'sequential');
+    assert.equal(used.brains[0].deadline_seconds, 60);
+  },
+);
 
 browserTest(
   'who changed nothing is shown what another person applied',
-  deskWith(),
+  contextWith(),
   async (stage) => {
     const { service } = stage.site;
     const page = await signIn(await stage.open());
@@ -194,7 +206,7 @@ browserTest(
   },
 );
 
-browserTest('where both changed one thing, it is asked', deskWith(), async ({ site, open }) => {
+browserTest('where both changed one thing, it is asked', contextWith(), async ({ site, open }) => {
   const { service } = site;
   const view = await open({ viewport: { width: 360, height: 740 } });
   const page = await signIn(view);
@@ -218,7 +230,7 @@ browserTest('where both changed one thing, it is asked', deskWith(), async ({ si
 
 browserTest(
   'an edit by hand is taken by a signal, and mine is put on top',
-  deskWith(),
+  contextWith(),
   async ({ site, open }) => {
     const { service } = site;
     const view = await open();
@@ -248,7 +260,7 @@ browserTest(
   },
 );
 
-browserTest('earlier configurations are asked for again', deskWith(), async ({ site, open }) => {
+browserTest('earlier configurations are asked for again', contextWith(), async ({ site, open }) => {
   assert.equal((await site.service.put(slow(site.service))).status, 200);
   const view = await open();
   const page = await signIn(view);
@@ -266,24 +278,28 @@ browserTest('earlier configurations are asked for again', deskWith(), async ({ s
   await page.getByRole('dialog').getByText('There is a draft that is not applied.').waitFor();
 });
 
-browserTest('who signs out while it is applied begins anew', deskWith(), async ({ site, open }) => {
-  const { service } = site;
-  const page = await signIn(await open());
-  await paste(page, slow(service));
-  const held = Promise.withResolvers<void>();
-  await page.route('**/api/v1/config', async (route) => {
-    if (route.request().method() === 'PUT') await held.promise;
-    await route.continue();
-  });
-  await apply(page);
-  await page.getByRole('button', { name: 'Applying …' }).waitFor();
-  await leave(page);
-  await page.getByLabel('Administrator token').waitFor();
-  const applied = page.waitForResponse((answer) => answer.request().method() === 'PUT');
-  held.resolve();
-  await (await applied).finished();
-  await enter(page);
-  await page.getByText('as in use', { exact: true }).waitFor();
-  await show(page, 'JSON');
-  await page.getByText('"deadline_seconds": 60').waitFor();
-});
+browserTest(
+  'who signs out while it is applied begins anew',
+  contextWith(),
+  async ({ site, open }) => {
+    const { service } = site;
+    const page = await signIn(await open());
+    await paste(page, slow(service));
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v1/config', async (route) => {
+      if (route.request().method() === 'PUT') await held.promise;
+      await route.continue();
+    });
+    await apply(page);
+    await page.getByRole('button', { name: 'Applying …' }).waitFor();
+    await leave(page);
+    await page.getByLabel('Administrator token').waitFor();
+    const applied = page.waitForResponse((answer) => answer.request().method() === 'PUT');
+    held.resolve();
+    await (await applied).finished();
+    await enter(page);
+    await page.getByText('as in use', { exact: true }).waitFor();
+    await show(page, 'JSON');
+    await page.getByText('"deadline_seconds": 60').waitFor();
+  },
+);

@@ -1,6 +1,6 @@
 /** The builder on a small telephone, with names that are long. */
 import assert from 'node:assert/strict';
-import { assertTabFits, deskWith, show, signIn, unfold } from './builder-desk.ts';
+import { assertTabFits, contextWith, show, signIn, unfold } from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
 
 const small = { viewport: { width: 360, height: 740 } };
@@ -33,7 +33,7 @@ const long = [
 const longModel = 'hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M';
 
 for (const name of long) {
-  browserTest(`${name} fits a telephone`, deskWith(named(name, longModel)), async (s) => {
+  browserTest(`${name} fits a telephone`, contextWith(named(name, longModel)), async (s) => {
     const view = await s.open(small);
     const { page } = view;
     await signIn(view);
@@ -61,7 +61,7 @@ async function assertApart({ page }: View): Promise<void> {
   assert.ok(words <= room, `the heading is ${words} wide in a place of ${room}`);
 }
 
-browserTest('the outline makes room for the form', deskWith(), async ({ open }) => {
+browserTest('the outline makes room for the form', contextWith(), async ({ open }) => {
   const { page } = await open(small).then(async (view) => ({ page: await signIn(view, 'form') }));
   const outline = page.getByRole('tree', { name: 'Configuration' });
   assert.equal(await outline.isVisible(), false);
@@ -74,7 +74,7 @@ browserTest('the outline makes room for the form', deskWith(), async ({ open }) 
   assert.ok(heading!.y >= 0 && heading!.y < 200, `the form begins at ${heading!.y}`);
 });
 
-browserTest('errors are told before warnings', deskWith(), async ({ open }) => {
+browserTest('errors are told before warnings', contextWith(), async ({ open }) => {
   const page = await signIn(await open(), 'form');
   await page.getByRole('treeitem', { name: /^echo/ }).click();
   await page.getByLabel('Name (required)').fill('other');
@@ -85,7 +85,7 @@ browserTest('errors are told before warnings', deskWith(), async ({ open }) => {
 
 const coloured = { forcedColors: 'active', colorScheme: 'dark' } as const;
 
-browserTest('what is chosen is told in forced colours', deskWith(), async ({ open }) => {
+browserTest('what is chosen is told in forced colours', contextWith(), async ({ open }) => {
   const page = await signIn(await open(coloured), 'form');
   await page.getByRole('treeitem', { name: /^echo/ }).click();
   const [chosen, other] = await page.evaluate<[string[], string[]]>(`['true', 'false'].map((is) =>
@@ -99,7 +99,7 @@ browserTest('what is chosen is told in forced colours', deskWith(), async ({ ope
   assert.notEqual(chosen[1], other[1], 'the rows look alike');
 });
 
-browserTest('the graph shows its three columns', deskWith(), async ({ open }) => {
+browserTest('the graph shows its three columns', contextWith(), async ({ open }) => {
   const page = await signIn(await open(small));
   await page.locator('.react-flow__node').nth(2).waitFor();
   const seen = `() => {

@@ -3,11 +3,18 @@ import assert from 'node:assert/strict';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
 import { browserTest } from './browser.ts';
-import { assertTabFits, deskWith, enter, show, signIn, type Desk } from './builder-desk.ts';
+import {
+  assertTabFits,
+  contextWith,
+  enter,
+  show,
+  signIn,
+  type TurnContext,
+} from './builder-desk.ts';
 
 browserTest(
   'a draft is tried, kept as a case and run again',
-  deskWith(),
+  contextWith(),
   async ({ site, open }) => {
     const { service } = site;
     const view = await open();
@@ -72,7 +79,7 @@ const brain = { name: 'echo', policy: { kind: 'priority' }, models };
 
 browserTest(
   'a cloud model is warned of before it is asked, and failures are told',
-  deskWith({ brains: [{ ...brain, sensitivity: 'public' }] }),
+  contextWith({ brains: [{ ...brain, sensitivity: 'public' }] }),
   async ({ open }) => {
     const view = await open({ viewport: { width: 360, height: 740 } });
     const page = await signIn(view, 'try');
@@ -90,7 +97,7 @@ browserTest(
 
 browserTest(
   'a private brain asks no cloud model, and says so',
-  deskWith({ brains: [{ ...brain, sensitivity: 'private' }] }),
+  contextWith({ brains: [{ ...brain, sensitivity: 'private' }] }),
   async ({ open }) => {
     const page = await signIn(await open(), 'try');
     const ask = page.getByRole('button', { name: 'Ask the draft', exact: true });
@@ -111,9 +118,9 @@ browserTest(
 );
 
 /** Its models follow a script each, and are asked one after the other. */
-const deskAsking =
+const contextAsking =
   (...scripts: readonly Script[]) =>
-  async (): Promise<Desk & { readonly model: FakeModel }> => {
+  async (): Promise<TurnContext & { readonly model: FakeModel }> => {
     const own = new AsyncDisposableStack();
     const fakes: FakeModel[] = [];
     for (const script of scripts) fakes.push(own.use(await startFakeOllama(script)));
@@ -123,15 +130,17 @@ const deskAsking =
       dispatch: 'sequential',
       models: fakes.map(({ url }) => ({ ...near, base_url: url })),
     };
-    const desk = own.use(await deskWith({ brains: [{ ...asked, sensitivity: 'private' }] })());
-    return { ...desk, model: fakes[0]!, [Symbol.asyncDispose]: () => own.disposeAsync() };
+    const turnContext = own.use(
+      await contextWith({ brains: [{ ...asked, sensitivity: 'private' }] })(),
+    );
+    return { ...turnContext, model: fakes[0]!, [Symbol.asyncDispose]: () => own.disposeAsync() };
   };
 
 const endless = 'A'.repeat(20_000);
 
 browserTest(
   'a long answer shows its beginning, and all of it when asked for',
-  deskAsking({ answer: endless }),
+  contextAsking({ answer: endless }),
   async ({ open }) => {
     const view = await open({ viewport: { width: 360, height: 740 } });
     const page = await signIn(view, 'try');
@@ -157,7 +166,7 @@ browserTest(
 
 browserTest(
   'what is written, and a trial under way, are there again after another tab',
-  deskAsking({ fail: 'hang' }),
+  contextAsking({ fail: 'hang' }),
   async ({ site, open }) => {
     const page = await signIn(await open(), 'try');
     const text = page.getByLabel('What a sender says');
@@ -197,7 +206,7 @@ const broken = {
 
 browserTest(
   'a reply is seen while a model writes it, and is read out once it is whole',
-  deskAsking(broken, second.step),
+  contextAsking(broken, second.step),
   async ({ open }) => {
     const view = await open({ viewport: { width: 360, height: 740 } });
     const page = await signIn(view, 'try');
@@ -227,7 +236,7 @@ browserTest(
 
 browserTest(
   'of a long reply that grows the end is seen, until it is stopped',
-  deskAsking({
+  contextAsking({
     answer: `${endless} end`,
     between: (piece) => (piece === 1 ? Promise.withResolvers<void>().promise : undefined),
   }),

@@ -2,7 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { answerConfig, deskWith, enter, knock, signIn, unfold } from './builder-desk.ts';
+import {
+  answerConfig,
+  contextWith,
+  enter,
+  pairingRequest,
+  signIn,
+  unfold,
+} from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
 
 const golden = join(import.meta.dirname, '../golden');
@@ -18,7 +25,7 @@ type Look = () => Promise<void>;
 async function walkForms(view: View, look: Look): Promise<void> {
   const { page } = view;
   await answerConfig(page, faulty);
-  await knock(view, 'form');
+  await pairingRequest(view, 'form');
   await look();
   await enter(page);
   await look();
@@ -68,7 +75,7 @@ const walks = [
 ] as const;
 
 for (const [what, walk] of walks) {
-  browserTest(`${what} is for every eye and ear`, deskWith(), async ({ open }) => {
+  browserTest(`${what} is for every eye and ear`, contextWith(), async ({ open }) => {
     const view = await open();
     await walk(view, async () => {
       await view.assertAccessible();
@@ -76,13 +83,13 @@ for (const [what, walk] of walks) {
     });
   });
 
-  browserTest(`${what} fits a small telephone`, deskWith(), async ({ open }) => {
+  browserTest(`${what} fits a small telephone`, contextWith(), async ({ open }) => {
     const view = await open({ viewport: { width: 360, height: 740 } });
     await walk(view, () => view.assertFits());
     await view.assertAccessible();
   });
 
-  browserTest(`${what} fits a large screen, in forced colours`, deskWith(), async (s) => {
+  browserTest(`${what} fits a large screen, in forced colours`, contextWith(), async (s) => {
     const view = await s.open({
       viewport: { width: 3840, height: 2160 },
       forcedColors: 'active',

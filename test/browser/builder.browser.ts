@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
 import { adminToken } from '../config/program.ts';
 import { until } from '../support/waiting.ts';
-import { answerConfig, deskWith, enter, leave, signIn, stopClock } from './builder-desk.ts';
+import { answerConfig, contextWith, enter, leave, signIn, stopClock } from './builder-desk.ts';
 
 const golden = join(import.meta.dirname, '../golden');
 const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
@@ -19,7 +19,7 @@ const state = ({ page }: View) => page.locator('#draft-state');
 const focusOn = ({ page }: View, id: string) => page.locator(`[id^="${id}"]:focus`).waitFor();
 const branch = ({ page }: View, name: string | RegExp) => page.getByRole('treeitem', { name });
 
-browserTest('a field is changed, undone and redone', deskWith(), async ({ open }) => {
+browserTest('a field is changed, undone and redone', contextWith(), async ({ open }) => {
   const view = await open();
   const { page } = view;
   await signIn(view, 'form');
@@ -40,7 +40,7 @@ browserTest('a field is changed, undone and redone', deskWith(), async ({ open }
   assert.equal(await name.inputValue(), 'triage');
 });
 
-browserTest('everything is done by the keyboard', deskWith(), async ({ open }) => {
+browserTest('everything is done by the keyboard', contextWith(), async ({ open }) => {
   const view = await open();
   const { page } = view;
   const press = (keys: string) => page.keyboard.press(keys);
@@ -75,7 +75,7 @@ browserTest('everything is done by the keyboard', deskWith(), async ({ open }) =
   await page.locator('.cm-content').waitFor();
 });
 
-browserTest('each problem leads to its field, and is mended', deskWith(), async (s) => {
+browserTest('each problem leads to its field, and is mended', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await answerConfig(page, brokenText);
@@ -134,7 +134,7 @@ const brokenText = JSON.stringify(
   2,
 );
 
-browserTest('text and form are one; what is no JSON is said', deskWith(), async (s) => {
+browserTest('text and form are one; what is no JSON is said', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await signIn(view, 'form');
@@ -157,7 +157,7 @@ browserTest('text and form are one; what is no JSON is said', deskWith(), async 
   await text.getByText('"other"').first().waitFor();
 });
 
-browserTest('lines that nobody touched keep their ends', deskWith(), async (s) => {
+browserTest('lines that nobody touched keep their ends', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   const mixed = everything.replaceAll(/\n( {4}\S)/g, '\r\n$1');
@@ -184,7 +184,7 @@ function keptDraft(page: Page, words: string): Promise<string> {
   });
 }
 
-browserTest('a secret field takes a name, never a value', deskWith(), async (s) => {
+browserTest('a secret field takes a name, never a value', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await signIn(view, 'form');
@@ -206,7 +206,7 @@ browserTest('a secret field takes a name, never a value', deskWith(), async (s) 
   assert.ok(!kept.includes('ghp_'), 'the value was kept');
 });
 
-browserTest('a draft survives a reload; the token does not', deskWith(), async (s) => {
+browserTest('a draft survives a reload; the token does not', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -238,7 +238,7 @@ browserTest('a draft survives a reload; the token does not', deskWith(), async (
   await branch(view, /^helper/).waitFor();
 });
 
-browserTest('a draft of what is no longer in use is offered', deskWith(), async (s) => {
+browserTest('a draft of what is no longer in use is offered', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
@@ -265,7 +265,7 @@ browserTest('a draft of what is no longer in use is offered', deskWith(), async 
     .waitFor();
 });
 
-browserTest('the shield is shown where it drops a model', deskWith(), async (s) => {
+browserTest('the shield is shown where it drops a model', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await answerConfig(page, everything);
@@ -279,7 +279,7 @@ browserTest('the shield is shown where it drops a model', deskWith(), async (s) 
   await page.getByText('nothing is ever sent to it').waitFor();
 });
 
-browserTest('every field of the contract has its place in a form', deskWith(), async (s) => {
+browserTest('every field of the contract has its place in a form', contextWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await answerConfig(page, everything);

@@ -35,7 +35,7 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
   const at = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const local = { provider: 'local_runtime', locality: 'local', base_url: model.url };
   const cloud = { provider: 'hosted_runtime', locality: 'cloud', api_key_env: 'HOSTED_KEY' };
-  const desk = {
+  const turnContext = {
     name: 'desk',
     sensitivity: 'private',
     policy: { kind: 'consensus' },
@@ -46,7 +46,7 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
   };
   const file = await writeConfig(folder.path, {
     ...webhookConfig(at),
-    brains: [desk],
+    brains: [turnContext],
     routes: [{ channel: 'webhook', brain: 'desk' }],
     storage: { path: 'svc.db' },
     session: {},

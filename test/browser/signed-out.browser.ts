@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { browserTest, noAnswer, pressOn, type View } from './browser.ts';
-import { deskWith, knock, show, signIn } from './builder-desk.ts';
+import { contextWith, pairingRequest, show, signIn } from './builder-desk.ts';
 import { goToView, operatorToken, startLiveStage } from './live-stage.ts';
 import { signIn as signInLive, startOperatorStage } from './operator-stage.ts';
 import { until } from '../support/waiting.ts';
@@ -25,16 +25,16 @@ async function signInAgain(page: Page, token: string): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
-browserTest('a sign-in has the focus in its field', deskWith(), async ({ open }) => {
+browserTest('a sign-in has the focus in its field', contextWith(), async ({ open }) => {
   const view = await open();
-  const page = await knock(view);
+  const page = await pairingRequest(view);
   await page.locator('#token:focus').waitFor();
   await page.goto('/ui');
   await pressOn(page, 'Sign in');
   await page.locator('[role=dialog] #token:focus').waitFor();
 });
 
-browserTest('a token that was changed is asked for in one banner', deskWith(), async (stage) => {
+browserTest('a token that was changed is asked for in one banner', contextWith(), async (stage) => {
   const view = await stage.open();
   const page = await signIn(view, 'form');
   await page.getByRole('treeitem', { name: /^echo/ }).click();
@@ -117,7 +117,7 @@ browserTest('each view tells a refused token by the banner alone', startLiveStag
 
 browserTest(
   'the builder says that svc is silent, for how long, and that it is back',
-  deskWith(),
+  contextWith(),
   async (s) => {
     const view = await s.open();
     const page = await signIn(view, 'form');
@@ -140,7 +140,7 @@ browserTest(
   },
 );
 
-browserTest('a svc that is halted is silent, too', deskWith(), async ({ open }) => {
+browserTest('a svc that is halted is silent, too', contextWith(), async ({ open }) => {
   const page = await signIn(await open(), 'form');
   const held = Promise.withResolvers<void>();
   await page.route('**/api/v1/status', async (route) => {
@@ -170,7 +170,7 @@ browserTest('a form of /ui is there as it was begun', startLiveStage, async (s) 
   assert.equal(await page.getByLabel('Code', { exact: true }).inputValue(), 'half-a-code');
 });
 
-browserTest('time passes before the eyes in the builder', deskWith(), async (stage) => {
+browserTest('time passes before the eyes in the builder', contextWith(), async (stage) => {
   const view = await stage.open();
   const page = await signIn(view, 'form');
   const { text = '' } = (await stage.site.service.ask('config')).body;

@@ -16,7 +16,13 @@ export const approvalsMany: Proof = {
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     const random = seeded(seed);
-    const figures = await campaign({ form: 'PostgreSQL', random, orders: count, betweenMs, say });
+    const figures = await campaign({
+      backend: 'PostgreSQL',
+      random,
+      orders: count,
+      betweenMs,
+      say,
+    });
     return { kind: 'proved', figures };
   },
 };

@@ -18,8 +18,8 @@ export const approvals: Proof = {
   sizes: { change: 25, nightly: 1_000 },
   async run(count, seed, say) {
     const orders = Math.ceil(count * heldShare);
-    const held = { form: 'memory', random: seeded(seed + 1), orders, betweenMs: null } as const;
-    const stored = { form: 'SQLite', random: seeded(seed), orders: count, betweenMs } as const;
+    const held = { backend: 'memory', random: seeded(seed + 1), orders, betweenMs: null } as const;
+    const stored = { backend: 'SQLite', random: seeded(seed), orders: count, betweenMs } as const;
     const [figures] = await together([
       () => campaign({ ...stored, say }),
       () => campaign({ ...held, say }),

@@ -11,7 +11,7 @@ import { assertKept, audit, leftIn } from './audit.ts';
 import { Crowd, type Tried } from './crowd.ts';
 import { drawDraft, spoil, type Draft, type Random } from './hot-reload/drafts.ts';
 import { assertEchoes, auditTalk, openStage, talkOn, urlOf } from './hot-reload/stage.ts';
-import type { Form, Stage } from './hot-reload/stage.ts';
+import type { Backend, Stage } from './hot-reload/stage.ts';
 import { percentile, stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { untilAll } from '../support/waiting.ts';
@@ -42,9 +42,9 @@ export const hotReload: Proof = {
     const memory = await putUnderLoad('memory', count, random, say);
     const sqlite = await putUnderLoad('sqlite', count, random, say);
     const killed = await killWhilePut(Math.ceil(count / 4), random);
-    const named = (form: Form, figures: object) =>
+    const named = (backend: Backend, figures: object) =>
       Object.fromEntries(
-        Object.entries(figures).map(([name, value]) => [`${name} (${form})`, value]),
+        Object.entries(figures).map(([name, value]) => [`${name} (${backend})`, value]),
       );
     return {
       kind: 'proved',
@@ -54,12 +54,12 @@ export const hotReload: Proof = {
 };
 
 async function putUnderLoad(
-  form: Form,
+  backend: Backend,
   count: number,
   random: Random,
   say: (line: string) => void,
 ): Promise<Readonly<Record<string, number>>> {
-  await using stage = await openStage(form, random);
+  await using stage = await openStage(backend, random);
   await using program = stage.spawn();
   await program.saw('"listening"');
   const crowd = new Crowd(urlOf(stage.draft), random, pauseMs);
@@ -75,7 +75,7 @@ async function putUnderLoad(
     const aim = accepted.count + messagesEach;
     await putter.put(number);
     while (accepted.count < aim) await crowd.next200();
-    if (number % 50 === 0) say(`${form}: ${number} put, ${accepted.count} messages`);
+    if (number % 50 === 0) say(`${backend}: ${number} put, ${accepted.count} messages`);
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   const rate = Math.round(accepted.count / seconds);
@@ -85,7 +85,7 @@ async function putUnderLoad(
   await answered(stage, crowd);
   await stopAsAsked(program);
   const figures = audit(crowd, stage.receiver.received);
-  assertKept({ ...figures, ...(form === 'sqlite' && leftIn(stage.database)) });
+  assertKept({ ...figures, ...(backend === 'sqlite' && leftIn(stage.database)) });
   assertEchoes(stage);
   const wrong = auditTalk(talk, stage);
   assert.deepEqual(wrong, { unanswered: 0, twice: 0, disordered: 0, odd: 0 });

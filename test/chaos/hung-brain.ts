@@ -10,11 +10,11 @@ import type { Brain } from '../../src/brains/brain.ts';
 import type { Channel } from '../../src/channels/channel.ts';
 import { createIdSource, type ModelName } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
-import { Host } from '../../src/app/runtime.ts';
+import { Runtime } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { memoryForm, openSound, sqliteForm, type Form } from '../contract/ledger/forms.ts';
+import { memoryBackend, openSound, sqliteBackend, type Backend } from '../contract/ledger/forms.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { percentile } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
@@ -37,9 +37,9 @@ export const hungBrain: Proof = {
   async run(count, seed, say) {
     const figures: Record<string, number> = {};
     const most = count >= sizes.nightly ? delayMsMax : Infinity;
-    for (const form of [memoryForm, sqliteForm]) {
-      const name = form.durable ? 'sqlite' : 'memory';
-      const { quiet, hung } = await measure(form, count, seeded(seed));
+    for (const backend of [memoryBackend, sqliteBackend]) {
+      const name = backend.durable ? 'sqlite' : 'memory';
+      const { quiet, hung } = await measure(backend, count, seeded(seed));
       const delayMs = Math.max(0, hung - quiet);
       say(`${name}: p99 ${quiet.toFixed(2)} ms, beside a hung brain ${hung.toFixed(2)} ms`);
       figures[`ms p99 without (${name})`] = rounded(quiet);
@@ -53,8 +53,8 @@ export const hungBrain: Proof = {
 const rounded = (ms: number): number => Math.round(ms * 100) / 100;
 
 /** The 99th percentiles from saying a thing to its reply, first alone, then beside the hung. */
-async function measure(form: Form, count: number, random: () => number) {
-  await using bench = await openSound(form)({});
+async function measure(backend: Backend, count: number, random: () => number) {
+  await using bench = await openSound(backend)({});
   const { ledger } = bench;
   const [slow, quick] = [new FakePlatform('stuck'), new FakePlatform('quick')];
   const hanging = hangingBrain();
@@ -65,7 +65,7 @@ async function measure(form: Form, count: number, random: () => number) {
     { ...plain, channel: slow.channel(), brain: hanging.brain },
     { ...plain, channel: accepting.watch(quick.channel()), brain: echo },
   ];
-  assert.equal(await host.use(new Plan('one', channels, new Map())), null);
+  assert.equal(await host.use(new RunningConfig('one', channels, new Map())), null);
   try {
     await talk(quick, accepting, Math.min(count, 200), random);
     const quiet = await talk(quick, accepting, count, random);
@@ -163,12 +163,12 @@ function hangingBrain() {
   return { brain, held: () => held };
 }
 
-export function hostOn(ledger: Ledger): Host {
+export function hostOn(ledger: Ledger): Runtime {
   const durability = { ...ledger.durability, drainMs: 0 };
   Object.assign(ledger, { durability } satisfies Partial<Ledger>);
   const { now, steady } = systemClock;
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const ids = createIdSource(now, (bytes) => void randomFillSync(bytes));
   const events = createEvents({ log, now, steady });
-  return new Host({ ledger, events, ids, now, steady, random: Math.random });
+  return new Runtime({ ledger, events, ids, now, steady, random: Math.random });
 }

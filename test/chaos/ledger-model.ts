@@ -11,9 +11,9 @@ import { shortest } from './ledger/shorten.ts';
 import { stepsOf, type Step } from './ledger/steps.ts';
 import { Walk } from './ledger/walk.ts';
 import { openWorld, sound, withStoppedTimers } from './ledger/worlds.ts';
-import type { FormName, Plant } from './ledger/worlds.ts';
+import type { BackendName, Plant } from './ledger/worlds.ts';
 
-const forms: readonly FormName[] =
+const backends: readonly BackendName[] =
   noPostgres === false ? ['memory', 'sqlite', 'postgres'] : ['memory', 'sqlite'];
 /** What of the steps a form does. */
 const shares = {
@@ -44,15 +44,15 @@ export const ledgerModel: Proof = {
 
 async function prove(count: number, seed: number, say: (line: string) => void): Promise<Proved> {
   const figures: Record<string, number | string> = {};
-  for (const form of forms) {
-    const share = shares[count < sharedFrom ? 'some' : 'many'][form];
-    const { steps, crashes } = await walkOn(form, Math.round(count * share), seed, say);
-    figures[`steps ${form === 'memory' ? 'in' : 'on'} ${names[form]}`] = steps;
-    if (form !== 'memory') figures[`crashes of ${names[form]}`] = crashes;
+  for (const backend of backends) {
+    const share = shares[count < sharedFrom ? 'some' : 'many'][backend];
+    const { steps, crashes } = await walkOn(backend, Math.round(count * share), seed, say);
+    figures[`steps ${backend === 'memory' ? 'in' : 'on'} ${names[backend]}`] = steps;
+    if (backend !== 'memory') figures[`crashes of ${names[backend]}`] = crashes;
   }
   let noticed = 0;
-  for (const form of forms) {
-    const start = { form, seed, plant: harmless };
+  for (const backend of backends) {
+    const start = { backend, seed, plant: harmless };
     assert.equal(
       (await walkThrough(start, stepsFor(start, 300))).fault,
       null,
@@ -72,29 +72,29 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
 type Done = { readonly steps: number; readonly crashes: number };
 
 async function walkOn(
-  form: FormName,
+  backend: BackendName,
   count: number,
   seed: number,
   say: (line: string) => void,
 ): Promise<Done> {
   const done = { steps: 0, crashes: 0 };
   for (let walk = 0; done.steps < count; walk++) {
-    const start = { form, seed: seed + walk, plant: sound };
+    const start = { backend, seed: seed + walk, plant: sound };
     const steps = stepsFor(start, Math.min(stepsOfWalk, count - done.steps));
     const end = await walkThrough(start, steps);
     if (end.fault !== null) await fail(start, steps, end);
     done.steps += steps.length;
     done.crashes += end.crashes;
-    if (walk % 50 === 49) say(`${form}: ${done.steps} steps`);
+    if (walk % 50 === 49) say(`${backend}: ${done.steps} steps`);
   }
   return done;
 }
 
 /** Where a walk begins: everything that happens in it follows from this and its steps. */
-type Start = { readonly form: FormName; readonly seed: number; readonly plant: Plant };
+type Start = { readonly backend: BackendName; readonly seed: number; readonly plant: Plant };
 
-function stepsFor({ form, seed }: Start, count: number): readonly Step[] {
-  return stepsOf(seeded(seed), count, form !== 'memory');
+function stepsFor({ backend, seed }: Start, count: number): readonly Step[] {
+  return stepsOf(seeded(seed), count, backend !== 'memory');
 }
 
 type End = {
@@ -105,18 +105,18 @@ type End = {
   readonly told: readonly string[];
 };
 
-async function walkThrough({ form, seed, plant }: Start, steps: readonly Step[]): Promise<End> {
+async function walkThrough({ backend, seed, plant }: Start, steps: readonly Step[]): Promise<End> {
   const random = seeded(seed ^ 0x5bd1e995);
   const messagesMax = 30 + Math.floor(random() * 40);
   // A few conversations with much in each, or many that come and go.
   const conversations = random() < 0.8 ? 5 : 3_000;
-  await using world = await openWorld({ form, messagesMax, random, plant });
+  await using world = await openWorld({ backend, messagesMax, random, plant });
   const keyMs = (channel: string): number => {
-    if (form === 'memory') return Infinity;
+    if (backend === 'memory') return Infinity;
     return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
   };
-  const { durable, now, quarantines } = world;
-  const model = new Reference({ durable, quarantines, messagesMax, keyMs, now });
+  const { durable, now, crashIsolations } = world;
+  const model = new Reference({ durable, crashIsolations, messagesMax, keyMs, now });
   const walk = new Walk(world, model, conversations);
   let taken = 0;
   const ended = (fault: Error | null): End => ({
@@ -142,7 +142,7 @@ async function fail(start: Start, steps: readonly Step[], first: End): Promise<n
     kindOf((await walkThrough(start, some)).fault) === kindOf(first.fault);
   const few = await shortest(steps.slice(0, first.taken), fails);
   const { fault, told } = await walkThrough(start, few);
-  const where = `${start.form}, seed ${start.seed}, step ${first.taken} of ${steps.length}`;
+  const where = `${start.backend}, seed ${start.seed}, step ${first.taken} of ${steps.length}`;
   const lines = told.slice(-linesMax).join('\n');
   assert.fail(`${where}; ${few.length} steps are enough:\n${lines}\n${fault?.message}`);
 }
@@ -153,9 +153,9 @@ function kindOf(fault: Error | null): string | null {
 }
 
 async function stepsToNotice(bug: PlantedBug, seed: number): Promise<number | null> {
-  const form = bug.durable ? 'sqlite' : 'memory';
+  const backend = bug.durable ? 'sqlite' : 'memory';
   for (let done = 0, walk = 0; done < bugSteps; walk++) {
-    const start = { form, seed: seed + 7_919 * walk, plant: bug.plant() } as const;
+    const start = { backend, seed: seed + 7_919 * walk, plant: bug.plant() } as const;
     const steps = stepsFor(start, stepsOfWalk);
     const end = await walkThrough(start, steps);
     if (end.fault !== null) return done + end.taken;

@@ -4,9 +4,9 @@
  * waits for them.
  */
 import assert from 'node:assert/strict';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import type { Ran } from '../../src/brains/tools/tool.ts';
-import { memoryForm, openSound } from '../contract/ledger/forms.ts';
+import { memoryBackend, openSound } from '../contract/ledger/forms.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { isAlive } from '../fake/mcp/alive.ts';
 import { startHttpMcp, type HttpMode } from '../fake/mcp/http-server.ts';
@@ -74,13 +74,13 @@ export const mcp: Proof = {
   async run(count, seed, say) {
     const most = count >= sizes.nightly ? delayMsMax : Infinity;
     const random = seeded(seed);
-    await using bench = await openSound(memoryForm)({});
+    await using bench = await openSound(memoryBackend)({});
     const platform = new FakePlatform('quick');
     const accepting = new Arrivals();
     const host = hostOn(bench.ledger);
     const channel = accepting.watch(platform.channel());
     const planned = { type: 'webhook', session: null, access: null, channel, brain: echo } as const;
-    assert.equal(await host.use(new Plan('one', [planned], new Map())), null);
+    assert.equal(await host.use(new RunningConfig('one', [planned], new Map())), null);
     const means = { count, random, platform, accepting };
     try {
       await talk(platform, accepting, count, random);

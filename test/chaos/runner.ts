@@ -46,7 +46,7 @@ export async function runProofs(
     const over = `${findings.size} of ${proofs.length} are over`;
     say(`${seconds} s: ${over}, under way: ${[...running].join(', ')}`);
   };
-  const lane = async (): Promise<void> => {
+  const queue = async (): Promise<void> => {
     for (let proof = waiting.shift(); proof !== undefined; proof = waiting.shift()) {
       say(`${proof.name}: ${amountOf(proof, order)}, seed ${order.seed}`);
       running.add(proof.name);
@@ -58,7 +58,7 @@ export async function runProofs(
   };
   const telling = setInterval(tell, progressMs);
   try {
-    await Promise.all(Array.from({ length: atOnce }, lane));
+    await Promise.all(Array.from({ length: atOnce }, queue));
   } finally {
     clearInterval(telling);
   }

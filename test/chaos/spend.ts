@@ -11,7 +11,7 @@ import { scratch } from '../support/program.ts';
 import { seeded, together, type Proof, type Proved } from './proof.ts';
 import { Bill, callKey, type Killed } from './spend/bill.ts';
 import { brainOf, documentOf, kinds, type BrainFacts, type Kind } from './spend/brains.ts';
-import { Deployment, type Form, type SpendLine } from './spend/deployment.ts';
+import { Deployment, type Backend, type SpendLine } from './spend/deployment.ts';
 import { Fitting } from './spend/fitting.ts';
 import { People, type Turn } from './spend/people.ts';
 import { Providers } from './spend/provider.ts';
@@ -26,7 +26,7 @@ const calmMs = 400;
 /** A kill is so much later at most. */
 const laterMs = 20;
 
-type Cell = { readonly form: Form; readonly kind: Kind };
+type Cell = { readonly backend: Backend; readonly kind: Kind };
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 
 const sizes = { change: 480, nightly: 10_000 } as const;
@@ -42,7 +42,7 @@ export const spend: Proof = {
   unit: 'messages',
   sizes,
   async run(count, seed, say) {
-    const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
+    const cells = all.filter(({ backend }) => backend !== 'postgres' || noPostgres === false);
     const sums: Record<string, number> = {};
     const rest = cells.entries();
     const work = async (): Promise<void> => {
@@ -51,7 +51,7 @@ export const spend: Proof = {
         for (const [name, figure] of Object.entries(told)) {
           sums[name] = (sums[name] ?? 0) + Number(figure);
         }
-        say(`${cell.kind} on ${cell.form}: ${told['calls']} calls, ${told['kills']} kills`);
+        say(`${cell.kind} on ${cell.backend}: ${told['calls']} calls, ${told['kills']} kills`);
       }
     };
     await together([work, work]);
@@ -60,38 +60,41 @@ export const spend: Proof = {
   },
 };
 
-const forms = ['memory', 'sqlite', 'postgres'] as const;
+const backends = ['memory', 'sqlite', 'postgres'] as const;
 /** Each brain on each form. */
-const all: readonly Cell[] = forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
+const all: readonly Cell[] = backends.flatMap((backend) =>
+  kinds.map((kind) => ({ backend, kind })),
+);
 
 async function proveCell(cell: Cell, count: number, random: () => number): Promise<Figures> {
-  const { form, kind } = cell;
+  const { backend, kind } = cell;
   const messages = Math.ceil(count / all.length);
   const brain = brainOf(kind, messages);
   await using folder = await scratch();
   await using receiver = await startReceiver();
   await using providers = await Providers.start(random);
   const document = documentOf(brain, { hosted: providers.hosted.url, local: providers.local.url });
-  const place = { form, folder: folder.path, brain: document, receiverUrl: receiver.url };
+  const place = { backend, folder: folder.path, brain: document, receiverUrl: receiver.url };
   await using deployment = await Deployment.start(place);
   const fitting = new Fitting(brain);
   providers.onCall = (call) => fitting.came(call);
   using people = new People(deployment, receiver, random);
   const gathered = count >= sizes.nightly ? gatheredMs.alone : gatheredMs.crowded;
   const stage = { brain, deployment, providers, people, random, gatheredMs: gathered };
-  const calm = form === 'memory' ? messages : Math.ceil(messages * calmShare);
+  const calm = backend === 'memory' ? messages : Math.ceil(messages * calmShare);
   try {
     await people.write(calm, atOnce);
     await assertCounted(stage);
-    const kills = form === 'memory' ? [] : await strike(stage, messages - calm);
+    const kills = backend === 'memory' ? [] : await strike(stage, messages - calm);
     fitting.assertFitted();
-    const last = form === 'memory' ? await assertCounted(stage) : await assertEnded(stage, kills);
+    const last =
+      backend === 'memory' ? await assertCounted(stage) : await assertEnded(stage, kills);
     const replies = judged(brain, people.turns);
     const { exact, uncertain } = last;
     const { length: calls } = providers.calls;
     return { ...replies, calls, 'counted exactly': exact, uncertain, kills: kills.length };
   } catch (error) {
-    const about = `${kind} on ${form}: ${(error as Error).message}`;
+    const about = `${kind} on ${backend}: ${(error as Error).message}`;
     throw new Error(`${about}\nit has written\n${deployment.logs()}`, { cause: error });
   }
 }

@@ -16,9 +16,9 @@ import { createIdSource } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Host } from '../../src/app/runtime.ts';
+import { Runtime } from '../../src/app/runtime.ts';
 import { createLookupBeside } from '../../src/app/secret-lookup.ts';
-import { createPlan, createServiceKit } from '../../src/app/service.ts';
+import { createRunningConfig, createServiceDeps } from '../../src/app/service.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { Instances, type Member } from '../fake/postgres/config-members.ts';
 import { scratch } from '../support/program.ts';
@@ -97,19 +97,19 @@ export class Instance implements AsyncDisposable {
   readonly control: Control;
   /** Why it was to end. */
   readonly behind: string[] = [];
-  readonly #host: Host;
-  readonly #kit: ReturnType<typeof createServiceKit>;
+  readonly #host: Runtime;
+  readonly #deps: ReturnType<typeof createServiceDeps>;
   readonly #stopping = new AbortController();
   readonly #said: () => string;
   #reload: () => void = () => {};
 
   private constructor(member: Member, folder: string, parts: Awaited<ReturnType<typeof parted>>) {
-    const { host, kit, said, first, n, rest } = parts;
+    const { host, deps, said, first, n, rest } = parts;
     this.member = member;
     this.folder = folder;
     this.file = join(folder, 'svc.json');
     this.#host = host;
-    this.#kit = kit;
+    this.#deps = deps;
     this.#said = said;
     const { configs, peers } = member;
     const place = { file: this.file, env: {} };
@@ -117,11 +117,11 @@ export class Instance implements AsyncDisposable {
       this.behind.push(why);
       this.#stopping.abort();
     };
-    const shared = { ...place, configs, peers, n, version: '1.2.3', steady: kit.steady, onBehind };
+    const shared = { ...place, configs, peers, n, version: '1.2.3', steady: deps.steady, onBehind };
     const source = { ...place, onReload: (act: () => void) => void (this.#reload = act) };
     const stop = this.#stopping.signal;
     const onUsed = (): void => {};
-    this.control = new Control({ ...rest, source, shared, host, kit, stop, onUsed }, first);
+    this.control = new Control({ ...rest, source, shared, host, deps, stop, onUsed }, first);
   }
 
   static async start(member: Member, folder: string, started: Started): Promise<Instance> {
@@ -137,7 +137,7 @@ export class Instance implements AsyncDisposable {
     this.#stopping.abort();
     await this.#host.drain();
     await this.control[Symbol.asyncDispose]();
-    await this.#kit.http.close();
+    await this.#deps.http.close();
   }
 
   get id(): number {
@@ -155,7 +155,7 @@ export class Instance implements AsyncDisposable {
 
   /** How many sockets it listens on. */
   get listening(): number {
-    return this.#kit.listeners.places.length;
+    return this.#deps.listeners.places.length;
   }
 
   async write(document: object): Promise<void> {
@@ -210,16 +210,16 @@ async function parted({ configs, peers }: Member, folder: string, started: Start
   const { config, problems: warnings } = validation;
   const found = await lookup.find(namedSecrets(config).map(({ name }) => name));
   lookup.hold(found);
-  const kit = createServiceKit(events, '1.2.3', null, false);
+  const deps = createServiceDeps(events, '1.2.3', null, false);
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const ledger = createMemoryLedger({ now, steady, ids });
-  const host = new Host({ ledger, events, ids, now, steady, random: Math.random }, { peers });
+  const host = new Runtime({ ledger, events, ids, now, steady, random: Math.random }, { peers });
   const values = resolveSecrets(config, found).secrets;
-  assert.equal(await host.use(createPlan(text, config, values, kit, new Map())), null);
+  assert.equal(await host.use(createRunningConfig(text, config, values, deps, new Map())), null);
   const revision = revisionOf(text);
   const n = started.n ?? (await configs.begin({ text, revision, by: 'start' })).n;
   const reader = { privateConversations: async () => 0 };
   const first = { text, revision, config, storage, warnings };
   const rest = { reader, lookup, log, tokenWanted: true };
-  return { host, kit, said: () => said, first, n, rest };
+  return { host, deps, said: () => said, first, n, rest };
 }

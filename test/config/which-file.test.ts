@@ -62,8 +62,8 @@ test('the error of none names the places, and the way to a first one', async () 
 /** `XDG_CONFIG_HOME` leads to a folder of the test's. */
 async function userPlace() {
   const place = await scratch();
-  const [cwd, home] = [join(place.path, 'cwd'), join(place.path, 'config')];
-  for (const path of [cwd, join(home, 'svc')]) mkdirSync(path, { recursive: true });
+  const [cwd, configStore] = [join(place.path, 'cwd'), join(place.path, 'config')];
+  for (const path of [cwd, join(configStore, 'svc')]) mkdirSync(path, { recursive: true });
   const text = JSON.stringify(
     webhookConfig({
       port: await freePort(),
@@ -72,8 +72,8 @@ async function userPlace() {
       receiverUrl: 'http://127.0.0.1:9/',
     }),
   );
-  const env = { XDG_CONFIG_HOME: home };
-  return Object.assign(place, { cwd, env, text, users: join(home, 'svc', 'svc.json') });
+  const env = { XDG_CONFIG_HOME: configStore };
+  return Object.assign(place, { cwd, env, text, users: join(configStore, 'svc', 'svc.json') });
 }
 
 test('commands go by the file that is found, and say which', async () => {

@@ -45,8 +45,8 @@ const all = [
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */
-export function casesFor(form: { readonly durable: boolean }): readonly LedgerCase[] {
-  return all.filter(({ durable = false }) => form.durable || !durable);
+export function casesFor(backend: { readonly durable: boolean }): readonly LedgerCase[] {
+  return all.filter(({ durable = false }) => backend.durable || !durable);
 }
 
 /**
@@ -56,13 +56,13 @@ export function casesFor(form: { readonly durable: boolean }): readonly LedgerCa
  */
 export function testLedgerContract(
   name: string,
-  form: { readonly durable: boolean },
+  backend: { readonly durable: boolean },
   open: OpenBench,
   skip: string | false = false,
   which: (one: LedgerCase) => boolean = () => true,
 ): void {
   suite(`the ledger in its ${name} form`, { concurrency: 4 }, () => {
-    for (const one of casesFor(form).filter(which))
+    for (const one of casesFor(backend).filter(which))
       test(one.name, { skip }, () => runCase(one, open));
   });
 }

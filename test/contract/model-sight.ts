@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import type { Picture } from '../../src/domain/attachment.ts';
 import type { HistoryLine } from '../../src/domain/conversation.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import { Bench, neverStopped, requestOf, type ModelKind } from './model.ts';
 
 /** As `ModelKind`; the fake's provider says whether its models see, or nothing. */
@@ -149,11 +149,11 @@ export function testSight(kind: SeeingKind): void {
       const model = bench.build(kind, fake.url, { vision: true, outputTokensMax: 10 });
       const inputs: number[] = [];
       for (const bytes of [10, 1_000_000]) {
-        const purse = new FakePurse();
+        const budgetGuard = new FakeBudgetGuard();
         const shown = [{ ...picture, bytes: new Uint8Array(bytes) }];
         const one = [{ role: 'user', text: 'look', pictures: shown }] as const;
-        await model.ask(requestOf({ lines: one, purse }), neverStopped);
-        inputs.push(purse.calls[0]!.most.input);
+        await model.ask(requestOf({ lines: one, budgetGuard }), neverStopped);
+        inputs.push(budgetGuard.calls[0]!.most.input);
       }
       assert.ok(inputs[0]! > 48_000 && inputs[0]! < 49_000, String(inputs[0]));
       assert.ok(Math.abs(inputs[1]! - inputs[0]!) < 10, String(inputs));

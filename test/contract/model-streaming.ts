@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelRequest } from '../../src/brains/models/model.ts';
 import { Stopper } from '../../src/lib/stop.ts';
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import { Bench, failedKind, neverStopped, requestOf, type ModelKind } from './model.ts';
 
 const tool = { name: 'echo', description: 'says it', parameters: { type: 'object' } };
@@ -22,8 +22,8 @@ export function testStreaming(kind: ModelKind): void {
 
     test('tells the text as it grows, and gives what the answer in one gives', async () => {
       const text = 'Die Größe ist 4 €, 👍 sagt er.\n\n- eins\n- zwei';
-      const purse = new FakePurse();
-      const { outcome, told } = await ask({ answer: text }, { purse });
+      const budgetGuard = new FakeBudgetGuard();
+      const { outcome, told } = await ask({ answer: text }, { budgetGuard });
       assert.ok(outcome.kind === 'answer');
       assert.equal(outcome.text, text);
       assert.ok(told.length > 3);
@@ -31,15 +31,15 @@ export function testStreaming(kind: ModelKind): void {
         assert.ok(text.startsWith(whole) && whole.length > (told[at - 1]?.length ?? 0), whole);
       }
       assert.equal(told.at(-1), text);
-      const plain = new FakePurse();
+      const plain = new FakeBudgetGuard();
       await using fake = await kind.start({ answer: text });
       await using bench = new Bench();
       const whole = await bench
         .build(kind, fake.url)
-        .ask(requestOf({ purse: plain }), neverStopped);
+        .ask(requestOf({ budgetGuard: plain }), neverStopped);
       assert.ok(whole.kind === 'answer');
       assert.deepEqual(outcome.usage, whole.usage);
-      assert.deepEqual(purse.calls[0]!.used, plain.calls[0]!.used);
+      assert.deepEqual(budgetGuard.calls[0]!.used, plain.calls[0]!.used);
     });
 
     test('shows nothing of what the model thinks', async () => {

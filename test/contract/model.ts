@@ -1,5 +1,5 @@
 /** What every kind of model keeps, whatever it speaks: run over each of them against a fake. */
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';
@@ -14,7 +14,7 @@ import { RelayDetections } from '../../src/brains/models/relay-detection.ts';
 import type { Model, ModelRequest } from '../../src/brains/models/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
-import { fromNow, handClock } from '../support/hand-clock.ts';
+import { fromNow, takeoverClock } from '../support/hand-clock.ts';
 import { patienceMs } from '../support/waiting.ts';
 
 export type ModelKind = {
@@ -42,7 +42,7 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
     sensitivity: 'public',
     system: null,
     lines: [{ role: 'user', text: secretText }],
-    purse: new FakePurse(),
+    budgetGuard: new FakeBudgetGuard(),
     keptFrom: (more.lines?.length ?? 1) - 1,
     tools: [],
     deadlineAt: fromNow(600_000),
@@ -57,7 +57,7 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
   readonly faults: unknown[] = [];
-  readonly clock = handClock();
+  readonly clock = takeoverClock();
   readonly bounds = new CallBounds();
   readonly #forwardings = new RelayDetections();
   readonly #prompts = new PromptRecords();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ConversationRow } from '../../src/domain/story.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
-import type { ByHandMessage } from '../../src/ledger/takeover.ts';
+import type { TakeoverMessage } from '../../src/ledger/takeover.ts';
 import type { Effects, InClaim } from '../../src/ledger/ledger.ts';
 import { accept, answer, effects, hook, oneIn, other, said } from './ledger/kit.ts';
 import { answered } from './reader-kit.ts';
@@ -129,7 +129,7 @@ export const linkReads: readonly ReaderCase[] = [
 ];
 
 /** As an operator's answer to both leaves them. */
-function writtenByHand(one: ByHandMessage, answeredWith: MessageId | null): Effects {
+function writtenByHand(one: TakeoverMessage, answeredWith: MessageId | null): Effects {
   const made = effects(one as InClaim, answeredWith === null ? ['by hand'] : []);
   const steps = [{ kind: 'operator', answeredWith } as const];
   return { ...made, trace: { ...made.trace!, outcome: 'by_hand', steps } };

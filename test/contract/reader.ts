@@ -25,9 +25,9 @@ export interface ReaderBench extends AsyncDisposable {
   readonly reader: LedgerReader;
 }
 
-type Form = { readonly durable: boolean };
+type Backend = { readonly durable: boolean };
 export type It = Bench & ReaderBench;
-export type ReaderCase = readonly [name: string, run: (it: It, form: Form) => Promise<void>];
+export type ReaderCase = readonly [name: string, run: (it: It, backend: Backend) => Promise<void>];
 
 const down: Failure = failure('server_error', { status: 502 });
 const gone: Failure = failure('gone', { status: 410 });
@@ -252,7 +252,7 @@ const deadLetters: readonly ReaderCase[] = [
 /** Runs every promise over one form; each case has a store of its own. */
 export function testReaderContract(
   name: string,
-  form: Form,
+  backend: Backend,
   open: () => Promise<ReaderBench>,
   skip: string | false = false,
 ): void {
@@ -272,7 +272,7 @@ export function testReaderContract(
       test(what, { skip }, async () => {
         await using bench = await open();
         const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
-        await run(it, form);
+        await run(it, backend);
       });
     }
   });

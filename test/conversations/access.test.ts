@@ -13,7 +13,7 @@ import {
   openHouse,
   openMemory,
   openStorage,
-  planOf,
+  runningConfigOf,
   until,
 } from '../messages/messenger-house.ts';
 import { scratch } from '../support/program.ts';
@@ -27,7 +27,10 @@ async function house(access: AccessConfig) {
   const clock = { now: Date.now() };
   const ledger = openMemory(clock);
   const it = openHouse(ledger, clock);
-  assert.equal(await it.host.use(planOf(it.messenger.bot('77:a'), echo('b'), access)), null);
+  assert.equal(
+    await it.host.use(runningConfigOf(it.messenger.bot('77:a'), echo('b'), access)),
+    null,
+  );
   const { messenger, host } = it;
   const texts = (): readonly string[] => messenger.delivered.map(({ text }) => text);
   const codeOf = async (sender: string): Promise<string> => {
@@ -102,7 +105,7 @@ test('who was let in by another instance may talk once that is told', async () =
   const ledger = openMemory(clock);
   const peers = createAlone();
   const it = openHouse(ledger, clock, { peers });
-  await it.host.use(planOf(it.messenger.bot('77:a'), echo('b'), pairing));
+  await it.host.use(runningConfigOf(it.messenger.bot('77:a'), echo('b'), pairing));
   await it.messenger.say('5', 'let me in');
   await until(() => it.messenger.delivered.length === 1);
   const code = /: ([A-Z0-9]{8})\./.exec(it.messenger.delivered[0]!.text)![1]!;
@@ -126,7 +129,7 @@ test('of several instances one alone is connected to an account', async () => {
     return alone.hold(post, run, wanted);
   };
   const it = openHouse(openMemory(clock), clock, { peers: { ...alone, hold } });
-  await it.host.use(planOf(it.messenger.bot('77:a'), echo('b'), null));
+  await it.host.use(runningConfigOf(it.messenger.bot('77:a'), echo('b'), null));
   for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
   assert.deepEqual(posts, [it.messenger.key]);
   assert.equal(it.messenger.counts.runs, 0, 'the post is not its own yet');
@@ -188,7 +191,7 @@ test('with storage the code, the admitted and the silence outlive the process', 
   await using folder = await scratch();
   const clock = { now: Date.now() };
   const first = openHouse(await openStorage(folder.path, clock), clock);
-  await first.host.use(planOf(first.messenger.bot('77:a'), echo('b'), pairing));
+  await first.host.use(runningConfigOf(first.messenger.bot('77:a'), echo('b'), pairing));
   for (const sender of ['5', '6']) await first.messenger.say(sender, 'hello');
   await until(() => first.messenger.delivered.length === 2);
   // Conversations go their own ways, so theirs may be delivered first.
@@ -198,16 +201,16 @@ test('with storage the code, the admitted and the silence outlive the process', 
 
   // While svc is stopped: the ledger alone.
   const ledger = await openStorage(folder.path, clock);
-  const desk = new Pairings(
+  const turnContext = new Pairings(
     ledger,
     () => clock.now,
     () => {},
   );
-  assert.equal((await desk.admit(code)).kind, 'admitted');
+  assert.equal((await turnContext.admit(code)).kind, 'admitted');
   await ledger[Symbol.asyncDispose]();
 
   const again = openHouse(await openStorage(folder.path, clock), clock);
-  await again.host.use(planOf(again.messenger.bot('77:a'), echo('b'), pairing));
+  await again.host.use(runningConfigOf(again.messenger.bot('77:a'), echo('b'), pairing));
   await again.messenger.say('6', 'anyone?', { dedupeKey: 'another' });
   await again.messenger.say('5', 'hello', { dedupeKey: 'one more' });
   await until(() => again.messenger.delivered.length === 1);
@@ -239,7 +242,7 @@ test('a code that was accepted and not yet sent is sent after the next start', a
   assert.equal((await ledger.accept([inbound])).kind, 'accepted');
   await ledger[Symbol.asyncDispose]();
   const again = openHouse(await openStorage(folder.path, clock), clock);
-  await again.host.use(planOf(again.messenger.bot('77:a'), echo('b'), pairing));
+  await again.host.use(runningConfigOf(again.messenger.bot('77:a'), echo('b'), pairing));
   await until(() => again.messenger.delivered.length === 1);
   assert.match(again.messenger.delivered[0]!.text, /ACDEFGHJ/);
   await again.host.drain();

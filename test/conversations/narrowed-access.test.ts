@@ -9,7 +9,7 @@ import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { answersOf, post, type Answer } from '../fake/webhook.ts';
-import { echo, openHouse, openMemory, planOf } from '../messages/messenger-house.ts';
+import { echo, openHouse, openMemory, runningConfigOf } from '../messages/messenger-house.ts';
 import { startServe } from '../support/in-process.ts';
 import { freePort, scratch, secret, writeConfig } from '../support/program.ts';
 import { until } from '../support/waiting.ts';
@@ -34,10 +34,10 @@ for (const [what, after] of [
       return cursor(channel, name);
     };
     const { host, messenger } = openHouse(ledger, clock);
-    await host.use(planOf(messenger.bot('77:a'), echo('before'), paired));
+    await host.use(runningConfigOf(messenger.bot('77:a'), echo('before'), paired));
     const handled = messenger.say('1', 'let me through');
     await asked.promise;
-    await host.use(planOf(messenger.bot('77:a'), echo('after'), after));
+    await host.use(runningConfigOf(messenger.bot('77:a'), echo('after'), after));
     known.resolve();
     // With pairing there is a code for it.
     if (!after.pairing) assert.deepEqual(await handled, turnedAway);

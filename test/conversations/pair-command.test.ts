@@ -19,7 +19,7 @@ async function stage() {
     return runCommand(['pair', ...args], { cwd: folder.path, env });
   };
   /** Gives strangers codes, as the gate does, while svc is stopped. */
-  const knock = async (...senders: readonly string[]): Promise<readonly string[]> => {
+  const pairingRequest = async (...senders: readonly string[]): Promise<readonly string[]> => {
     const clock = { now: Date.now() };
     await using ledger = await openStorage(folder.path, clock);
     const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
@@ -27,19 +27,25 @@ async function stage() {
     await pairings.load('messenger_a');
     const codes: string[] = [];
     for (const id of senders) {
-      const knocked = pairings.knock('messenger_a', { id, name: `N${id}` });
+      const knocked = pairings.pairingRequest('messenger_a', { id, name: `N${id}` });
       assert.ok(knocked.kind === 'code');
       await ledger.accept([], knocked.move);
       codes.push(knocked.code);
     }
     return codes;
   };
-  return { file, port, svc, knock, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+  return {
+    file,
+    port,
+    svc,
+    pairingRequest,
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
 }
 
 test('a code is taken, listed and taken back while svc is stopped', async () => {
   await using on = await stage();
-  const [code] = await on.knock('41', '42');
+  const [code] = await on.pairingRequest('41', '42');
   const paired = await on.svc(code!.toLowerCase());
   const out = 'N41 (41) may talk on messenger_a from now on.\n';
   assert.deepEqual(paired, { code: 0, out, err: '' });
@@ -55,7 +61,7 @@ test('a code is taken, listed and taken back while svc is stopped', async () => 
 
 test('the same through the running service, which keeps it', async () => {
   await using on = await stage();
-  const [code] = await on.knock('41', '42');
+  const [code] = await on.pairingRequest('41', '42');
   {
     await using program = await serveHere(on.file, on.port, env);
     assert.equal((await on.svc(code!)).out, 'N41 (41) may talk on messenger_a from now on.\n');
@@ -68,7 +74,7 @@ test('the same through the running service, which keeps it', async () => {
 
 test('the list is told while svc runs, without its admin token', async () => {
   await using on = await stage();
-  await on.knock('41');
+  await on.pairingRequest('41');
   await using _program = await serveHere(on.file, on.port);
   const { code, out, err } = await runCommand(['pair', '--list', '--config', on.file]);
   assert.deepEqual([code, err], [0, '']);

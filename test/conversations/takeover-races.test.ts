@@ -1,15 +1,15 @@
 /** A conversation is taken over and given back against its turns: a thousand times by night. */
 import { test } from 'node:test';
 import { raceByHand } from '../contract/ledger/by-hand.ts';
-import { memoryForm, openSound, sqliteForm } from '../contract/ledger/forms.ts';
+import { memoryBackend, openSound, sqliteBackend } from '../contract/ledger/forms.ts';
 import { runs } from '../support/runs.ts';
 
-for (const [name, form] of [
-  ['memory', memoryForm],
-  ['SQLite', sqliteForm],
+for (const [name, backend] of [
+  ['memory', memoryBackend],
+  ['SQLite', sqliteBackend],
 ] as const) {
   test(`one answer to each message, and none is lost: ${name}`, async () => {
-    await using it = await openSound(form)({});
+    await using it = await openSound(backend)({});
     await raceByHand(it, runs(34));
   });
 }

@@ -12,7 +12,7 @@ import {
   openHouse,
   openMemory,
   openStorage,
-  planOf,
+  runningConfigOf,
   until,
 } from '../messages/messenger-house.ts';
 import { welcomeOn, type Clock } from '../messages/messenger-house.ts';
@@ -34,7 +34,7 @@ async function house(ledger: Ledger, clock: Clock, reaches = () => true) {
       return { conversation, address: { channel: messenger.key, target: user } };
     },
   });
-  assert.equal(await host.use(planOf(bot, echo('b'), pairing)), null);
+  assert.equal(await host.use(runningConfigOf(bot, echo('b'), pairing)), null);
   const { events } = noteEvents();
   const end = keepWelcoming({ events, now: () => clock.now, host });
   const texts = (): readonly string[] => messenger.delivered.map(({ text }) => text);

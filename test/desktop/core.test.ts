@@ -28,7 +28,7 @@ type Choice = {
   /** Of the window the last time. */
   readonly lastPort?: number;
   /** What the shell has of secrets, where no keychain keeps them. */
-  readonly lent?: Record<string, string>;
+  readonly inMemory?: Record<string, string>;
 };
 
 async function start(choice: Choice = {}) {
@@ -39,11 +39,11 @@ async function start(choice: Choice = {}) {
   const where = { port, adminPort, modelUrl: nowhere, receiverUrl: nowhere };
   const document = { ...webhookConfig(where), ...choice.document };
   const file = await writeConfig(folder.path, document);
-  const { lent = null } = choice;
-  const orders = JSON.stringify({ ...shell.orders, lends: lent !== null });
+  const { inMemory = null } = choice;
+  const orders = JSON.stringify({ ...shell.orders, lends: inMemory !== null });
   const env = { WEBHOOK_SECRET: secret, SVC_DESKTOP: orders, ...choice.env };
   const program = stack.use(startCommand(['serve', '--config', file], { env }));
-  if (lent !== null) program.input.end(JSON.stringify(lent));
+  if (inMemory !== null) program.input.end(JSON.stringify(inMemory));
   const open = stack.move();
   const log = (): Promise<string> => readFile(join(shell.orders.logFolder, 'svc.log'), 'utf8');
   const atWork = async () => {
@@ -107,7 +107,7 @@ for (const [name, own, taken] of [
     const canary = 'canary-5Jq0xKdWmT';
     await using started = await start({
       env: { WEBHOOK_SECRET: own },
-      lent: { WEBHOOK_SECRET: canary },
+      inMemory: { WEBHOOK_SECRET: canary },
     });
     await started.atWork();
     const { channels } = JSON.parse(await readFile(started.file, 'utf8')) as {

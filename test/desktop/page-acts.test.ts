@@ -70,12 +70,12 @@ test('a secret that cannot be kept is told of without its value', async () => {
 
 test('where there is no keychain, the service is lent what was pasted, and begins', async () => {
   await using stage = await openPageStage();
-  const { application, keychain, lent } = stage;
+  const { application, keychain, inMemory } = stage;
   keychain.now = 'no_provider';
   application.state = missing('no_provider');
   assert.match((await stage.ask('./')).text, /asks for it again the next time/);
   assert.match(await toldBy(stage, 'secrets', { 'value-0': ` ${canary} ` }), /until it is quit/);
-  assert.deepEqual([...lent], [['WEBHOOK_SECRET', canary]]);
+  assert.deepEqual([...inMemory], [['WEBHOOK_SECRET', canary]]);
   assert.deepEqual(application.asked, ['restart']);
 });
 

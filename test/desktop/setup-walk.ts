@@ -1,7 +1,7 @@
 /** All that can be come to in the first run, by a search over all choices and all findings. */
 import { pageOf } from '../../apps/setup/pages.ts';
 import { usualPlace } from '../../apps/setup/document.ts';
-import type { Choice, Face, Page } from '../../apps/setup/setup.ts';
+import type { Choice, Frontend, Page } from '../../apps/setup/setup.ts';
 import type { Effect, Found, FileFound, SetupEvent, SetupState } from '../../apps/setup/state.ts';
 import { begin, next } from '../../apps/setup/steps.ts';
 import { vendors } from '../../apps/setup/vendors.ts';
@@ -122,9 +122,9 @@ function keyOf({ step, draft, facts, effect, trail }: SetupState): string {
   return JSON.stringify([step, effect?.kind, ofDraft, ofFacts, facts.file?.kind, places]);
 }
 
-export function walkAll(face: Face): ReadonlyMap<string, Seen> {
+export function walkAll(frontend: Frontend): ReadonlyMap<string, Seen> {
   const seen = new Map<string, Seen>();
-  const open = [begin(face)];
+  const open = [begin(frontend)];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
     const key = keyOf(state);
     if (seen.has(key)) continue;

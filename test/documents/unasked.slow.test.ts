@@ -23,12 +23,15 @@ type Platform = {
   /** The bot's token, by the name of its variable. */
   readonly token: readonly [name: string, value: string];
   /** A stranger writes to the bot, which hears it. */
-  readonly knock: () => Promise<void>;
+  readonly pairingRequest: () => Promise<void>;
   /** What the bot has said first. */
   readonly first: () => Promise<string>;
 };
 
-async function letInOn(page: string, { url, token, knock, first }: Platform): Promise<void> {
+async function letInOn(
+  page: string,
+  { url, token, pairingRequest, first }: Platform,
+): Promise<void> {
   await using folder = await scratch();
   const { args, exported } = unaskedOn(page);
   const own = exported.map((name) => [name, `a-secret-of-the-test-for-${name}`] as const);
@@ -42,7 +45,7 @@ async function letInOn(page: string, { url, token, knock, first }: Platform): Pr
   await writeFile(file, JSON.stringify({ ...document, observability }));
   await using service = startServe(file, env);
   await service.saw('"listening"');
-  await knock();
+  await pairingRequest();
   const code = /: (\S+)\. /.exec(await first())![1]!;
   const paired = await runCommand(['pair', code], around);
   assert.deepEqual([paired.code, paired.err], [0, '']);
@@ -56,7 +59,7 @@ test('on Telegram, as the page says', async () => {
   await letInOn('docs/get-started/telegram.md', {
     url: telegram.url,
     token: ['TELEGRAM_TOKEN', telegram.token],
-    knock: async () => void telegram.say(chat, 'Is anybody there?'),
+    pairingRequest: async () => void telegram.say(chat, 'Is anybody there?'),
     first: async () => (await telegram.waitForSent(1))[0]!.text,
   });
 });
@@ -67,7 +70,7 @@ test('on Discord, as the page says', async () => {
   await letInOn('docs/get-started/discord.md', {
     url: discord.url,
     token: ['DISCORD_TOKEN', discord.token],
-    knock: async () => {
+    pairingRequest: async () => {
       await discord.waitForReady();
       discord.say(ada, 'Is anybody there?');
     },

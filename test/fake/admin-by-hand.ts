@@ -1,5 +1,5 @@
 /** Holds, as the admin API asks for them: of the one conversation that is there. */
-import type { HandPort } from '../../src/admin/admin.ts';
+import type { TakeoverPort } from '../../src/admin/admin.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Hold } from '../../src/domain/takeover.ts';
@@ -22,7 +22,7 @@ const message: Message = {
 };
 
 /** It is held, and one message waits in it. */
-export function fakeByHand(calls: Calls): HandPort {
+export function fakeByHand(calls: Calls): TakeoverPort {
   const note = <T>(value: T, ...call: [string, ...unknown[]]): T => {
     calls.push(call);
     return value;

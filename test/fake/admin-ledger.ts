@@ -18,7 +18,7 @@ import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
 import { spentBy } from './admin-spend.ts';
-import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
+import type { DeadLetter, DeadLetterText, FailureSummary, Story } from '../../src/domain/story.ts';
 import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
 
 export const ids = {
@@ -71,7 +71,7 @@ function scriptOf(page: string): string {
 
 const channel = 'webhook' as ChannelKey;
 const conversation = ids.conversation as ConversationId;
-const failure: FailureTold = {
+const failure: FailureSummary = {
   kind: 'gone',
   whose: 'operator',
   status: 410,

@@ -1,12 +1,12 @@
 /** Looks at models as the service does: one is there, all others are none. */
-import type { ModelLooks } from '../../src/admin/model-probes.ts';
+import type { ModelProbes } from '../../src/admin/model-probes.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Calls } from './admin-ledger.ts';
 
 const model = 'local_runtime/llama3.2' as ModelName;
 
 /** @param calls is told of what was asked */
-export function fakeLooks(calls: Calls): ModelLooks {
+export function fakeLooks(calls: Calls): ModelProbes {
   return {
     look: async (name) => {
       calls.push(['look', name]);

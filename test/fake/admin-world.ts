@@ -143,8 +143,8 @@ export function live(events: EventHub): void {
   events.turnStarted({ channel, id: messageId, brain: 'main', waitedMs: 2 });
   events.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
   events.modelAnswered({ model, provider: 'local_runtime', result: 'timeout', ms: 400 });
-  const rehearsal = { tool: 'calc', mode: 'shadow', rule: 'governance[0]', ms: 1 } as const;
-  events.toolUsed({ channel, id: messageId, brain: 'main', ...rehearsal, outcome: 'rehearsed' });
+  const dryRun = { tool: 'calc', mode: 'shadow', rule: 'governance[0]', ms: 1 } as const;
+  events.toolUsed({ channel, id: messageId, brain: 'main', ...dryRun, outcome: 'rehearsed' });
   events.turnFinished({ channel, id: messageId, sender: ada, brain: 'main', decision, ms: 41 });
   const sent = { channel, id: reply, message: messageId, attempt: 1 };
   events.replyDelivered({ ...sent, totalMs: 45 });

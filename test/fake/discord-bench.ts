@@ -3,7 +3,7 @@ import { patienceMs } from '../support/waiting.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Receive, Channel, Handled, Cursor } from '../../src/channels/channel.ts';
 import { createDiscordChannel } from '../../src/channels/discord/discord.ts';
-import type { DiscordParts } from '../../src/channels/discord/discord.ts';
+import type { DiscordDeps } from '../../src/channels/discord/discord.ts';
 import type { AccessConfig, EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
@@ -76,14 +76,14 @@ export type DiscordBench = AsyncDisposable & {
   readonly calls: readonly [string, unknown][];
   /** Another channel with the same settings, as after a restart. */
   make(
-    more?: Partial<DiscordParts> & {
+    more?: Partial<DiscordDeps> & {
       access?: AccessConfig;
       baseUrl?: string;
       manners?: Partial<MessengerConfig>;
     },
   ): Channel;
   /** Makes, opens and runs one, until what it gives back is called. */
-  run(more?: Partial<DiscordParts>): Promise<{ channel: Channel; stop: () => Promise<void> }>;
+  run(more?: Partial<DiscordDeps>): Promise<{ channel: Channel; stop: () => Promise<void> }>;
 };
 
 /** Fast, so that what takes minutes is seen in a test. */

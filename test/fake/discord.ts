@@ -339,10 +339,10 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   #nextFault(route: string): DiscordFault | undefined {
-    const plan = this.#planned.find((one) => one.route === route || one.route === '*');
-    if (plan === undefined) return undefined;
-    if (--plan.left <= 0) this.#planned.splice(this.#planned.indexOf(plan), 1);
-    return plan.fault;
+    const runningConfig = this.#planned.find((one) => one.route === route || one.route === '*');
+    if (runningConfig === undefined) return undefined;
+    if (--runningConfig.left <= 0) this.#planned.splice(this.#planned.indexOf(runningConfig), 1);
+    return runningConfig.fault;
   }
 
   #restHost(): RestHost {

@@ -2,7 +2,7 @@
 import type { Acceptance } from '../../src/channels/channel.ts';
 import { conflict } from '../../src/ledger/engine/order/cursors.ts';
 import { refused } from '../../src/ledger/engine/order/intake-limit.ts';
-import type { LedgerStorage, StorageTold } from '../../src/ledger/engine/storage.ts';
+import type { LedgerStorage, StorageReport } from '../../src/ledger/engine/storage.ts';
 import { memoryLimits, type MemoryLimits } from '../../src/ledger/memory/limits.ts';
 import { MemoryStorage } from '../../src/ledger/memory/memory.ts';
 import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
@@ -13,7 +13,7 @@ type Asked<Name extends 'accept' | 'turnEnded' | 'deferred' | 'buried' | 'callBe
 
 export class HeldStorage extends MemoryStorage {
   readonly #held: Held[] = [];
-  #told: StorageTold | null = null;
+  #told: StorageReport | null = null;
   #failed = false;
   #closed = false;
   readonly #onHeld: (storage: HeldStorage) => void;
@@ -45,7 +45,7 @@ export class HeldStorage extends MemoryStorage {
   }
 
   /** What a storage may tell the ledger over it. */
-  get told(): StorageTold {
+  get told(): StorageReport {
     return this.#told!;
   }
 
@@ -53,7 +53,7 @@ export class HeldStorage extends MemoryStorage {
     return { tracesDropped: 0, commitsPending: this.#held.length };
   }
 
-  override listen(told?: StorageTold): void {
+  override listen(told?: StorageReport): void {
     this.#told = told ?? null;
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow } from '../../src/lib/clock.ts';
 import { createAlone } from '../../src/cluster/alone.ts';
-import { Quarantine } from '../../src/ledger/engine/order/crash-isolation.ts';
+import { CrashIsolation } from '../../src/ledger/engine/order/crash-isolation.ts';
 import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { DeadLetters } from '../../src/ledger/postgres/ledger/dead-letters.ts';
 import { Forgetting } from '../../src/ledger/postgres/ledger/forgetting.ts';
@@ -11,15 +11,15 @@ import { Counting } from '../../src/ledger/postgres/ledger/counting.ts';
 import { History } from '../../src/ledger/postgres/ledger/history.ts';
 import { ownProcess } from '../../src/ledger/postgres/ledger/instance.ts';
 import { Invalidations } from '../../src/ledger/postgres/ledger/invalidations.ts';
-import { Lanes } from '../../src/ledger/postgres/queues/queues.ts';
-import type { PostgresFlights, Reads } from '../../src/ledger/postgres/deps.ts';
+import { Queues } from '../../src/ledger/postgres/queues/queues.ts';
+import type { PostgresBatches, Reads } from '../../src/ledger/postgres/deps.ts';
 import type { BeatingPeers } from '../../src/ledger/postgres/peers/peers.ts';
 import { joinInstances } from '../../src/ledger/postgres/peers/joining.ts';
 import { connect, cut } from '../../src/ledger/postgres/server/connect.ts';
 import { ServerReads } from '../../src/ledger/postgres/server/reads.ts';
 import { compose } from '../../src/ledger/postgres/write/compose.ts';
-import { flightTimes } from '../../src/ledger/postgres/write/batch-times.ts';
-import { Flights } from '../../src/ledger/postgres/write/batches.ts';
+import { batchTimes } from '../../src/ledger/postgres/write/batch-times.ts';
+import { Batches } from '../../src/ledger/postgres/write/batches.ts';
 import type { Asked } from '../../src/ledger/postgres/write/statement.ts';
 import { Writer } from '../../src/ledger/postgres/write/writer.ts';
 import { migratedDatabase } from './postgres.ts';
@@ -27,12 +27,12 @@ import { migratedDatabase } from './postgres.ts';
 /** The time of day of these parts. */
 export const now = 1_800_000_000_000;
 
-export type LedgerParts = AsyncDisposable & {
+export type LedgerDeps = AsyncDisposable & {
   /** Beside the parts, for the rows of a case. */
   readonly client: Client;
   readonly rows: WorkingSet;
   readonly reads: Reads;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   /** Every statement that they sent. */
   readonly asked: Asked[];
   readonly letters: DeadLetters;
@@ -46,7 +46,7 @@ export type LedgerParts = AsyncDisposable & {
 /** @param fill makes the rows that are there when the ledger opens */
 export async function openParts(
   fill: (client: Client) => Promise<unknown> = async () => {},
-): Promise<LedgerParts> {
+): Promise<LedgerDeps> {
   const url = await migratedDatabase();
   await using opened = new AsyncDisposableStack();
   const client = await connect(url);
@@ -72,7 +72,7 @@ export async function openParts(
   opened.use(reads);
   const rows = new WorkingSet({ now: () => now, steady: steadyNow });
   const history = await History.open(reads);
-  const lanes = new Lanes({
+  const queues = new Queues({
     instance: joined.id,
     rows,
     history,
@@ -91,26 +91,26 @@ export async function openParts(
     connect: way.connect,
     answerMs: 15_000,
   });
-  const flights: PostgresFlights = new Flights(writer, {
+  const batches: PostgresBatches = new Batches(writer, {
     compose(writes) {
-      const composed = compose(writes, lanes.taker);
+      const composed = compose(writes, queues.taker);
       asked.push(...composed.statements);
       return composed;
     },
     steady: steadyNow,
     // An empty flight would come between.
-    times: { ...flightTimes, beatMs: 3_600_000 },
-    rear: lanes.moves,
+    times: { ...batchTimes, heartbeatMs: 3_600_000 },
+    trailing: queues.moves,
   });
-  opened.defer(() => flights.close());
-  const beat = { onEnd() {}, onNews() {} } as unknown as BeatingPeers['beat'];
-  const peers: BeatingPeers = { ...createAlone(), id: joined.id, beat, close() {} };
+  opened.defer(() => batches.close());
+  const heartbeat = { onEnd() {}, onNews() {} } as unknown as BeatingPeers['heartbeat'];
+  const peers: BeatingPeers = { ...createAlone(), id: joined.id, heartbeat, close() {} };
   const limits = { aloneMs: 30_000, besideMs: 3_000, stallMs: 120_000 };
   const marks = { mark: () => Promise.resolve(true), clear() {} };
-  const quarantine = new Quarantine([], { rows, steady: steadyNow, limits, ...marks });
+  const crashIsolation = new CrashIsolation([], { rows, steady: steadyNow, limits, ...marks });
   const failed = (error: unknown): void => assert.fail(error as Error);
-  lanes.begin(flights, peers, quarantine, failed);
-  const parts = { reads, flights, rows, history, lanes, now: () => now };
+  queues.begin(batches, peers, crashIsolation, failed);
+  const parts = { reads, batches, rows, history, queues, now: () => now };
   const letters = await DeadLetters.open(parts);
   const invalidations = new Invalidations({ peers, rows, history });
   const forgetting = new Forgetting({ ...parts, deadLetters: letters, invalidations });
@@ -119,7 +119,7 @@ export async function openParts(
     client,
     rows,
     reads,
-    flights,
+    batches,
     asked,
     letters,
     forgetting,

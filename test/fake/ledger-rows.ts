@@ -21,7 +21,7 @@ const body = JSON.stringify({
 });
 
 const usual: Readonly<Record<string, Columns>> = {
-  lane: { ...here, tail: 1 },
+  queue: { ...here, tail: 1 },
   inbox: {
     id: idOf(1),
     ...here,

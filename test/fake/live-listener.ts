@@ -1,8 +1,8 @@
 /** A connection to the stream of live frames, read by hand. */
 import { connect } from 'node:net';
-import type { Dropped, Frame } from '../../src/domain/live-event.ts';
+import type { Dropped, LiveEvent } from '../../src/domain/live-event.ts';
 
-type Told = { readonly id: string; readonly event: string; readonly data: Frame | Dropped };
+type Told = { readonly id: string; readonly event: string; readonly data: LiveEvent | Dropped };
 
 export async function listen(port: number, ...lines: string[]) {
   const socket = connect(port, '127.0.0.1');
@@ -33,7 +33,7 @@ class Heard {
         this.blocks.push(block);
       } else {
         const [, id, event, data] = frame;
-        this.told.push({ id: id!, event: event!, data: JSON.parse(data!) as Frame | Dropped });
+        this.told.push({ id: id!, event: event!, data: JSON.parse(data!) as LiveEvent | Dropped });
       }
       this.#look(block);
     }

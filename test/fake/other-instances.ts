@@ -1,6 +1,6 @@
 /** Several worlds of the admin server, as instances on one ledger that see each other. */
 import type { KeptRows, LivingInstance } from '../../src/admin/instances/instances.ts';
-import { reportOf, tellReport, type Report } from '../../src/admin/instances/report.ts';
+import { reportOf, describeReport, type Report } from '../../src/admin/instances/report.ts';
 import { makeWorld, type World } from './admin-world.ts';
 
 export type OtherInstance = World & {
@@ -20,7 +20,7 @@ export function makeInstances(ids: readonly number[], rows: readonly KeptRows[] 
   const all = ids.map((id) => makeInstance(id));
   const living = (): LivingInstance[] =>
     all.map(({ id, ageMs, posts, beganAt, ports, change }) => {
-      const own = JSON.parse(tellReport(reportOf(ports, placeOf(id)))) as Report;
+      const own = JSON.parse(describeReport(reportOf(ports, placeOf(id)))) as Report;
       const report = JSON.stringify(change(own));
       const told = ageMs === null ? null : { ageMs, report };
       return { id, version: `1.2.${id}`, beganAt, posts, told };

@@ -34,7 +34,7 @@ export type PageStage = AsyncDisposable & {
   readonly repairs: Repairs;
   readonly keychain: FakeKeychain;
   /** What the service is given without one. */
-  readonly lent: ReadonlyMap<string, string>;
+  readonly inMemory: ReadonlyMap<string, string>;
   readonly folder: string;
   readonly config: string;
   readonly logs: string;
@@ -64,12 +64,12 @@ export async function openPageStage(config = echoText): Promise<PageStage> {
   // Without a display, so that nothing of this machine is opened.
   const facts = (): FakeApplication['facts'] => application.facts;
   const env = { HOME: folder };
-  const lent = new Map<string, string>();
+  const inMemory = new Map<string, string>();
   const repairs = createRepairs({
     facts,
     env,
     keychain: async () => keychain,
-    lend: (values) => values.forEach((value, name) => lent.set(name, value)),
+    lend: (values) => values.forEach((value, name) => inMemory.set(name, value)),
     platform: 'linux',
   });
   const faults: unknown[] = [];
@@ -93,7 +93,7 @@ export async function openPageStage(config = echoText): Promise<PageStage> {
     application,
     repairs,
     keychain,
-    lent,
+    inMemory,
     folder,
     config: file,
     logs,

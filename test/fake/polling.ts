@@ -12,7 +12,7 @@ import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import type { HandClock } from '../support/hand-clock.ts';
+import type { TakeoverClock } from '../support/hand-clock.ts';
 import { patienceMs } from '../support/waiting.ts';
 import { ScriptedTelegram, token } from './scripted-telegram.ts';
 import { noteEvents } from './webhook.ts';
@@ -72,7 +72,7 @@ export class HeldLedger {
 /** @param clock that all goes by, but for pauses; this machine's unless a test holds one */
 export async function startPolling(
   times: Partial<PollTimes> = {},
-  clock: Pick<HandClock, 'now' | 'steady' | 'deadlines'> = {
+  clock: Pick<TakeoverClock, 'now' | 'steady' | 'deadlines'> = {
     ...systemClock,
     deadlines: createDeadlines(),
   },

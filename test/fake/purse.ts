@@ -1,7 +1,7 @@
 /** A purse that pays for every call, and keeps what it was told. */
-import type { Payable, Purse, Reserved, Tokens, Used } from '../../src/domain/spend.ts';
+import type { Payable, BudgetGuard, Reserved, Tokens, Used } from '../../src/domain/spend.ts';
 
-export class FakePurse implements Purse {
+export class FakeBudgetGuard implements BudgetGuard {
   readonly calls: { payable: Payable; most: Tokens; used?: Used | null }[] = [];
 
   reserve(payable: Payable, most: Tokens): Reserved {

@@ -12,7 +12,7 @@ export const botId = '1203948576201938475';
 export const botToken = `${btoa(botId).replaceAll('=', '')}.GaBcDe.a-token-that-only-tests-have`;
 
 type Fields = Record<string, unknown>;
-type Frame = { op: number; d: Fields; s?: number; t?: string };
+type LiveEvent = { op: number; d: Fields; s?: number; t?: string };
 export type RestCall = { method: string; path: string; body: Fields; headers: Fields };
 export type RestAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
 
@@ -20,7 +20,7 @@ export type RestAnswer = { status: number; body?: unknown; headers?: Record<stri
 type Welcome = 'well' | 'invalid' | 'resumable' | 'silence' | number;
 
 export class ScriptedDiscord {
-  readonly frames: Frame[] = [];
+  readonly frames: LiveEvent[] = [];
   readonly closeCodes: number[] = [];
   readonly calls: RestCall[] = [];
   /** Taken from the front, one a call of that kind; `cut` resets the connection. */
@@ -52,7 +52,7 @@ export class ScriptedDiscord {
   /** Connections that were made, greeted or not. */
   connections = 0;
   /** Of this session: what a RESUME repeats. */
-  #events: Frame[] = [];
+  #events: LiveEvent[] = [];
   /** Whoever is killed in the middle of a request leaves it half. */
   #server = createServer((request, response) => {
     this.#rest(request, response).catch(() => response.destroy());
@@ -87,7 +87,7 @@ export class ScriptedDiscord {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  framesOf(op: number): Frame[] {
+  framesOf(op: number): LiveEvent[] {
     return this.frames.filter((frame) => frame.op === op);
   }
 
@@ -97,7 +97,7 @@ export class ScriptedDiscord {
 
   /** An event with the next sequence number; lost to those who are not connected. */
   dispatch(name: string, data: Fields): number {
-    const frame: Frame = { op: 0, t: name, s: this.#events.length + 1, d: data };
+    const frame: LiveEvent = { op: 0, t: name, s: this.#events.length + 1, d: data };
     this.#events.push(frame);
     this.send(frame);
     return frame.s!;
@@ -155,7 +155,7 @@ export class ScriptedDiscord {
       this.closeCodes.push(code);
     });
     socket.on('message', (data: Buffer) => {
-      const frame = JSON.parse(data.toString()) as Frame;
+      const frame = JSON.parse(data.toString()) as LiveEvent;
       this.frames.push(frame);
       if (frame.op === 1 && this.acknowledges) say({ op: 11 });
       if (frame.op === 2 || frame.op === 6) this.#welcome(socket, frame, say);
@@ -163,7 +163,7 @@ export class ScriptedDiscord {
     if (this.greets) say({ op: 10, d: { heartbeat_interval: this.heartbeatMs } });
   }
 
-  #welcome(socket: WebSocket, { op, d }: Frame, say: (frame: unknown) => void): void {
+  #welcome(socket: WebSocket, { op, d }: LiveEvent, say: (frame: unknown) => void): void {
     const how = this.welcomes.shift() ?? this.always;
     if (typeof how === 'number') return socket.close(how);
     if (how === 'silence') return;

@@ -1,5 +1,5 @@
 /** A way through the first run that a test leads: it says which page comes, and what is taken. */
-import type { Answer, Face, Page, SetupEnd, SetupSession } from '../../apps/setup/setup.ts';
+import type { Answer, Frontend, Page, SetupEnd, SetupSession } from '../../apps/setup/setup.ts';
 
 export type FakeSession = Omit<SetupSession, 'goesOn'> & {
   goesOn: boolean;
@@ -32,7 +32,7 @@ export const plainPage: Page = {
   work: null,
 };
 
-export function fakeSession(first: Page = plainPage, face: Face = 'terminal'): FakeSession {
+export function fakeSession(first: Page = plainPage, frontend: Frontend = 'terminal'): FakeSession {
   const taken: Answer[] = [];
   const waiting = new Set<() => void>();
   const ended = Promise.withResolvers<SetupEnd>();
@@ -40,7 +40,7 @@ export function fakeSession(first: Page = plainPage, face: Face = 'terminal'): F
   return {
     taken,
     ended: ended.promise,
-    face,
+    frontend,
     goesOn: false,
     waiting: () => waiting.size,
     onAnswer: () => {},

@@ -1,9 +1,14 @@
 /** What instances tell each other, in this process; it may be held back, or fail. */
-import type { Looked, Lot, RowsOfChannel, SharedView } from '../../src/cluster/shared-view.ts';
+import type {
+  Looked,
+  LiveEventBatch,
+  RowsOfChannel,
+  SharedView,
+} from '../../src/cluster/shared-view.ts';
 
 export class FakeView {
   readonly reports = new Map<number, { readonly report: string; readonly at: number }>();
-  readonly lots: Lot[] = [];
+  readonly lots: LiveEventBatch[] = [];
   rows: readonly RowsOfChannel[] = [];
   /** What every call waits for; one that rejects is what it fails by. */
   way: Promise<void> = Promise.resolve();
@@ -17,7 +22,7 @@ export class FakeView {
     publish: (instance, report) =>
       this.#pass('publish', () => void this.reports.set(instance, { report, at: this.clockMs })),
     look: () => this.#pass('look', () => this.#look()),
-    tell: (lot) => this.#pass('tell', () => void this.lots.push(lot)),
+    tell: (liveEventBatch) => this.#pass('tell', () => void this.lots.push(liveEventBatch)),
     newest: () =>
       this.#pass('newest', () => new Map(this.lots.map(({ instance, n }) => [instance, n]))),
     hear: (after) =>

@@ -408,9 +408,9 @@ export class FakeTelegram implements AsyncDisposable {
 
   #nextFault(method: string): Fault | undefined {
     const name = method.toLowerCase();
-    const plan = this.#planned.find((one) => one.method === name || one.method === '*');
-    if (plan === undefined) return undefined;
-    if (--plan.left <= 0) this.#planned.splice(this.#planned.indexOf(plan), 1);
-    return plan.fault;
+    const runningConfig = this.#planned.find((one) => one.method === name || one.method === '*');
+    if (runningConfig === undefined) return undefined;
+    if (--runningConfig.left <= 0) this.#planned.splice(this.#planned.indexOf(runningConfig), 1);
+    return runningConfig.fault;
   }
 }

@@ -1,7 +1,7 @@
 /** One turn of a brain over scripted models. */
-import { FakePurse } from './purse.ts';
+import { FakeBudgetGuard } from './purse.ts';
 import type { TestContext } from 'node:test';
-import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { Turn } from '../../src/brains/brain.ts';
 import { createResponder, type ResponderOptions } from '../../src/brains/responder.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
@@ -36,7 +36,7 @@ export type Asking = Partial<ResponderOptions> & {
   pictured?: Turn['pictured'];
   context?: Message['context'];
   /** The message's own. */
-  stamp?: Sensitivity;
+  label?: Sensitivity;
   history?: readonly TurnRow[];
   turnMs?: number;
   stop?: Stop;
@@ -53,7 +53,7 @@ export function think(
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
-  const { stop = stopper, stamp = 'public', ...rest } = more;
+  const { stop = stopper, label = 'public', ...rest } = more;
   const { attachments, quoted, pictured, context, show, ...options } = rest;
   const faults: unknown[] = [];
   const brain = createResponder({
@@ -73,20 +73,20 @@ export function think(
     ...options,
   });
   const sender = { id: '7', name: 'Anna' };
-  const message = { text, media, sensitivity: stamp, sender, context } as Message;
+  const message = { text, media, sensitivity: label, sender, context } as Message;
   const around = {
     ...(attachments && { attachments }),
     ...(quoted && { quoted }),
     ...(pictured && { pictured }),
   };
   const turn = { message, text, history, ...around };
-  const desk = new RehearsalDesk(stop, mockedClock.in(turnMs), new FakePurse());
-  if (show !== undefined) Object.assign(desk, { show });
-  const { steps } = desk;
+  const turnContext = new DryRunContext(stop, mockedClock.in(turnMs), new FakeBudgetGuard());
+  if (show !== undefined) Object.assign(turnContext, { show });
+  const { steps } = turnContext;
   const unsent: UnsentAnswer[] = [];
-  desk.keepUnsent = (answers) => void unsent.push(...answers);
+  turnContext.keepUnsent = (answers) => void unsent.push(...answers);
   let now: Decision | null = null;
-  const decision = brain.think(turn, desk);
+  const decision = brain.think(turn, turnContext);
   void decision.then((made) => (now = made));
   return { steps, unsent, faults, stopper, decision, now: () => now };
 }

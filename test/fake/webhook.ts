@@ -8,11 +8,11 @@ import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
-import type { ListenKit, ListenLimits, Listeners } from '../../src/lib/listener.ts';
+import type { ListenDeps, ListenLimits, Listeners } from '../../src/lib/listener.ts';
 import type { Accepted, Receive, Refused } from '../../src/channels/channel.ts';
 import { createWebhookChannel } from '../../src/channels/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channels/webhook/webhook.ts';
-import { handClock } from '../support/hand-clock.ts';
+import { takeoverClock } from '../support/hand-clock.ts';
 
 const unsigned = { outboundSecret: null, signingKey: null };
 export const secret = 'a-secret-for-tests';
@@ -99,14 +99,14 @@ export type RunningWebhook = AsyncDisposable & {
  * @param limits in the place of those
  */
 export async function startWebhook(
-  kit: Partial<ListenKit> = {},
+  deps: Partial<ListenDeps> = {},
   limits: Partial<ListenLimits> = {},
 ): Promise<RunningWebhook> {
-  const { deadlines, now, steady } = handClock();
+  const { deadlines, now, steady } = takeoverClock();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   const listeners = patient(
-    createListeners({ headersMs: patienceMs, requestMs: patienceMs, ...limits }, kit),
+    createListeners({ headersMs: patienceMs, requestMs: patienceMs, ...limits }, deps),
   );
   const bearerChecks = new Map();
   const rest = { listeners, bearerChecks, http, events, deadlines, now, steady, version: '1.2.3' };

@@ -12,7 +12,7 @@ import { document, unplaced } from './document.ts';
 import { readdress } from './kept.ts';
 import { said } from './said.ts';
 import { left, talk } from './talk.ts';
-import { World, type Form } from './world.ts';
+import { World, type Backend } from './world.ts';
 
 /** What is longer is kept compressed. */
 const plainBytesMax = 100_000;
@@ -28,12 +28,16 @@ export type Code = { readonly root: string; readonly version: string };
  * Writes the folder of a release: its configuration, its databases, and what is in them.
  * @param forms of the two those that this code makes; the other is there already
  */
-export async function keep(code: Code, folder: string, forms: readonly Form[]): Promise<void> {
+export async function keep(
+  code: Code,
+  folder: string,
+  backends: readonly Backend[],
+): Promise<void> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'svc.json'), text);
   const schema = { sqlite: 0, postgres: 0, ...formerSchema(folder) };
-  if (forms.includes('sqlite')) schema.sqlite = await keepFile(code, folder);
-  if (forms.includes('postgres')) schema.postgres = await keepDump(code, folder);
+  if (backends.includes('sqlite')) schema.sqlite = await keepFile(code, folder);
+  if (backends.includes('postgres')) schema.postgres = await keepDump(code, folder);
   const expected = left({ version: code.version, schema });
   writeFileSync(join(folder, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`);
 }

@@ -9,7 +9,7 @@ import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { newDatabase } from '../fake/postgres.ts';
 import { placed } from './document.ts';
 import type { Expected } from './said.ts';
-import { World, type Form } from './world.ts';
+import { World, type Backend } from './world.ts';
 
 export const keptFolder = join(import.meta.dirname, '..', 'golden', 'releases');
 
@@ -28,10 +28,10 @@ export class KeptRelease {
   }
 
   /** A world with a copy of its database in it, and its configuration for it. */
-  async open(form: Form): Promise<World> {
+  async open(backend: Backend): Promise<World> {
     await using own = new AsyncDisposableStack();
     const world = own.use(await World.open({ updatesFrom: 500_000 }));
-    if (form === 'sqlite') {
+    if (backend === 'sqlite') {
       copyFileSync(join(this.folder, 'svc.db'), world.database);
       chmodSync(world.database, 0o600);
       await world.configure(this.text, null);

@@ -13,7 +13,7 @@ import { placed, type Places } from './document.ts';
 import { model } from './said.ts';
 import { until } from '../support/waiting.ts';
 
-export type Form = 'sqlite' | 'postgres';
+export type Backend = 'sqlite' | 'postgres';
 
 const adminToken = 'an-admin-token-of-the-releases';
 

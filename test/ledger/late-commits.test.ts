@@ -7,11 +7,11 @@ import { suite, test } from 'node:test';
 import { steadyNow } from '../../src/lib/clock.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
-import { LaneLedger } from '../../src/ledger/engine/engine.ts';
+import { QueueLedger } from '../../src/ledger/engine/engine.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { WorkingSet } from '../../src/ledger/engine/order/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { clockAtHand, openSound, type Form } from '../contract/ledger/forms.ts';
+import { clockAtHand, openSound, type Backend } from '../contract/ledger/forms.ts';
 import type { GatheringClock } from '../../src/ledger/engine/order/merging.ts';
 import {
   accepted,
@@ -29,7 +29,7 @@ const why = failure('server_error');
 const hot = { park: false, possibleDuplicate: false };
 
 /** Commits come one turn of the loop after they were asked for, several at once. */
-const lateForm: Form = {
+const lateForm: Backend = {
   durable: false,
   async open(limits, plant) {
     const { clock, ...hands } = clockAtHand();
@@ -135,11 +135,11 @@ suite('what is on its way to the storage', () => {
       arguments: '{}',
       sensitivity: 'public',
     } as const;
-    const unwritten = it.ledger.calls.journal(claim, call);
+    const unwritten = it.ledger.calls.logCall(claim, call);
     assert.equal(await isSettled(unwritten), false);
     it.storage.refuse();
     assert.deepEqual(await unwritten, { kind: 'unwritten' });
-    const again = it.ledger.calls.journal(claim, call);
+    const again = it.ledger.calls.logCall(claim, call);
     assert.equal(await isSettled(again), false);
     it.storage.commit();
     assert.deepEqual(await again, { kind: 'run' });
@@ -275,7 +275,7 @@ function ledgerOver(
   buried: () => void = () => {},
 ): Ledger {
   const news = { buried };
-  return new LaneLedger({
+  return new QueueLedger({
     ...clock,
     ids: newIds(),
     rows: new WorkingSet(clock),

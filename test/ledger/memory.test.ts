@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { memoryForm, openSound } from '../contract/ledger/forms.ts';
+import { memoryBackend, openSound } from '../contract/ledger/forms.ts';
 import { ids, said } from '../contract/ledger/kit.ts';
 
-testLedgerContract('memory', memoryForm, openSound(memoryForm));
+testLedgerContract('memory', memoryBackend, openSound(memoryBackend));
 
 test('in memory, 64 MiB accepted and not settled are the most', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });

@@ -81,8 +81,8 @@ async function fill(path: string): Promise<void> {
   const dead = await oneIn(bench);
   const call = { key: `${dead.message.id}:1:1`, at: Date.now(), tool: 'echo', mode: 'allow' };
   const begun = { ...call, rule: 'grant', hash: 'abc', arguments: '{}', sensitivity: 'public' };
-  assert.equal((await ledger.calls.journal(dead, begun as never)).kind, 'run');
-  ledger.calls.journalEnd(dead, call.key, { outcome: 'ran', ms: 2, text: 'done' } as never);
+  assert.equal((await ledger.calls.logCall(dead, begun as never)).kind, 'run');
+  ledger.calls.logCallEnd(dead, call.key, { outcome: 'ran', ms: 2, text: 'done' } as never);
   const read = { kind: 'text', name: 'a \0 \uE000.txt', text: 'buy \0 \uE000 milk' } as const;
   await ledger.attachments.keep(dead, [read]);
   await ledger.bury(dead, failure('gone'));
@@ -251,11 +251,11 @@ test('a conversation goes on behind what was moved', skip, async () => {
   const client = await connect(url);
   const numberOf = async (sql: string): Promise<number> =>
     Number((await client.query(sql)).rows[0]?.['n']);
-  const lanes = ['inbox', 'message', 'turn'].map(
+  const queues = ['inbox', 'message', 'turn'].map(
     (table) => `SELECT channel, conversation, n FROM svc.${table}`,
   );
   const behind =
-    `SELECT count(*) AS n FROM svc.lane JOIN (${lanes.join(' UNION ')}) AS one ` +
+    `SELECT count(*) AS n FROM svc.lane JOIN (${queues.join(' UNION ')}) AS one ` +
     'USING (channel, conversation) WHERE lane.tail < one.n';
   assert.equal(await numberOf(behind), 0);
   const next = "SELECT nextval(pg_get_serial_sequence('svc.outbox', 'seq')) AS n";
@@ -282,8 +282,8 @@ test('what was kept before there were stamps goes with the stamp that it has', s
   const url = await newDatabase();
   await move({ kind: 'file', path }, { kind: 'server', url });
   const client = await connect(url);
-  const stamps = `SELECT DISTINCT channel, private FROM svc.inbox ORDER BY channel`;
-  const { rows } = await client.query(stamps);
+  const labels = `SELECT DISTINCT channel, private FROM svc.inbox ORDER BY channel`;
+  const { rows } = await client.query(labels);
   const wanted = [
     { channel: other, private: false },
     { channel: hook, private: true },

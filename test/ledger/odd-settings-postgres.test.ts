@@ -11,7 +11,7 @@ import { openMigration, type Place } from '../../src/ledger/migrate/open.ts';
 import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
 import { createPostgresReader } from '../../src/ledger/postgres/read/reader.ts';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
-import { lookAtServer } from '../../src/ledger/postgres/server/inspection.ts';
+import { probeServer } from '../../src/ledger/postgres/server/inspection.ts';
 import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { openSound, postgresBehind } from '../contract/ledger/forms.ts';
@@ -65,8 +65,8 @@ async function setOdd(url: string, settings = odd): Promise<string> {
   return url;
 }
 
-const form = postgresBehind((url) => setOdd(url));
-testLedgerContract('PostgreSQL, odd settings', form, openSound(form), noPostgres);
+const backend = postgresBehind((url) => setOdd(url));
+testLedgerContract('PostgreSQL, odd settings', backend, openSound(backend), noPostgres);
 
 async function openReading() {
   const database = await emptyDatabase();
@@ -131,9 +131,9 @@ postgresTest('what a killed process left goes on, is read, and is moved', async 
   assert.deepEqual([texts.get('at work'), texts.has('waits')], [2, true]);
   const [self] = other.peers.instances();
   assert.ok(self!.beganAt >= began && self!.beganAt <= Date.now(), String(self!.beganAt));
-  const look = await lookAtServer(url);
+  const look = await probeServer(url);
   assert.ok(look.kind === 'looked', JSON.stringify(look));
-  assert.ok(look.owner!.beatAgoMs < patienceMs && look.newestAt! >= began);
+  assert.ok(look.owner!.heartbeatAgoMs < patienceMs && look.newestAt! >= began);
   await other[Symbol.asyncDispose]();
 
   await using folder = await scratch();

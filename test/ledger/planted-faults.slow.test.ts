@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { casesFor, runCase } from '../contract/ledger.ts';
 import { faults } from '../contract/ledger/faults.ts';
-import { memoryForm, postgresForm, sqliteForm } from '../contract/ledger/forms.ts';
-import type { Form, Plant } from '../contract/ledger/forms.ts';
+import { memoryBackend, postgresBackend, sqliteBackend } from '../contract/ledger/forms.ts';
+import type { Backend, Plant } from '../contract/ledger/forms.ts';
 import { patience, type LedgerCase } from '../contract/ledger/kit.ts';
 import { noPostgres } from '../fake/postgres.ts';
 
-const cases = casesFor(memoryForm);
+const cases = casesFor(memoryBackend);
 
 test('there are at least 60 promises and eight faults', () => {
   assert.ok(cases.length >= 60, `${cases.length} cases of every form`);
@@ -27,13 +27,13 @@ suite('a planted fault is noticed in every form', { concurrency: true }, () => {
       const red = await firstRed(plant);
       assert.ok(red !== null, 'noticed in the memory form');
       t.diagnostic(red.name);
-      assert.ok(await fails(red, sqliteForm, plant), 'noticed in the SQLite form');
+      assert.ok(await fails(red, sqliteBackend, plant), 'noticed in the SQLite form');
     });
     test(`${name}, on PostgreSQL`, { skip: noPostgres }, async () => {
       const red = await firstRed(plant);
-      assert.ok(await fails(red!, postgresForm, plant), 'noticed in the PostgreSQL form');
+      assert.ok(await fails(red!, postgresBackend, plant), 'noticed in the PostgreSQL form');
       assert.equal(
-        await fails(red!, postgresForm, (ledger) => ledger),
+        await fails(red!, postgresBackend, (ledger) => ledger),
         false,
         'by the fault alone',
       );
@@ -42,13 +42,13 @@ suite('a planted fault is noticed in every form', { concurrency: true }, () => {
 });
 
 async function firstRed(plant: Plant): Promise<LedgerCase | null> {
-  for (const one of cases) if (await fails(one, memoryForm, plant)) return one;
+  for (const one of cases) if (await fails(one, memoryBackend, plant)) return one;
   return null;
 }
 
-async function fails(one: LedgerCase, form: Form, plant: Plant): Promise<boolean> {
+async function fails(one: LedgerCase, backend: Backend, plant: Plant): Promise<boolean> {
   try {
-    await runCase(one, (limits) => form.open(limits, plant));
+    await runCase(one, (limits) => backend.open(limits, plant));
     return false;
   } catch {
     return true;

@@ -18,7 +18,7 @@ async function pooled(url: string): Promise<string> {
 }
 
 after(async () => (await pooler)?.[Symbol.asyncDispose]());
-const form = postgresBehind(pooled);
+const backend = postgresBehind(pooled);
 const skip = noPostgres || noPgBouncer;
 const isDurable = ({ durable = false }: LedgerCase): boolean => durable;
-testLedgerContract('PostgreSQL, pooled', form, openSound(form), skip, isDurable);
+testLedgerContract('PostgreSQL, pooled', backend, openSound(backend), skip, isDurable);

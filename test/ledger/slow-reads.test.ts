@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { LaneLedger } from '../../src/ledger/engine/engine.ts';
+import { QueueLedger } from '../../src/ledger/engine/engine.ts';
 import { memoryLimits } from '../../src/ledger/memory/limits.ts';
 import { MemoryStorage } from '../../src/ledger/memory/memory.ts';
 import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
@@ -112,7 +112,7 @@ function open(...texts: readonly string[]) {
   const storage = new SlowlyRead(known);
   const faults: unknown[] = [];
   const onFault = (error: unknown): void => void faults.push(error);
-  const ledger = new LaneLedger({ ...systemClock, ids, rows, storage, news: {}, onFault });
+  const ledger = new QueueLedger({ ...systemClock, ids, rows, storage, news: {}, onFault });
   const bench: Bench = {
     ledger,
     reopen: () => Promise.reject(new Error('it keeps nothing')),

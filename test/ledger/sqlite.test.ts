@@ -1,4 +1,4 @@
 import { testLedgerContract } from '../contract/ledger.ts';
-import { openSound, sqliteForm } from '../contract/ledger/forms.ts';
+import { openSound, sqliteBackend } from '../contract/ledger/forms.ts';
 
-testLedgerContract('SQLite', sqliteForm, openSound(sqliteForm));
+testLedgerContract('SQLite', sqliteBackend, openSound(sqliteBackend));

@@ -7,9 +7,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { Channel } from '../../src/channels/channel.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
-import { Host } from '../../src/app/runtime.ts';
+import { Runtime } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { echo } from './messenger-house.ts';
@@ -28,31 +28,31 @@ function house() {
     await log.flush();
     return written;
   };
-  return { host: new Host({ ledger, events, ids, ...systemClock, random: Math.random }), told };
+  return { host: new Runtime({ ledger, events, ids, ...systemClock, random: Math.random }), told };
 }
 
 const types = ['webhook', 'messenger_a', 'messenger_b'] as const;
 
 /** @param change what is different about each of the three channels, by its type */
-function planOf(change: (type: string) => Partial<Channel>): Plan {
+function runningConfigOf(change: (type: string) => Partial<Channel>): RunningConfig {
   const brain = echo('one');
   const channels = types.map((type) => {
     const channel: Channel = { ...new FakePlatform(type).channel(), ...change(type) };
     return { type, channel, brain, session: null, access: null } as const;
   });
-  return new Plan('one', channels, new Map([['one', brain]]));
+  return new RunningConfig('one', channels, new Map([['one', brain]]));
 }
 
 test('a channel that fails to close keeps no other open, and each such fault is told', async () => {
   const { host, told } = house();
   const closed: string[] = [];
-  const plan = planOf((type) => ({
+  const runningConfig = runningConfigOf((type) => ({
     async [Symbol.asyncDispose]() {
       closed.push(type);
       if (type !== 'webhook') throw new Error(`${type} stays`);
     },
   }));
-  assert.equal(await host.use(plan), null);
+  assert.equal(await host.use(runningConfig), null);
   await host.drain();
   assert.deepEqual(closed, types.toReversed());
   assert.match(await told(), /messenger_b stays[^]*messenger_a stays/);
@@ -61,11 +61,11 @@ test('a channel that fails to close keeps no other open, and each such fault is 
 test('a channel that throws as it opens, and the ones before it, are closed', async () => {
   const { host } = house();
   const closed: string[] = [];
-  const plan = planOf((type) => ({
+  const runningConfig = runningConfigOf((type) => ({
     ...(type === 'messenger_a' && { open: () => Promise.reject(new Error('no library')) }),
     [Symbol.asyncDispose]: async () => void closed.push(type),
   }));
-  await assert.rejects(host.use(plan), /no library/);
+  await assert.rejects(host.use(runningConfig), /no library/);
   assert.deepEqual(closed, ['messenger_a', 'webhook']);
   await host.drain();
 });
@@ -78,11 +78,11 @@ test('a channel whose run does not end is told, and keeps nothing else from clos
     running++;
     return new Promise(() => {});
   };
-  const plan = planOf((type) => ({
+  const runningConfig = runningConfigOf((type) => ({
     ...(type === 'messenger_a' && { run }),
     [Symbol.asyncDispose]: async () => void closed.push(type),
   }));
-  assert.equal(await host.use(plan), null);
+  assert.equal(await host.use(runningConfig), null);
   assert.equal(running, 1);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const drained = host.drain();
@@ -107,8 +107,8 @@ test('a connection whose run does not end keeps the next one from beginning for 
   };
   /** Two connections to one account are not to be open at once. */
   const sameAs = (): boolean => false;
-  const messenger = (change: Partial<Channel>): Plan =>
-    planOf((type) => (type === 'messenger_a' ? { sameAs, ...change } : {}));
+  const messenger = (change: Partial<Channel>): RunningConfig =>
+    runningConfigOf((type) => (type === 'messenger_a' ? { sameAs, ...change } : {}));
   await host.use(messenger({ run: hung }));
   t.mock.timers.enable({ apis: ['setTimeout'] });
   await host.use(messenger({ run }));

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/pipeline/access.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import { FakePlatform } from '../fake/channel.ts';
-import { echo, openHouse, openMemory, planOf, until } from './messenger-house.ts';
+import { echo, openHouse, openMemory, runningConfigOf, until } from './messenger-house.ts';
 
 const clock = { now: Date.now() };
 const house = () => openHouse(openMemory(clock), clock);
@@ -13,11 +13,14 @@ const idle: SessionConfig = { triggers: [], dailyAtMinute: null, idleMinutes: 5,
 
 test('a new plan with the same token and settings keeps the connection', async () => {
   const { host, messenger } = house();
-  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const said: Promise<unknown>[] = [];
   for (let i = 0; i < 200; i++) said.push(messenger.say(`c${i % 20}`, String(i)));
   for (const name of ['two', 'three']) {
-    assert.equal(await host.use(planOf(messenger.bot('77:a'), echo(name), openAccess)), null);
+    assert.equal(
+      await host.use(runningConfigOf(messenger.bot('77:a'), echo(name), openAccess)),
+      null,
+    );
     assert.equal(host.plan?.channels[0]?.channel.health().state, 'up');
   }
   await Promise.all(said);
@@ -32,20 +35,20 @@ test('a new plan with the same token and settings keeps the connection', async (
 
 test('the rules of the new plan hold on the connection that was kept', async () => {
   const { host, messenger } = house();
-  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const nobody: AccessConfig = { ...openAccess, allow: [] };
-  await host.use(planOf(messenger.bot('77:a'), echo('two'), nobody));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('two'), nobody));
   assert.deepEqual(await messenger.say('1', 'hi'), { kind: 'accepted', receipts: [null] });
   await host.drain();
 });
 
 test('with other settings the old connection ends before the new one begins', async () => {
   const { host, messenger } = house();
-  await host.use(planOf(messenger.bot('77:a', 'here'), echo('one'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a', 'here'), echo('one'), openAccess));
   const said: Promise<unknown>[] = [];
   for (let i = 0; i < 200; i++) said.push(messenger.say(`c${i % 20}`, String(i)));
-  await host.use(planOf(messenger.bot('77:a', 'there'), echo('two'), openAccess));
-  await host.use(planOf(messenger.bot('77:b', 'there'), echo('three'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a', 'there'), echo('two'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:b', 'there'), echo('three'), openAccess));
   await Promise.all(said);
   await until(() => messenger.delivered.length === 200);
   assert.equal(messenger.counts.fetchingMost, 1);
@@ -56,10 +59,10 @@ test('with other settings the old connection ends before the new one begins', as
 
 test('a connection that comes back waits for the one of two plans ago', async () => {
   const { host, messenger } = house();
-  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   await messenger.say('1', 'hi');
-  await host.use(new Plan('without', [], new Map()));
-  await host.use(planOf(messenger.bot('77:a'), echo('three'), openAccess));
+  await host.use(new RunningConfig('without', [], new Map()));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('three'), openAccess));
   await messenger.say('1', 'again');
   await until(() => messenger.delivered.length === 2);
   assert.equal(messenger.counts.fetchingMost, 1);
@@ -69,11 +72,11 @@ test('a connection that comes back waits for the one of two plans ago', async ()
 
 test('a plan that cannot be opened leaves the connection with the plan in use', async () => {
   const { host, messenger } = house();
-  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
   const hopeless = new FakePlatform().channel(problem);
   const plain = { brain: echo('two'), session: null };
-  const broken = new Plan(
+  const broken = new RunningConfig(
     'broken',
     [
       { ...plain, type: 'messenger_a', channel: messenger.bot('77:a'), access: openAccess },
@@ -93,13 +96,13 @@ test('a connection that failed for good is made anew by the next plan', async ()
   const { host, messenger } = house();
   const health = () => host.plan!.channels[0]!.channel.health();
   messenger.refuses = true;
-  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('one'), openAccess));
   assert.equal(health().state, 'failed');
-  await host.use(planOf(messenger.bot('77:a'), echo('two'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('two'), openAccess));
   await until(() => messenger.counts.runs === 2);
   assert.equal(health().state, 'failed', 'the platform still refuses it');
   messenger.refuses = false;
-  await host.use(planOf(messenger.bot('77:a'), echo('three'), openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('three'), openAccess));
   await messenger.say('1', 'hi');
   await until(() => messenger.delivered.length === 1);
   assert.equal(messenger.delivered[0]!.text, 'three: hi');
@@ -117,19 +120,19 @@ test('a channel with a malformed token is failed, and the others work', async ()
     { type: 'messenger_a', channel: messenger.bot('no token'), access: openAccess },
     { type: 'webhook', channel: platform.channel(), access: null },
   ] as const;
-  const plan = new Plan(
+  const runningConfig = new RunningConfig(
     'mixed',
     channels.map((channel) => ({ ...channel, brain, session: null })),
     new Map(),
   );
-  assert.equal(await host.use(plan), null);
+  assert.equal(await host.use(runningConfig), null);
   await platform.say('ada', 'hi');
   await until(() => platform.delivered.length === 1);
   const { state, reason } = host.plan!.channels[0]!.channel.health();
   assert.equal(state, 'failed');
   assert.match(reason ?? '', /BOT_TOKEN/);
   assert.equal(messenger.counts.runs, 0);
-  await host.use(planOf(messenger.bot('77:a'), brain, openAccess));
+  await host.use(runningConfigOf(messenger.bot('77:a'), brain, openAccess));
   await messenger.say('1', 'better');
   await until(() => messenger.delivered.length === 1);
   await host.drain();
@@ -138,14 +141,14 @@ test('a channel with a malformed token is failed, and the others work', async ()
 test('an automatic cut is said in one line, where the wire has no field for it', async () => {
   const time = { now: Date.now() };
   const { host, messenger } = openHouse(openMemoryWithPast(time), time);
-  await host.use(planOf(messenger.bot('77:a'), echo('b'), openAccess, idle));
+  await host.use(runningConfigOf(messenger.bot('77:a'), echo('b'), openAccess, idle));
   await messenger.say('1', 'hello');
   await until(() => messenger.delivered.length === 1);
   assert.deepEqual(
     messenger.delivered.map(({ text, sessionStarted }) => [text, sessionStarted]),
     [['(New session: it was quiet for a while.)\n\nb: hello', 'idle']],
   );
-  await host.use(planOf(messenger.bot('77:a', 'x', true), echo('b'), openAccess, idle));
+  await host.use(runningConfigOf(messenger.bot('77:a', 'x', true), echo('b'), openAccess, idle));
   await messenger.say('1', 'hello');
   await until(() => messenger.delivered.length === 2);
   assert.equal(messenger.delivered[1]!.text, 'b: hello');

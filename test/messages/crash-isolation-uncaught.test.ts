@@ -89,14 +89,14 @@ test('the message that ends the process each time is found, and no other is', as
   assert.equal(it.ledger.gauges().suspects, 1);
   for (let alone = 0; alone < 2; alone++) {
     const claim = await oneIn(it);
-    assert.deepEqual([claim.message.text, claim.condemned], ['a', false]);
+    assert.deepEqual([claim.message.text, claim.poison], ['a', false]);
     await noneIn(it);
     it = await crashes.throwUncaught();
   }
-  const condemned = await oneIn(it);
-  assert.deepEqual([condemned.message.text, condemned.condemned], ['a', true]);
-  const told = effects(condemned, ['sorry'], { turn: null });
-  assert.equal(await it.ledger.bury(condemned, failure('poison'), told), true);
+  const poison = await oneIn(it);
+  assert.deepEqual([poison.message.text, poison.poison], ['a', true]);
+  const told = effects(poison, ['sorry'], { turn: null });
+  assert.equal(await it.ledger.bury(poison, failure('poison'), told), true);
   assert.deepEqual(textsIn(await takeIn(it, 10)).sort(), ['b', 'behind a']);
 });
 

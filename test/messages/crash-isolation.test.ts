@@ -49,7 +49,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     await accept(it, said('dee', 'new'));
     for (const text of ['a', 'b', 'c']) {
       const claim = await oneIn(it);
-      assert.deepEqual([claim.message.text, claim.attempt, claim.condemned], [text, 3, false]);
+      assert.deepEqual([claim.message.text, claim.attempt, claim.poison], [text, 3, false]);
       await noneIn(it);
       await noneOut(it);
       await answer(it, claim, `re: ${text}`);
@@ -85,14 +85,14 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.equal(cid.message.text, 'c', 'who has not run alone yet comes first');
     await answer(it, cid, 're: c');
     const again = await oneIn(it);
-    assert.deepEqual([again.message.text, again.condemned], ['b', false]);
+    assert.deepEqual([again.message.text, again.poison], ['b', false]);
     it = await crashes.crash();
-    const condemned = await oneIn(it);
-    assert.deepEqual([condemned.message.text, condemned.condemned], ['b', true]);
-    const told = effects(condemned, ['sorry'], { turn: null });
-    assert.equal(await it.ledger.bury(condemned, failure('poison'), told), true);
+    const poison = await oneIn(it);
+    assert.deepEqual([poison.message.text, poison.poison], ['b', true]);
+    const told = effects(poison, ['sorry'], { turn: null });
+    assert.equal(await it.ledger.bury(poison, failure('poison'), told), true);
     const later = await oneIn(it);
-    assert.deepEqual([later.message.text, later.condemned], ['later', false]);
+    assert.deepEqual([later.message.text, later.poison], ['later', false]);
     await answer(it, later, 're: later');
     assert.equal(it.ledger.gauges().deadLetters, 1);
     assert.deepEqual((await deliverAll(it)).sort(), ['re: a', 're: c', 're: later', 'sorry']);
@@ -109,7 +109,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
       await accept(it, said('eve', `${times}`));
       it = await crashes.crash();
     }
-    assert.equal((await oneIn(it)).condemned, false);
+    assert.equal((await oneIn(it)).poison, false);
   });
 
   test('one that was to run alone when the end came has not run', async () => {
@@ -128,7 +128,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.deepEqual(textsIn(await asked), []);
     const after = await crashes.open();
     const [again] = await takeIn(after, 1);
-    assert.deepEqual([again!.message.text, again!.condemned], ['a', false]);
+    assert.deepEqual([again!.message.text, again!.poison], ['a', false]);
   });
 
   test('a clean end clears everybody', async () => {
@@ -262,7 +262,7 @@ test('an end by failing storage is no evidence against any message', async () =>
   let it = await threeSuspects(crashes);
   for (let ends = 0; ends < 3; ends++) {
     const claim = await oneIn(it);
-    assert.deepEqual([claim.message.text, claim.attempt, claim.condemned], ['a', 3, false]);
+    assert.deepEqual([claim.message.text, claim.attempt, claim.poison], ['a', 3, false]);
     const intruder = new DatabaseSync(crashes.path, { timeout: patienceMs });
     intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
     assert.equal(await it.ledger.complete(claim, effects(claim, ['lost'])), false);

@@ -11,10 +11,10 @@ import { failure } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
-import { Host } from '../../src/app/runtime.ts';
+import { Runtime } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Stop } from '../../src/lib/stop.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import type { Durability, Ledger } from '../../src/ledger/ledger.ts';
 import { FakePlatform } from '../fake/channel.ts';
@@ -30,8 +30,8 @@ function house(terms: Partial<Durability> = {}, retireGraceMs = 30_000) {
   const durability = { ...ledger.durability, ...terms };
   Object.assign(ledger, { durability } satisfies Partial<Ledger>);
   const events = createEvents({ log, now, steady });
-  const kit = { ledger, events, ids, now, steady, random: Math.random };
-  const host = new Host(kit, { retireGraceMs });
+  const deps = { ledger, events, ids, now, steady, random: Math.random };
+  const host = new Runtime(deps, { retireGraceMs });
   return { host, ledger, events, platform: new FakePlatform() };
 }
 
@@ -72,12 +72,12 @@ function hanging(name: string, deaf = false) {
   return { brain, held };
 }
 
-function planOf(channel: Channel | null, brain: Brain): Plan {
+function runningConfigOf(channel: Channel | null, brain: Brain): RunningConfig {
   const planned =
     channel === null
       ? []
       : [{ type: 'webhook', channel, brain, session: null, access: null } as const];
-  return new Plan(brain.name, planned, new Map([[brain.name, brain]]));
+  return new RunningConfig(brain.name, planned, new Map([[brain.name, brain]]));
 }
 
 /** A channel that counts its openings and closings, and is open only when it is told to be. */
@@ -99,8 +99,8 @@ function doored(platform: FakePlatform) {
 test('of two plans given at once the later one stays, however slowly the first opens', async () => {
   const { host, platform } = house();
   const slow = doored(platform);
-  const first = host.use(planOf(slow.channel, prompt('first')));
-  const second = host.use(planOf(platform.channel(), prompt('second')));
+  const first = host.use(runningConfigOf(slow.channel, prompt('first')));
+  const second = host.use(runningConfigOf(platform.channel(), prompt('second')));
   await turn();
   slow.door.open();
   assert.deepEqual(await Promise.all([first, second]), [null, null]);
@@ -112,8 +112,8 @@ test('of two plans given at once the later one stays, however slowly the first o
 test('a plan whose opening throws stops none that come after it', async () => {
   const { host, platform } = house();
   const broken = { ...platform.channel(), open: () => Promise.reject(new Error('a bug')) };
-  await assert.rejects(host.use(planOf(broken, prompt('broken'))), /a bug/);
-  assert.equal(await host.use(planOf(platform.channel(), prompt('good'))), null);
+  await assert.rejects(host.use(runningConfigOf(broken, prompt('broken'))), /a bug/);
+  assert.equal(await host.use(runningConfigOf(platform.channel(), prompt('good'))), null);
   await platform.say('ada', 'hello');
   await until(() => platform.delivered.length === 1);
   await host.drain();
@@ -121,9 +121,9 @@ test('a plan whose opening throws stops none that come after it', async () => {
 
 test('a plan that comes while the host drains is never opened', async () => {
   const { host, platform } = house();
-  await host.use(planOf(platform.channel(), prompt('old')));
+  await host.use(runningConfigOf(platform.channel(), prompt('old')));
   const late = doored(platform);
-  const used = host.use(planOf(late.channel, prompt('too late')));
+  const used = host.use(runningConfigOf(late.channel, prompt('too late')));
   const drained = host.drain();
   assert.equal((await used)?.code, 'shutting_down');
   assert.equal((await drained).rows, 0);
@@ -133,9 +133,9 @@ test('a plan that comes while the host drains is never opened', async () => {
 
 test('a drain gives up a plan that never opens, and closes what opens after all', async () => {
   const { host, platform } = house();
-  await host.use(planOf(platform.channel(), prompt('old')));
+  await host.use(runningConfigOf(platform.channel(), prompt('old')));
   const slow = doored(platform);
-  const used = host.use(planOf(slow.channel, prompt('too late')));
+  const used = host.use(runningConfigOf(slow.channel, prompt('too late')));
   await until(() => slow.door.opening === 1);
   assert.equal((await host.drain()).rows, 0);
   assert.equal((await used)?.code, 'shutting_down');
@@ -148,7 +148,7 @@ test('a drain gives up a plan that never opens, and closes what opens after all'
 test('a turn that hangs under the old plan is given to the new one after the grace', async () => {
   const { host, ledger, platform } = house({}, 20);
   const stuck = hanging('stuck');
-  await host.use(planOf(platform.channel(), stuck.brain));
+  await host.use(runningConfigOf(platform.channel(), stuck.brain));
   await platform.say('ada', 'one');
   await platform.say('ada', 'two');
   await until(() => stuck.held.length === 1);
@@ -160,7 +160,7 @@ test('a turn that hangs under the old plan is given to the new one after the gra
     for (const one of claims) attempts.push(one.attempt);
     return claims;
   }) as typeof ledger.claim;
-  await host.use(planOf(platform.channel(), next));
+  await host.use(runningConfigOf(platform.channel(), next));
   await until(() => platform.delivered.length === 2);
   assert.ok(stuck.held[0]!.stopped);
   assert.deepEqual(
@@ -174,13 +174,13 @@ test('a turn that hangs under the old plan is given to the new one after the gra
 test('unless told otherwise, a turn under way has 30 s when a plan comes', async (t) => {
   const { ledger, platform } = house();
   const events = createEvents({ log, now, steady });
-  const host = new Host({ ledger, events, ids, now, steady, random: Math.random });
+  const host = new Runtime({ ledger, events, ids, now, steady, random: Math.random });
   const stuck = hanging('stuck');
-  await host.use(planOf(platform.channel(), stuck.brain));
+  await host.use(runningConfigOf(platform.channel(), stuck.brain));
   await platform.say('ada', 'one');
   await until(() => stuck.held.length === 1);
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  await host.use(planOf(platform.channel(), prompt('next')));
+  await host.use(runningConfigOf(platform.channel(), prompt('next')));
   let seconds = 0;
   await until(() => {
     if (stuck.held[0]!.stopped) return true;
@@ -198,10 +198,10 @@ test('a drain aborts what hangs under a plan that was being retired', async () =
   const graceMs = 100_000;
   const { host, platform } = house({ drainMs: 20 }, graceMs);
   const stuck = hanging('stuck');
-  await host.use(planOf(platform.channel(), stuck.brain));
+  await host.use(runningConfigOf(platform.channel(), stuck.brain));
   await platform.say('ada', 'hello');
   await until(() => stuck.held.length === 1);
-  await host.use(planOf(platform.channel(), prompt('next')));
+  await host.use(runningConfigOf(platform.channel(), prompt('next')));
   const startedAt = now();
   assert.equal((await host.drain()).rows, 1);
   assert.ok(now() - startedAt < graceMs, 'it did not wait for the grace of the swap');
@@ -215,7 +215,7 @@ test('a drain takes nothing in, and finishes what is in hand', async () => {
     await asked;
     return replied('in hand');
   };
-  await host.use(planOf(platform.channel(), { ...prompt('slow'), think }));
+  await host.use(runningConfigOf(platform.channel(), { ...prompt('slow'), think }));
   await platform.say('ada', 'one');
   const drained = host.drain();
   const late = await platform.say('bob', 'two');
@@ -235,10 +235,10 @@ test('a drain waits for the turn of a channel that a swap took away', async () =
     ...prompt('slow'),
     think: () => new Promise((resolve) => (answer = () => resolve(replied('late')))),
   };
-  await host.use(planOf(platform.channel(), brain));
+  await host.use(runningConfigOf(platform.channel(), brain));
   await platform.say('ada', 'hello');
   await until(() => answer !== null);
-  await host.use(planOf(null, prompt('none')));
+  await host.use(runningConfigOf(null, prompt('none')));
   const drained = host.drain();
   await turn();
   answer!();
@@ -248,7 +248,7 @@ test('a drain waits for the turn of a channel that a swap took away', async () =
 test('work that heeds no signal does not hold up the end', async () => {
   const { host, platform } = house({ drainMs: 20 });
   const deaf = hanging('deaf', true);
-  await host.use(planOf(platform.channel(), deaf.brain));
+  await host.use(runningConfigOf(platform.channel(), deaf.brain));
   await platform.say('ada', 'hello');
   await until(() => deaf.held.length === 1);
   assert.equal((await host.drain()).rows, 1);
@@ -257,16 +257,16 @@ test('work that heeds no signal does not hold up the end', async () => {
 test('rows of a channel that is gone wait, and go on in order when it is back', async () => {
   const { host, ledger, platform } = house({}, 20);
   const stuck = hanging('stuck');
-  await host.use(planOf(platform.channel(), stuck.brain));
+  await host.use(runningConfigOf(platform.channel(), stuck.brain));
   const said = [await platform.say('ada', 'one'), await platform.say('ada', 'two')];
   await until(() => stuck.held.length === 1);
-  await host.use(planOf(null, prompt('none')));
+  await host.use(runningConfigOf(null, prompt('none')));
   await until(() => ledger.gauges().inboxClaimed === 0);
   const [waiting] = ledger.backlog();
   assert.deepEqual([waiting?.channel, waiting?.inbox, waiting?.outbox], ['webhook', 2, 0]);
   assert.ok(waiting!.unroutableSince !== null);
   assert.equal(ledger.gauges().unroutable, 2);
-  await host.use(planOf(platform.channel(), prompt('back')));
+  await host.use(runningConfigOf(platform.channel(), prompt('back')));
   await until(() => platform.delivered.length === 2);
   assert.deepEqual(
     platform.delivered.map(({ inReplyTo }) => inReplyTo),
@@ -279,10 +279,10 @@ test('what waits for a channel that is gone holds up no drain', async () => {
   const drainMs = 100_000;
   const { host, ledger, platform } = house({ drainMs }, 0);
   const stuck = hanging('stuck');
-  await host.use(planOf(platform.channel(), stuck.brain));
+  await host.use(runningConfigOf(platform.channel(), stuck.brain));
   await platform.say('ada', 'one');
   await until(() => stuck.held.length === 1);
-  await host.use(planOf(null, prompt('none')));
+  await host.use(runningConfigOf(null, prompt('none')));
   await until(() => ledger.gauges().inboxClaimed === 0);
   const startedAt = now();
   assert.equal((await host.drain()).rows, 1);
@@ -301,7 +301,7 @@ test('a brain that throws ends its own turn, and its sender is told', async () =
       return replied(text);
     },
   };
-  await host.use(planOf(platform.channel(), brain));
+  await host.use(runningConfigOf(platform.channel(), brain));
   await platform.say('ada', 'one');
   await platform.say('ada', 'two');
   await until(() => platform.delivered.length === 2);
@@ -318,7 +318,7 @@ test('a delivery that throws is a dead letter, and the next one goes out', async
     if (tries++ === 0) throw new Error('a bug');
     return channel.deliver(reply, attempt, stop);
   };
-  await host.use(planOf({ ...channel, deliver }, prompt('well')));
+  await host.use(runningConfigOf({ ...channel, deliver }, prompt('well')));
   await platform.say('ada', 'one');
   await platform.say('ada', 'two');
   await until(() => platform.delivered.length === 1);
@@ -333,7 +333,7 @@ test('an answer that cannot be cut is a fault of its own turn, and holds up noth
     return [{ text: 't' }, { text: 'wo' }];
   };
   const echo: Brain = { ...prompt('echo'), think: async ({ text }) => replied(text) };
-  await host.use(planOf({ ...platform.channel(), split }, echo));
+  await host.use(runningConfigOf({ ...platform.channel(), split }, echo));
   await platform.say('ada', 'one');
   await platform.say('ada', 'two');
   await until(() => platform.delivered.length === 3);
@@ -347,7 +347,7 @@ test('an answer that cannot be cut is a fault of its own turn, and holds up noth
 test('what failed is told once the ledger has it, so that who hears it can read it', async () => {
   const { host, ledger, events, platform } = house({ drainMs: 20 });
   const seen: string[] = [];
-  events.frames.onFrame(() => {
+  events.frames.onLiveEvent(() => {
     const { kind } = events.frames.at(events.frames.newest)!;
     const { deadLetters, outboxDeferred } = ledger.gauges();
     const known = `${deadLetters} dead, ${outboxDeferred} deferred`;
@@ -359,7 +359,7 @@ test('what failed is told once the ledger has it, so that who hears it can read 
     async () => ({ kind: 'retry', failure: failure('server_error'), mayHaveArrived: false }),
   ];
   for (const [index, deliver] of endings.entries()) {
-    await host.use(planOf({ ...platform.channel(), deliver }, prompt(`plan ${index}`)));
+    await host.use(runningConfigOf({ ...platform.channel(), deliver }, prompt(`plan ${index}`)));
     await platform.say(`of ${index}`, 'hello');
     await until(() => seen.length > index + 1);
   }

@@ -8,9 +8,9 @@ import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
-import { Host, type HostOptions } from '../../src/app/runtime.ts';
+import { Runtime, type RuntimeOptions } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -38,12 +38,12 @@ export function echo(name: string): Brain {
 /** A clock that tests may set forward. */
 export type Clock = { now: number };
 
-export function openHouse(ledger: Ledger, clock: Clock, options: Partial<HostOptions> = {}) {
+export function openHouse(ledger: Ledger, clock: Clock, options: Partial<RuntimeOptions> = {}) {
   const now = (): number => clock.now;
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const events = createEvents({ log, now, steady: steadyNow });
-  const kit = { ledger, events, ids, now, steady: steadyNow, random: Math.random };
-  const host = new Host(kit, options);
+  const deps = { ledger, events, ids, now, steady: steadyNow, random: Math.random };
+  const host = new Runtime(deps, options);
   const messenger = new FakeMessenger();
   return { host, messenger, meters: events.meters };
 }
@@ -63,14 +63,14 @@ export async function openStorage(folder: string, clock: Clock): Promise<Ledger>
   return ledger;
 }
 
-export function planOf(
+export function runningConfigOf(
   channel: Channel,
   brain: Brain,
   access: AccessConfig | null,
   session: SessionConfig | null = null,
-): Plan {
+): RunningConfig {
   const planned = { type: 'messenger_a', channel, brain, session, access } as const;
-  return new Plan(brain.name, [planned], new Map([[brain.name, brain]]));
+  return new RunningConfig(brain.name, [planned], new Map([[brain.name, brain]]));
 }
 
 /** What somebody who was let in has to be told, where they are talked to. */

@@ -113,27 +113,34 @@ async function startToy(modelUrl: string, path: string, clock: Clock) {
   const validation = await validate(documentOf(modelUrl));
   assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
   const { config } = validation;
-  const { createPlan, createServiceKit } = await load<typeof Service>('src/app/service.ts');
+  const { createRunningConfig, createServiceDeps } =
+    await load<typeof Service>('src/app/service.ts');
   const { createIdSource } = await load<typeof Ids>('src/domain/ids.ts');
   const { createEvents } = await load<typeof Events>('src/telemetry/events.ts');
   const { createLog } = await load<typeof Log>('src/lib/log.ts');
-  const { Host } = await load<typeof HostModule>('src/app/runtime.ts');
+  const { Runtime } = await load<typeof HostModule>('src/app/runtime.ts');
   const { openSqliteLedger } = await load<typeof Sqlite>('src/ledger/sqlite/sqlite.ts');
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const events = createEvents({ log, now, steady });
   const ledger = await openSqliteLedger({ path, now, steady, ids, retentionDays: 0 });
   assert.ok(!('kind' in ledger));
-  const kit = createServiceKit(events, '0');
-  const host = new Host({ ledger, events, ids, now, steady, random: Math.random });
+  const deps = createServiceDeps(events, '0');
+  const host = new Runtime({ ledger, events, ids, now, steady, random: Math.random });
   const [tokenEnv] = config.channels.map((one) => one.tokenEnv);
-  const plan = createPlan('r', config, new Map([[tokenEnv!, '77:secret']]), kit, new Map());
-  assert.equal(await host.use(plan), null);
+  const runningConfig = createRunningConfig(
+    'r',
+    config,
+    new Map([[tokenEnv!, '77:secret']]),
+    deps,
+    new Map(),
+  );
+  assert.equal(await host.use(runningConfig), null);
   const { platform } = await load<{ platform: FakeMessenger }>('src/channels/toy/toy.ts');
   const end = async (): Promise<void> => {
     await host.drain();
     await ledger[Symbol.asyncDispose]();
-    await kit.http.close();
+    await deps.http.close();
   };
   return { host, platform, events, end };
 }

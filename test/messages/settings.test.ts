@@ -1,16 +1,16 @@
 /** The optional keys of a file do what they say: from the text to what is seen from outside. */
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fromNow } from '../support/hand-clock.ts';
 import type { Brain } from '../../src/brains/brain.ts';
-import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import type { Config } from '../../src/config/config.ts';
 import { validateText } from '../../src/config/validate.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { createBrain, createServiceKit, type ServiceKit } from '../../src/app/service.ts';
+import { createBrain, createServiceDeps, type ServiceDeps } from '../../src/app/service.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { noteEvents } from '../fake/webhook.ts';
@@ -32,23 +32,23 @@ function configOf(models: readonly object[], more: object = {}): Config {
 }
 
 class Stage implements AsyncDisposable {
-  readonly #kit: ServiceKit;
+  readonly #deps: ServiceDeps;
 
   constructor() {
-    this.#kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0 };
+    this.#deps = { ...createServiceDeps(noteEvents().events, '0'), random: () => 0 };
   }
 
   /** How many calls wait for another one to end. */
   get waiting(): number {
-    return this.#kit.bounds.loads.get('local_runtime')?.waiting ?? 0;
+    return this.#deps.bounds.loads.get('local_runtime')?.waiting ?? 0;
   }
 
   brainOf(models: readonly object[], more: object = {}): Brain {
-    return createBrain(configOf(models, more).brains[0]!, new Map(), this.#kit);
+    return createBrain(configOf(models, more).brains[0]!, new Map(), this.#deps);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#kit.http.close();
+    return this.#deps.http.close();
   }
 }
 
@@ -57,7 +57,7 @@ async function ask(brain: Brain): Promise<string> {
   const message = said as unknown as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
-    new RehearsalDesk(new Stopper(), fromNow(brain.deadlineMs), new FakePurse()),
+    new DryRunContext(new Stopper(), fromNow(brain.deadlineMs), new FakeBudgetGuard()),
   );
   return decision.kind === 'reply' ? decision.text : decision.apology;
 }

@@ -7,10 +7,10 @@ import type { Brain } from '../../src/brains/brain.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import { createIdSource } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
-import type { Kit } from '../../src/pipeline/deps.ts';
-import { Host } from '../../src/app/runtime.ts';
+import type { Deps } from '../../src/pipeline/deps.ts';
+import { Runtime } from '../../src/app/runtime.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/app/running-config.ts';
+import { RunningConfig } from '../../src/app/running-config.ts';
 import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -19,7 +19,7 @@ import { scratch } from '../support/program.ts';
 
 const conversations = 50;
 const messagesEach = 20;
-const plans = 20;
+const runningConfigs = 20;
 
 const { now, steady } = systemClock;
 const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
@@ -40,18 +40,18 @@ function brain(name: string): Brain {
   };
 }
 
-function plan(platform: FakePlatform, number: number, broken = false): Plan {
+function runningConfig(platform: FakePlatform, number: number, broken = false): RunningConfig {
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
   const channel = platform.channel(broken ? problem : null);
   const mind = brain(`brain-${number}`);
   const planned = { type: 'webhook', channel, brain: mind, session: null, access: null } as const;
-  return new Plan(String(number), [planned], new Map([[mind.name, mind]]));
+  return new RunningConfig(String(number), [planned], new Map([[mind.name, mind]]));
 }
 
 async function swapUnderLoad(ledger: Ledger): Promise<void> {
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const events = createEvents({ log, now, steady });
-  const kit: Omit<Kit, 'approvals' | 'fileBytes' | 'spokenBytes'> = {
+  const deps: Omit<Deps, 'approvals' | 'fileBytes' | 'spokenBytes'> = {
     ledger,
     events,
     ids,
@@ -59,9 +59,9 @@ async function swapUnderLoad(ledger: Ledger): Promise<void> {
     steady,
     random: Math.random,
   };
-  const host = new Host(kit);
+  const host = new Runtime(deps);
   const platform = new FakePlatform();
-  assert.equal(await host.use(plan(platform, 0)), null);
+  assert.equal(await host.use(runningConfig(platform, 0)), null);
 
   const expected = conversations * messagesEach;
   const speak = async (conversation: string): Promise<void> => {
@@ -72,11 +72,11 @@ async function swapUnderLoad(ledger: Ledger): Promise<void> {
     }
   };
   const speaking = Promise.all(Array.from({ length: conversations }, (_, i) => speak(`c${i}`)));
-  for (let number = 1; number <= plans; number++) {
-    const aim = (expected * number) / (plans + 2);
+  for (let number = 1; number <= runningConfigs; number++) {
+    const aim = (expected * number) / (runningConfigs + 2);
     while (platform.delivered.length < aim) await new Promise(setImmediate);
     const broken = number % 5 === 0;
-    const problem = await host.use(plan(platform, number, broken));
+    const problem = await host.use(runningConfig(platform, number, broken));
     assert.equal(problem !== null, broken);
   }
   await speaking;
@@ -91,7 +91,7 @@ async function swapUnderLoad(ledger: Ledger): Promise<void> {
   assert.equal(texts.size, conversations);
   for (const said of texts.values()) assert.deepEqual(said, inOrder);
   const brains = new Set(platform.delivered.map((reply) => reply.brain));
-  assert.ok(brains.size > plans / 2, `${brains.size} plans were really used`);
+  assert.ok(brains.size > runningConfigs / 2, `${brains.size} plans were really used`);
   assert.ok(!brains.has('brain-5'), 'a plan that did not open is never used');
 }
 

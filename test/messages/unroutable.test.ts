@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 type World = AsyncDisposable & Bench & { clock: { aheadMs: number }; heard: string[] };
 type Listening = Clock & { news: LedgerNews };
 
-const forms: Record<string, (listening: Listening) => Promise<AsyncDisposable & Bench>> = {
+const backends: Record<string, (listening: Listening) => Promise<AsyncDisposable & Bench>> = {
   async memory(listening) {
     const ledger = createMemoryLedger({ ids, ...listening });
     return {
@@ -32,7 +32,7 @@ const forms: Record<string, (listening: Listening) => Promise<AsyncDisposable & 
   },
 };
 
-async function open(form: string): Promise<World> {
+async function open(backend: string): Promise<World> {
   const clock = { aheadMs: 0 };
   const heard: string[] = [];
   const news: LedgerNews = {
@@ -40,16 +40,20 @@ async function open(form: string): Promise<World> {
       heard.push(`${channel} ${rows} ${(untilAt - since) / dayMs}`),
     buried: (e) => heard.push(`${e.box} ${e.failure.kind}`),
   };
-  const it = await forms[form]!({ now: () => Date.now() + clock.aheadMs, steady: steadyNow, news });
+  const it = await backends[backend]!({
+    now: () => Date.now() + clock.aheadMs,
+    steady: steadyNow,
+    news,
+  });
   return { ...it, clock, heard };
 }
 
 const dead = ({ ledger }: { readonly ledger: Ledger }): number => ledger.gauges().deadLetters;
 
-for (const form of Object.keys(forms)) {
-  suite(`without its channel, in the ${form} form`, { concurrency: 4 }, () => {
+for (const backend of Object.keys(backends)) {
+  suite(`without its channel, in the ${backend} form`, { concurrency: 4 }, () => {
     test('a row waits six days and is a dead letter after seven, without a word', async () => {
-      await using it = await open(form);
+      await using it = await open(backend);
       await accept(it, said('ann', 'answered'), said('ann', 'waits'), said('bob', 'waits too'));
       await answer(it, (await takeIn(it, 1))[0]!, 'part one', 'part two');
       await accept(it, said('cid', 'is served', { channel: other }));
@@ -73,7 +77,7 @@ for (const form of Object.keys(forms)) {
     });
 
     test('as many as there are go, and no more when it is served again meanwhile', async () => {
-      await using it = await open(form);
+      await using it = await open(backend);
       await accept(it, ...Array.from({ length: 1_000 }, (_, i) => said(`c${i}`, 'hi')));
       it.ledger.serve([]);
       it.clock.aheadMs = 8 * dayMs;
@@ -86,7 +90,7 @@ for (const form of Object.keys(forms)) {
     });
 
     test('a reply that waits for its next try is buried when that has come', async () => {
-      await using it = await open(form);
+      await using it = await open(backend);
       it.clock.aheadMs = -8 * dayMs;
       await accept(it, said('ann', 'hi'));
       await answer(it, await oneIn(it), 're: hi');

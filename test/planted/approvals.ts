@@ -110,7 +110,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'A yes that comes too late is taken.',
     file: 'src/pipeline/approvals/decide.ts',
-    find: 'const isLate = found.expiresAt <= kit.now();',
+    find: 'const isLate = found.expiresAt <= deps.now();',
     replace: 'const isLate = found.expiresAt <= 0;',
     seenBy: ['test/approvals/approval.test.ts'],
   },
@@ -124,7 +124,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'A person may try codes for ever.',
     file: 'src/pipeline/approvals/commands.ts',
-    find: 'if (kit.approvals.isShutOut(name)) return',
+    find: 'if (deps.approvals.isShutOut(name)) return',
     replace: 'if (name === verb) return',
     seenBy: ['test/approvals/approval.test.ts'],
   },

@@ -23,8 +23,8 @@ export const brain: readonly Fault[] = [
   {
     name: 'A model that hangs holds its turn for ever.',
     file: 'src/brains/dispatch.ts',
-    find: "this.#kit.deadlines.at(deadlineAt, () => this.#end('deadline'));",
-    replace: 'this.#kit.deadlines.at(deadlineAt, () => {});',
+    find: "this.#deps.deadlines.at(deadlineAt, () => this.#end('deadline'));",
+    replace: 'this.#deps.deadlines.at(deadlineAt, () => {});',
   },
   {
     name: 'A call that nobody waits for any more goes on.',
@@ -189,7 +189,7 @@ export const model: readonly Fault[] = [
   {
     name: 'What a local model says of something private is public.',
     file: 'src/brains/left-out.ts',
-    find: 'if (chosen?.view.private === true) desk.becomePrivate();',
+    find: 'if (chosen?.view.private === true) turnContext.becomePrivate();',
     replace: '',
     seenBy: ['test/privacy/private-for-good.test.ts'],
   },
@@ -210,7 +210,7 @@ export const model: readonly Fault[] = [
   {
     name: 'A message that the model refuses fails every turn after it once.',
     file: 'src/brains/left-out.ts',
-    find: 'desk.leaveOut([newest]);',
+    find: 'turnContext.leaveOut([newest]);',
     replace: '',
     seenBy: ['test/models/refused-message.slow.test.ts'],
   },

@@ -5,15 +5,16 @@ export const byHand: readonly Fault[] = [
   {
     name: 'A model is asked in a conversation that an operator has taken over.',
     file: 'src/ledger/engine/order/offering.ts',
-    find: 'lane.inBusy || lane.byHand || this.#isRestoring',
-    replace: 'lane.inBusy || this.#isRestoring',
+    find: 'queue.inBusy || queue.byHand || this.#isRestoring',
+    replace: 'queue.inBusy || this.#isRestoring',
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
     name: 'The turn at work goes on when its conversation is taken over.',
     file: 'src/ledger/engine/takeover.ts',
-    find: 'claiming.takeBack(({ lane }) => lane.channel === channel',
-    replace: "claiming.takeBack(({ lane }) => lane.channel === ''",
+    find: `claiming.takeBack(
+      ({ queue }) => queue.channel === channel`,
+    replace: "claiming.takeBack(({ queue }) => queue.channel === ''",
     seenBy: ['test/ledger/memory.test.ts'],
   },
   {
@@ -26,8 +27,9 @@ export const byHand: readonly Fault[] = [
   {
     name: 'An answer by hand to a private question is public.',
     file: 'src/pipeline/takeover/takeover.ts',
-    find: 'bareDesk(strictest(message.sensitivity, route.brain.sensitivity, ...stamps),',
-    replace: "bareDesk(strictest('public', ...stamps),",
+    find: `bareContext(
+    strictest(message.sensitivity, route.brain.sensitivity, ...labels),`,
+    replace: "bareContext(strictest('public', ...labels),",
   },
   {
     name: 'An answer by hand that came after that of a model is told as sent.',

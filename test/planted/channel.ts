@@ -24,7 +24,7 @@ export const webhook: readonly Fault[] = [
   {
     name: 'Messages are taken at every path.',
     file: 'src/channels/webhook/inbound.ts',
-    find: 'if (path !== this.#parts.path) return refusals.notFound;',
+    find: 'if (path !== this.#deps.path) return refusals.notFound;',
     replace: '',
   },
   {
@@ -187,7 +187,7 @@ export const discord: readonly Fault[] = [
   {
     name: 'A message of Discord that the ledger had no room for is lost.',
     file: 'src/channels/discord/intake.ts',
-    find: '        this.#parts.refused(refusal);\n',
+    find: '        this.#deps.refused(refusal);\n',
     replace: '',
   },
   {

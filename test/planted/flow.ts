@@ -33,14 +33,14 @@ export const flow: readonly Fault[] = [
   {
     name: 'A delivered reply is sent once more.',
     file: 'src/pipeline/pipeline.ts',
-    find: 'if (!(await kit.ledger.delivered(claim))) return;',
-    replace: 'await kit.ledger.release(claim);',
+    find: 'if (!(await deps.ledger.delivered(claim))) return;',
+    replace: 'await deps.ledger.release(claim);',
     seenBy: ['test/messages/host.test.ts'],
   },
   {
     name: 'A turn that is given up for a new configuration is answered with an apology.',
     file: 'src/pipeline/pipeline.ts',
-    find: 'if (stop.stopped) return kit.ledger.release(claim);',
+    find: 'if (stop.stopped) return deps.ledger.release(claim);',
     replace: '',
     seenBy: ['test/messages/host.test.ts'],
   },
@@ -279,7 +279,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'That a file was not read is told to its sender alone.',
     file: 'src/pipeline/attachments/file-result.ts',
-    find: '    kit.events.attachmentUnread({ channel, ...unread });\n',
+    find: '    deps.events.attachmentUnread({ channel, ...unread });\n',
     replace: '',
   },
 ];

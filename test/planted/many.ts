@@ -7,7 +7,7 @@ const moves = 'src/ledger/postgres/queues/moves.ts';
 const statements = 'src/ledger/postgres/queues/queue-statements.ts';
 const owned = 'src/ledger/postgres/queues/owned-queues.ts';
 const channelsToWork = 'src/ledger/postgres/queues/channels-to-work.ts';
-const lanes = 'src/ledger/postgres/queues/queues.ts';
+const queues = 'src/ledger/postgres/queues/queues.ts';
 const posts = 'src/ledger/postgres/peers/leases.ts';
 const silence = 'src/ledger/postgres/peers/silence.ts';
 const history = 'src/ledger/postgres/ledger/history.ts';
@@ -34,12 +34,12 @@ const fences: readonly Fault[] = [
   {
     name: 'What lets lanes go is in the transaction of its flight, which it holds up and undoes.',
     file: writer,
-    find: 'if (asked.length === 0) return [await this.#send(client, flight), []];',
+    find: 'if (asked.length === 0) return [await this.#send(client, batch), []];',
     replace: `if (asked.length >= 0) {
-      const all = await this.#send(client, [...flight, ...asked]);
+      const all = await this.#send(client, [...batch, ...asked]);
       if (all.kind === 'failed') return [all, null];
-      const answers = all.answers.slice(0, flight.length);
-      return [{ kind: 'answered', answers }, all.answers.slice(flight.length)];
+      const answers = all.answers.slice(0, batch.length);
+      return [{ kind: 'answered', answers }, all.answers.slice(batch.length)];
     }`,
   },
 ];
@@ -53,14 +53,14 @@ const ownership: readonly Fault[] = [
   },
   {
     name: 'A lane is not taken with its message, but later.',
-    file: lanes,
+    file: queues,
     find: 'takes: this.#hasRoom, takesSuspects',
     replace: 'takes: false, takesSuspects',
   },
   {
     name: 'The lane of another instance is taken with a message.',
     file: accepts,
-    find: "'excluded.tail > 0 AND lane.owner IS NULL'",
+    find: `'excluded.tail > 0 AND lane.owner IS NULL'`,
     replace: "'excluded.tail > 0'",
     seenBy: ['src/ledger/postgres/queues/order.test.ts'],
   },
@@ -74,14 +74,14 @@ const ownership: readonly Fault[] = [
   {
     name: 'A messenger’s suspect waits for who tries the others, and may not have it.',
     file: channelsToWork,
-    find: "triesAll ? 'all' : channels.filter(isPost)",
+    find: "triesAll ? 'all' : channels.filter(isLease)",
     replace: "triesAll ? 'all' : []",
     seenBy: ['src/ledger/postgres/queues/suspects.test.ts'],
   },
   {
     name: 'A message of the lane of another instance is worked where it came in.',
     file: owned,
-    find: 'if (facts.owner !== this.#parts.instance) {',
+    find: 'if (facts.owner !== this.#deps.instance) {',
     replace: 'if (facts.owner === null) {',
   },
   {
@@ -110,14 +110,14 @@ const letting: readonly Fault[] = [
   {
     name: 'Messages that another instance has accepted in between are passed over.',
     file: owned,
-    find: "if (lane.unread === 'nothing' && arrived.n === lane.tail + 1) {",
-    replace: "if (lane.unread === 'nothing') {",
+    find: "if (queue.unread === 'nothing' && arrived.n === queue.tail + 1) {",
+    replace: "if (queue.unread === 'nothing') {",
   },
   {
     name: 'What is put back into a lane is worked before what has come into it elsewhere.',
     file: owned,
-    find: "if (lane.unread !== 'nothing' || to.tail !== lane.tail + 1) {",
-    replace: "if (lane.unread !== 'nothing') {",
+    find: "if (queue.unread !== 'nothing' || to.tail !== queue.tail + 1) {",
+    replace: "if (queue.unread !== 'nothing') {",
   },
   {
     name: 'A lane that was taken again, with what lies in it, is believed to be empty.',
@@ -174,8 +174,8 @@ const dead: readonly Fault[] = [
   {
     name: 'One that died counts as buried before its lanes are free.',
     file: 'src/ledger/postgres/queues/lost-queues.ts',
-    find: 'if (!(await free(lanes.slice(from, from + lanesMax)))) isSound = false;',
-    replace: 'await free(lanes.slice(from, from + lanesMax));',
+    find: 'if (!(await free(queues.slice(from, from + queuesMax)))) isSound = false;',
+    replace: 'await free(queues.slice(from, from + queuesMax));',
   },
   {
     name: 'One that has moved meanwhile is declared dead.',
@@ -215,14 +215,14 @@ const held: readonly Fault[] = [
   {
     name: 'A post is worked on although no beat has come back for too long.',
     file: posts,
-    find: 'this.#lapse = this.#parts.deadlines.after(ms, () => this.#doubt());',
-    replace: 'this.#lapse = this.#parts.deadlines.after(ms, () => {});',
+    find: 'this.#lapse = this.#deps.deadlines.after(ms, () => this.#doubt());',
+    replace: 'this.#lapse = this.#deps.deadlines.after(ms, () => {});',
   },
   {
     name: 'Whose a post is counts from the answer on, not from the question.',
     file: posts,
-    find: 'this.#believe(this.#parts.times.holdMs - (this.#parts.steady() - askedAt));',
-    replace: 'if (askedAt >= 0) this.#believe(this.#parts.times.holdMs);',
+    find: 'this.#believe(this.#deps.times.holdMs - (this.#deps.steady() - askedAt));',
+    replace: 'if (askedAt >= 0) this.#believe(this.#deps.times.holdMs);',
   },
   {
     name: 'A post is worked on although somebody else has it.',

@@ -77,13 +77,13 @@ export const oneView: readonly Fault[] = [
   {
     name: 'Frames are written to the database though nobody looks.',
     file: 'src/app/shared-view/frame-exchange.ts',
-    find: 'if (frames.isListened) this.#begin();',
+    find: 'if (liveEvents.isListened) this.#begin();',
     replace: 'this.#begin();',
   },
   {
     name: 'A flood at one instance fills the database with frames.',
     file: 'src/app/shared-view/frame-exchange.ts',
-    find: 'if (this.#frames.length < this.#allowed)',
+    find: 'if (this.#liveEvents.length < this.#allowed)',
     replace: 'if (this.#frames.length < 1e9)',
   },
   {
@@ -95,7 +95,8 @@ export const oneView: readonly Fault[] = [
   {
     name: 'Frames that were lost on their way are missed without a word.',
     file: 'src/app/shared-view/frame-exchange.ts',
-    find: 'if (known !== undefined && lot.n > known + 1) this.#missed(null, lot.instance);',
+    find: `if (known !== undefined && liveEventBatch.n > known + 1)
+        this.#missed(null, liveEventBatch.instance);`,
     replace: '',
   },
   {

@@ -2,7 +2,7 @@
 import type { Fault } from './fault.ts';
 
 const writer = 'src/ledger/postgres/write/writer.ts';
-const flights = 'src/ledger/postgres/write/batches.ts';
+const batches = 'src/ledger/postgres/write/batches.ts';
 const accepts = 'src/ledger/postgres/write/accepts.ts';
 
 export const postgres: readonly Fault[] = [
@@ -32,19 +32,19 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'While another instance may have taken over, work is handed out.',
-    file: flights,
+    file: batches,
     find: 'steady() - this.#confirmedAt <= times.holdMs',
     replace: 'steady() - this.#confirmedAt <= Infinity',
   },
   {
     name: 'What was heard is counted from the answer on, not from the question.',
-    file: flights,
+    file: batches,
     find: 'this.#confirmedAt = begunAt;',
-    replace: 'this.#confirmedAt = this.#parts.steady();',
+    replace: 'this.#confirmedAt = this.#deps.steady();',
   },
   {
     name: 'While the server is away nobody is refused.',
-    file: flights,
+    file: batches,
     find: 'this.#watch();\n    while (!this.#broken) {',
     replace: '() => {};\n    while (!this.#broken) {',
   },

@@ -101,8 +101,8 @@ export const preflight: readonly Fault[] = [
   {
     name: 'A secret that is not set fails no preflight.',
     file: 'src/app/preflight/preflight.ts',
-    find: 'return { ...refusing(name, message, sayHowToSet(one)), secret: true };',
-    replace: 'return warning(name, message, sayHowToSet(one));',
+    find: 'return { ...refusing(name, message, describeHowToSet(one)), secret: true };',
+    replace: 'return warning(name, message, describeHowToSet(one));',
   },
 ];
 
@@ -142,7 +142,7 @@ export const service: readonly Fault[] = [
   {
     name: 'A bug in one turn leaves its message claimed for ever.',
     file: 'src/app/runtime.ts',
-    find: 'await buryMessage(this.#kit, route, claim).catch(',
+    find: 'await buryMessage(this.#deps, route, claim).catch(',
     replace: 'await Promise.resolve([buryMessage, route]).catch(',
   },
   {

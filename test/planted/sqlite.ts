@@ -12,8 +12,8 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'A message is acknowledged before it is on the disk.',
     file: 'src/ledger/sqlite/sqlite-storage.ts',
-    find: "this.#journal.flush(written, () => refuse('full'));",
-    replace: 'this.#journal.flush(() => {});\n      written(new Map());',
+    find: "this.#groupCommit.flush(written, () => refuse('full'));",
+    replace: 'this.#groupCommit.flush(() => {});\n      written(new Map());',
   },
   {
     name: 'A file that a newer svc wrote is taken.',
@@ -75,7 +75,7 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'A delivered reply goes out again at the next start.',
     file: 'src/ledger/sqlite/sqlite-storage.ts',
-    find: "this.#journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);",
+    find: "this.#groupCommit.add(['outboxSettled', at, at - row.takenAt, row.seq]);",
     replace: '',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
@@ -162,7 +162,7 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'What an agent noted of a deleted conversation stays.',
     file: 'src/ledger/sqlite/ledger/forgetting.ts',
-    find: "journal.add(['notesForgotten', ...place, before]);",
+    find: "groupCommit.add(['notesForgotten', ...place, before]);",
     replace: '',
   },
   {

@@ -5,8 +5,8 @@ export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
     file: 'src/ledger/engine/order/offering.ts',
-    find: 'if (head === undefined || lane.inBusy || lane.byHand || this.#isRestoring) return;',
-    replace: 'if (head === undefined || lane.byHand || this.#isRestoring) return;',
+    find: 'if (head === undefined || queue.inBusy || queue.byHand || this.#isRestoring) return;',
+    replace: 'if (head === undefined || queue.byHand || this.#isRestoring) return;',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
   },
   {
@@ -19,7 +19,7 @@ export const store: readonly Fault[] = [
   {
     name: 'A conversation takes messages in though a hundred of its replies wait.',
     file: 'src/ledger/engine/order/offering.ts',
-    find: 'if (lane.replies >= repliesMax) return;',
+    find: 'if (queue.replies >= repliesMax) return;',
     replace: '',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
   },

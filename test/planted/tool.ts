@@ -71,8 +71,8 @@ export const tool: readonly Fault[] = [
   {
     name: 'A trial reaches out.',
     file: 'src/brains/tools/governance.ts',
-    find: '(surroundings.rehearsal && tool.reachesOut)',
-    replace: '(surroundings.rehearsal && !tool.reachesOut)',
+    find: '(surroundings.dryRun && tool.reachesOut)',
+    replace: '(surroundings.dryRun && !tool.reachesOut)',
   },
   {
     name: 'A call that changes something elsewhere is not written down before it is made.',

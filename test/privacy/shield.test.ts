@@ -1,11 +1,11 @@
 /** The two locks of a private brain, together and each alone: no connection to a cloud at all. */
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { dispatch } from '../../src/brains/dispatch.ts';
-import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import { createResponder } from '../../src/brains/responder.ts';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -61,8 +61,8 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
   });
 }
 
-function desk() {
-  return new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
+function turnContext() {
+  return new DryRunContext(new Stopper(), fromNow(60_000), new FakeBudgetGuard());
 }
 
 async function ask(
@@ -82,7 +82,7 @@ async function ask(
     ...common,
   });
   const message = { text: 'my secret', media: null, sensitivity: 'public' } as Message;
-  const own = desk();
+  const own = turnContext();
   const decision = await brain.think({ message, text: message.text, history: [] }, own);
   steps?.push(...own.steps);
   return decision;
@@ -139,12 +139,12 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     sensitivity: 'private',
     system: null,
     lines: [{ role: 'user', text: 'my secret' }],
-    purse: new FakePurse(),
+    budgetGuard: new FakeBudgetGuard(),
     keptFrom: 0,
     tools: [],
     deadlineAt: fromNow(60_000),
   } as const;
-  const { verdict, calls } = await dispatch(members, () => request, desk(), common);
+  const { verdict, calls } = await dispatch(members, () => request, turnContext(), common);
   assert.equal(verdict.kind, 'none');
   const [call] = calls;
   assert.ok(call?.outcome?.kind === 'failed');

@@ -1,8 +1,8 @@
 /** Plays a case with real models over sockets and writes down what came of it. */
-import { FakePurse } from '../fake/purse.ts';
+import { FakeBudgetGuard } from '../fake/purse.ts';
 import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { RehearsalDesk } from '../../src/brains/dry-run-context.ts';
+import { DryRunContext } from '../../src/brains/dry-run-context.ts';
 import { createResponder } from '../../src/brains/responder.ts';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Decision } from '../../src/domain/decision.ts';
@@ -59,7 +59,7 @@ export async function play(given: Case): Promise<Played> {
   };
   const relayDetections = new RelayDetections();
   const [bounds, prompts] = [new CallBounds(), new PromptRecords()];
-  const kit = { deadlines, ...systemClock, events, relayDetections, bounds, prompts };
+  const deps = { deadlines, ...systemClock, events, relayDetections, bounds, prompts };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
@@ -74,7 +74,7 @@ export async function play(given: Case): Promise<Played> {
       const http = createHttpClient(stage.deadlinesOf(rank));
       stack.defer(() => http.close());
       const config = { ...configOf(given, rank, urls[rank]!), modelId: stage.modelOf(rank) };
-      const model = buildModel(config, key, { ...kit, http });
+      const model = buildModel(config, key, { ...deps, http });
       return { model, rank, retriesMax: 2 };
     }),
     deadlines,
@@ -83,12 +83,12 @@ export async function play(given: Case): Promise<Played> {
     onFault: (error) => stage.faults.push(error),
   });
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
-  const decision = await brain.think({ message, text: message.text, history: [] }, desk);
+  const turnContext = new DryRunContext(new Stopper(), fromNow(60_000), new FakeBudgetGuard());
+  const decision = await brain.think({ message, text: message.text, history: [] }, turnContext);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
   const asked = [...elsewhere.calls, ...elsewhere.looks];
   const astray = asked.filter(({ path }) => path.includes(stage.name)).length;
-  return { decision, heard: stage.heard, steps: desk.steps, astray };
+  return { decision, heard: stage.heard, steps: turnContext.steps, astray };
 }
 
 /** However short, it is not over before the server of the model has heard it. */

@@ -2,7 +2,7 @@
 import { later, steadyNow, type Clock, type SteadyTime } from '../../src/lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 
-export type HandClock = Clock & {
+export type TakeoverClock = Clock & {
   readonly deadlines: Deadlines;
   /** So many milliseconds from now. */
   in(ms: number): SteadyTime;
@@ -13,7 +13,7 @@ export type HandClock = Clock & {
 };
 
 /** @param startAt the time of day that it begins with, in milliseconds since 1970 */
-export function handClock(startAt = Date.now()): HandClock {
+export function takeoverClock(startAt = Date.now()): TakeoverClock {
   let time = startAt;
   // Far from any time of day, so that who takes one for the other waits for ever.
   let passed = 1_000;
@@ -53,4 +53,4 @@ export const mockedClock = {
   now: () => Date.now(),
   steady: () => Date.now() as SteadyTime,
   in: (ms: number) => later(Date.now() as SteadyTime, ms),
-} as const satisfies Clock & Pick<HandClock, 'in'>;
+} as const satisfies Clock & Pick<TakeoverClock, 'in'>;

@@ -18,11 +18,11 @@ import { patienceMs, until } from './waiting.ts';
 const runner = import.meta.resolve('../../scripts/test-run.ts');
 const run = promisify(execFile);
 const connecting = new URL('../../src/ledger/postgres/server/connect.ts', import.meta.url).href;
-const kit = new URL('../fake/postgres.ts', import.meta.url).href;
+const deps = new URL('../fake/postgres.ts', import.meta.url).href;
 
 /** What a process of its own says. */
 async function say(expression: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const text = `const kit = await import('${kit}'); console.log(${expression});`;
+  const text = `const kit = await import('${deps}'); console.log(${expression});`;
   const args = ['--input-type=module', '-e', text];
   const { stdout } = await run(process.execPath, args, { env: { ...process.env, ...env } });
   return stdout.trim();
@@ -61,7 +61,7 @@ postgresTest('a database is dropped when its test file is over', async () => {
   const file = (name: string, body: string): string => {
     const path = join(folder.path, `${name}.test.ts`);
     const heads = ["import { test } from 'node:test';", "import { writeFileSync } from 'node:fs';"];
-    const all = [...heads, `import { newDatabase } from '${kit}';`, body];
+    const all = [...heads, `import { newDatabase } from '${deps}';`, body];
     writeFileSync(path, all.join('\n'));
     return path;
   };

@@ -13,7 +13,7 @@ import { createMemoryLedger } from '../../src/ledger/memory/memory.ts';
 import { noteEvents } from '../fake/webhook.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { mockedClock } from '../support/hand-clock.ts';
-import { echo, openHouse, planOf } from '../messages/messenger-house.ts';
+import { echo, openHouse, runningConfigOf } from '../messages/messenger-house.ts';
 
 async function stage(t: TestContext, random = 0.5) {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.now() });
@@ -50,7 +50,7 @@ async function stage(t: TestContext, random = 0.5) {
     steady,
     random: () => random,
   });
-  assert.equal(await host.use(planOf(channel, echo('b'), null)), null);
+  assert.equal(await host.use(runningConfigOf(channel, echo('b'), null)), null);
   const begunAt = Date.now();
   return {
     telegram,

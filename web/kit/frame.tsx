@@ -11,7 +11,7 @@ type Props = {
 };
 
 /** What surrounds every view: the way to the others, and a way past it for the keyboard. */
-export function Frame({ title, navigation, aside, children }: Props) {
+export function LiveEvent({ title, navigation, aside, children }: Props) {
   useKeptFocus();
   return (
     <div className="mx-auto flex min-h-screen max-w-[90rem] flex-col">

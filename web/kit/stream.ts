@@ -7,7 +7,7 @@ import { readEvents } from './events.ts';
 import { noteReached } from './reached.ts';
 import { bearerOf, useToken } from './token.ts';
 
-export type Frame = Readonly<Record<string, unknown>> & {
+export type LiveEvent = Readonly<Record<string, unknown>> & {
   readonly kind: string;
   readonly at: number;
 };
@@ -15,7 +15,7 @@ export type Frame = Readonly<Record<string, unknown>> & {
 export type StreamState = 'connecting' | 'open' | 'lost' | 'paused';
 
 type Listener = {
-  onFrame(frame: Frame): void;
+  onLiveEvent(liveEvent: LiveEvent): void;
   onState(state: StreamState): void;
 };
 
@@ -75,8 +75,8 @@ async function once(
     listener.onState('open');
     await readEvents(response.body, ({ id, data }) => {
       if (id !== undefined) note(id);
-      const frame = frameOf(data);
-      if (frame !== null) listener.onFrame(frame);
+      const liveEvent = frameOf(data);
+      if (liveEvent !== null) listener.onLiveEvent(liveEvent);
     });
   } catch {
     // Broken off; the loop around it tries again.
@@ -99,9 +99,9 @@ async function reach(open: () => Promise<Response>): Promise<Response> {
   }
 }
 
-function frameOf(data: string): Frame | null {
+function frameOf(data: string): LiveEvent | null {
   try {
-    return JSON.parse(data) as Frame;
+    return JSON.parse(data) as LiveEvent;
   } catch {
     return null;
   }

@@ -6,7 +6,7 @@
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Status } from '../../src/admin/admin.ts';
-import type { StorageForm } from '../../src/domain/storage-form.ts';
+import type { StorageBackend } from '../../src/domain/storage-form.ts';
 import type { ApplicationView } from '../../src/admin/application.ts';
 import { ask } from './api.ts';
 import { noteApplication, noteIsThere, useApplication } from './application.ts';
@@ -23,7 +23,7 @@ const goneAfterMs = 1_000;
 export const useGone = create<{ readonly isGone: boolean }>(() => ({ isGone: false }));
 
 /** What the service keeps everything in; null while that is not known. */
-export const useStorage = create<{ readonly storage: StorageForm | null }>(() => {
+export const useStorage = create<{ readonly storage: StorageBackend | null }>(() => {
   return { storage: null };
 });
 
@@ -52,7 +52,7 @@ async function watch(over: AbortSignal, always: boolean): Promise<void> {
   await lookForOne(over);
   while (!over.aborted) {
     if (useApplication.getState().isThere) await look(over);
-    else if (always && !document.hidden) await knock(over);
+    else if (always && !document.hidden) await pairingRequest(over);
     const { goneSince } = useReached.getState();
     useGone.setState({ isGone: goneSince !== null && Date.now() - goneSince >= goneAfterMs });
     await rest(goneSince === null ? everyMs : goneEveryMs, over);
@@ -73,7 +73,7 @@ async function look(signal: AbortSignal): Promise<void> {
 }
 
 /** One that is halted takes the question, and is silent. */
-async function knock(signal: AbortSignal): Promise<void> {
+async function pairingRequest(signal: AbortSignal): Promise<void> {
   const asking = { signal, limitMs: everyMs };
   const answer = await ask<Pick<Status, 'access' | 'revision'>>('status', asking);
   if (answer.kind === 'ok') {

@@ -1,6 +1,6 @@
 import type { StreamState } from '../kit/stream.ts';
 import { State, type Tone } from '../kit/state.tsx';
-import { useFeed, useFrames } from './feed.ts';
+import { useFeed, useLiveEvents } from './feed.ts';
 
 const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
   connecting: ['wait', 'Connecting'],
@@ -11,7 +11,7 @@ const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
 
 /** Says whether what is shown is current. It also holds the connection while views come and go. */
 export function FeedMark() {
-  useFrames(() => undefined);
+  useLiveEvents(() => undefined);
   const [tone, word] = words[useFeed(({ state }) => state)];
   return (
     <span role="status" className="min-w-[6.5rem] text-right text-sm max-sm:min-w-0">

@@ -1,29 +1,29 @@
 /** One connection to the stream of events for all views of the page. */
 import { useEffect, useEffectEvent } from 'react';
 import { create } from 'zustand';
-import type { Dropped, Frame } from '../../src/domain/live-event.ts';
+import type { Dropped, LiveEvent } from '../../src/domain/live-event.ts';
 import { follow, type StreamState } from '../kit/stream.ts';
 
-export type LiveFrame = Frame | Dropped;
+export type PageEvent = LiveEvent | Dropped;
 
-const listeners = new Set<(frame: LiveFrame) => void>();
+const listeners = new Set<(liveEvent: PageEvent) => void>();
 let leave: (() => void) | null = null;
 
 /** The state of the connection. */
 export const useFeed = create<{ readonly state: StreamState }>(() => ({ state: 'connecting' }));
 
 /** Calls `listener` with each event for as long as the component is shown. */
-export function useFrames(listener: (frame: LiveFrame) => void): void {
+export function useLiveEvents(listener: (liveEvent: PageEvent) => void): void {
   const latest = useEffectEvent(listener);
-  useEffect(() => listen((frame) => latest(frame)), []);
+  useEffect(() => listen((liveEvent) => latest(liveEvent)), []);
 }
 
 /** @returns what ends it; the connection ends with its last listener */
-export function listen(listener: (frame: LiveFrame) => void): () => void {
+export function listen(listener: (liveEvent: PageEvent) => void): () => void {
   listeners.add(listener);
   leave ??= follow({
-    onFrame: (frame) => {
-      for (const one of listeners) one(frame as LiveFrame);
+    onLiveEvent: (liveEvent) => {
+      for (const one of listeners) one(liveEvent as PageEvent);
     },
     onState: (state) => useFeed.setState({ state }),
   });

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';
-import { Frame } from '../kit/frame.tsx';
+import { LiveEvent } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch } from '../kit/watch.ts';
 import { Around } from './around.tsx';
@@ -87,7 +87,7 @@ export function LiveView() {
   const where = { groups: shown, current: under ?? name };
   return (
     <StatusOfService>
-      <Frame
+      <LiveEvent
         title="svc"
         navigation={<Navigation {...where} />}
         aside={
@@ -101,7 +101,7 @@ export function LiveView() {
         <WithinGroup {...where} />
         <Around />
         {isEntering ? null : <Shown key={name} />}
-      </Frame>
+      </LiveEvent>
     </StatusOfService>
   );
 }

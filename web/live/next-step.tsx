@@ -1,5 +1,5 @@
 /** What a person can do next where a list is empty. */
-import { findKind, sayChannel } from '../../src/channels/registry.ts';
+import { findKind, channelName } from '../../src/channels/registry.ts';
 import { PageLink } from '../kit/page-link.tsx';
 import { ToCopy } from '../kit/to-copy.tsx';
 import { useStatus } from './status.tsx';
@@ -9,7 +9,7 @@ export function FirstMessage() {
   const { value: status } = useStatus();
   if (status === null) return null;
   const routed = status.channels.filter(({ brain }) => brain !== null).map(({ type }) => type);
-  const bots = routed.filter((type) => findKind(type)?.isMessenger === true).map(sayChannel);
+  const bots = routed.filter((type) => findKind(type)?.isMessenger === true).map(channelName);
   if (routed.length === 0) {
     return (
       <p>

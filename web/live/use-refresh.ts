@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent, useRef } from 'react';
-import type { FrameKind } from '../../src/domain/live-event.ts';
+import type { LiveEventKind } from '../../src/domain/live-event.ts';
 import { listen, useFeed } from './feed.ts';
 
 /** Events come in bursts; a list is read once after each. */
@@ -9,8 +9,10 @@ const restMs = 1_000;
  * Reads something anew soon after an event that may have changed it; and when the stream of events
  * opens, since no event told what happened between the first reading and the opening.
  */
-export function useRefresh(kinds: readonly FrameKind[], again: () => void): void {
-  const concerns = useEffectEvent((kind: FrameKind) => kind === 'dropped' || kinds.includes(kind));
+export function useRefresh(kinds: readonly LiveEventKind[], again: () => void): void {
+  const concerns = useEffectEvent(
+    (kind: LiveEventKind) => kind === 'dropped' || kinds.includes(kind),
+  );
   const act = useEffectEvent(again);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | null = null;

@@ -1,6 +1,6 @@
 /** The way as the service tells it: the page that is shown, and the answers to it. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Answer, Face, Page } from '../../apps/setup/setup.ts';
+import type { Answer, Frontend, Page } from '../../apps/setup/setup.ts';
 import type { WizardState } from '../../apps/setup/browser/wizard.ts';
 import { ask, type Answered } from '../kit/api.ts';
 
@@ -51,7 +51,7 @@ export function useSession(): Session {
         const after = known === null ? '' : `?after=${known.revision}`;
         const answer = await ask<WizardState>(`setup${after}`, { signal, limitMs: waitLimitMs });
         if (signal.aborted || take(answer)) continue;
-        if (answer.kind === 'refused') setLost(sayGone(newest.current?.face));
+        if (answer.kind === 'refused') setLost(describeGone(newest.current?.frontend));
         await rest(pauseMs, signal);
       }
     };
@@ -63,16 +63,16 @@ export function useSession(): Session {
       const body = { revision, choice, fields };
       const sent = await ask<WizardState>('setup/answer', { method: 'POST', body });
       if (take(sent) || sent.kind === 'ok') return null;
-      return sent.status === 0 ? sayGone(newest.current?.face) : sent.detail;
+      return sent.status === 0 ? describeGone(newest.current?.frontend) : sent.detail;
     },
     [take],
   );
   return { state, lost, answer };
 }
 
-function sayGone(face: Face | undefined): string {
+function describeGone(frontend: Frontend | undefined): string {
   const what = 'svc does not answer.';
-  if (face === 'window') return `${what} Open svc again from the desktop.`;
+  if (frontend === 'window') return `${what} Open svc again from the desktop.`;
   return `${what} Look in the terminal where svc init runs: if it has ended, run it again.`;
 }
 

@@ -8,21 +8,21 @@ import { text } from 'node:stream/consumers';
 import type { FoundSecret, FoundSecrets } from '../../../src/config/found-secret.ts';
 import type { ServiceSecrets } from '../../../src/secrets/secrets.ts';
 
-/** What the process reads; @see takeLent */
-export function lentText(values: ReadonlyMap<string, string>): string {
+/** What the process reads; @see takeInMemory */
+export function inMemoryText(values: ReadonlyMap<string, string>): string {
   return JSON.stringify(Object.fromEntries(values));
 }
 
 /** Those that stand nowhere else are found from now on, as if they were in the environment. */
-export async function takeLent(
+export async function takeInMemory(
   stdin: Readable,
   lookup: Pick<ServiceSecrets, 'find' | 'hold'>,
   stop: AbortSignal,
 ): Promise<void> {
-  const lent = parse(await text(stdin));
-  const elsewhere: FoundSecrets = await lookup.find([...lent.keys()], stop);
+  const inMemory = parse(await text(stdin));
+  const elsewhere: FoundSecrets = await lookup.find([...inMemory.keys()], stop);
   const held = new Map<string, FoundSecret>();
-  for (const [name, value] of lent) {
+  for (const [name, value] of inMemory) {
     if (elsewhere.get(name)?.kind === 'value') continue;
     held.set(name, { kind: 'value', value, source: 'environment', unused: [] });
   }

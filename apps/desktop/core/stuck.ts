@@ -1,6 +1,10 @@
 /** Why a service does not start, as facts for a page: what `svc serve` says in words. Pure. */
 import type { ConfigProblem } from '../../../src/config/config.ts';
-import { sayMissing, type NamedSecret, type ResolvedSecrets } from '../../../src/config/secrets.ts';
+import {
+  describeMissing,
+  type NamedSecret,
+  type ResolvedSecrets,
+} from '../../../src/config/secrets.ts';
 import type { KeychainState } from '../../../src/domain/keychain-state.ts';
 import type { Ending } from '../../../src/app/run.ts';
 import type { MissingHere, Stuck } from '../desktop.ts';
@@ -13,20 +17,20 @@ export function stuckByConfig(problems: readonly ConfigProblem[]): Stuck {
   };
 }
 
-export type KeychainTold = { readonly state: KeychainState; readonly told: string | null };
+export type KeychainSummary = { readonly state: KeychainState; readonly told: string | null };
 
 /** @param named the secrets that the configuration names */
 export function stuckBySecrets(
   { missing, unfit }: Pick<ResolvedSecrets, 'missing' | 'unfit'>,
   named: readonly NamedSecret[],
-  { state, told }: KeychainTold,
+  { state, told }: KeychainSummary,
 ): Stuck {
   const unset = missing.map((one): MissingHere => {
     const { name, usedAt, found } = one;
     // What is to be done about the keychain is told once for all, and has a button.
     const isOfPlace = found.kind === 'unreadable' && found.source !== 'keychain';
     const remedy = isOfPlace ? ` ${found.remedy}` : '';
-    return { name, usedAt, why: `${sayMissing(one)}.${remedy}` };
+    return { name, usedAt, why: `${describeMissing(one)}.${remedy}` };
   });
   const unusable = unfit.map(({ path, message, remedy }): MissingHere => {
     const name = named.find(({ usedAt }) => usedAt.includes(path))?.name ?? path;

@@ -38,7 +38,7 @@ test('it says who it is, and its pages take a code or what a window is granted',
   assert.match(link.hash, /^#[\w-]{22}$/);
   const page = await stage.enter();
   assert.equal(page.page, shellPage);
-  assert.partialDeepStrictEqual(await page.state(), { face: 'window', goesOn: false });
+  assert.partialDeepStrictEqual(await page.state(), { frontend: 'window', goesOn: false });
   const signIn = new URL('/api/v1/sign-in', origin);
   const late = await post(signIn, { code: link.hash.slice(1) });
   assert.equal(late.status, 403, 'a newer one was offered since');

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Log } from '../../../src/lib/log.ts';
-import { sayUnbound } from '../../../src/lib/bind-error.ts';
+import { describeUnbound } from '../../../src/lib/bind-error.ts';
 import { openWizardServer, type WizardApplication } from '../../setup/browser/wizard-server.ts';
 import { openSetup } from '../../setup/session.ts';
 import type { SetupEnd, SetupSession } from '../../setup/setup.ts';
@@ -54,7 +54,7 @@ export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd
     onTraded: () => {},
     onFault: (error) => log.error('bug', `A bug in svc itself: ${String(error)}`),
   });
-  if ('code' in server) return { kind: 'failed', message: sayUnbound(server.code, 0) };
+  if ('code' in server) return { kind: 'failed', message: describeUnbound(server.code, 0) };
   await using pages = server;
   ({ url } = pages);
   link.atWork(new URL(url).origin, true);

@@ -6,14 +6,14 @@ import type { Notices } from './notices.ts';
 import { configurationPage } from './room-pages.ts';
 import { endedPage } from './state-page.ts';
 
-export type ActParts = {
+export type ActDeps = {
   readonly application: Application;
   readonly repairs: Repairs;
   readonly notices: Notices;
 };
 
 /** @param left aborts when nobody waits for the answer any more, or the server closes */
-type Act = (parts: ActParts, fields: URLSearchParams, left: AbortSignal) => Promise<PageAnswer>;
+type Act = (deps: ActDeps, fields: URLSearchParams, left: AbortSignal) => Promise<PageAnswer>;
 
 /** How long a page is asked of a core that may be starting. */
 const pagesMs = 10_000;
@@ -27,13 +27,13 @@ export const acts: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['on-close', setOnClose],
   ['autostart', setAutostart],
   ['other-port', otherPort],
-  ['allow-changes', (parts) => repaired(parts, parts.repairs.allowChanges())],
+  ['allow-changes', (deps) => repaired(deps, deps.repairs.allowChanges())],
   ['take-back', takeBack],
   ['configuration', saveConfiguration],
   ['secrets', keepSecrets],
   ['unlock', unlock],
-  ['open-folder', (parts) => openFolder(parts, 'folder')],
-  ['open-logs', (parts) => openFolder(parts, 'logs')],
+  ['open-folder', (deps) => openFolder(deps, 'folder')],
+  ['open-logs', (deps) => openFolder(deps, 'logs')],
 ]);
 
 /** null: the core does not serve, or nobody waits any more. */
@@ -54,7 +54,7 @@ export async function pagesOf(application: Application, left: AbortSignal): Prom
   }
 }
 
-async function openPages({ application, notices }: ActParts, _fields: unknown, left: AbortSignal) {
+async function openPages({ application, notices }: ActDeps, _fields: unknown, left: AbortSignal) {
   const url = await pagesOf(application, left);
   if (url !== null) return go(url);
   return tell(notices, './', { kind: 'fault', message: 'svc does not show its pages just now.' });
@@ -70,17 +70,17 @@ function ended(after: () => void): PageAnswer {
   return { kind: 'page', status: 200, page: endedPage(), after };
 }
 
-async function keepAnswering({ application }: ActParts): Promise<PageAnswer> {
+async function keepAnswering({ application }: ActDeps): Promise<PageAnswer> {
   await application.answerClosing('keep');
   return go('wait');
 }
 
 /** What the shell could not keep is no reason to stay. */
-async function closeAndQuit({ application }: ActParts): Promise<PageAnswer> {
+async function closeAndQuit({ application }: ActDeps): Promise<PageAnswer> {
   return ended(() => void application.answerClosing('quit').catch(() => application.quit()));
 }
 
-async function setOnClose({ application, notices }: ActParts, fields: URLSearchParams) {
+async function setOnClose({ application, notices }: ActDeps, fields: URLSearchParams) {
   const choice = fields.get('choice') ?? '';
   if (!isOnClose(choice)) return go('settings');
   await application.setOnClose(choice);
@@ -89,7 +89,7 @@ async function setOnClose({ application, notices }: ActParts, fields: URLSearchP
 
 const isOnClose = (text: string): text is OnClose => /^(?:ask|keep|quit)$/.test(text);
 
-async function setAutostart({ application, notices }: ActParts, fields: URLSearchParams) {
+async function setAutostart({ application, notices }: ActDeps, fields: URLSearchParams) {
   const on = fields.get('on') === 'yes';
   const fault = await application.setAutostart(on);
   if (fault !== null) return tell(notices, 'settings', { kind: 'fault', message: fault });
@@ -97,18 +97,18 @@ async function setAutostart({ application, notices }: ActParts, fields: URLSearc
   return tell(notices, 'settings', { kind: 'done', told });
 }
 
-async function otherPort(parts: ActParts): Promise<PageAnswer> {
-  const why = stuckOf(parts, 'address');
-  if (why === null) return overtaken(parts);
-  return repaired(parts, parts.repairs.otherPort(why.field, why.address));
+async function otherPort(deps: ActDeps): Promise<PageAnswer> {
+  const why = stuckOf(deps, 'address');
+  if (why === null) return overtaken(deps);
+  return repaired(deps, deps.repairs.otherPort(why.field, why.address));
 }
 
-function takeBack(parts: ActParts, fields: URLSearchParams): Promise<PageAnswer> {
-  return repaired(parts, parts.repairs.takeBack(fields.get('revision') ?? ''));
+function takeBack(deps: ActDeps, fields: URLSearchParams): Promise<PageAnswer> {
+  return repaired(deps, deps.repairs.takeBack(fields.get('revision') ?? ''));
 }
 
-async function saveConfiguration(parts: ActParts, fields: URLSearchParams): Promise<PageAnswer> {
-  const { application, repairs, notices } = parts;
+async function saveConfiguration(deps: ActDeps, fields: URLSearchParams): Promise<PageAnswer> {
+  const { application, repairs, notices } = deps;
   const read = await repairs.read();
   const before = read.kind === 'text' ? read.text : '';
   const text = withLineEnds(fields.get('text') ?? '', before);
@@ -141,44 +141,44 @@ function withLineEnds(text: string, before: string): string {
 
 /** Only what is missing is kept, whatever a form says. */
 async function keepSecrets(
-  parts: ActParts,
+  deps: ActDeps,
   fields: URLSearchParams,
   left: AbortSignal,
 ): Promise<PageAnswer> {
-  const why = stuckOf(parts, 'secrets');
-  if (why === null) return overtaken(parts);
+  const why = stuckOf(deps, 'secrets');
+  if (why === null) return overtaken(deps);
   const given = why.missing.flatMap(({ name }, index) => {
     const value = fields.get(`value-${index}`) ?? '';
     return value.trim() === '' ? [] : [[name, value] as const];
   });
   if (given.length === 0) {
     const message = 'Nothing was pasted. Paste a value, then press the button.';
-    return tell(parts.notices, './', { kind: 'fault', message });
+    return tell(deps.notices, './', { kind: 'fault', message });
   }
-  return repaired(parts, parts.repairs.keepSecrets(new Map(given), left));
+  return repaired(deps, deps.repairs.keepSecrets(new Map(given), left));
 }
 
 async function unlock(
-  parts: ActParts,
+  deps: ActDeps,
   _fields: URLSearchParams,
   left: AbortSignal,
 ): Promise<PageAnswer> {
-  const why = stuckOf(parts, 'secrets');
-  if (why === null) return overtaken(parts);
+  const why = stuckOf(deps, 'secrets');
+  if (why === null) return overtaken(deps);
   const names = why.missing.map(({ name }) => name);
-  return repaired(parts, parts.repairs.unlock(names, left));
+  return repaired(deps, deps.repairs.unlock(names, left));
 }
 
-async function openFolder({ repairs, notices }: ActParts, what: 'folder' | 'logs') {
+async function openFolder({ repairs, notices }: ActDeps, what: 'folder' | 'logs') {
   const room = what === 'folder' ? 'configuration' : 'log';
   return tell(notices, room, await repairs.openInSystem(what));
 }
 
 /** The service begins again with what was repaired. */
-async function repaired(parts: ActParts, repair: Promise<Repaired>): Promise<PageAnswer> {
+async function repaired(deps: ActDeps, repair: Promise<Repaired>): Promise<PageAnswer> {
   const done = await repair;
-  const told = done.kind === 'done' ? await restarted(parts.application, done) : done;
-  return tell(parts.notices, './', told);
+  const told = done.kind === 'done' ? await restarted(deps.application, done) : done;
+  return tell(deps.notices, './', told);
 }
 
 async function restarted<R extends Repaired>(application: Application, done: R): Promise<R> {
@@ -187,14 +187,14 @@ async function restarted<R extends Repaired>(application: Application, done: R):
 }
 
 function stuckOf<O extends Stuck['of']>(
-  { application: { state } }: ActParts,
+  { application: { state } }: ActDeps,
   of: O,
 ): Extract<Stuck, { readonly of: O }> | null {
   if (state.at !== 'needs_you' || state.why.of !== of) return null;
   return state.why as Extract<Stuck, { readonly of: O }>;
 }
 
-async function overtaken({ notices }: ActParts): Promise<PageAnswer> {
+async function overtaken({ notices }: ActDeps): Promise<PageAnswer> {
   const message = 'This has changed meanwhile, so nothing was done. Look, and choose again.';
   return tell(notices, './', { kind: 'fault', message });
 }

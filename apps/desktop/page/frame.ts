@@ -75,10 +75,10 @@ export function told({ is, text }: Notice): Markup {
   return html`<p class="told ${is}" role="${is === 'bad' ? 'alert' : 'status'}">${text}</p>`;
 }
 
-export function section(title: string, ...parts: readonly Markup[]): Markup {
+export function section(title: string, ...deps: readonly Markup[]): Markup {
   return html`<section>
     <h2>${title}</h2>
-    ${parts}
+    ${deps}
   </section>`;
 }
 
@@ -104,8 +104,8 @@ export function link(address: string, name: string, isMain = false): Markup {
   return html`<a class="button${isMain ? ' main' : ''}" href="${address}">${name}</a>`;
 }
 
-export function row(...parts: readonly Markup[]): Markup {
-  return html`<div class="row">${parts}</div>`;
+export function row(...deps: readonly Markup[]): Markup {
+  return html`<div class="row">${deps}</div>`;
 }
 
 /** Lines of a program, which may be long: the box can be reached and scrolled by keys. */

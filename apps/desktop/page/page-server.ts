@@ -18,7 +18,7 @@ import { send, type PageAnswer } from './answers.ts';
 import { readForm } from './form.ts';
 import { Notices } from './notices.ts';
 import { linkRefused, refusalPage } from './refusals.ts';
-import { look, nothingHere, type RoomParts, type Visit } from './rooms.ts';
+import { look, nothingHere, type RoomDeps, type Visit } from './rooms.ts';
 
 export type PageServerOptions = {
   readonly application: Application;
@@ -116,14 +116,14 @@ class Door {
   readonly #options: PageServerOptions;
   readonly #host: string;
   readonly #closing: AbortSignal;
-  readonly #parts: RoomParts;
+  readonly #deps: RoomDeps;
 
   constructor(options: PageServerOptions, host: string, closing: AbortSignal) {
     const { application, repairs, onUsedTwice, clock = systemClock } = options;
     this.#options = options;
     this.#host = host;
     this.#closing = closing;
-    this.#parts = { application, repairs, notices: new Notices(), now: clock.now };
+    this.#deps = { application, repairs, notices: new Notices(), now: clock.now };
     this.signIn = new SignIn(clock.steady, (traded) => {
       if (traded.kind !== 'refused' || traded.why !== 'used_twice') return;
       this.move();
@@ -177,7 +177,7 @@ class Door {
   async #visit(request: IncomingMessage, visit: Visit): Promise<PageAnswer> {
     const { method = '' } = request;
     if (method === 'GET' || method === 'HEAD') {
-      return (await look(this.#parts, visit)) ?? nothingHere;
+      return (await look(this.#deps, visit)) ?? nothingHere;
     }
     return method === 'POST' ? this.#act(request, visit) : nothingHere;
   }
@@ -203,7 +203,7 @@ class Door {
     if (form.kind === 'refused') {
       return page(form.status, refusalPage('That did not work', form.why));
     }
-    return act(this.#parts, form.fields, left);
+    return act(this.#deps, form.fields, left);
   }
 }
 

@@ -9,7 +9,7 @@ import { refusalPage } from './refusals.ts';
 import { configurationPage, logPage, settingsPage } from './room-pages.ts';
 import { closePage, endedPage, statePage } from './state-page.ts';
 
-export type RoomParts = {
+export type RoomDeps = {
   readonly application: Application;
   readonly repairs: Repairs;
   readonly notices: Notices;
@@ -31,23 +31,23 @@ const holdMs = 20_000;
 const shownMs = 250;
 
 /** @returns null: there is no such room */
-export async function look(parts: RoomParts, visit: Visit): Promise<PageAnswer | null> {
-  const notice = parts.notices.get(visit.query.get('told'));
+export async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
+  const notice = deps.notices.get(visit.query.get('told'));
   switch (visit.room) {
     case '':
-      return first(parts, notice, visit);
+      return first(deps, notice, visit);
     case 'wait':
-      return wait(parts, visit);
+      return wait(deps, visit);
     case 'close':
       return page(closePage(notice));
     case 'log': {
       const of: LogName = visit.query.get('of') === 'application' ? 'application' : 'service';
-      return page(logPage(of, await parts.repairs.lastLines(of), notice));
+      return page(logPage(of, await deps.repairs.lastLines(of), notice));
     }
     case 'configuration':
-      return page(await configuration(parts, notice));
+      return page(await configuration(deps, notice));
     case 'settings':
-      return page(settingsPage(parts.application.facts, notice));
+      return page(settingsPage(deps.application.facts, notice));
     default:
       // Where a button leads to when its page is loaded anew.
       return acts.has(visit.room) ? { kind: 'go', to: './' } : null;
@@ -55,17 +55,17 @@ export async function look(parts: RoomParts, visit: Visit): Promise<PageAnswer |
 }
 
 /** Whoever waited for a core that serves by now is led to it, though they heard of it no more. */
-async function first(parts: RoomParts, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
-  const { application } = parts;
+async function first(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
+  const { application } = deps;
   if (visit.query.has('waited') && notice === null && hasPages(application.state)) {
     const url = await pagesOf(application, visit.left);
     if (url !== null) return { kind: 'go', to: url };
   }
-  return page(await stateNow(parts, notice, visit));
+  return page(await stateNow(deps, notice, visit));
 }
 
-async function stateNow(parts: RoomParts, notice: Notice | null, { query }: Visit) {
-  const { application, repairs, now } = parts;
+async function stateNow(deps: RoomDeps, notice: Notice | null, { query }: Visit) {
+  const { application, repairs, now } = deps;
   const { state, facts } = application;
   const mayTakeBack = state.at === 'needs_you' && /^(?:config|other)$/.test(state.why.of);
   const earlier = mayTakeBack ? await repairs.earlier() : [];
@@ -73,7 +73,7 @@ async function stateNow(parts: RoomParts, notice: Notice | null, { query }: Visi
   return statePage({ state, facts, earlier, notice, next, now: now() });
 }
 
-async function configuration({ application, repairs }: RoomParts, notice: Notice | null) {
+async function configuration({ application, repairs }: RoomDeps, notice: Notice | null) {
   const { config: file } = application.facts;
   const [read, earlier] = [await repairs.read(), await repairs.earlier()];
   if (read.kind === 'text') {
@@ -85,8 +85,8 @@ async function configuration({ application, repairs }: RoomParts, notice: Notice
 }
 
 /** Answers once it stands otherwise; what serves then is led to, unless something is to be told. */
-async function wait(parts: RoomParts, visit: Visit): Promise<PageAnswer> {
-  const { application, notices } = parts;
+async function wait(deps: RoomDeps, visit: Visit): Promise<PageAnswer> {
+  const { application, notices } = deps;
   const told = visit.query.get('told');
   const notice = notices.get(told);
   const since = application.state;

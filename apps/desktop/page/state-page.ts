@@ -86,8 +86,8 @@ function crashed({ how, lastLines, nextTryAt }: At<'crashed'>, now: number): rea
     nextTryAt === null
       ? 'It was started again several times and did not stay, so svc has stopped trying. What it ' +
         'said last may tell why; the configuration can be changed here.'
-      : `It is started again by itself ${sayWhen(nextTryAt - now)}, and then answers what it had ` +
-        'in hand, where its configuration keeps that on disk ("storage").';
+      : `It is started again by itself ${describeWhen(nextTryAt - now)}, and then answers what ` +
+        'it had in hand, where its configuration keeps that on disk ("storage").';
   const what = section(
     'What happened',
     paragraph(how),
@@ -102,7 +102,7 @@ function crashed({ how, lastLines, nextTryAt }: At<'crashed'>, now: number): rea
   return [what, section('What it said last', linesOf(lastLines, 'What it said last'))];
 }
 
-function sayWhen(ms: number): string {
+function describeWhen(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   return seconds <= 1 ? 'in a moment' : `in ${seconds} seconds`;
 }

@@ -104,7 +104,7 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
         'There is no keychain',
         html`<p class="soft">${told ?? 'svc could not reach the keychain of this system.'}</p>`,
       );
-      return { title, body: [what, paste(missing, true, lentOnly), none] };
+      return { title, body: [what, paste(missing, true, inMemoryOnly), none] };
     }
     case 'no_answer':
     case 'denied': {
@@ -134,7 +134,7 @@ const keptThere =
   'It goes into the keychain of this system, where svc finds it from now on. No page shows it ' +
   'again.';
 
-const lentOnly =
+const inMemoryOnly =
   'No keychain is here that could keep it. So svc has it until it is quit, and asks for it again ' +
   'the next time. No page shows it again.';
 

@@ -137,7 +137,7 @@ async function keepAll(
       const { state, message, remedy } = done;
       if (isNone(state)) {
         lend(trimmed(values));
-        return { kind: 'done', told: lentAlone };
+        return { kind: 'done', told: inMemoryAlone };
       }
       return { kind: 'fault', message: `${name} was not kept. ${message} ${remedy}` };
     }
@@ -153,7 +153,7 @@ async function keepAll(
 const isNone = (state: KeychainState): boolean =>
   state === 'no_bus' || state === 'no_provider' || state === 'unavailable';
 
-const lentAlone =
+const inMemoryAlone =
   'svc has it until it is quit, and asks for it again the next time: no keychain is here that ' +
   'could keep it.';
 

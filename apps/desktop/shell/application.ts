@@ -7,42 +7,42 @@ import type {
   SignedIn,
 } from '../desktop.ts';
 import type { Autostart } from './autostart.ts';
-import type { CoreKeeper } from './core-keeper.ts';
+import type { CoreSupervisor } from './core-keeper.ts';
 import type { SettingsFile } from './settings.ts';
-import type { WindowKeeper } from './window-keeper.ts';
+import type { WindowSupervisor } from './window-keeper.ts';
 
-export type ApplicationParts = {
+export type ApplicationDeps = {
   readonly version: string;
   readonly config: string;
   readonly logFile: string;
-  readonly core: Pick<CoreKeeper, 'state' | 'restart' | 'quit'> & {
-    readonly link: Pick<CoreKeeper['link'], 'offer' | 'grant'>;
+  readonly core: Pick<CoreSupervisor, 'state' | 'restart' | 'quit'> & {
+    readonly link: Pick<CoreSupervisor['link'], 'offer' | 'grant'>;
   };
-  readonly window: Pick<WindowKeeper, 'kind' | 'hide'>;
+  readonly window: Pick<WindowSupervisor, 'kind' | 'hide'>;
   readonly settings: SettingsFile;
   readonly autostart: Autostart | null;
 };
 
 export class ShellApplication implements Application {
-  readonly #parts: ApplicationParts;
+  readonly #deps: ApplicationDeps;
   readonly #watchers = new Set<() => void>();
   #autostart: boolean | null;
 
-  private constructor(parts: ApplicationParts, autostart: boolean | null) {
-    this.#parts = parts;
+  private constructor(deps: ApplicationDeps, autostart: boolean | null) {
+    this.#deps = deps;
     this.#autostart = autostart;
   }
 
-  static async make(parts: ApplicationParts): Promise<ShellApplication> {
-    return new ShellApplication(parts, (await parts.autostart?.isOn()) ?? null);
+  static async make(deps: ApplicationDeps): Promise<ShellApplication> {
+    return new ShellApplication(deps, (await deps.autostart?.isOn()) ?? null);
   }
 
   get state(): ApplicationState {
-    return this.#parts.core.state;
+    return this.#deps.core.state;
   }
 
   get facts(): ApplicationFacts {
-    const { version, config, logFile, window, settings } = this.#parts;
+    const { version, config, logFile, window, settings } = this.#deps;
     const { onClose } = settings.now;
     return { version, config, logFile, window: window.kind, onClose, autostart: this.#autostart };
   }
@@ -81,36 +81,36 @@ export class ShellApplication implements Application {
     }
     const { state } = this;
     if (state.at !== 'serving' && state.at !== 'first_run') return null;
-    if (this.#parts.window.kind !== 'webview') return this.#parts.core.link.offer();
+    if (this.#deps.window.kind !== 'webview') return this.#deps.core.link.offer();
     return `${state.origin}/${state.at === 'serving' ? 'ui' : 'setup'}`;
   }
 
   /** For a page of a window of its own. */
   async signIn(page: string): Promise<SignedIn> {
-    return { token: await this.#parts.core.link.grant(), page };
+    return { token: await this.#deps.core.link.grant(), page };
   }
 
   restart(): Promise<void> {
-    this.#parts.core.restart();
+    this.#deps.core.restart();
     return Promise.resolve();
   }
 
   quit(): void {
-    this.#parts.core.quit();
+    this.#deps.core.quit();
   }
 
   async setOnClose(onClose: OnClose): Promise<void> {
-    await this.#parts.settings.change({ onClose });
+    await this.#deps.settings.change({ onClose });
   }
 
   async answerClosing(choice: Exclude<OnClose, 'ask'>): Promise<void> {
     await this.setOnClose(choice);
     if (choice === 'quit') this.quit();
-    else await this.#parts.window.hide();
+    else await this.#deps.window.hide();
   }
 
   async setAutostart(on: boolean): Promise<string | null> {
-    const { autostart } = this.#parts;
+    const { autostart } = this.#deps;
     if (autostart === null) return 'svc knows no way to start with the session here.';
     const fault = await autostart.set(on);
     this.#autostart = await autostart.isOn();

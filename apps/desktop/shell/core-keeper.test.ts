@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import type { ApplicationState, FromCore, ToCore } from '../desktop.ts';
 import type { Connection } from '../lines.ts';
-import { CoreKeeper, type CoreHello } from './core-keeper.ts';
+import { CoreSupervisor, type CoreHello } from './core-keeper.ts';
 import type { KnownCore } from './core-record.ts';
 import type { CoreEnd, Role } from './life-cycle.ts';
 
@@ -31,7 +31,7 @@ function keep(before: KnownCore | null = null, role: Role = 'service', drainMs =
   const states: ApplicationState['at'][] = [];
   const waiting = new Map<string, (state: void) => void>();
   let known = before;
-  const keeper = new CoreKeeper({
+  const supervisor = new CoreSupervisor({
     config,
     role,
     begin: (as) => {
@@ -74,20 +74,20 @@ function keep(before: KnownCore | null = null, role: Role = 'service', drainMs =
       end: () => Promise.resolve(),
       [Symbol.dispose]: () => {},
     };
-    return { told, ...keeper.connected(as, connection) };
+    return { told, ...supervisor.connected(as, connection) };
   };
-  return { keeper, begun, states, when, connect, known: () => known };
+  return { supervisor, begun, states, when, connect, known: () => known };
 }
 
 test('a core that connects is welcomed, serves, and is asked for codes and tokens', async () => {
-  const { keeper, begun, states, connect, known } = keep();
-  keeper.open();
-  assert.equal(await keeper.link.offer(), null, 'nobody is there to ask');
+  const { supervisor, begun, states, connect, known } = keep();
+  supervisor.open();
+  assert.equal(await supervisor.link.offer(), null, 'nobody is there to ask');
   const core = connect(hello(firstId));
   core.onMessage({ kind: 'at_work', origin, canWrite: true });
   assert.deepEqual(states, ['starting', 'serving']);
   assert.deepEqual(known(), { pid: firstId, config });
-  const [offer, grant] = [keeper.link.offer(), keeper.link.grant()];
+  const [offer, grant] = [supervisor.link.offer(), supervisor.link.grant()];
   assert.deepEqual(core.told, [
     { kind: 'welcome', page: 'http://127.0.0.1:4000/app/key/' },
     { kind: 'offer', question: 1 },
@@ -96,31 +96,31 @@ test('a core that connects is welcomed, serves, and is asked for codes and token
   core.onMessage({ kind: 'granted', question: 2, token: 'a token' });
   core.onMessage({ kind: 'offered', question: 1, url: `${origin}/ui#code` });
   assert.deepEqual([await offer, await grant], [`${origin}/ui#code`, 'a token']);
-  const lost = keeper.link.offer();
+  const lost = supervisor.link.offer();
   core.onClose();
   assert.equal(await lost, null);
   begun[0]!.end();
   await turn();
   assert.equal(known(), null);
-  keeper.quit();
-  await keeper.over;
+  supervisor.quit();
+  await supervisor.over;
 });
 
 test('it is ended by a message, before it has connected by a signal, late by a kill', async () => {
   const connected = keep(null, 'service', 20);
-  connected.keeper.open();
+  connected.supervisor.open();
   const core = connected.connect(hello(firstId));
   const killed = connected.when('SIGKILL');
-  connected.keeper.quit();
+  connected.supervisor.quit();
   assert.deepEqual(core.told.at(-1), { kind: 'stop' });
   assert.deepEqual(connected.begun[0]!.signals, []);
   await killed;
   connected.begun[0]!.end({ code: null, signal: 'SIGKILL' });
-  await connected.keeper.over;
+  await connected.supervisor.over;
 
   const silent = keep();
-  silent.keeper.open();
-  silent.keeper.quit();
+  silent.supervisor.open();
+  silent.supervisor.quit();
   assert.deepEqual(silent.begun[0]!.signals, ['SIGTERM']);
   const late = silent.connect(hello(firstId));
   assert.ok(
@@ -128,7 +128,7 @@ test('it is ended by a message, before it has connected by a signal, late by a k
     'it hears of it when it connects',
   );
   silent.begun[0]!.end();
-  await silent.keeper.over;
+  await silent.supervisor.over;
 });
 
 /** A process that lives until the test ends it. */
@@ -145,36 +145,36 @@ async function stranger() {
 
 test('the core of an earlier shell goes on as it is, and its end is seen', async () => {
   await using before = await stranger();
-  const { keeper, begun, when, connect } = keep({ pid: before.pid, config });
-  keeper.open();
+  const { supervisor, begun, when, connect } = keep({ pid: before.pid, config });
+  supervisor.open();
   const core = connect(hello(before.pid));
   core.onMessage({ kind: 'at_work', origin, canWrite: false });
-  assert.deepEqual([keeper.state.at, begun.length], ['serving', 0]);
+  assert.deepEqual([supervisor.state.at, begun.length], ['serving', 0]);
   const crashed = when('crashed');
   core.onClose();
   await before.end();
   await crashed;
-  keeper.quit();
-  await keeper.over;
+  supervisor.quit();
+  await supervisor.over;
 });
 
 test('the core of before that says nothing is not waited for', async () => {
   await using before = await stranger();
-  const { keeper, begun, when } = keep({ pid: before.pid, config });
+  const { supervisor, begun, when } = keep({ pid: before.pid, config });
   const starting = when('starting');
-  keeper.open();
+  supervisor.open();
   assert.equal(begun.length, 0);
   await starting;
   assert.equal(begun.length, 1);
-  keeper.quit();
+  supervisor.quit();
   begun[0]!.end();
-  await keeper.over;
+  await supervisor.over;
 });
 
 test('one of another configuration ends first, then ours begins', async () => {
   await using before = await stranger();
-  const { keeper, begun, when, connect } = keep({ pid: before.pid, config: '/other.json' });
-  keeper.open();
+  const { supervisor, begun, when, connect } = keep({ pid: before.pid, config: '/other.json' });
+  supervisor.open();
   const other = connect(hello(before.pid, '/other.json'));
   assert.deepEqual(other.told, [{ kind: 'stop' }]);
   const starting = when('starting');
@@ -183,20 +183,20 @@ test('one of another configuration ends first, then ours begins', async () => {
   assert.equal(begun.length, 1);
   const second = connect(hello(7));
   assert.deepEqual(second.told, [{ kind: 'stop' }], 'there is one already');
-  keeper.quit();
+  supervisor.quit();
   begun[0]!.end();
-  await keeper.over;
+  await supervisor.over;
 });
 
 test('why it is stuck is what the person is told, and what it asks for is done', async () => {
-  const { keeper, begun, states, when, connect } = keep(null, 'first_run');
-  keeper.open();
+  const { supervisor, begun, states, when, connect } = keep(null, 'first_run');
+  supervisor.open();
   const core = connect({ ...hello(firstId), role: 'first_run' });
   const say = (message: FromCore): void => core.onMessage(message);
   say({ kind: 'show_wanted' });
   assert.deepEqual(states, ['starting', 'stopped'], 'a window was asked for');
   say({ kind: 'at_work', origin, canWrite: true });
-  assert.equal(keeper.state.at, 'first_run');
+  assert.equal(supervisor.state.at, 'first_run');
   say({ kind: 'written' });
   assert.deepEqual(core.told.at(-1), { kind: 'stop' });
   begun[0]!.end();
@@ -211,7 +211,7 @@ test('why it is stuck is what the person is told, and what it asks for is done',
   const needed = when('needs_you');
   begun[1]!.end({ code: 78 });
   await needed;
-  assert.deepEqual(keeper.state, { at: 'needs_you', why });
-  keeper.quit();
-  await keeper.over;
+  assert.deepEqual(supervisor.state, { at: 'needs_you', why });
+  supervisor.quit();
+  await supervisor.over;
 });

@@ -16,7 +16,7 @@ import type { CoreRecord } from './core-record.ts';
 
 export type CoreHello = Extract<FromCore, { readonly kind: 'core' }>;
 
-export type KeeperOptions = {
+export type SupervisorOptions = {
   /** The configuration file, absolute. */
   readonly config: string;
   /** What the core is where there is none of an earlier shell. */
@@ -33,22 +33,22 @@ export type KeeperOptions = {
   readonly page: () => string;
   /** It is to be at another address. */
   readonly onWithdrawn: () => void;
-  readonly limits?: KeeperLimits;
+  readonly limits?: SupervisorLimits;
 };
 
-export type KeeperLimits = {
+export type SupervisorLimits = {
   /** For a core of an earlier shell to connect. */
   readonly helloMs: number;
   /** From the request to end to a kill. */
   readonly drainMs: number;
 };
 
-const keeperLimits: KeeperLimits = { helloMs: 2_000, drainMs: 45_000 };
+const supervisorLimits: SupervisorLimits = { helloMs: 2_000, drainMs: 45_000 };
 
-export class CoreKeeper {
+export class CoreSupervisor {
   readonly link = new CoreLink();
-  readonly #options: KeeperOptions;
-  readonly #limits: KeeperLimits;
+  readonly #options: SupervisorOptions;
+  readonly #limits: SupervisorLimits;
   readonly #over = Promise.withResolvers<void>();
   #cycle: Cycle;
   #process: CoreProcess | null = null;
@@ -57,9 +57,9 @@ export class CoreKeeper {
   /** While a core of an earlier shell is waited for. */
   #hello: NodeJS.Timeout | null = null;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#limits = options.limits ?? keeperLimits;
+    this.#limits = options.limits ?? supervisorLimits;
     this.#cycle = newCycle(options.role);
   }
 

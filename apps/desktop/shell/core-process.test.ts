@@ -8,13 +8,17 @@ import { beginCore, watchCore } from './core-process.ts';
 
 const orders = { socket: '/run/svc/desktop.sock', port: 2_112, logFolder: '/log' };
 
-function begin(script: string, env: Record<string, string> = {}, lent = new Map<string, string>()) {
+function begin(
+  script: string,
+  env: Record<string, string> = {},
+  inMemory = new Map<string, string>(),
+) {
   const lines: string[] = [];
   const core = beginCore({
     program: { file: process.execPath, args: ['-e', script] },
     env: { ...process.env, ...env },
     orders,
-    lent,
+    inMemory,
     onLine: (line) => lines.push(line),
   });
   return { core, lines };

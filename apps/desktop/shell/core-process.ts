@@ -10,7 +10,7 @@ import { lives } from '../../../src/lib/is-process-alive.ts';
 import type { OwnProgram } from '../../../src/lib/own-program.ts';
 import type { CoreOrders } from '../desktop.ts';
 import type { CoreEnd } from './life-cycle.ts';
-import { lentText } from '../core/in-memory-secrets.ts';
+import { inMemoryText } from '../core/in-memory-secrets.ts';
 import { LastLines } from './scrubbed-lines.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ export type BeginOptions = {
   readonly env: Env;
   readonly orders: Omit<CoreOrders, 'lends'>;
   /** Secrets that no keychain keeps, by their names. */
-  readonly lent?: ReadonlyMap<string, string>;
+  readonly inMemory?: ReadonlyMap<string, string>;
   /** Each line that it writes to its standard error, scrubbed. */
   readonly onLine: (line: string) => void;
 };
@@ -40,8 +40,8 @@ export type BeginOptions = {
 const wordsMs = 300;
 
 export function beginCore(options: BeginOptions): CoreProcess {
-  const { program, env, orders, lent = new Map<string, string>(), onLine } = options;
-  const lends = lent.size > 0;
+  const { program, env, orders, inMemory = new Map<string, string>(), onLine } = options;
+  const lends = inMemory.size > 0;
   const child = spawn(program.file, [...program.args], {
     cwd: folderHere(),
     env: coreEnv(env, { ...orders, lends }),
@@ -52,7 +52,7 @@ export function beginCore(options: BeginOptions): CoreProcess {
   // Nothing of it keeps a shell from ending that was told to end at once.
   child.unref();
   // One that ends before it has read them says why by itself.
-  child.stdin?.on('error', () => {}).end(lentText(lent));
+  child.stdin?.on('error', () => {}).end(inMemoryText(inMemory));
   const lines = new LastLines(onLine);
   child.stderr!.setEncoding('utf8').on('data', (text: string) => lines.take(text));
   return {

@@ -43,7 +43,7 @@ export async function becomeInstance(
   while (!late.aborted) {
     const server = await listen(where.socket, onConnection);
     if (typeof server !== 'string') return { kind: 'first', server };
-    if (server !== 'EADDRINUSE') return { kind: 'fault', message: sayRefused(where, server) };
+    if (server !== 'EADDRINUSE') return { kind: 'fault', message: describeRefused(where, server) };
     const socket = await call(where.socket);
     const taken = socket === null ? await takeOver(where, onConnection) : null;
     if (taken !== null) return { kind: 'first', server: taken };
@@ -57,7 +57,7 @@ export async function becomeInstance(
   return { kind: 'fault', message };
 }
 
-function sayRefused({ socket }: Where, code: string): string {
+function describeRefused({ socket }: Where, code: string): string {
   return `svc cannot listen at ${socket} (${code}).`;
 }
 

@@ -157,7 +157,7 @@ function crashed(cycle: Cycle, end: CoreEnd, { now, steady }: Clock): Step {
   const pauseMs = pausesMs[crashedAt.length - 1] ?? null;
   const nextTryAt = pauseMs === null ? null : now() + pauseMs;
   const { lastLines } = end;
-  const state = { at: 'crashed', nextTryAt, how: sayEnd(end), lastLines } as const;
+  const state = { at: 'crashed', nextTryAt, how: describeEnd(end), lastLines } as const;
   const acts: readonly Act[] = pauseMs === null ? [] : [{ kind: 'wait', ms: pauseMs }];
   return { cycle: { ...cycle, crashedAt, state }, acts };
 }
@@ -168,7 +168,7 @@ function whyHopeless({ code, lastLines }: CoreEnd): Stuck | null {
   return { of: 'other', code: `ended_${code}`, message };
 }
 
-function sayEnd({ code, signal }: CoreEnd): string {
+function describeEnd({ code, signal }: CoreEnd): string {
   if (signal !== null) return `The service was ended by the signal ${signal}.`;
   if (code === 0) return 'The service ended, and nobody here asked it to.';
   if (code === null) return 'The service has gone, and nobody saw how.';

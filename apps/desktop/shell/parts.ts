@@ -13,21 +13,21 @@ import { displayFault } from '../window/display.ts';
 import { openApplicationWindow, type OpeningWindow } from '../window/window.ts';
 import { ShellApplication } from './application.ts';
 import { autostartOf } from './autostart.ts';
-import { CoreKeeper } from './core-keeper.ts';
+import { CoreSupervisor } from './core-keeper.ts';
 import { beginCore, type CoreProcess } from './core-process.ts';
 import { createCoreRecord, type CoreRecord } from './core-record.ts';
 import type { Role } from './life-cycle.ts';
 import { watchSession, type SessionWatch } from './session-end.ts';
 import { SettingsFile } from './settings.ts';
 import type { ShellOptions } from './shell.ts';
-import { WindowKeeper } from './window-keeper.ts';
+import { WindowSupervisor } from './window-keeper.ts';
 
-export type Parts = {
+export type Deps = {
   readonly kind: 'parts';
   /** The configuration file, absolute. */
   readonly config: string;
-  readonly core: CoreKeeper;
-  readonly window: WindowKeeper;
+  readonly core: CoreSupervisor;
+  readonly window: WindowSupervisor;
   readonly opening: OpeningWindow;
 };
 
@@ -55,9 +55,9 @@ type Known = {
   readonly settings: SettingsFile;
   readonly record: CoreRecord;
   /** Secrets that no keychain keeps: here alone, for as long as this process lives. */
-  readonly lent: Map<string, string>;
-  readonly core: Later<CoreKeeper>;
-  readonly window: Later<WindowKeeper>;
+  readonly inMemory: Map<string, string>;
+  readonly core: Later<CoreSupervisor>;
+  readonly window: Later<WindowSupervisor>;
   readonly application: Later<ShellApplication>;
   readonly server: Later<PageServer>;
 };
@@ -67,16 +67,27 @@ export async function openParts(
   options: ShellOptions,
   log: Log,
   opened: AsyncDisposableStack,
-): Promise<Parts | PartFault> {
+): Promise<Deps | PartFault> {
   const { env, places } = options;
   const record = createCoreRecord(join(places.runtime, 'core.json'));
   const config = configOf(options, record);
   const settings = await SettingsFile.read(places.settings);
   const [application, server] = [new Later<ShellApplication>(), new Later<PageServer>()];
-  const [core, window] = [new Later<CoreKeeper>(), new Later<WindowKeeper>()];
-  const lent = new Map<string, string>();
-  const known = { options, log, config, settings, record, lent, core, window, application, server };
-  core.set(keeperOf(known));
+  const [core, window] = [new Later<CoreSupervisor>(), new Later<WindowSupervisor>()];
+  const inMemory = new Map<string, string>();
+  const known = {
+    options,
+    log,
+    config,
+    settings,
+    record,
+    inMemory,
+    core,
+    window,
+    application,
+    server,
+  };
+  core.set(supervisorOf(known));
   const session = opened.use(sessionOf(known));
   window.set(windowOf(known, session));
   application.set(await applicationOf(known));
@@ -97,9 +108,9 @@ export async function openParts(
   return { kind: 'parts', config, core: core.now, window: window.now, opening };
 }
 
-function keeperOf(known: Known): CoreKeeper {
+function supervisorOf(known: Known): CoreSupervisor {
   const { log, config, settings, record, window, application, server } = known;
-  return new CoreKeeper({
+  return new CoreSupervisor({
     config,
     role: isInPlace(config) ? 'service' : 'first_run',
     begin: (role) => beginRole(role, known),
@@ -132,8 +143,8 @@ function sessionOf({ options, log, core }: Known): SessionWatch {
 function windowOf(
   { log, settings, core, application, server }: Known,
   session: SessionWatch,
-): WindowKeeper {
-  return new WindowKeeper({
+): WindowSupervisor {
+  return new WindowSupervisor({
     offer: () => server.now.offer(),
     page: () => server.now.page,
     origins: () => [server.now.origin, ...originOf(core.now.state)],
@@ -166,11 +177,11 @@ function serverOf({
   log,
   core,
   application,
-  lent,
+  inMemory,
 }: Known): ReturnType<typeof openPageServer> {
   const { env, keychain } = options;
   const lend = (values: ReadonlyMap<string, string>): void => {
-    for (const [name, value] of values) lent.set(name, value);
+    for (const [name, value] of values) inMemory.set(name, value);
   };
   return openPageServer({
     application: application.now,
@@ -188,14 +199,14 @@ function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string
     : config;
 }
 
-function beginRole(role: Role, { options, config, settings, log, lent }: Known): CoreProcess {
+function beginRole(role: Role, { options, config, settings, log, inMemory }: Known): CoreProcess {
   const { env, places } = options;
   const words = role === 'service' ? ['serve'] : ['internal', 'first-run'];
   return beginCore({
     program: ownProgram(...words, '--config', config),
     env,
     orders: { socket: places.socket, port: settings.now.port, logFolder: places.logs },
-    lent,
+    inMemory,
     onLine: (line) => log.info('core_said', line),
   });
 }

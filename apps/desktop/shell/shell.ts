@@ -13,7 +13,7 @@ import type { WindowKind } from '../desktop.ts';
 import type { Places } from '../places.ts';
 import { displayFault } from '../window/display.ts';
 import { becomeInstance } from './instance.ts';
-import { openParts, type Parts } from './parts.ts';
+import { openParts, type Deps } from './parts.ts';
 import { receive, type Guests } from './reception.ts';
 
 export type ShellOptions = {
@@ -70,10 +70,10 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   if (fault !== null) return { kind: 'fault', message: `${fault} ${withoutDisplay}` };
   onFirst();
   const log = openShellLog(places.logs, opened);
-  const parts = await openParts(options, log, opened);
-  if (parts.kind === 'fault') return parts;
-  guests.resolve(guestsOf(parts));
-  const end = await run(parts, options, opened);
+  const deps = await openParts(options, log, opened);
+  if (deps.kind === 'fault') return deps;
+  guests.resolve(guestsOf(deps));
+  const end = await run(deps, options, opened);
   log.info('desktop_ended', 'The application ended.');
   await log.flush();
   return end;
@@ -91,7 +91,7 @@ function openShellLog(folder: string, opened: AsyncDisposableStack): Log {
   return createLog({ stream: open(), level: 'info', format: 'json' });
 }
 
-function guestsOf({ config, core, window, opening }: Parts): Guests {
+function guestsOf({ config, core, window, opening }: Deps): Guests {
   return {
     core: (hello, connection) => core.connected(hello, connection),
     window: (hello, connection) => opening.connected(hello, connection),
@@ -109,7 +109,7 @@ function guestsOf({ config, core, window, opening }: Parts): Guests {
 const openingMs = 5_000;
 
 async function run(
-  { core, window, opening }: Parts,
+  { core, window, opening }: Deps,
   { isHidden, stop, abandon }: ShellOptions,
   opened: AsyncDisposableStack,
 ): Promise<ShellEnd> {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createLog } from '../../../src/lib/log.ts';
 import { Writable } from 'node:stream';
 import type { ApplicationState, ApplicationWindow, OnClose } from '../desktop.ts';
-import { statusLine, WindowKeeper } from './window-keeper.ts';
+import { statusLine, WindowSupervisor } from './window-keeper.ts';
 
 const shell = 'http://127.0.0.1:4000';
 const core = 'http://127.0.0.1:2112';
@@ -12,7 +12,7 @@ const serving: ApplicationState = { at: 'serving', origin: core, canWrite: true 
 const needsYou: ApplicationState = { at: 'needs_you', why: { of: 'in_use', message: '' } };
 const firstRun: ApplicationState = { at: 'first_run', origin: core };
 
-function keeper(onClose: OnClose, state: ApplicationState, asksToClose = true) {
+function supervisor(onClose: OnClose, state: ApplicationState, asksToClose = true) {
   const did: string[] = [];
   const now = { onClose, state, steady: 0, isSessionOver: false };
   const window: ApplicationWindow = {
@@ -25,7 +25,7 @@ function keeper(onClose: OnClose, state: ApplicationState, asksToClose = true) {
     trust: (origins) => void did.push(`trust ${origins.length}`),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-  const kept = new WindowKeeper({
+  const kept = new WindowSupervisor({
     offer: () => `${shell}/open/code`,
     page: () => `${shell}/app/key/`,
     origins: () => [shell],
@@ -45,8 +45,8 @@ function keeper(onClose: OnClose, state: ApplicationState, asksToClose = true) {
   return { kept, window, now, did, done };
 }
 
-async function opened(...args: Parameters<typeof keeper>) {
-  const all = keeper(...args);
+async function opened(...args: Parameters<typeof supervisor>) {
+  const all = supervisor(...args);
   await all.kept.opened(all.window);
   await all.done();
   return all;
@@ -56,7 +56,7 @@ const question = `show ${shell}/app/key/close`;
 const offered = `show ${shell}/open/code`;
 
 test('what is to be shown before there is a window is shown in it', async () => {
-  const { kept, window, did, done } = keeper('ask', serving);
+  const { kept, window, did, done } = supervisor('ask', serving);
   await kept.show();
   assert.deepEqual(await done(), []);
   await kept.opened(window);
@@ -64,7 +64,7 @@ test('what is to be shown before there is a window is shown in it', async () => 
 });
 
 test('several starts at once show one window', async () => {
-  const { kept, window, did, done } = keeper('ask', serving);
+  const { kept, window, did, done } = supervisor('ask', serving);
   const isShown = Promise.withResolvers<null>();
   const slow = { ...window, show: (url: string) => (did.push(`show ${url}`), isShown.promise) };
   const starts = [kept.showOnce(), kept.show(), kept.opened(slow), kept.showOnce()];

@@ -15,7 +15,7 @@ import type {
   WindowKind,
 } from '../desktop.ts';
 
-export type WindowKeeperOptions = {
+export type WindowSupervisorOptions = {
   /** An address for one use, which leads to where the person should be. */
   readonly offer: () => string;
   /** The shell's own page; it ends with a slash. */
@@ -35,15 +35,15 @@ export type WindowKeeperOptions = {
 /** A window that fell is opened again, and one that falls at once is not. */
 const reopenEveryMs = 60_000;
 
-export class WindowKeeper {
-  readonly #options: WindowKeeperOptions;
+export class WindowSupervisor {
+  readonly #options: WindowSupervisorOptions;
   #window: ApplicationWindow | null = null;
   #wantsShow = false;
   #showing: Promise<void> | null = null;
   #owesQuestion = false;
   #reopenedAt: number | null = null;
 
-  constructor(options: WindowKeeperOptions) {
+  constructor(options: WindowSupervisorOptions) {
     this.#options = options;
   }
 

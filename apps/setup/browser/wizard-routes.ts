@@ -18,10 +18,10 @@ import type { SetupSession } from '../setup.ts';
 import type { SignIn } from '../../../src/admin/http/sign-in.ts';
 import type { WizardState } from './wizard.ts';
 
-export type WizardParts = {
+export type WizardDeps = {
   readonly session: Pick<
     SetupSession,
-    'revision' | 'page' | 'face' | 'goesOn' | 'answer' | 'changed'
+    'revision' | 'page' | 'frontend' | 'goesOn' | 'answer' | 'changed'
   >;
   readonly signIn: SignIn;
   /** The folder of the built pages, one folder each. */
@@ -40,21 +40,21 @@ export const waitMs = 20_000;
 /** A few fields of 4,096 characters, with what JSON makes of them. */
 const answerBytesMax = 128 * 1_024;
 
-export function wizardRoutes(parts: WizardParts): RouteTable {
-  const folder = join(parts.webRoot, 'setup');
+export function wizardRoutes(deps: WizardDeps): RouteTable {
+  const folder = join(deps.webRoot, 'setup');
   const pages = pageAt('/setup', folder, 'The first run', 'reader');
-  return new RouteTable([...pages, ...arrivals(parts), state(parts), answer(parts)]);
+  return new RouteTable([...pages, ...arrivals(deps), state(deps), answer(deps)]);
 }
 
-function arrivals({ signIn, application }: WizardParts): readonly Route[] {
+function arrivals({ signIn, application }: WizardDeps): readonly Route[] {
   if (application !== null) return applicationRoutes(application, 'operator');
   const again = againIn(application);
   return [tradeRoute({ signIn, canWrite: true, page: () => null, again })];
 }
 
 /** Asked again with the revision that is shown, it waits for the next one. */
-function state(parts: WizardParts): Route {
-  const { session, signIn, closing } = parts;
+function state(deps: WizardDeps): Route {
+  const { session, signIn, closing } = deps;
   return readRoute({
     path: '/api/v1/setup',
     principal: 'operator',
@@ -74,12 +74,12 @@ function state(parts: WizardParts): Route {
       const ends = AbortSignal.any([left, closing, ended, AbortSignal.timeout(waitMs)]);
       // It rejects when the signal aborts: then what is shown now is told.
       if (after === session.revision) await session.changed(after, ends).catch(() => {});
-      return ended.aborted ? outOf(signIn, parts.application) : stateOf(parts);
+      return ended.aborted ? outOf(signIn, deps.application) : stateOf(deps);
     },
   });
 }
 
-function answer(parts: WizardParts): Route {
+function answer(deps: WizardDeps): Route {
   return askRoute({
     path: '/api/v1/setup/answer',
     summary: 'Answers the page that is shown; what follows is shown in its time.',
@@ -99,10 +99,10 @@ function answer(parts: WizardParts): Route {
       422: 'The page has no such choice, or a field is empty or too long.',
     },
     answer: (_values, { body: { revision, choice, fields } }) => {
-      const outcome = parts.session.answer({ choice, fields }, revision);
+      const outcome = deps.session.answer({ choice, fields }, revision);
       switch (outcome) {
         case 'taken':
-          return stateOf(parts);
+          return stateOf(deps);
         case 'stale':
           return problem(
             409,
@@ -118,10 +118,10 @@ function answer(parts: WizardParts): Route {
   });
 }
 
-function stateOf({ session, onShown }: WizardParts): HttpAnswer {
-  const { revision, page, face, goesOn } = session;
+function stateOf({ session, onShown }: WizardDeps): HttpAnswer {
+  const { revision, page, frontend, goesOn } = session;
   onShown(revision);
-  return json(200, { revision, page, face, goesOn } satisfies WizardState);
+  return json(200, { revision, page, frontend, goesOn } satisfies WizardState);
 }
 
 /** How one comes to a new page. */

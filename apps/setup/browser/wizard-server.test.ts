@@ -81,7 +81,7 @@ test('the code of the link is traded for a token, and with it the state is told'
   assert.deepEqual(state.json, {
     revision: 1,
     page: plainPage,
-    face: 'terminal',
+    frontend: 'terminal',
     goesOn: false,
   });
   assert.deepEqual(

@@ -11,10 +11,10 @@ import type { Events } from '../../../src/domain/event.ts';
 import { createListeners, type Held } from '../../../src/lib/listener.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
-import { wizardRefusals, wizardRoutes, type WizardParts } from './wizard-routes.ts';
+import { wizardRefusals, wizardRoutes, type WizardDeps } from './wizard-routes.ts';
 
 export type WizardOptions = {
-  readonly session: WizardParts['session'];
+  readonly session: WizardDeps['session'];
   /** The folder of the built pages, one folder each. */
   readonly webRoot: string;
   /** Is told which revision goes out to the page; must not throw. */

@@ -16,10 +16,10 @@ import {
 } from '../../../test/fake/admin-world.ts';
 import { listen } from '../../../test/fake/live-listener.ts';
 import { until, within } from '../../../test/support/waiting.ts';
-import type { Frame } from '../../domain/live-event.ts';
+import type { LiveEvent } from '../../domain/live-event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { EventHub } from '../../telemetry/events.ts';
-import { Frames } from '../../telemetry/live-events.ts';
+import { LiveEvents } from '../../telemetry/live-events.ts';
 import { LiveListeners } from './live.ts';
 
 const channel = 'webhook' as ChannelKey;
@@ -129,8 +129,8 @@ test('of a frame that carries more than it should, the schema alone is told', as
     epoch: 'a',
     newest: 1,
     oldest: 1,
-    at: (): Frame => more,
-    onFrame: () => () => {},
+    at: (): LiveEvent => more,
+    onLiveEvent: () => () => {},
   };
   using streams = new LiveListeners(ring, () => 1);
   const { response, text } = kept();
@@ -150,7 +150,7 @@ test('the ring is asked to wake while somebody listens, and no longer', async ()
     newest: 0,
     oldest: 1,
     at: () => null,
-    onFrame() {
+    onLiveEvent() {
       waiting++;
       return () => waiting--;
     },
@@ -258,8 +258,8 @@ test('the streams end with the server, also those that nobody reads', async () =
 
 test('a comment comes in each pause, and who takes nothing for long is let go', async () => {
   const clock = 1_000_000;
-  const frames = new Frames(() => clock);
-  using streams = new LiveListeners(frames, () => clock, { beatMs: 5, beatsMax: 3 });
+  const liveEvents = new LiveEvents(() => clock);
+  using streams = new LiveListeners(liveEvents, () => clock, { heartbeatMs: 5, heartbeatsMax: 3 });
   const server = createServer((_request, response) => streams.stream(null, 'reader')(response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -273,7 +273,7 @@ test('a comment comes in each pause, and who takes nothing for long is let go', 
   stuck.socket.pause();
   let flooding: NodeJS.Immediate;
   const flood = (): void => {
-    for (let i = 0; i < 1_000; i++) frames.messageRefused({ channel, code: 'inbox_full' });
+    for (let i = 0; i < 1_000; i++) liveEvents.messageRefused({ channel, code: 'inbox_full' });
     flooding = setImmediate(flood);
   };
   flood();

@@ -8,8 +8,8 @@
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import type { ServerResponse } from 'node:http';
-import type { Dropped, Frame } from '../../domain/live-event.ts';
-import type { FrameRing } from '../../telemetry/live-events.ts';
+import type { Dropped, LiveEvent } from '../../domain/live-event.ts';
+import type { LiveEventRing } from '../../telemetry/live-events.ts';
 import type { Stream } from './answer.ts';
 import type { Viewer } from './auth.ts';
 import { toldOf } from '../schemas/live-event.ts';
@@ -20,11 +20,11 @@ export const readersMax = 24;
 
 export type LiveTimes = {
   /** How often a comment is sent, so that a connection that is gone is noticed. */
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   /** A connection that takes nothing for so many beats is closed. */
-  readonly beatsMax: number;
+  readonly heartbeatsMax: number;
 };
-const usual: LiveTimes = { beatMs: 15_000, beatsMax: 4 };
+const usual: LiveTimes = { heartbeatMs: 15_000, heartbeatsMax: 4 };
 
 /** How long a browser waits before it comes back. */
 const retryMs = 2_000;
@@ -32,18 +32,18 @@ const retryMs = 2_000;
 const batch = 100;
 
 export class LiveListeners implements Disposable {
-  readonly #ring: FrameRing;
+  readonly #ring: LiveEventRing;
   readonly #now: () => number;
   readonly #times: LiveTimes;
   readonly #listeners = new Set<Listener>();
-  readonly #texts = new WeakMap<Frame | Dropped, string>();
-  #beat: NodeJS.Timeout | null = null;
+  readonly #texts = new WeakMap<LiveEvent | Dropped, string>();
+  #heartbeat: NodeJS.Timeout | null = null;
   #endWake: (() => void) | null = null;
   #due = false;
   #closed = false;
 
   /** @param now milliseconds since 1970 */
-  constructor(ring: FrameRing, now: () => number, times: Partial<LiveTimes> = {}) {
+  constructor(ring: LiveEventRing, now: () => number, times: Partial<LiveTimes> = {}) {
     this.#ring = ring;
     this.#now = now;
     this.#times = { ...usual, ...times };
@@ -77,15 +77,15 @@ export class LiveListeners implements Disposable {
 
   #enter(response: ServerResponse, lastId: string | null, asker: Viewer): void {
     const last = this.#ring.newest;
-    const listener: Listener = { response, asker, last, full: false, beats: 0 };
+    const listener: Listener = { response, asker, last, full: false, heartbeats: 0 };
     this.#listeners.add(listener);
     response.on('close', () => this.#leave(listener));
     response.on('drain', () => {
       listener.full = false;
       this.#feed(listener);
     });
-    this.#endWake ??= this.#ring.onFrame(() => this.#wake());
-    this.#beat ??= setInterval(() => this.#beatAll(), this.#times.beatMs).unref();
+    this.#endWake ??= this.#ring.onLiveEvent(() => this.#wake());
+    this.#heartbeat ??= setInterval(() => this.#heartbeatAll(), this.#times.heartbeatMs).unref();
     const dropped = lastId === null ? '' : this.#resume(listener, lastId);
     // A listener that leaves before the first frame then knows where it was.
     const place = `id: ${this.#ring.epoch}-${listener.last}`;
@@ -98,8 +98,8 @@ export class LiveListeners implements Disposable {
     if (this.#listeners.size > 0) return;
     this.#endWake?.();
     this.#endWake = null;
-    if (this.#beat !== null) clearInterval(this.#beat);
-    this.#beat = null;
+    if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
+    this.#heartbeat = null;
   }
 
   /** Goes back to where the listener was. An id of another process, or no id, is no place here. */
@@ -140,23 +140,24 @@ export class LiveListeners implements Disposable {
   }
 
   #write(listener: Listener, text: string): void {
-    listener.beats = 0;
+    listener.heartbeats = 0;
     if (!listener.response.write(text)) listener.full = true;
   }
 
-  #beatAll(): void {
+  #heartbeatAll(): void {
     for (const listener of this.#listeners) {
-      if (++listener.beats > this.#times.beatsMax && listener.full) listener.response.destroy();
+      if (++listener.heartbeats > this.#times.heartbeatsMax && listener.full)
+        listener.response.destroy();
       else if (!listener.full) this.#write(listener, ':\n\n');
     }
   }
 
   #textOf(number: number): string {
-    const frame = this.#ring.at(number)!;
-    let text = this.#texts.get(frame);
+    const liveEvent = this.#ring.at(number)!;
+    let text = this.#texts.get(liveEvent);
     if (text === undefined) {
-      text = this.#say(frame, number);
-      this.#texts.set(frame, text);
+      text = this.#say(liveEvent, number);
+      this.#texts.set(liveEvent, text);
     }
     return text;
   }
@@ -165,9 +166,9 @@ export class LiveListeners implements Disposable {
     return this.#say({ kind: 'dropped', at: this.#now(), count, instance: null }, number);
   }
 
-  #say(frame: Frame | Dropped, number: number): string {
-    const data = JSON.stringify(toldOf(frame));
-    return `id: ${this.#ring.epoch}-${number}\nevent: ${frame.kind}\ndata: ${data}\n\n`;
+  #say(liveEvent: LiveEvent | Dropped, number: number): string {
+    const data = JSON.stringify(toldOf(liveEvent));
+    return `id: ${this.#ring.epoch}-${number}\nevent: ${liveEvent.kind}\ndata: ${data}\n\n`;
   }
 }
 
@@ -179,5 +180,5 @@ type Listener = {
   /** The listener's connection takes no more for now. */
   full: boolean;
   /** Beats since something was written to it. */
-  beats: number;
+  heartbeats: number;
 };

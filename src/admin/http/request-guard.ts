@@ -280,10 +280,10 @@ export const openAgain = 'Open svc again from the desktop.';
 
 /** @param again how one comes to a page that is signed in: a sentence */
 export function signedOut(why: Withdrawn, again: string): Answer {
-  return unauthorized(`${sayWithdrawn[why]} ${again}`, `signed_out_${why}`);
+  return unauthorized(`${describeWithdrawn[why]} ${again}`, `signed_out_${why}`);
 }
 
-const sayWithdrawn: Readonly<Record<Withdrawn, string>> = {
+const describeWithdrawn: Readonly<Record<Withdrawn, string>> = {
   code_used_twice:
     'The link of this page was used a second time, so somebody else may have it: this page is ' +
     'signed out.',

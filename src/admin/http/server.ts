@@ -4,7 +4,7 @@
  */
 import type { ListenAddress } from '../../config/config.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
-import { sayUnbound } from '../../lib/bind-error.ts';
+import { describeUnbound } from '../../lib/bind-error.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { OperatorAccess } from './auth.ts';
 import { adminRefusals, RequestGuard } from './request-guard.ts';
@@ -77,7 +77,7 @@ class Server implements AdminServer {
     const held = await listeners.takeAlone({ host: address.host, port: address.port });
     if (held.kind === 'fault') {
       const { code } = held;
-      const remedy = sayUnbound(code, address.port);
+      const remedy = describeUnbound(code, address.port);
       const field = address.byFlag?.name ?? 'observability.addr';
       const message = `${field}: cannot listen on ${address.text} (${code}); ${remedy}`;
       return { kind: 'problem', code, message };

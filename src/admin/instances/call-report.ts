@@ -68,12 +68,12 @@ export function askedOf(meters: Meters, { brains }: Config): AskedReport {
       if (met === undefined) return [];
       const { standing, shownAt } = met.shown;
       return [
-        { provider, shownAt, health: healthTold(met), calls: callsTold(met.calls), standing },
+        { provider, shownAt, health: healthSummary(met), calls: callsSummary(met.calls), standing },
       ];
     }),
     models: [...meters.models].map(([name, met]) => {
       const { provider, window: counted, replies, last } = met;
-      const told = { model: name, provider, calls: callsTold(met.calls), shown: met.shown };
+      const told = { model: name, provider, calls: callsSummary(met.calls), shown: met.shown };
       return { ...told, inUse: models.has(name), last, window: counted, replies };
     }),
     brains: names.flatMap((brain) => {
@@ -88,12 +88,12 @@ export function askedOf(meters: Meters, { brains }: Config): AskedReport {
 const goneMax = 20;
 
 /** Of the configuration in use, and few more, so that it does not grow with those that went. */
-export function modelsTold(models: AskedReport['models']): AskedReport['models'] {
+export function modelsSummary(models: AskedReport['models']): AskedReport['models'] {
   const gone = models.filter(({ inUse }) => inUse === false).slice(-goneMax);
   return [...models.filter(({ inUse }) => inUse !== false), ...gone];
 }
 
-function healthTold({
+function healthSummary({
   shown: told,
   last,
 }: ProviderMeters): AskedReport['providers'][number]['health'] {
@@ -103,7 +103,7 @@ function healthTold({
   return { state: 'failing', since, reason: last?.reason ?? null, model: last?.model ?? null };
 }
 
-function callsTold(made: CallMeters): { result: CallResult; took: Took }[] {
+function callsSummary(made: CallMeters): { result: CallResult; took: Took }[] {
   return [...made].map(([result, one]) => ({ result, took: tookBy([one.took]) }));
 }
 

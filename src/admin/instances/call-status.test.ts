@@ -5,7 +5,7 @@ import { messageId } from '../../../test/fake/admin-world.ts';
 import { makeInstances, placeOf, type OtherInstance } from '../../../test/fake/other-instances.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { statusOf } from '../status.ts';
-import { reportOf, tellReport, type Report } from './report.ts';
+import { reportOf, describeReport, type Report } from './report.ts';
 
 const small = 'local_runtime/small' as ModelName;
 
@@ -133,7 +133,7 @@ test('of models that have gone some are told to others, and all of those in use'
   const { asked } = two();
   for (let n = 0; n < 60; n++) call(asked, 1_000_000, 'answer', `local_runtime/${n}` as ModelName);
   call(asked, 1_000_000, 'answer');
-  const report = JSON.parse(tellReport(reportOf(asked.ports, placeOf(1)))) as Report;
+  const report = JSON.parse(describeReport(reportOf(asked.ports, placeOf(1)))) as Report;
   assert.equal(report.models.filter(({ inUse }) => inUse === false).length, 20);
   assert.ok(report.models.some(({ model }) => model === small));
 });

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import type { KeptRows } from './instances.ts';
 import { deliveriesOf } from './deliveries.ts';
 import type { Report } from './report.ts';
-import type { DeliveryTold } from './delivery-report.ts';
+import type { DeliverySummary } from './delivery-report.ts';
 
 const none = { tried: 0, failed: 0 };
-const quiet: DeliveryTold = {
+const quiet: DeliverySummary = {
   channel: 'webhook',
   failingSince: null,
   minute: none,
@@ -18,7 +18,7 @@ const quiet: DeliveryTold = {
 
 function wholeOf(
   rows: readonly KeptRows[] | null,
-  ...told: readonly (readonly DeliveryTold[] | null)[]
+  ...told: readonly (readonly DeliverySummary[] | null)[]
 ): Parameters<typeof deliveriesOf>[0] {
   const reports = told.map((deliveries, at) => ({
     id: at,

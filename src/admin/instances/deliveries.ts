@@ -3,15 +3,15 @@ import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
 import type { TryCounts, TryReason } from '../../telemetry/delivery-meters.ts';
 import type { DeliveryStatus } from '../deliveries.ts';
 import { backlogOf } from './merging.ts';
-import type { DeliveryTold } from './delivery-report.ts';
+import type { DeliverySummary } from './delivery-report.ts';
 import type { Whole } from './whole.ts';
 
 /** While less than this share fails of what all of them tried, the channel as a whole works. */
 const workingShare = 0.1;
-const reasonsTold = 10;
+const reasonsSummary = 10;
 
 export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliveryStatus[] {
-  const told = new Map<string, DeliveryTold[]>();
+  const told = new Map<string, DeliverySummary[]>();
   for (const { report } of whole.reports) {
     for (const one of report.deliveries ?? []) {
       told.set(one.channel, [...(told.get(one.channel) ?? []), one]);
@@ -38,7 +38,7 @@ export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliverySt
 
 /** It fails where one instance says so, and what the others tried does not show the contrary. */
 function stateOf(
-  all: readonly DeliveryTold[],
+  all: readonly DeliverySummary[],
   waiting: number,
 ): Pick<DeliveryStatus, 'state' | 'since'> {
   const since = all.flatMap(({ failingSince }) => failingSince ?? []);
@@ -59,7 +59,7 @@ function sumOf(counts: readonly TryCounts[]): TryCounts {
   );
 }
 
-function reasonsOf(all: readonly DeliveryTold[]): TryReason[] {
+function reasonsOf(all: readonly DeliverySummary[]): TryReason[] {
   const sums = new Map<string, TryReason>();
   for (const one of all.flatMap(({ reasons }) => reasons)) {
     const key = `${one.code} ${one.status}`;
@@ -70,7 +70,7 @@ function reasonsOf(all: readonly DeliveryTold[]): TryReason[] {
   }
   const most = (a: TryReason, b: TryReason): number =>
     b.minute - a.minute || b.fiveMinutes - a.fiveMinutes;
-  return [...sums.values()].toSorted(most).slice(0, reasonsTold);
+  return [...sums.values()].toSorted(most).slice(0, reasonsSummary);
 }
 
 /** Of the rows of all where they are counted; else of what each instance has in hand. */

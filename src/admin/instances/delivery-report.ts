@@ -9,7 +9,7 @@ import type { Described, IdText } from '../schemas/schema.ts';
 
 const tries = object({ tried: number, failed: number });
 
-export const deliveryTold = object({
+export const deliverySummary = object({
   channel: text,
   failingSince: maybeNumber,
   minute: tries,
@@ -26,7 +26,7 @@ export const deliveryTold = object({
   oldestAt: maybeNumber,
 });
 
-export type DeliveryTold = Described<typeof deliveryTold>;
+export type DeliverySummary = Described<typeof deliverySummary>;
 
 const quiet: DeliveryMeters = {
   failingSince: null,
@@ -39,7 +39,7 @@ const quiet: DeliveryMeters = {
 export function toldDeliveries(
   meters: Pick<Meters, 'deliveries'>,
   backlog: readonly ChannelBacklog[],
-): DeliveryTold[] {
+): DeliverySummary[] {
   const known = meters.deliveries();
   const oldest = new Map<string, number>();
   for (const { channel, oldestReplyAt } of backlog) {

@@ -5,7 +5,7 @@ import { live, messageId } from '../../../test/fake/admin-world.ts';
 import { makeInstances } from '../../../test/fake/other-instances.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { statusOf } from '../status.ts';
-import { trafficOf, turnedAwayBy } from './merging.ts';
+import { throughputOf, turnedAwayBy } from './merging.ts';
 import { wholeOf } from './whole.ts';
 
 const channel = 'webhook' as ChannelKey;
@@ -189,8 +189,8 @@ test('what went which way is summed, and one of an older release tells none of i
     events.modelAnswered({ brain: 'main', model, provider, result: 'answer', ms: 1 });
     events.turnFinished({ ...who, decision, ms: 1 });
   }
-  const { traffic } = await statusOf(asked.ports, 'operator', 'operator');
-  assert.deepEqual(traffic, {
+  const { traffic: throughput } = await statusOf(asked.ports, 'operator', 'operator');
+  assert.deepEqual(throughput, {
     answered: [{ channel: 'webhook', brain: 'main', perMinute: 3 }],
     asked: [{ brain: 'main', model, perMinute: 3 }],
   });
@@ -198,5 +198,5 @@ test('what went which way is summed, and one of an older release tells none of i
   const older = reports.map((one) => {
     return one.id === own.id ? one : { ...one, report: { ...one.report, ways: null } };
   });
-  assert.equal(trafficOf({ reports: older }).asked[0]!.perMinute, 1);
+  assert.equal(throughputOf({ reports: older }).asked[0]!.perMinute, 1);
 });

@@ -3,7 +3,13 @@ import type { TurnedAway } from '../../domain/gate.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { RecentPair } from '../../lib/recent-count.ts';
-import type { BacklogStatus, CountsStatus, Status, TrafficStatus, WarningTold } from '../admin.ts';
+import type {
+  BacklogStatus,
+  CountsStatus,
+  Status,
+  ThroughputStatus,
+  WarningSummary,
+} from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';
 import { redactForReader } from '../http/redact.ts';
 import type { Took } from './call-report.ts';
@@ -21,7 +27,7 @@ export function sumOf({ reports }: Pick<Whole, 'reports'>, of: (report: Report) 
 }
 
 /** What went which way at all instances; one of an older release tells none of it. */
-export function trafficOf({ reports }: Pick<Whole, 'reports'>): TrafficStatus {
+export function throughputOf({ reports }: Pick<Whole, 'reports'>): ThroughputStatus {
   const summed = (of: 'answered' | 'asked') =>
     sumWays(reports.flatMap(({ report }) => report.ways?.[of] ?? []));
   return {
@@ -103,7 +109,7 @@ export function warningsOf(
   whole: Pick<Whole, 'reports' | 'members'>,
   asker: Viewer,
 ): Pick<Status, 'warnings' | 'warningsLeftOut'> {
-  const met = new Map<string, { readonly one: WarningTold; readonly has: Set<number> }>();
+  const met = new Map<string, { readonly one: WarningSummary; readonly has: Set<number> }>();
   let isMore = 0;
   for (const { id, report } of whole.reports) {
     isMore = Math.max(isMore, report.warningsLeftOut);
@@ -117,7 +123,7 @@ export function warningsOf(
       if (id !== null) all.has.add(id);
     }
   }
-  const warnings = [...met.values()].map(({ one, has }): WarningTold => {
+  const warnings = [...met.values()].map(({ one, has }): WarningSummary => {
     const isEvery = whole.reports.every(({ id }) => id === null || has.has(id));
     return isEvery ? one : { ...one, instances: [...has].toSorted((a, b) => a - b) };
   });

@@ -20,8 +20,8 @@ import {
   type Described,
   type IdText,
 } from '../schemas/schema.ts';
-import { askedFields, askedOf, askedSince, modelsTold, took, tookBy } from './call-report.ts';
-import { deliveryTold, toldDeliveries } from './delivery-report.ts';
+import { askedFields, askedOf, askedSince, modelsSummary, took, tookBy } from './call-report.ts';
+import { deliverySummary, toldDeliveries } from './delivery-report.ts';
 import type { Place } from './instances.ts';
 
 const key = text as IdText<ChannelKey>;
@@ -60,7 +60,7 @@ const reportFields = {
     faults: number,
   }),
   /** null: it is of a release that does not tell it. */
-  deliveries: maybe(list(deliveryTold)),
+  deliveries: maybe(list(deliverySummary)),
   waiting: number,
   inHand: number,
   deadLettersKept: number,
@@ -136,8 +136,8 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
 }
 
 /** For the others: the fields that the schema names, and no more that a row may carry along. */
-export function tellReport(report: Report): string {
-  const models = modelsTold(report.models);
+export function describeReport(report: Report): string {
+  const models = modelsSummary(report.models);
   return JSON.stringify(only(reportSchema, { ...report, models }));
 }
 

@@ -6,7 +6,7 @@ import { ids, said } from '../../../test/fake/admin-ledger.ts';
 import { makeInstances, placeOf } from '../../../test/fake/other-instances.ts';
 import { findKind } from '../../channels/registry.ts';
 import { statusOf } from '../status.ts';
-import { readReport, reportOf, tellReport } from './report.ts';
+import { readReport, reportOf, describeReport } from './report.ts';
 import { instancesOf, wholeOf } from './whole.ts';
 
 const nameOfA = findKind('messenger_a')!.name;
@@ -117,7 +117,7 @@ test('a path that somebody chose is told to the operator alone', async () => {
 test('a report holds what was counted and nothing that was said', () => {
   const world = makeWorld();
   live(world.events);
-  const told = tellReport(reportOf(world.ports, placeOf(1)));
+  const told = describeReport(reportOf(world.ports, placeOf(1)));
   assert.deepEqual(readReport(told), JSON.parse(told), 'it comes as it was told');
   for (const secret of ['the answer', said, ids.conversation, 'SECRET', 'BOT']) {
     assert.ok(!told.includes(secret), secret);

@@ -1,5 +1,5 @@
 import { eventStreamType as contentType, problem, unbuffered } from '../http/answer.ts';
-import { frameSchema } from '../schemas/live-event.ts';
+import { liveEventSchema } from '../schemas/live-event.ts';
 import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 import { readRoute, type Route } from './route.ts';
 
@@ -17,7 +17,7 @@ export function eventsRoute(live: LiveListeners): Route {
       },
     },
     contentType,
-    schema: { name: 'Frame', of: frameSchema },
+    schema: { name: 'Frame', of: liveEventSchema },
     problems: { 503: `${listenersMax} listen already, or ${readersMax} without the bearer.` },
     answer: ({ 'last-event-id': lastId }, { asker }) => {
       if (live.isFull(asker)) {

@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
 import { problem, tell } from '../http/answer.ts';
-import { modelLookSchema, modelNameSchema } from '../schemas/models.ts';
+import { modelProbeSchema, modelNameSchema } from '../schemas/models.ts';
 import { askRoute, type Route } from './route.ts';
 
 export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
@@ -17,12 +17,12 @@ export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
         schema: { name: 'ModelNamed', of: modelNameSchema },
       },
       problems: { 404: 'No brain may ask such a model.', 429: 'Four are under way.' },
-      schema: { name: 'ModelLook', of: modelLookSchema },
+      schema: { name: 'ModelLook', of: modelProbeSchema },
       answer: async (_values, { body }) => {
         const looked = await models.look(body.model);
         switch (looked.kind) {
           case 'looked':
-            return tell(modelLookSchema, looked.look);
+            return tell(modelProbeSchema, looked.look);
           case 'none':
             return problem(404, 'not_found', 'No brain of the configuration may ask such a model.');
           case 'busy':

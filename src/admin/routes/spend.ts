@@ -3,7 +3,13 @@ import type { AdminPorts } from '../admin.ts';
 import { Fresh } from '../fresh.ts';
 import { tell } from '../http/answer.ts';
 import { budgetsSchema, spendSchema } from '../schemas/spend.ts';
-import { budgetsTold, spendDaysMax, spendDaysUsual, spendTold, type SpendTold } from '../spend.ts';
+import {
+  budgetsSummary,
+  spendDaysMax,
+  spendDaysUsual,
+  spendSummary,
+  type SpendSummary,
+} from '../spend.ts';
 import { unread } from './parameters.ts';
 import { readRoute, type Parameter, type Route } from './route.ts';
 
@@ -26,9 +32,9 @@ const freshMs = 5_000;
 
 /** What calls to models used and cost, and how full budgets are. */
 export function spendRoutes({ reader, plan, now }: Ports): Route[] {
-  const fresh = new Fresh<string, SpendTold>();
-  const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendTold> =>
-    fresh.told(`${by} ${of}`, freshMs, now(), () => spendTold(reader, by, of, now()));
+  const fresh = new Fresh<string, SpendSummary>();
+  const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendSummary> =>
+    fresh.told(`${by} ${of}`, freshMs, now(), () => spendSummary(reader, by, of, now()));
   return [
     readRoute({
       path: '/api/v1/spend',
@@ -56,7 +62,7 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
       problems,
       schema,
       answer: async (asked) =>
-        tell(spendSchema, await spendTold(reader, 'sender', asked.days, now())),
+        tell(spendSchema, await spendSummary(reader, 'sender', asked.days, now())),
     }),
     readRoute({
       path: '/api/v1/spend/budgets',
@@ -66,7 +72,7 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
       problems,
       schema: { name: 'Budgets', of: budgetsSchema },
       answer: async () =>
-        tell(budgetsSchema, await budgetsTold(reader, plan().config.brains, now())),
+        tell(budgetsSchema, await budgetsSummary(reader, plan().config.brains, now())),
     }),
   ];
 }

@@ -1,9 +1,9 @@
 /** Conversations that an operator answers by hand: taken over, answered, given back. */
 import { plural } from '../../domain/plural.ts';
 import type { ConversationKey } from '../../domain/story.ts';
-import type { ByHandResult } from '../../pipeline/takeover/takeover.ts';
+import type { TakeoverResult } from '../../pipeline/takeover/takeover.ts';
 import { holdsMax, waitingMax } from '../../domain/takeover.ts';
-import type { AdminPorts, HandPort } from '../admin.ts';
+import type { AdminPorts, TakeoverPort } from '../admin.ts';
 import { problem, tell, type Answer } from '../http/answer.ts';
 import {
   answeredSchema,
@@ -173,7 +173,7 @@ async function hasMessage(
   return origin?.channel === where.channel && origin.conversation === where.conversation;
 }
 
-async function held(byHand: HandPort, where: ConversationKey): Promise<Answer> {
+async function held(byHand: TakeoverPort, where: ConversationKey): Promise<Answer> {
   const hold = await byHand.hold(where);
   if (hold === 'storage_failed') return problem(503, hold, sentences[hold]);
   if (hold !== 'too_many') return tell(heldSchema, hold);
@@ -188,7 +188,7 @@ function faultIn(text: string): Answer | null {
   return problem(400, 'text_too_long', detail);
 }
 
-function answered(result: ByHandResult): Answer {
+function answered(result: TakeoverResult): Answer {
   if (result.kind === 'answered') {
     const { messages, hold } = result;
     return tell(answeredSchema, { messages, untilAt: hold?.untilAt ?? null });

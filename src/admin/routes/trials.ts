@@ -162,14 +162,14 @@ type End =
 const problemOf = (answer: Answer): End => ({ kind: 'problem', answer });
 
 /** A proxy gives up a request that is silent for a minute, and a model may need one to load. */
-const beatMs = 15_000;
+const heartbeatMs = 15_000;
 
 /** Tells a trial under way. A client that left is told nothing more. */
 class GrowingTrial {
   readonly #asked = Promise.withResolvers<void>();
   /** Resolves once the brain says something, or takes long. */
   readonly begun = this.#asked.promise;
-  readonly #beat = setInterval(() => this.#goOn(), beatMs).unref();
+  readonly #heartbeat = setInterval(() => this.#goOn(), heartbeatMs).unref();
   #response: ServerResponse | null = null;
   /** Events from before there was a response. */
   #waiting = '';
@@ -196,7 +196,7 @@ class GrowingTrial {
 
   /** Nothing more is waited for. */
   rest(): void {
-    clearInterval(this.#beat);
+    clearInterval(this.#heartbeat);
   }
 
   end(end: End): void {

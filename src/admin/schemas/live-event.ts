@@ -1,4 +1,4 @@
-import type { Dropped, Frame, FrameKind } from '../../domain/live-event.ts';
+import type { Dropped, LiveEvent, LiveEventKind } from '../../domain/live-event.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../domain/ids.ts';
 import { apologies } from '../../domain/decision.ts';
 import { failureKinds } from '../../domain/failure.ts';
@@ -17,48 +17,48 @@ const failed = {
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
 };
-/** Of `Frame` and `Dropped` in domain/live-event.ts. */
-export const frameSchema = kinds(
-  frame('message_accepted', { channel, id: message, duplicate: boolean }),
-  frame('message_refused', { channel, code: text }),
-  frame('message_turned_away', { channel, reason: oneOf(...turnedAwayReasons) }),
-  frame('turn_started', { ...turn, waitedMs: integer }),
-  frame('turn_finished', {
+/** Of `LiveEvent` and `Dropped` in domain/live-event.ts. */
+export const liveEventSchema = kinds(
+  liveEvent('message_accepted', { channel, id: message, duplicate: boolean }),
+  liveEvent('message_refused', { channel, code: text }),
+  liveEvent('message_turned_away', { channel, reason: oneOf(...turnedAwayReasons) }),
+  liveEvent('turn_started', { ...turn, waitedMs: integer }),
+  liveEvent('turn_finished', {
     ...turn,
     outcome: oneOf('reply', 'by_hand', ...apologies),
     model: maybe(modelName),
     ms: integer,
   }),
-  frame('command_answered', { ...turn, command: text, ms: integer }),
-  frame('tool_used', {
+  liveEvent('command_answered', { ...turn, command: text, ms: integer }),
+  liveEvent('tool_used', {
     ...turn,
     tool: text,
     mode: oneOf(...grantModes),
     outcome: oneOf(...toolOutcomes),
     ms: integer,
   }),
-  frame('model_answered', {
+  liveEvent('model_answered', {
     model: modelName,
     provider: text,
     result: oneOf('answer', ...failureKinds),
     ms: integer,
   }),
-  frame('reply_delivered', { ...delivery, totalMs: integer }),
-  frame('delivery_failed', { ...delivery, ...failed, nextAt: maybeInteger }),
-  frame('dead_letter', { box: oneOf('in', 'out'), channel, id: text, ...failed }),
-  frame('channel_changed', {
+  liveEvent('reply_delivered', { ...delivery, totalMs: integer }),
+  liveEvent('delivery_failed', { ...delivery, ...failed, nextAt: maybeInteger }),
+  liveEvent('dead_letter', { box: oneOf('in', 'out'), channel, id: text, ...failed }),
+  liveEvent('channel_changed', {
     channel: text,
     state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped'),
     reason: maybeText,
   }),
-  frame('plan_used', { revision: text, channels: integer, brains: integer }),
-  frame('warned', { code: text, path: maybeText }),
-  frame('operator_wrote', { action: text, status: integer }),
-  frame('dropped', { count: maybeInteger }),
+  liveEvent('plan_used', { revision: text, channels: integer, brains: integer }),
+  liveEvent('warned', { code: text, path: maybeText }),
+  liveEvent('operator_wrote', { action: text, status: integer }),
+  liveEvent('dropped', { count: maybeInteger }),
 );
 
 /** In the order of the schema. */
-export const frameKinds: readonly FrameKind[] = frameSchema.oneOf.map(
+export const liveEventKinds: readonly LiveEventKind[] = liveEventSchema.oneOf.map(
   ({ properties }) => properties.kind.enum[0],
 );
 
@@ -66,12 +66,12 @@ export const frameKinds: readonly FrameKind[] = frameSchema.oneOf.map(
  * What a frame is told as: the fields that the schema names, and nothing else that it may happen to
  * carry; no instance where there is none to tell from others.
  */
-export function toldOf(one: Frame | Dropped): unknown {
-  const { instance, ...told } = only(frameSchema, one) as Frame | Dropped;
+export function toldOf(one: LiveEvent | Dropped): unknown {
+  const { instance, ...told } = only(liveEventSchema, one) as LiveEvent | Dropped;
   return instance === null ? told : { ...told, instance };
 }
 
-function frame<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(
+function liveEvent<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(
   kind: Kind,
   properties: P,
 ) {

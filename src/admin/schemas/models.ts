@@ -4,8 +4,8 @@ import { list, maybe, maybeText, object, oneOf, text, type IdText } from './sche
 
 export const modelNameSchema = object({ model: text });
 
-/** Of `ModelLook` in model-probes.ts. */
-export const modelLookSchema = object({
+/** Of `ModelProbe` in model-probes.ts. */
+export const modelProbeSchema = object({
   model: text as IdText<ModelName>,
   address: text,
   keyEnv: maybeText,

@@ -5,7 +5,7 @@ import { deliveryStates, messageStates } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import { boolean, integer, list, map, maybe, maybeInteger, maybeText } from './schema.ts';
 import { object, oneOf, pageOf, text, type IdText } from './schema.ts';
-import { failureTold } from './story.ts';
+import { failureSummary } from './story.ts';
 
 const channel = text as IdText<ChannelKey>;
 
@@ -35,7 +35,7 @@ export const deliveriesSchema = pageOf(
     nextAt: maybeInteger,
     possibleDuplicate: boolean,
     late: boolean,
-    failure: maybe(failureTold),
+    failure: maybe(failureSummary),
   }),
 );
 

@@ -12,11 +12,11 @@ import type { ConfigProblem } from '../../config/config.ts';
 import type { ConfigInUse, ConfigKept, ConfigRow } from '../config-control.ts';
 import type * as approvals from './approvals.ts';
 import type * as configs from './config.ts';
-import type { Dropped, Frame } from '../../domain/live-event.ts';
+import type { Dropped, LiveEvent } from '../../domain/live-event.ts';
 import type { ConfigNames, RouteStatus, Status } from '../admin.ts';
-import type { FiguresTold } from '../figures.ts';
+import type { FiguresSummary } from '../figures.ts';
 import type { figuresSchema } from './figures.ts';
-import type { frameSchema } from './live-event.ts';
+import type { liveEventSchema } from './live-event.ts';
 import type { pairingsSchema } from './gate.ts';
 import type * as lists from './records.ts';
 import type * as kept from './secrets.ts';
@@ -35,7 +35,7 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 test('the schemas are of the types that the program has', () => {
   type Fits = readonly [
     Same<Described<typeof statusSchema>, Status>,
-    Same<Described<typeof frameSchema>, Frame | Dropped>,
+    Same<Described<typeof liveEventSchema>, LiveEvent | Dropped>,
     Same<Described<typeof configNamesSchema>, ConfigNames>,
     Same<Described<typeof routesSchema>, Rows<RouteStatus>>,
     Same<Described<typeof schemas.storySchema>, story.Story>,
@@ -60,7 +60,7 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
     Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
     Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
-    Same<Described<typeof figuresSchema>, FiguresTold>,
+    Same<Described<typeof figuresSchema>, FiguresSummary>,
     Same<Described<typeof asks.validatedSchema>, questions.Validated>,
     Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
     Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,

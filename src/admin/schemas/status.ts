@@ -1,7 +1,7 @@
 import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channels/registry.ts';
 import { mcpServerStates, mcpToolStates } from '../../domain/mcp.ts';
-import { storageForms } from '../../domain/storage-form.ts';
+import { storageBackends } from '../../domain/storage-form.ts';
 import { instanceStates } from '../admin.ts';
 import { answering, models, providers, times } from './probe-status.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeText } from './schema.ts';
@@ -9,7 +9,7 @@ import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './sc
 
 const channelType = oneOf(...channelTypes);
 const failureKind = oneOf(...failureKinds);
-const storage = oneOf(...storageForms);
+const storage = oneOf(...storageBackends);
 
 const channels = list(
   objectWith(
@@ -76,7 +76,7 @@ const mcp = maybe(
   ),
 );
 
-const traffic = maybe(
+const throughput = maybe(
   object({
     answered: list(object({ channel: text, brain: text, perMinute: integer })),
     asked: list(object({ brain: text, model: text, perMinute: integer })),
@@ -155,7 +155,7 @@ const statusFields = {
 export const statusSchema = objectWith(statusFields, {
   answering: maybe(answering),
   application: maybeBoolean,
-  traffic,
+  traffic: throughput,
   held: maybeInteger,
   approvals: maybe(object({ waiting: integer })),
   mcp,

@@ -25,7 +25,7 @@ const model = text as IdText<ModelName>;
 const failureKind = oneOf(...failureKinds);
 const cutReason = oneOf('command', 'daily', 'idle');
 
-export const failureTold = object({
+export const failureSummary = object({
   kind: failureKind,
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
@@ -137,7 +137,7 @@ export const storySchema = object({
   state: oneOf('waiting', 'answered', 'dead'),
   diedUnder: integer,
   settledAt: maybeInteger,
-  failure: maybe(failureTold),
+  failure: maybe(failureSummary),
   trace: maybe(traceSchema),
   replies: list(
     object({
@@ -150,7 +150,7 @@ export const storySchema = object({
       dueAt: maybeInteger,
       settledAt: maybeInteger,
       tries,
-      failure: maybe(failureTold),
+      failure: maybe(failureSummary),
     }),
   ),
 });
@@ -202,7 +202,7 @@ const deadLetter = {
   diedAt: integer,
   attempts: integer,
   parts: integer,
-  failure: failureTold,
+  failure: failureSummary,
 } as const;
 
 export const deadLettersSchema = pageOf(object(deadLetter));
@@ -211,7 +211,7 @@ export const deadLetterTextSchema = objectWith(
   conversationId,
 );
 export const deadLetterReasonsSchema = object({
-  rows: list(object({ ...failureTold.properties, box: deadLetter.box, count: integer })),
+  rows: list(object({ ...failureSummary.properties, box: deadLetter.box, count: integer })),
 });
 export const deadLetterMovedSchema = object({ result: oneOf('done') });
 

@@ -5,7 +5,7 @@ import { configProblemSchema } from './config.ts';
 import { boolean, kinds, list, maybe, maybeNumber, maybeText, number } from './schema.ts';
 import { object, objectWith, oneOf, text } from './schema.ts';
 import { problemSchema } from './status.ts';
-import { failureTold, traceSchema } from './story.ts';
+import { failureSummary, traceSchema } from './story.ts';
 
 const problems = list(configProblemSchema);
 
@@ -52,7 +52,7 @@ export const tryResultSchema = object({
       kind: oneOf('answer', 'failed', 'dropped', 'not_asked'),
       text: maybeText,
       ms: maybeNumber,
-      failure: maybe(failureTold),
+      failure: maybe(failureSummary),
       reason: maybeText,
     }),
   ),

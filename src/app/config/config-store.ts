@@ -21,7 +21,7 @@ import type { Events } from '../../domain/event.ts';
 import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare.ts';
 
 /** `apply` and `reload` are called one after the other, and never beside an `inTurn`. */
-export interface ConfigHome extends AsyncDisposable {
+export interface ConfigStore extends AsyncDisposable {
   readonly place: ConfigInUse['place'];
   /** Absolute; null: what is in use stands in no file. */
   readonly file: string | null;

@@ -17,29 +17,29 @@ import type {
   ConfigRow,
   HistoryFault,
 } from '../../admin/config-control.ts';
-import { DatabaseHome, type SharedParts } from './database-store.ts';
-import { FileHome } from './file-store.ts';
-import type { Host } from '../runtime.ts';
-import type { ConfigHome, ConfigSource, Installer, OpenedConfig } from './config-store.ts';
+import { DatabaseConfigStore, type SharedDeps } from './database-store.ts';
+import { FileConfigStore } from './file-store.ts';
+import type { Runtime } from '../runtime.ts';
+import type { ConfigStore, ConfigSource, Installer, OpenedConfig } from './config-store.ts';
 import type { Log } from '../../lib/log.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
-import type { OpenedPlan } from '../opened-config.ts';
-import type { Plan } from '../running-config.ts';
+import type { OpenedRunningConfig } from '../opened-config.ts';
+import type { RunningConfig } from '../running-config.ts';
 import type { ServiceSecrets } from '../../secrets/secrets.ts';
-import type { ServiceKit } from '../service.ts';
+import type { ServiceDeps } from '../service.ts';
 import { prepareConfig } from './prepare.ts';
 import type { ConfigSnapshot, NextConfig } from './prepare.ts';
 import type { PrivateTurns } from './private-warning.ts';
 import { rolledBack, stopping } from './refusals.ts';
-import { tellChanges } from './report.ts';
+import { describeChanges } from './report.ts';
 
-export type ControlParts = {
+export type ControlDeps = {
   /** Where the configuration came from; null: from no file. */
   readonly source: ConfigSource | null;
   /** null: it is kept in the file, and for this process alone. */
-  readonly shared: SharedParts | null;
-  readonly host: Host;
-  readonly kit: ServiceKit;
+  readonly shared: SharedDeps | null;
+  readonly host: Runtime;
+  readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
   readonly lookup: ServiceSecrets;
   readonly log: Log;
@@ -48,13 +48,13 @@ export type ControlParts = {
   /** false: an operator is known without the token of the admin block. */
   readonly tokenWanted: boolean;
   /** Of each plan that is in use from now on, the first one aside. */
-  readonly onUsed: (plan: Plan) => void;
+  readonly onUsed: (runningConfig: RunningConfig) => void;
 };
 
 export class Control implements ConfigControl {
-  readonly #parts: ControlParts;
+  readonly #options: ControlDeps;
   readonly #turns = new OneAtATime();
-  readonly #home: ConfigHome;
+  readonly #configStore: ConfigStore;
   #used: ConfigSnapshot;
   #usedAt: number;
   #reloadWaits = false;
@@ -62,14 +62,16 @@ export class Control implements ConfigControl {
   #notApplied: ConfigRefused | null = null;
 
   /** @param first what the plan in use was made of */
-  constructor(parts: ControlParts, first: ConfigSnapshot) {
-    this.#parts = parts;
+  constructor(options: ControlDeps, first: ConfigSnapshot) {
+    this.#options = options;
     this.#used = first;
-    this.#usedAt = parts.kit.now();
-    const { source, shared } = parts;
+    this.#usedAt = options.deps.now();
+    const { source, shared } = options;
     const installer = this.#installer();
-    this.#home =
-      shared === null ? new FileHome(installer, source) : new DatabaseHome(installer, shared);
+    this.#configStore =
+      shared === null
+        ? new FileConfigStore(installer, source)
+        : new DatabaseConfigStore(installer, shared);
     source?.onReload(() => void this.#heed());
   }
 
@@ -78,7 +80,7 @@ export class Control implements ConfigControl {
   }
 
   get warnings(): readonly WarningStatus[] {
-    const others = [...this.#home.warnings, ...this.#used.warnings];
+    const others = [...this.#configStore.warnings, ...this.#used.warnings];
     if (this.#notApplied === null) return others;
     const message = `The configuration file is not in use: ${this.#notApplied.detail}`;
     const remedy = 'Mend the file and send svc a SIGHUP, or apply one by the admin API.';
@@ -87,17 +89,17 @@ export class Control implements ConfigControl {
 
   inUse(): ConfigInUse {
     const { text, revision } = this.#used;
-    const { place, file } = this.#home;
+    const { place, file } = this.#configStore;
     return { text, revision, place, file, usedAt: this.#usedAt };
   }
 
   onDisk(): Promise<ConfigOnDisk> {
-    return this.#home.onDisk();
+    return this.#configStore.onDisk();
   }
 
   apply(asked: ConfigAsked): Promise<Applied> {
     return this.#turns.do(async () => {
-      const applied = this.#isStopping ?? (await this.#home.apply(asked));
+      const applied = this.#isStopping ?? (await this.#configStore.apply(asked));
       this.#tell('operator', applied);
       return applied;
     });
@@ -110,42 +112,42 @@ export class Control implements ConfigControl {
     try {
       await this.#turns.do(async () => {
         this.#reloadWaits = false;
-        const applied = this.#isStopping ?? (await this.#home.reload());
+        const applied = this.#isStopping ?? (await this.#configStore.reload());
         this.#notApplied = applied.kind === 'refused' ? applied : null;
         this.#tell('signal', applied);
       });
     } catch (error) {
-      this.#parts.kit.events.faulted({ where: 'reading the configuration again', error });
+      this.#options.deps.events.faulted({ where: 'reading the configuration again', error });
     }
   }
 
   history(): Promise<readonly ConfigRow[] | HistoryFault> {
-    return this.#home.history();
+    return this.#configStore.history();
   }
 
   kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
-    return this.#home.kept(revision);
+    return this.#configStore.kept(revision);
   }
 
   /** Resolves when nothing is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#home[Symbol.asyncDispose]();
+    await this.#configStore[Symbol.asyncDispose]();
     await this.#turns.do(async () => {});
   }
 
   get #isStopping(): ConfigRefused | null {
-    return this.#parts.stop.aborted ? rolledBack(stopping) : null;
+    return this.#options.stop.aborted ? rolledBack(stopping) : null;
   }
 
   #installer(): Installer {
-    const { stop, kit } = this.#parts;
+    const { stop, deps } = this.#options;
     return {
       used: () => this.#used,
       usedAt: () => this.#usedAt,
-      events: kit.events,
+      events: deps.events,
       stop,
       prepare: (inspection, by) =>
-        prepareConfig(inspection, { ...this.#parts, used: this.#used, ...by }),
+        prepareConfig(inspection, { ...this.#options, used: this.#used, ...by }),
       open: (next) => this.#open(next),
       use: async (next) => {
         const opened = await this.#open(next);
@@ -156,40 +158,40 @@ export class Control implements ConfigControl {
   }
 
   async #open(next: NextConfig): Promise<OpenedConfig | ConfigRefused> {
-    const { host, kit } = this.#parts;
+    const { host, deps } = this.#options;
     if (this.#isStopping !== null) return this.#isStopping;
     try {
       const opened = await host.open(next.plan);
       if (opened.kind === 'problem') return rolledBack(opened.message);
       return { kind: 'opened', use: () => this.#use(next, opened), drop: () => opened.drop() };
     } catch (error) {
-      kit.events.faulted({ where: 'taking a configuration into use', error });
+      deps.events.faulted({ where: 'taking a configuration into use', error });
       return rolledBack('Something went wrong in svc itself.');
     }
   }
 
-  #use({ plan, snapshot, found }: NextConfig, opened: OpenedPlan): Applied {
-    const { host, kit, lookup, onUsed } = this.#parts;
+  #use({ plan: runningConfig, snapshot, found }: NextConfig, opened: OpenedRunningConfig): Applied {
+    const { host, deps, lookup, onUsed } = this.#options;
     try {
       const problem = opened.use();
       if (problem !== null) return rolledBack(problem.message);
     } catch (error) {
-      kit.events.faulted({ where: 'taking a configuration into use', error });
-      if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
+      deps.events.faulted({ where: 'taking a configuration into use', error });
+      if (host.plan !== runningConfig) return rolledBack('Something went wrong in svc itself.');
     }
     const before = this.#used;
     this.#used = snapshot;
     lookup.hold(found);
-    this.#usedAt = kit.now();
+    this.#usedAt = deps.now();
     this.#notApplied = null;
-    onUsed(plan);
-    const changes = tellChanges(before, snapshot, kit.events);
+    onUsed(runningConfig);
+    const changes = describeChanges(before, snapshot, deps.events);
     const { revision, warnings } = snapshot;
     return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
   }
 
   #tell(by: 'operator' | 'signal', applied: Applied): void {
-    const { events } = this.#parts.kit;
+    const { events } = this.#options.deps;
     if (applied.kind === 'applied') events.configTried({ by, result: 'applied', detail: null });
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }

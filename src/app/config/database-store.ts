@@ -20,16 +20,16 @@ import { problemWithoutPlace } from '../../config/problems.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import { ConfigsFailed, type SharedConfigs } from '../../cluster/shared-configs.ts';
-import { Follower } from './shared-config-watcher.ts';
-import type { ConfigHome, Installer, OpenedConfig } from './config-store.ts';
-import { Lookout } from './watch-timer.ts';
+import { ConfigWatcher } from './shared-config-watcher.ts';
+import type { ConfigStore, Installer, OpenedConfig } from './config-store.ts';
+import { WatchTimer } from './watch-timer.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
 import type { AskedBy, NextConfig } from './prepare.ts';
 import { propose, type ProposedEnd } from './propose.ts';
 import { inDatabase, notSaved, refusedByInstances, revisionConflict } from './refusals.ts';
-import { rolledBack, sayInstance, stopping, withName } from './refusals.ts';
+import { rolledBack, describeInstance, stopping, withName } from './refusals.ts';
 
-export type SharedParts = OwnPlace & {
+export type SharedDeps = OwnPlace & {
   readonly configs: SharedConfigs;
   readonly peers: Pick<Peers, 'instances' | 'on' | 'tell'>;
   /** The number of the one that this process has in use. */
@@ -54,35 +54,35 @@ type Asked = {
   readonly revision: string | null;
 };
 
-export class DatabaseHome implements ConfigHome {
+export class DatabaseConfigStore implements ConfigStore {
   readonly place = 'database';
   readonly file = null;
   readonly #installer: Installer;
-  readonly #parts: SharedParts;
+  readonly #deps: SharedDeps;
   readonly #own: OwnFile;
-  readonly #follower: Follower;
-  readonly #lookout: Lookout;
+  readonly #configWatcher: ConfigWatcher;
+  readonly #watchTimer: WatchTimer;
   #left: Promise<void> | null = null;
 
-  constructor(installer: Installer, parts: SharedParts) {
-    const { configs, peers, n, steady, onBehind } = parts;
+  constructor(installer: Installer, deps: SharedDeps) {
+    const { configs, peers, n, steady, onBehind } = deps;
     this.#installer = installer;
-    this.#parts = parts;
-    this.#own = new OwnFile(parts);
-    const tell = (): void => this.#lookout.tell();
+    this.#deps = deps;
+    this.#own = new OwnFile(deps);
+    const tell = (): void => this.#watchTimer.tell();
     const own = this.#own;
-    this.#follower = new Follower({ installer, own, configs, steady, n, tell, onBehind });
-    this.#lookout = new Lookout({
+    this.#configWatcher = new ConfigWatcher({ installer, own, configs, steady, n, tell, onBehind });
+    this.#watchTimer = new WatchTimer({
       peers,
       inTurn: (act) => installer.inTurn(act),
       look: () => this.#look(),
-      isWaiting: () => this.#follower.isHolding || this.#follower.isStuck,
+      isWaiting: () => this.#configWatcher.isHolding || this.#configWatcher.isStuck,
     });
     installer.stop.addEventListener('abort', () => void this.#leave(), { once: true });
   }
 
   get warnings(): readonly WarningStatus[] {
-    return this.#follower.warnings;
+    return this.#configWatcher.warnings;
   }
 
   async onDisk(): Promise<ConfigOnDisk> {
@@ -91,7 +91,7 @@ export class DatabaseHome implements ConfigHome {
 
   async history(): Promise<readonly ConfigRow[] | HistoryFault> {
     const { revision: used } = this.#installer.used();
-    const kept = await this.#parts.configs.history().catch(faultOf);
+    const kept = await this.#deps.configs.history().catch(faultOf);
     if ('kind' in kept) return kept;
     return kept.map(({ revision, at, bytes }) => {
       return { revision, savedAt: at, bytes, used: revision === used };
@@ -99,7 +99,7 @@ export class DatabaseHome implements ConfigHome {
   }
 
   async kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
-    const kept = await this.#parts.configs.kept(revision).catch(faultOf);
+    const kept = await this.#deps.configs.kept(revision).catch(faultOf);
     if (kept === null || 'kind' in kept) return kept;
     return { revision, text: kept.text, savedAt: kept.at };
   }
@@ -156,24 +156,24 @@ export class DatabaseHome implements ConfigHome {
     opened: OpenedConfig,
   ): Promise<Applied | 'busy'> {
     let end: ProposedEnd;
-    const pause = (): Promise<void> => this.#lookout.pause();
-    const tell = (): void => this.#lookout.tell();
-    const proposing = { ...this.#parts, stop: this.#installer.stop, tell, pause };
+    const pause = (): Promise<void> => this.#watchTimer.pause();
+    const tell = (): void => this.#watchTimer.tell();
+    const proposing = { ...this.#deps, stop: this.#installer.stop, tell, pause };
     try {
-      end = await propose(this.#follower.n, { text, revision, by }, proposing);
+      end = await propose(this.#configWatcher.n, { text, revision, by }, proposing);
     } catch (error) {
       await opened.drop();
       throw error;
     }
     if (end.kind === 'used') return this.#use(opened, end.n);
-    if (end.kind === 'unknown') this.#follower.hold(end.n, opened);
+    if (end.kind === 'unknown') this.#configWatcher.hold(end.n, opened);
     else await opened.drop();
     switch (end.kind) {
       case 'busy':
       case 'moved':
         return 'busy';
       case 'refused':
-        this.#lookout.tell();
+        this.#watchTimer.tell();
         return refusedByInstances(end.refusals);
       case 'closed':
         if (this.#installer.stop.aborted) return rolledBack(stopping);
@@ -191,49 +191,49 @@ export class DatabaseHome implements ConfigHome {
   /** It is in use in the database, and so everywhere within seconds. */
   async #use(opened: OpenedConfig, n: number): Promise<Applied> {
     const applied = opened.use();
-    this.#lookout.tell();
+    this.#watchTimer.tell();
     if (applied.kind === 'refused') return applied;
-    await this.#follower.took(n).catch(ignoreAway);
+    await this.#configWatcher.took(n).catch(ignoreAway);
     const behind = await this.#untilAllUse();
     return { ...applied, warnings: [...applied.warnings, ...behind] };
   }
 
   /** @returns a warning for each that has not got it yet */
   async #untilAllUse(): Promise<readonly ConfigProblem[]> {
-    const { configs, steady } = this.#parts;
+    const { configs, steady } = this.#deps;
     const began = steady();
     for (;;) {
       const seen = await configs.look(null).catch(ignoreAway);
       if (seen === undefined || seen.behind.length === 0) return [];
       if (steady() - began >= allMs || this.#installer.stop.aborted) {
         return seen.behind.map((instance) => {
-          const message = `${sayInstance(instance)} has not taken it yet`;
+          const message = `${describeInstance(instance)} has not taken it yet`;
           const remedy = 'It takes it within seconds, or ends; see its log.';
           return problemWithoutPlace('config_behind', '', message, remedy);
         });
       }
-      await this.#lookout.pause();
+      await this.#watchTimer.pause();
     }
   }
 
   /** Nobody proposes anything, and what is in use is in use here. @returns null: it is so */
   async #settled(): Promise<ConfigRefused | null> {
-    const { steady } = this.#parts;
+    const { steady } = this.#deps;
     const began = steady();
     for (;;) {
       if (this.#installer.stop.aborted) return rolledBack(stopping);
-      const seen = await this.#follower.look();
-      const isSettled = seen.open === null && seen.current === this.#follower.n;
-      if (isSettled && !this.#follower.isHolding) return null;
+      const seen = await this.#configWatcher.look();
+      const isSettled = seen.open === null && seen.current === this.#configWatcher.n;
+      if (isSettled && !this.#configWatcher.isHolding) return null;
       if (steady() - began > othersMs) {
         return notSaved('Another configuration is on its way; ask again in a moment.');
       }
-      await this.#lookout.pause();
+      await this.#watchTimer.pause();
     }
   }
 
   #named(refused: ConfigRefused): ConfigRefused {
-    const { configs, peers, version } = this.#parts;
+    const { configs, peers, version } = this.#deps;
     const isOfAll = refused.code === 'config_invalid' || refused.code === 'would_lock_out';
     if (isOfAll || peers.instances().length < 2) return refused;
     return withName(refused, { id: configs.instance, host: hostname(), version });
@@ -241,7 +241,7 @@ export class DatabaseHome implements ConfigHome {
 
   async #look(): Promise<void> {
     try {
-      await this.#follower.look();
+      await this.#configWatcher.look();
     } catch (error) {
       // That the server is away, or this process counts as dead, the storage tells.
       if (error instanceof ConfigsFailed) return;
@@ -251,9 +251,9 @@ export class DatabaseHome implements ConfigHome {
 
   /** From then on this instance is not asked any more, and looks no more. */
   #leave(): Promise<void> {
-    this.#lookout.close();
+    this.#watchTimer.close();
     this.#left ??= this.#installer.inTurn(async () => {
-      await this.#follower.leave().catch(ignoreAway);
+      await this.#configWatcher.leave().catch(ignoreAway);
     });
     return this.#left;
   }

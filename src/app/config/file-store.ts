@@ -14,12 +14,12 @@ import type {
 import { inspectConfig, inspectText, revisionOf } from '../../config/inspect.ts';
 import { readDisk, type Disk } from './file-on-disk.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
-import type { ConfigHome, ConfigSource, Installer } from './config-store.ts';
+import type { ConfigStore, ConfigSource, Installer } from './config-store.ts';
 import { heldBackByFile, type NextConfig } from './prepare.ts';
 import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
 import { replaceFile } from './saved-file.ts';
 
-export class FileHome implements ConfigHome {
+export class FileConfigStore implements ConfigStore {
   readonly warnings = [];
   readonly #installer: Installer;
   /** null: from no file, and so it stays. */

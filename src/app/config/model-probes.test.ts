@@ -10,7 +10,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import { createLog } from '../../lib/log.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
 import type { PlannedModel } from '../running-config.ts';
-import { createModelLooks } from './model-probes.ts';
+import { createModelProbes } from './model-probes.ts';
 import { ModelWatch } from './model-warnings.ts';
 
 const there: ModelCheck = { kind: 'reached', hasModel: true, runs: 'here', others: [] };
@@ -23,7 +23,7 @@ function start() {
   const log = createLog({ stream: new PassThrough().resume(), level: 'info', format: 'json' });
   const steady = (): SteadyTime => 0 as SteadyTime;
   const events = createEvents({ log, now: () => 7, steady });
-  const kit = { events, steady };
+  const deps = { events, steady };
   const health = () => {
     const { shown, last } = events.meters.providers.get(provider)!;
     const { standing: state, since } = shown;
@@ -31,7 +31,7 @@ function start() {
   };
   const called = (model: string, result: 'answer' | FailureKind): void =>
     events.modelAnswered({ model: `${provider}/${model}` as ModelName, provider, result, ms: 1 });
-  return { kit, health, called };
+  return { deps, health, called };
 }
 
 /** @param check is asked at each look */
@@ -50,9 +50,9 @@ function planned(modelId: string, check: () => ModelCheck, more = {}): PlannedMo
 }
 
 test('a look says why a model will not answer, and what is there instead', async () => {
-  const { kit, health } = start();
+  const { deps, health } = start();
   let check: ModelCheck = away;
-  const looks = createModelLooks(() => [planned('a', () => check)], kit);
+  const looks = createModelProbes(() => [planned('a', () => check)], deps);
   const look = async () => {
     const looked = await looks.look(`${provider}/a`);
     assert.ok(looked.kind === 'looked');
@@ -74,8 +74,8 @@ test('a look says why a model will not answer, and what is there instead', async
 });
 
 test('a look takes back only what looks can see, and of its own model', async () => {
-  const { kit, health, called } = start();
-  const looks = createModelLooks(() => ['a', 'b'].map((id) => planned(id, () => there)), kit);
+  const { deps, health, called } = start();
+  const looks = createModelProbes(() => ['a', 'b'].map((id) => planned(id, () => there)), deps);
   called('a', 'timeout');
   await looks.look(`${provider}/a`);
   assert.partialDeepStrictEqual(health(), { state: 'degraded', reason: 'timeout' });
@@ -87,21 +87,21 @@ test('a look takes back only what looks can see, and of its own model', async ()
 });
 
 test('a provider of which one model answers and another is not there does not fail', async () => {
-  const { kit, health, called } = start();
-  const looks = createModelLooks(() => [planned('a', () => lacking)], kit);
+  const { deps, health, called } = start();
+  const looks = createModelProbes(() => [planned('a', () => lacking)], deps);
   called('b', 'answer');
   await looks.look(`${provider}/a`);
   assert.partialDeepStrictEqual(health(), { state: 'degraded', reason: 'not_found' });
 });
 
 test('what no brain may ask is looked at by nobody, and no more than four at once', async () => {
-  const { kit } = start();
+  const { deps } = start();
   const { promise, resolve } = Promise.withResolvers<ModelCheck>();
   const models = [
     planned('a', () => there, { check: () => promise }),
     planned('far', () => assert.fail('it was looked at'), { locality: 'cloud' }),
   ];
-  const looks = createModelLooks(() => models, kit);
+  const looks = createModelProbes(() => models, deps);
   assert.deepEqual(await looks.look(`${provider}/far`), { kind: 'none' });
   assert.deepEqual(await looks.look('none'), { kind: 'none' });
   const four = Array.from({ length: 4 }, () => looks.look(`${provider}/a`));
@@ -112,14 +112,14 @@ test('what no brain may ask is looked at by nobody, and no more than four at onc
 });
 
 test('what is away at the start is told before anybody asks it, and once it comes', async () => {
-  const { kit, health } = start();
+  const { deps, health } = start();
   const over = new AbortController();
   const seen: unknown[] = [];
   const checks = [away, away, there];
   const done = Promise.withResolvers<void>();
-  const { events } = kit;
+  const { events } = deps;
   const told = {
-    ...kit,
+    ...deps,
     events: {
       warned: () => void seen.push('warned'),
       faulted: ({ error }: { error: unknown }) => done.reject(error),
@@ -129,7 +129,7 @@ test('what is away at the start is told before anybody asks it, and once it come
         if (e.found === 'there') done.resolve();
       },
     },
-  } as unknown as typeof kit;
+  } as unknown as typeof deps;
   const watch = new ModelWatch(told, over.signal, 1);
   watch.use([planned('a', () => checks.shift() ?? assert.fail('it looked once more'))]);
   await done.promise;
@@ -138,14 +138,14 @@ test('what is away at the start is told before anybody asks it, and once it come
 });
 
 test('a provider of which one model is there is well, and is looked at no more', async () => {
-  const { kit, health } = start();
+  const { deps, health } = start();
   const done = Promise.withResolvers<void>();
-  const { events } = kit;
+  const { events } = deps;
   const modelLooked = (e: Parameters<typeof events.modelLooked>[0]): void => {
     events.modelLooked(e);
     done.resolve();
   };
-  const told = { ...kit, events: { warned: () => {}, modelLooked } } as unknown as typeof kit;
+  const told = { ...deps, events: { warned: () => {}, modelLooked } } as unknown as typeof deps;
   new ModelWatch(told, new AbortController().signal, 1).use([
     planned('a', () => lacking),
     planned('b', () => there),
@@ -155,9 +155,9 @@ test('a provider of which one model is there is well, and is looked at no more',
 });
 
 test('a look that lists nothing takes back that nobody was reached, and no more', async () => {
-  const { kit, health, called } = start();
+  const { deps, health, called } = start();
   const check: ModelCheck = { kind: 'reached', hasModel: null, runs: 'here', others: [] };
-  const looks = createModelLooks(() => [planned('a', () => check)], kit);
+  const looks = createModelProbes(() => [planned('a', () => check)], deps);
   for (let call = 0; call < 3; call++) called('a', 'not_found');
   await looks.look(`${provider}/a`);
   assert.equal(health().state, 'failing', 'its calls found no such model');

@@ -2,21 +2,21 @@
  * Looks at models of the configuration in use, for people who ask: whether each is there. Nothing
  * of anyone is sent. What a look shows of a provider stands in its health from then on.
  */
-import type { ModelLook, ModelLooks } from '../../admin/model-probes.ts';
+import type { ModelProbe, ModelProbes } from '../../admin/model-probes.ts';
 import { failure, type FailureKind } from '../../domain/failure.ts';
 import { later } from '../../lib/clock.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
 import type { PlannedModel } from '../running-config.ts';
-import type { ServiceKit } from '../service.ts';
+import type { ServiceDeps } from '../service.ts';
 
 /** How long a provider has to answer. */
 const lookMs = 5_000;
 const atOnceMax = 4;
 
-type Kit = Pick<ServiceKit, 'events' | 'steady'>;
+type Deps = Pick<ServiceDeps, 'events' | 'steady'>;
 
 /** @param models of the plan in use; those that the shield drops are never looked at */
-export function createModelLooks(models: () => readonly PlannedModel[], kit: Kit): ModelLooks {
+export function createModelProbes(models: () => readonly PlannedModel[], deps: Deps): ModelProbes {
   let underWay = 0;
   return {
     async look(name) {
@@ -25,7 +25,7 @@ export function createModelLooks(models: () => readonly PlannedModel[], kit: Kit
       if (underWay >= atOnceMax) return { kind: 'busy' };
       underWay++;
       try {
-        return { kind: 'looked', look: await lookAt(planned, kit) };
+        return { kind: 'looked', look: await lookAt(planned, deps) };
       } finally {
         underWay--;
       }
@@ -38,8 +38,8 @@ const mayAsk = ({ sensitivity, model }: PlannedModel): boolean =>
 
 async function lookAt(
   { sensitivity, config, model }: PlannedModel,
-  { events, steady }: Kit,
-): Promise<ModelLook> {
+  { events, steady }: Deps,
+): Promise<ModelProbe> {
   const check = await model.check(sensitivity, later(steady(), lookMs));
   const found = foundBy(check, sensitivity === 'private');
   const { name, provider } = model;

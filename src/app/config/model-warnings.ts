@@ -10,7 +10,7 @@ import type { ModelName } from '../../domain/ids.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
 import { later } from '../../lib/clock.ts';
 import type { PlannedModel } from '../running-config.ts';
-import type { ServiceKit } from '../service.ts';
+import type { ServiceDeps } from '../service.ts';
 import { foundBy, thereBy } from './model-probes.ts';
 
 /** How long a runtime has to answer. */
@@ -18,7 +18,7 @@ const lookMs = 5_000;
 /** A runtime that is away is looked for this often. */
 const lookAgainMs = 30_000;
 
-type Kit = Pick<ServiceKit, 'events' | 'steady'>;
+type Deps = Pick<ServiceDeps, 'events' | 'steady'>;
 
 /**
  * Asks the runtimes in the background, for the warnings and the health of providers alone. What a
@@ -26,14 +26,14 @@ type Kit = Pick<ServiceKit, 'events' | 'steady'>;
  * known. No answer is no evidence of where a model runs.
  */
 export class ModelWatch {
-  readonly #kit: Kit;
+  readonly #deps: Deps;
   readonly #over: AbortSignal;
   readonly #againMs: number;
   #replaced = new AbortController();
 
   /** @param over aborts when the service ends */
-  constructor(kit: Kit, over: AbortSignal, againMs = lookAgainMs) {
-    this.#kit = kit;
+  constructor(deps: Deps, over: AbortSignal, againMs = lookAgainMs) {
+    this.#deps = deps;
     this.#over = over;
     this.#againMs = againMs;
   }
@@ -43,15 +43,15 @@ export class ModelWatch {
     this.#replaced.abort();
     this.#replaced = new AbortController();
     const over = AbortSignal.any([this.#over, this.#replaced.signal]);
-    watch(models, this.#kit, over, this.#againMs).catch((error: unknown) =>
-      this.#kit.events.faulted({ where: 'looking at the models', error }),
+    watch(models, this.#deps, over, this.#againMs).catch((error: unknown) =>
+      this.#deps.events.faulted({ where: 'looking at the models', error }),
     );
   }
 }
 
 async function watch(
   models: readonly PlannedModel[],
-  kit: Kit,
+  deps: Deps,
   over: AbortSignal,
   againMs: number,
 ): Promise<void> {
@@ -61,8 +61,8 @@ async function watch(
       model.mayForward && (sensitivity === 'public' || model.locality === 'local'),
   );
   while (!over.aborted) {
-    const seen = await Promise.all(asked.map((one) => look(one, told, kit)));
-    if (over.aborted || tellHealth(seen, kit)) return;
+    const seen = await Promise.all(asked.map((one) => look(one, told, deps)));
+    if (over.aborted || tellHealth(seen, deps)) return;
     // It rejects when the signal aborts.
     await pause(againMs, null, { signal: over, ref: false }).catch(() => {});
   }
@@ -78,7 +78,7 @@ type Seen = {
  * A provider is well while any of its models is there: others may answer in the place of one.
  * @returns whether all of them are well
  */
-function tellHealth(seen: readonly Seen[], { events }: Kit): boolean {
+function tellHealth(seen: readonly Seen[], { events }: Deps): boolean {
   let isWell = true;
   for (const ofOne of Map.groupBy(seen, ({ provider }) => provider).values()) {
     const there = ofOne.filter(({ found }) => found === 'there' || found === 'reached');
@@ -91,7 +91,7 @@ function tellHealth(seen: readonly Seen[], { events }: Kit): boolean {
 async function look(
   { brain, sensitivity, config, model }: PlannedModel,
   told: Set<string>,
-  { events, steady }: Kit,
+  { events, steady }: Deps,
 ): Promise<Seen> {
   const found = await model.check(sensitivity, later(steady(), lookMs));
   const why = foundBy(found, sensitivity === 'private');

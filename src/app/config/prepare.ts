@@ -11,8 +11,8 @@ import { locate, type Json } from '../../config/locate.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
 import { namedSecrets, problemsOf, resolveSecrets } from '../../config/secrets.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Plan } from '../running-config.ts';
-import { createPlan, readSkills, type ServiceKit } from '../service.ts';
+import type { RunningConfig } from '../running-config.ts';
+import { createRunningConfig, readSkills, type ServiceDeps } from '../service.ts';
 import type { SecretLookup } from '../../secrets/secrets.ts';
 import { problemOfSkills, warningOfSkill } from './skill-warnings.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
@@ -33,16 +33,16 @@ export type Warning = ConfigProblem;
 export type NextConfig = {
   readonly kind: 'next';
   readonly snapshot: ConfigSnapshot;
-  readonly plan: Plan;
+  readonly plan: RunningConfig;
   /** What it runs on. */
   readonly found: FoundSecrets;
 };
 
-export type PrepareParts = AskedBy & {
+export type PrepareDeps = AskedBy & {
   /** It holds the secrets of the configuration in use. */
   readonly lookup: SecretLookup;
   readonly log: Log;
-  readonly kit: ServiceKit;
+  readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
   /** The configuration in use. */
   readonly used: ConfigSnapshot;
@@ -74,9 +74,9 @@ export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
 
 export async function prepareConfig(
   { validation, text, storage, folder }: Inspection,
-  parts: PrepareParts,
+  options: PrepareDeps,
 ): Promise<NextConfig | ConfigRefused> {
-  const { lookup, log, kit, reader, used, stop, mayAskWith, heldBack } = parts;
+  const { lookup, log, deps, reader, used, stop, mayAskWith, heldBack } = options;
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
   const refused = await heldBack(used, { text, storage, folder, config });
@@ -85,18 +85,18 @@ export async function prepareConfig(
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
   const names = namedSecrets(config).map(({ name }) => name);
   const found = await lookup.find(names, stop);
-  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, parts.tokenWanted);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, options.tokenWanted);
   if (stop.aborted) return rolledBack(stopping);
   if (missing.length > 0) return secretMissing([...problemsOf(missing), ...unfit]);
   if (unfit.length > 0) return invalid(unfit);
   log.scrub(secrets.values());
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
-  const plan = createPlan(text, config, secrets, kit, skills.texts);
+  const runningConfig = createRunningConfig(text, config, secrets, deps, skills.texts);
   const unseen = await warnOfPrivateTurns(config, reader);
   const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
   const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
-  return { kind: 'next', snapshot, plan, found };
+  return { kind: 'next', snapshot, plan: runningConfig, found };
 }
 
 type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;

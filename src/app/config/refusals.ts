@@ -133,21 +133,21 @@ export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefus
     const { id, host, version } = instance;
     return { instance: id, host, version, reason, detail };
   });
-  const told = all.slice(0, instancesMax).map(sayRefusal);
+  const told = all.slice(0, instancesMax).map(describeRefusal);
   if (all.length > instancesMax) told.push(`So did ${all.length - instancesMax} more.`);
   const detail = `${told.join(' ')} ${stays}`;
   return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
 }
 
-function sayRefusal({ instance, code, detail }: InstanceRefusal): string {
-  const who = sayInstance(instance);
+function describeRefusal({ instance, code, detail }: InstanceRefusal): string {
+  const who = describeInstance(instance);
   if (code !== 'silent') return `${capital(who)} said no: ${detail}`;
   return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
 }
 
 /** What this instance alone may lack. */
 export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
-  return { ...refused, detail: `${capital(sayInstance(self))} said no: ${refused.detail}` };
+  return { ...refused, detail: `${capital(describeInstance(self))} said no: ${refused.detail}` };
 }
 
 /** Without what who asked is told anyway. */
@@ -159,7 +159,7 @@ export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
 }
 
 /** As a person finds it: `instance 7 (web-2, svc 0.1.0)`. */
-export function sayInstance({ id, host, version }: NamedInstance): string {
+export function describeInstance({ id, host, version }: NamedInstance): string {
   return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
 }
 

@@ -6,7 +6,7 @@ import type { EventHub } from '../../telemetry/events.ts';
 import type { ConfigSnapshot, Warning } from './prepare.ts';
 
 /** Tells the log what is new to warn of. @returns what has changed, for who asked for it */
-export function tellChanges(
+export function describeChanges(
   before: ConfigSnapshot,
   after: ConfigSnapshot,
   events: Pick<EventHub, 'warned' | 'noticed'>,

@@ -18,9 +18,9 @@ import type {
 import type { Installer, OpenedConfig } from './config-store.ts';
 import { withStorageOf, type OwnFile } from './own-file.ts';
 import type { NextConfig } from './prepare.ts';
-import { sayInstance, voteOf } from './refusals.ts';
+import { describeInstance, voteOf } from './refusals.ts';
 
-export type FollowerParts = {
+export type ConfigWatcherDeps = {
   readonly installer: Installer;
   readonly own: OwnFile;
   readonly configs: SharedConfigs;
@@ -50,8 +50,8 @@ type Vote = {
 type Stuck = { readonly since: SteadyTime; readonly why: string };
 
 /** All methods are called one after the other, in the installer's turn. */
-export class Follower {
-  readonly #parts: FollowerParts;
+export class ConfigWatcher {
+  readonly #deps: ConfigWatcherDeps;
   #n: number;
   /** What the others know of it; null: nothing. */
   #told: number | null = null;
@@ -59,9 +59,9 @@ export class Follower {
   #stuck: Stuck | null = null;
   #behind: readonly NamedInstance[] = [];
 
-  constructor(parts: FollowerParts) {
-    this.#parts = parts;
-    this.#n = parts.n;
+  constructor(deps: ConfigWatcherDeps) {
+    this.#deps = deps;
+    this.#n = deps.n;
   }
 
   get n(): number {
@@ -83,7 +83,7 @@ export class Follower {
     const others = this.#behind.map((instance) => ({
       code,
       path: '',
-      message: `An older configuration is still in use at ${sayInstance(instance)}.`,
+      message: `An older configuration is still in use at ${describeInstance(instance)}.`,
       remedy: 'It takes the one in use within seconds, or ends; see its log.',
     }));
     if (this.#stuck === null) return others;
@@ -94,7 +94,7 @@ export class Follower {
 
   /** @throws ConfigsFailed */
   async look(): Promise<ConfigsSeen> {
-    const { configs } = this.#parts;
+    const { configs } = this.#deps;
     await this.#tellUse();
     const seen = await configs.look(this.#vote?.proposal ?? null);
     if (seen.end !== null) await this.#endVote(seen.end.kind === 'used' ? seen.end.n : null);
@@ -122,12 +122,12 @@ export class Follower {
     await this.#vote?.opened?.drop();
     this.#vote = null;
     this.#told = this.#n;
-    await this.#parts.configs.uses(null);
+    await this.#deps.configs.uses(null);
   }
 
   async #tellUse(): Promise<void> {
     if (this.#told === this.#n) return;
-    await this.#parts.configs.uses(this.#n);
+    await this.#deps.configs.uses(this.#n);
     this.#told = this.#n;
   }
 
@@ -142,7 +142,7 @@ export class Follower {
   }
 
   async #catchUp(): Promise<void> {
-    const { configs, installer } = this.#parts;
+    const { configs, installer } = this.#deps;
     // Nothing else can be opened while that is.
     await this.#endVote(null);
     const current = await configs.current();
@@ -155,7 +155,7 @@ export class Follower {
   }
 
   #isBehind(refused: ConfigRefused): void {
-    const { steady, installer, onBehind } = this.#parts;
+    const { steady, installer, onBehind } = this.#deps;
     if (installer.stop.aborted) return;
     const why = voteOf(refused).detail;
     const since = this.#stuck?.since ?? steady();
@@ -168,7 +168,7 @@ export class Follower {
   }
 
   async #answer(open: OpenProposal): Promise<void> {
-    const { configs, tell } = this.#parts;
+    const { configs, tell } = this.#deps;
     const isHeld = this.#vote?.proposal === open.n;
     if (open.by.id === configs.instance) {
       // Of another one the answer was lost, and nobody waits for its end.
@@ -187,7 +187,7 @@ export class Follower {
   }
 
   async #judge({ n, by }: OpenProposal): Promise<Vote | null> {
-    const { configs, installer } = this.#parts;
+    const { configs, installer } = this.#deps;
     await this.#endVote(null);
     const proposal = await configs.proposal(n);
     if (proposal === null) return null;
@@ -195,20 +195,20 @@ export class Follower {
     const opened = next.kind === 'refused' ? next : await installer.open(next);
     if (opened.kind === 'opened') return { proposal: n, refusal: null, opened, isSent: false };
     const refusal = voteOf(opened);
-    const who = sayInstance(by);
+    const who = describeInstance(by);
     const message = `Revision ${proposal.revision}, which ${who} proposes, cannot be used here: `;
     installer.events.warned({ code: 'config_said_no', message: `${message}${refusal.detail}` });
     return { proposal: n, refusal, opened: null, isSent: false };
   }
 
   async #prepare(text: string): Promise<NextConfig | ConfigRefused> {
-    const { installer, own } = this.#parts;
+    const { installer, own } = this.#deps;
     const inspection = withStorageOf(installer.used(), await own.inspect(text));
     return installer.prepare(inspection, { mayAskWith: () => true, heldBack: own.heldBack(null) });
   }
 
   #sayFollowed(): void {
-    const { installer } = this.#parts;
+    const { installer } = this.#deps;
     const { revision } = installer.used();
     const message = `Revision ${revision} is in use now, as another svc was asked to.`;
     installer.events.noticed({ code: 'config_followed', message });

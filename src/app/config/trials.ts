@@ -24,10 +24,10 @@ import type { Log } from '../../lib/log.ts';
 import { Mask } from '../../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { sentenceByHand } from './refusals.ts';
-import { Rehearsal, type ModelAnswer, type Rehearsed } from '../dry-run.ts';
+import { DryRun, type ModelAnswer, type Rehearsed } from '../dry-run.ts';
 import type { SecretLookup } from '../../secrets/secrets.ts';
 import type { SpendBook } from '../../ledger/ledger.ts';
-import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
+import { createTrialDeps, readSkills, type ServiceDeps } from '../service.ts';
 import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
 
 type Show = NonNullable<Parameters<ConfigTrials['tryBrain']>[2]>;
@@ -45,7 +45,7 @@ export type TrialSettings = {
   readonly heldDatabase: string | null;
   /** The configuration in use. */
   config(): Config;
-  readonly kit: ServiceKit;
+  readonly deps: ServiceDeps;
   readonly reader: PrivateTurns;
   /** What trials use is charged to it. */
   readonly spend: SpendBook;
@@ -76,11 +76,11 @@ class ServiceTrials implements ConfigTrials {
   }
 
   async preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'> {
-    const { lookup, kit, heldDatabase } = this.#settings;
+    const { lookup, deps, heldDatabase } = this.#settings;
     return this.#preflights.take(async () => {
       const inspection = await this.#inspect(text);
       const { runPreflight } = await import('../preflight/preflight.ts');
-      const { version, listeners } = kit;
+      const { version, listeners } = deps;
       const surroundings = { lookup, version, listeners, heldDatabase, left };
       const found = await runPreflight(inspection, surroundings);
       const lines = found.map(({ mark: kind, subject, message, remedy, refuses }) => {
@@ -142,16 +142,16 @@ class ServiceTrials implements ConfigTrials {
     if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
     this.#settings.log.scrub(secrets.values());
     const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
-    const { kit, spend: book } = this.#settings;
-    const spend = { book, events: kit.events };
+    const { deps, spend: book } = this.#settings;
+    const spend = { book, events: deps.events };
     const place = { channel: draft.channel ?? routed, skills: skills.text, spend };
     const mask = await this.#maskOf(secrets, left);
-    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), place);
+    const dryRun = new DryRun(brain, secrets, createTrialDeps(deps), place);
     const { text, turns, sensitivity } = draft;
     show?.('');
     const shows = show && ((whole: string): void => show(mask.cleanGrowing(whole)));
     const seen = windowAfter(turns, brain.historyBounds);
-    const rehearsed = await rehearsal.ask(text, seen, left, sensitivity, shows);
+    const rehearsed = await dryRun.ask(text, seen, left, sensitivity, shows);
     return { kind: 'tried', result: told(brain, rehearsed, mask) };
   }
 

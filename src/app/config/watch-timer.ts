@@ -4,7 +4,7 @@
  */
 import type { Peers } from '../../cluster/peers.ts';
 
-export type LookoutParts = {
+export type WatchTimerDeps = {
   readonly peers: Pick<Peers, 'on' | 'tell'>;
   readonly inTurn: (act: () => Promise<void>) => Promise<void>;
   readonly look: () => Promise<void>;
@@ -20,23 +20,23 @@ const waitingMs = 500;
 /** The same of who waits in a turn. */
 const pauseMs = 200;
 
-export class Lookout {
-  readonly #parts: LookoutParts;
+export class WatchTimer {
+  readonly #deps: WatchTimerDeps;
   readonly #unhear: () => void;
   #timer: NodeJS.Timeout | null = null;
   #waits = false;
   #closed = false;
   #wake: () => void = () => {};
 
-  constructor(parts: LookoutParts) {
-    this.#parts = parts;
-    this.#unhear = parts.peers.on(kind, () => this.#heard());
+  constructor(deps: WatchTimerDeps) {
+    this.#deps = deps;
+    this.#unhear = deps.peers.on(kind, () => this.#heard());
     this.#heard();
   }
 
   /** Has all instances look at once. */
   tell(): void {
-    void this.#parts.peers.tell(kind, '');
+    void this.#deps.peers.tell(kind, '');
   }
 
   /** Resolves a moment later, or when somebody has told. */
@@ -62,7 +62,7 @@ export class Lookout {
     this.#wake();
     if (this.#waits || this.#closed) return;
     this.#waits = true;
-    const { inTurn, look } = this.#parts;
+    const { inTurn, look } = this.#deps;
     void inTurn(async () => {
       this.#waits = false;
       if (!this.#closed) await look();
@@ -72,7 +72,7 @@ export class Lookout {
   #schedule(): void {
     if (this.#closed) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const ms = this.#parts.isWaiting() ? waitingMs : lookMs;
+    const ms = this.#deps.isWaiting() ? waitingMs : lookMs;
     this.#timer = setTimeout(() => this.#heard(), ms).unref();
   }
 }

@@ -1,7 +1,7 @@
 /** The addresses where a configuration has channels listen. */
 import { isListener, kindOf } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
-import { holderOfPort, sayHolder } from '../../lib/holders.ts';
+import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import type { Listeners } from '../../lib/listener.ts';
 import { ok, refusing, type PreflightLine } from './lines.ts';
 
@@ -29,7 +29,7 @@ export function listeningLines(
         const message = `cannot be listened on (${held.code})`;
         return refusing(subject, message, `Change ${field} to an address of this machine.`);
       }
-      const message = `is taken by another program${sayHolder(holderOfPort(bind.port))}`;
+      const message = `is taken by another program${describeHolder(holderOfPort(bind.port))}`;
       return refusing(subject, message, `Stop that program, or change ${field}.`);
     }),
   );

@@ -5,7 +5,7 @@ import { remedyOf } from '../../domain/remedy.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { later } from '../../lib/clock.ts';
 import type { ContextSeen, ModelCheck } from '../../brains/models/model.ts';
-import { createModel, type ServiceKit } from '../service.ts';
+import { createModel, type ServiceDeps } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 
 const checkMs = 10_000;
@@ -17,7 +17,7 @@ const checkMs = 10_000;
 export async function providerLines(
   config: Config,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
 ): Promise<PreflightLine[]> {
   const asked = new Map<string, Promise<readonly PreflightLine[]>>();
   for (const brain of config.brains) {
@@ -30,7 +30,7 @@ export async function providerLines(
       if (asked.has(key)) continue;
       const lines = passedOver
         ? passedOverLines(brain, model)
-        : modelLines(brain, model, secrets, kit);
+        : modelLines(brain, model, secrets, deps);
       asked.set(key, lines);
     }
   }
@@ -56,7 +56,7 @@ async function modelLines(
   brain: BrainConfig,
   config: ModelConfig,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
 ): Promise<PreflightLine[]> {
   const subject = subjectOf(config);
   const isPrivate = brain.sensitivity === 'private';
@@ -67,8 +67,8 @@ async function modelLines(
     const message = `was not contacted, since ${config.apiKeyEnv} is not set`;
     return [warning(subject, message, 'Set the key and try again.')];
   }
-  const model = createModel(config, secrets, kit);
-  const endsAt = later(kit.steady(), checkMs);
+  const model = createModel(config, secrets, deps);
+  const endsAt = later(deps.steady(), checkMs);
   const check = await model.check(brain.sensitivity, endsAt);
   const line = lineOfCheck(subject, check, config, isPrivate);
   const isHere = check.kind === 'reached' && check.hasModel === true && check.runs !== 'elsewhere';
@@ -81,10 +81,10 @@ export async function lineOfModel(
   config: ModelConfig,
   sensitivity: Sensitivity,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
 ): Promise<PreflightLine> {
-  const model = createModel(config, secrets, kit);
-  const check = await model.check(sensitivity, later(kit.steady(), checkMs));
+  const model = createModel(config, secrets, deps);
+  const check = await model.check(sensitivity, later(deps.steady(), checkMs));
   return lineOfCheck(subjectOf(config), check, config, sensitivity === 'private');
 }
 
@@ -106,11 +106,11 @@ function lineOfContext(
   }
   const upTo = most === null ? '' : `, up to ${count(most)}`;
   const hint = `svc leaves out history beyond that; context_tokens sets another number${upTo}`;
-  return ok(subject, `${sayContext(isLoaded, loaded, set)}; ${hint}`);
+  return ok(subject, `${describeContext(isLoaded, loaded, set)}; ${hint}`);
 }
 
 /** The default is of docs/context-length.mdx of github.com/ollama/ollama. */
-function sayContext(isLoaded: boolean, loaded: number | null, set: number | null): string {
+function describeContext(isLoaded: boolean, loaded: number | null, set: number | null): string {
   if (loaded !== null) return `is loaded with ${count(loaded)} tokens`;
   if (isLoaded) return 'is loaded, and its runtime does not say with how many tokens';
   if (set !== null) return `is not loaded; its model file sets num_ctx ${count(set)}`;

@@ -51,7 +51,7 @@ suite('the preflight', () => {
     api_key_env,
   });
 
-  type Parts = {
+  type Deps = {
     models: object[];
     sensitivity?: string;
     agent?: object;
@@ -61,7 +61,7 @@ suite('the preflight', () => {
   };
 
   async function look(
-    { models, sensitivity = 'public', agent, storage, outbound = origin, signing }: Parts,
+    { models, sensitivity = 'public', agent, storage, outbound = origin, signing }: Deps,
     env: Record<string, string> = {},
     held: string | null = null,
   ): Promise<readonly PreflightLine[]> {
@@ -93,12 +93,12 @@ suite('the preflight', () => {
   test('a folder that an agent reads and that is not there fails', async () => {
     const [skills, files] = [join(folder, 'skills'), join(folder, 'files')];
     const agent = { tools: ['read_file'], read_file: { root: 'files' }, skills_dir: 'skills' };
-    const parts = { models: [local('small')], agent };
-    const missing = await look(parts);
+    const deps = { models: [local('small')], agent };
+    const missing = await look(deps);
     assert.equal(find(missing, skills), 'failed: is no folder; it is to hold the skills of "b"');
     assert.equal(find(missing, files), 'failed: is no folder; it is to hold what "b" may read');
     for (const path of [skills, files]) mkdirSync(path);
-    const there = await look(parts);
+    const there = await look(deps);
     assert.equal(find(there, skills), 'ok: holds the skills of "b"');
     assert.equal(find(there, files), 'ok: holds what "b" may read');
   });
@@ -181,7 +181,7 @@ suite('the preflight', () => {
   });
 
   test('a key that cannot sign fails as a missing one does', async () => {
-    const signed: Parts = { models: [local('small')], signing: true };
+    const signed: Deps = { models: [local('small')], signing: true };
     const unset = (await look(signed)).find(({ secret }) => secret);
     assert.equal(unset?.subject, 'SIGN');
     const unfit = (await look(signed, { SIGN: 'canary' })).find(({ secret }) => secret);

@@ -12,15 +12,15 @@ import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../../conf
 import type { Inspection } from '../../config/inspect.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
-import { howToSet, namedSecrets, resolveSecrets, sayFoundIn } from '../../config/secrets.ts';
-import { sayWhy, type MissingSecret, type ResolvedSecrets } from '../../config/secrets.ts';
+import { howToSet, namedSecrets, resolveSecrets, describeFoundIn } from '../../config/secrets.ts';
+import { describeWhy, type MissingSecret, type ResolvedSecrets } from '../../config/secrets.ts';
 import { createEvents } from '../../telemetry/events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Listeners } from '../../lib/listener.ts';
 import { createLog } from '../../lib/log.ts';
-import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
+import { createMessenger, createServiceDeps, type ServiceDeps } from '../service.ts';
 import type { SecretLookup } from '../../secrets/secrets.ts';
-import { lookAtServer, storageAt } from '../storage.ts';
+import { probeServer, storageAt } from '../storage.ts';
 import { failed, ok, refusing, warning, type PreflightLine } from './lines.ts';
 import { listeningLines } from './listening.ts';
 import { providerLines } from './models.ts';
@@ -62,17 +62,17 @@ export async function runPreflight(
   const resolved = resolveSecrets(config, found);
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
-  const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
-  const leave = (): void => void kit.http.close();
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), version);
+  const leave = (): void => void deps.http.close();
   if (left?.aborted === true) leave();
   left?.addEventListener('abort', leave, { once: true });
   try {
     const [listening, providers, channels, folders, storage] = await Promise.all([
       listeners === undefined ? [] : listeningLines(config, listeners),
-      providerLines(config, resolved.secrets, kit),
+      providerLines(config, resolved.secrets, deps),
       Promise.all(
         config.channels.map((channel) =>
-          channelLines(channel, config, resolved.secrets, kit, left),
+          channelLines(channel, config, resolved.secrets, deps, left),
         ),
       ),
       folderLines(config),
@@ -82,22 +82,22 @@ export async function runPreflight(
     return [...own, ...providers, ...channels.flat(), ...folders, ...storage];
   } finally {
     left?.removeEventListener('abort', leave);
-    await kit.http.close();
+    await deps.http.close();
   }
 }
 
-const sayHowToSet = (one: MissingSecret): string => howToSet(one).join(' ');
+const describeHowToSet = (one: MissingSecret): string => howToSet(one).join(' ');
 
 function secretLines(resolved: ResolvedSecrets, found: FoundSecrets): PreflightLine[] {
   const { secrets, missing, unfit, warnings } = resolved;
   const set = [...secrets.keys()].flatMap((name) => {
     const one = found.get(name);
-    return one?.kind === 'value' ? [ok(name, sayFoundIn(one.source, name))] : [];
+    return one?.kind === 'value' ? [ok(name, describeFoundIn(one.source, name))] : [];
   });
   const faults = missing.map((one) => {
     const { name, usedAt } = one;
-    const message = `${sayWhy(one)}; it is used at ${usedAt.join(' and ')}`;
-    return { ...refusing(name, message, sayHowToSet(one)), secret: true };
+    const message = `${describeWhy(one)}; it is used at ${usedAt.join(' and ')}`;
+    return { ...refusing(name, message, describeHowToSet(one)), secret: true };
   });
   const wrong = unfit.map(({ path, message, remedy }) => {
     return { ...refusing(path, message, remedy), secret: true };
@@ -118,18 +118,18 @@ async function placeLines(
   if (at?.kind !== 'server' || !secrets.has(urlEnv)) return [unaskedLine(urlEnv)];
   // That it is no URL is told with the secrets.
   if (unfit.some(({ path }) => path === 'storage.url_env')) return [];
-  return serverLines(server ?? (await lookAtServer(at)), urlEnv);
+  return serverLines(server ?? (await probeServer(at)), urlEnv);
 }
 
 async function channelLines(
   channel: ChannelConfig,
   config: Config,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
   left: AbortSignal | undefined,
 ): Promise<readonly PreflightLine[]> {
   if (isMessenger(channel)) {
-    const lines = [messengerLine(channel, secrets, kit), speechLine(channel, config, kit)];
+    const lines = [messengerLine(channel, secrets, deps), speechLine(channel, config, deps)];
     return (await Promise.all(lines)).filter((line) => line !== null);
   }
   const kind: ChannelKind = kindOf(channel.type);
@@ -142,14 +142,14 @@ async function channelLines(
 async function messengerLine(
   config: MessengerConfig,
   secrets: Secrets,
-  kit: ServiceKit,
+  deps: ServiceDeps,
 ): Promise<PreflightLine> {
   const { type, tokenEnv } = config;
   if (!secrets.has(tokenEnv)) {
     const message = `was not asked about its bot, since ${tokenEnv} is not set`;
     return warning(type, message, 'Set the token and try again.');
   }
-  await using channel = createMessenger(config, secrets, kit);
+  await using channel = createMessenger(config, secrets, deps);
   return lineOfIdentity(config, await channel.identify(AbortSignal.timeout(checkMs)));
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ServerLook } from '../storage.ts';
+import type { ServerProbe } from '../storage.ts';
 import { serverLines, unaskedLine } from './server.ts';
 
-const fine: ServerLook = {
+const fine: ServerProbe = {
   kind: 'looked',
   host: 'db.example:5432',
   version: '15.6',
@@ -23,7 +23,7 @@ const fine: ServerLook = {
   newestAt: null,
 };
 
-const linesOf = (more: Partial<ServerLook> = {}) => serverLines({ ...fine, ...more }, 'DB_URL');
+const linesOf = (more: Partial<ServerProbe> = {}) => serverLines({ ...fine, ...more }, 'DB_URL');
 
 test('a server in order is told in marks of success alone', () => {
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('a server in order is told in marks of success alone', () => {
   );
 });
 
-const cases: readonly (readonly [string, Partial<ServerLook>, string, RegExp])[] = [
+const cases: readonly (readonly [string, Partial<ServerProbe>, string, RegExp])[] = [
   ['an old server', { isKnown: false, version: '12.1' }, 'failed', /12\.1, which is too old/],
   ['a way without TLS on this machine', { tls: null }, 'ok', /not in use: .* on this machine/],
   ['a way that is not encrypted', { tls: null, warnings: ['Bad way.'] }, 'warning', /^Bad way\.$/],

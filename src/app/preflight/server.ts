@@ -1,11 +1,11 @@
 /** The database server, as a look at it saw it. */
 import { databaseUrlForm } from '../../config/database-url.ts';
 import { plural } from '../../domain/plural.ts';
-import type { lookAtServer, ServerLook } from '../storage.ts';
+import type { probeServer, ServerProbe } from '../storage.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 
 /** What came of a look: a problem where there is no way to it. */
-export type ServerSeen = Awaited<ReturnType<typeof lookAtServer>>;
+export type ServerSeen = Awaited<ReturnType<typeof probeServer>>;
 
 const subject = 'database server';
 
@@ -31,13 +31,13 @@ export function unaskedLine(urlEnv: string): PreflightLine {
   return warning(subject, message, 'Set it and try again.');
 }
 
-function versionLine({ host, version, isKnown }: ServerLook): PreflightLine {
+function versionLine({ host, version, isKnown }: ServerProbe): PreflightLine {
   const message = `answers at ${host}: PostgreSQL ${version}`;
   if (isKnown) return ok(subject, message);
   return failed(subject, `${message}, which is too old`, 'Bring it to PostgreSQL 14 or newer.');
 }
 
-function encryptionLines({ tls, warnings }: ServerLook, urlEnv: string): PreflightLine[] {
+function encryptionLines({ tls, warnings }: ServerProbe, urlEnv: string): PreflightLine[] {
   const remedy = `Change the URL in ${urlEnv}, and restart svc.`;
   if (warnings.length > 0) return warnings.map((one) => warning('TLS', one, remedy));
   const near = 'is not in use: the server is on this machine';
@@ -45,7 +45,7 @@ function encryptionLines({ tls, warnings }: ServerLook, urlEnv: string): Preflig
 }
 
 /** Without them svc does not start: it would acknowledge what a loss of power takes back. */
-function durabilityLines(look: ServerLook): PreflightLine[] {
+function durabilityLines(look: ServerProbe): PreflightLine[] {
   const { fsync, synchronousCommit, fullPageWrites } = look;
   const lines = [
     ...(fsync
@@ -81,20 +81,20 @@ function durabilityLines(look: ServerLook): PreflightLine[] {
   return [ok('durability', `what is acknowledged is on its disk (${how})`)];
 }
 
-function rightsLine({ lacking }: ServerLook): PreflightLine {
+function rightsLine({ lacking }: ServerProbe): PreflightLine {
   if (lacking === null) return ok('rights', 'the user may make and use the tables of svc');
   const remedy = 'Let it own the database: ALTER DATABASE … OWNER TO …; or grant it what it lacks.';
   return failed('rights', `the user ${lacking}`, remedy);
 }
 
-function encodingLine({ encoding }: ServerLook): PreflightLine {
+function encodingLine({ encoding }: ServerProbe): PreflightLine {
   if (encoding === 'UTF8') return ok('encoding', 'the database keeps every character (UTF8)');
   const remedy = "Make another: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.";
   return failed('encoding', `the database is in ${encoding}, and has to be in UTF8`, remedy);
 }
 
 /** One server is a fine choice, so that it is no warning. */
-function standbyLine({ synchronousStandbys: count }: ServerLook): PreflightLine {
+function standbyLine({ synchronousStandbys: count }: ServerProbe): PreflightLine {
   if (count === null) return ok('standby', 'the user may not see whether there is one');
   if (count > 0) return ok('standby', `a commit waits for ${plural(count, 'synchronous standby')}`);
   const lost = 'what was acknowledged last may be lost with the disk of the server';

@@ -3,7 +3,7 @@ import type { Config, MessengerConfig } from '../../config/config.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import { speechRemedy } from '../../domain/speech-remedies.ts';
 import { later } from '../../lib/clock.ts';
-import { readingOf, type ServiceKit } from '../service.ts';
+import { readingOf, type ServiceDeps } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 
 const lookMs = 10_000;
@@ -18,15 +18,15 @@ const passing: ReadonlySet<FailureKind> = new Set(['overloaded', 'rate_limited']
 export async function speechLine(
   channel: MessengerConfig,
   config: Pick<Config, 'routes' | 'brains'>,
-  kit: Pick<ServiceKit, 'http' | 'pictures' | 'steady'>,
+  deps: Pick<ServiceDeps, 'http' | 'pictures' | 'steady'>,
 ): Promise<PreflightLine | null> {
-  const { speech } = readingOf(channel, kit);
+  const { speech } = readingOf(channel, deps);
   if (speech === undefined) return null;
   const { baseUrl, model } = channel.speech!;
   const subject = `${channel.type} speech at ${baseUrl}`;
   const route = config.routes.find((one) => one.channel === channel.type);
   const brain = config.brains.find(({ name }) => name === route?.brain);
-  const failure = await speech.look(brain?.sensitivity ?? 'public', later(kit.steady(), lookMs));
+  const failure = await speech.look(brain?.sensitivity ?? 'public', later(deps.steady(), lookMs));
   if (failure === null) return ok(subject, `writes down what is spoken, with the model ${model}`);
   const { kind, detail } = failure;
   if (kind === 'timeout') {

@@ -4,28 +4,28 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { Frames } from '../../telemetry/live-events.ts';
-import { FrameExchange, framesMax } from './frame-exchange.ts';
+import { LiveEvents } from '../../telemetry/live-events.ts';
+import { LiveEventExchange, liveEventsMax } from './frame-exchange.ts';
 
 const times = { lotMs: 2, leaseMs: 600, graceMs: 400 };
 
 class Bench implements Disposable {
   readonly members = new FakePeers();
   readonly shared = new FakeView();
-  readonly clock = handClock(1_000_000);
+  readonly clock = takeoverClock(1_000_000);
   readonly #stack = new DisposableStack();
 
   /** One more instance, whose ring is at hand. */
-  join(id: number, more: Partial<typeof times> = {}): Frames {
+  join(id: number, more: Partial<typeof times> = {}): LiveEvents {
     const peers = this.members.join(id);
-    const frames = new Frames(this.clock.now);
+    const liveEvents = new LiveEvents(this.clock.now);
     const { shared, clock } = this;
-    const parts = { ...clock, peers, view: shared.view, frames };
-    this.#stack.use(new FrameExchange(parts, { ...times, ...more }));
-    return frames;
+    const parts = { ...clock, peers, view: shared.view, frames: liveEvents };
+    this.#stack.use(new LiveEventExchange(parts, { ...times, ...more }));
+    return liveEvents;
   }
 
   [Symbol.dispose](): void {
@@ -34,26 +34,26 @@ class Bench implements Disposable {
 }
 
 const hook = 'webhook' as ChannelKey;
-const happen = (frames: Frames, code: string): void =>
-  frames.messageRefused({ channel: hook, code });
+const happen = (liveEvents: LiveEvents, code: string): void =>
+  liveEvents.messageRefused({ channel: hook, code });
 
 /** What stands in a ring behind that number, in short. */
-function told(frames: Frames, after = 0): string[] {
-  return Array.from({ length: frames.newest - after }, (_, n) => {
-    const frame = frames.at(after + n + 1)!;
-    if (frame.kind === 'dropped') return `dropped ${frame.count}`;
-    return frame.kind === 'message_refused' ? frame.code : frame.kind;
+function told(liveEvents: LiveEvents, after = 0): string[] {
+  return Array.from({ length: liveEvents.newest - after }, (_, n) => {
+    const liveEvent = liveEvents.at(after + n + 1)!;
+    if (liveEvent.kind === 'dropped') return `dropped ${liveEvent.count}`;
+    return liveEvent.kind === 'message_refused' ? liveEvent.code : liveEvent.kind;
   });
 }
 
-const has = (frames: Frames, ...wanted: readonly string[]): Promise<void> =>
-  until(`${wanted.join()} is told`, () => wanted.every((one) => told(frames).includes(one)));
+const has = (liveEvents: LiveEvents, ...wanted: readonly string[]): Promise<void> =>
+  until(`${wanted.join()} is told`, () => wanted.every((one) => told(liveEvents).includes(one)));
 
 test('while nobody listens nothing is told, and nothing asked', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];
-  for (const frames of [one, other]) for (let n = 0; n < 50; n++) happen(frames, 'quiet');
+  for (const liveEvents of [one, other]) for (let n = 0; n < 50; n++) happen(liveEvents, 'quiet');
   t.mock.timers.tick(10_000);
   await setImmediate();
   assert.deepEqual(bench.shared.asked, {});
@@ -63,7 +63,7 @@ test('while nobody listens nothing is told, and nothing asked', async (t) => {
 test('who listens at one instance hears what happens at every one, in one order', async () => {
   using bench = new Bench();
   const [one, other, third] = [bench.join(1), bench.join(2), bench.join(3)];
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   const after = one.newest;
   happen(other, 'a');
@@ -81,13 +81,13 @@ test('where there are several, each frame says of which one it is', async () => 
   const one = bench.join(1);
   happen(one, 'alone');
   const other = bench.join(2);
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   happen(one, 'own');
-  for (let n = 0; n < framesMax + 1; n++) happen(other, 'theirs');
+  for (let n = 0; n < liveEventsMax + 1; n++) happen(other, 'theirs');
   await has(one, 'dropped 1');
   const seen = Array.from({ length: one.newest }, (_, n) => one.at(n + 1)!);
-  const instances = seen.map((frame, n) => `${told(one)[n]} of ${frame.instance}`);
+  const instances = seen.map((liveEvent, n) => `${told(one)[n]} of ${liveEvent.instance}`);
   assert.deepEqual(
     [...new Set(instances)],
     ['alone of null', 'dropped null of null', 'own of 1', 'theirs of 2', 'dropped 1 of 2'],
@@ -99,7 +99,7 @@ test('what others did before they knew of a listener is told as missed, once', a
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];
   happen(other, 'before');
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   for (const code of ['a', 'b']) {
     happen(other, code);
@@ -117,12 +117,12 @@ test('what others did before they knew of a listener is told as missed, once', a
 test('one that comes back within seconds missed nothing; later it is told so', async () => {
   using bench = new Bench();
   const [one, other] = [bench.join(1, { graceMs: 60_000 }), bench.join(2)];
-  const first = one.onFrame(() => {});
+  const first = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   first();
   happen(other, 'a');
   await has(one, 'a');
-  const again = one.onFrame(() => {});
+  const again = one.onLiveEvent(() => {});
   happen(other, 'b');
   await has(one, 'b');
   assert.deepEqual(told(one), ['dropped null', 'a', 'b']);
@@ -132,14 +132,14 @@ test('one that comes back within seconds missed nothing; later it is told so', a
 test('one that comes back later is told that nobody knows what it missed', async () => {
   using bench = new Bench();
   const [one, other] = [bench.join(1, { graceMs: 1, leaseMs: 600_000 }), bench.join(2)];
-  const first = one.onFrame(() => {});
+  const first = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   first();
   const leases = bench.members.told.length;
   const left = one.newest;
   let again = (): void => {};
   await until('it begins to listen anew', () => {
-    again = one.onFrame(() => {});
+    again = one.onLiveEvent(() => {});
     const isNew = bench.members.told.length > leases;
     if (!isNew) again();
     return isNew;
@@ -154,13 +154,13 @@ test('one that comes back later is told that nobody knows what it missed', async
 test('what happens faster than may be told is counted', async () => {
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
-  for (let n = 0; n < framesMax + 30; n++) happen(other, `f${n}`);
+  for (let n = 0; n < liveEventsMax + 30; n++) happen(other, `f${n}`);
   await until('the rest is counted', () => told(one).some((what) => /dropped \d/.test(what)));
   const heard = told(one);
   const count = Number(heard.find((what) => /dropped \d/.test(what))!.split(' ')[1]);
-  assert.equal(heard.filter((what) => what.startsWith('f')).length + count, framesMax + 30);
+  assert.equal(heard.filter((what) => what.startsWith('f')).length + count, liveEventsMax + 30);
   assert.ok(count > 0 && count <= 30, String(count));
   leave();
 });
@@ -168,7 +168,7 @@ test('what happens faster than may be told is counted', async () => {
 test('lots that could not be told, or came too late, are told as missed', async () => {
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   happen(other, 'a');
   await has(one, 'a');
@@ -193,7 +193,7 @@ test('an instance that nobody listens to any more is silent again', async (t) =>
   };
   using bench = new Bench();
   const [one, other] = [bench.join(1, { graceMs: 1, leaseMs: 3_000 }), bench.join(2)];
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await until('it is told', async () => {
     await passes();
     return told(one).includes('dropped null');
@@ -214,12 +214,12 @@ test('an instance that nobody listens to any more is silent again', async (t) =>
 test('frames of a kind that only a later release knows are left out', async () => {
   using bench = new Bench();
   const [one] = [bench.join(1), bench.join(2)];
-  const leave = one.onFrame(() => {});
+  const leave = one.onLiveEvent(() => {});
   await has(one, 'dropped null');
   const { newest } = one;
   const known = { kind: 'message_refused', at: 1, channel: hook, code: 'a', more: 'of later' };
-  const frames = [{ kind: 'of_later', at: 1 }, known, { kind: 'turn_started' }];
-  bench.shared.lots.push({ instance: 2, n: 1, leftOut: 0, frames: JSON.stringify(frames) });
+  const liveEvents = [{ kind: 'of_later', at: 1 }, known, { kind: 'turn_started' }];
+  bench.shared.lots.push({ instance: 2, n: 1, leftOut: 0, frames: JSON.stringify(liveEvents) });
   await has(one, 'a');
   assert.deepEqual(told(one, newest), ['a']);
   assert.equal(JSON.stringify(one.at(one.newest)).includes('later'), false);

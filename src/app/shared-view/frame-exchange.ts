@@ -9,15 +9,15 @@
  * silent → listening (the lease is told, lots are heard) → silent. Each time that instances come to
  * know of the lease, nobody knows what they did before: that is told as `dropped`.
  */
-import { frameSchema } from '../../admin/schemas/live-event.ts';
+import { liveEventSchema } from '../../admin/schemas/live-event.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
-import type { Frame } from '../../domain/live-event.ts';
-import type { SharedFrames } from '../../telemetry/live-events.ts';
+import type { LiveEvent } from '../../domain/live-event.ts';
+import type { SharedLiveEvents } from '../../telemetry/live-events.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Peers } from '../../cluster/peers.ts';
-import type { Lot, SharedView } from '../../cluster/shared-view.ts';
+import type { LiveEventBatch, SharedView } from '../../cluster/shared-view.ts';
 
-export type FrameTimes = {
+export type LiveEventTimes = {
   readonly lotMs: number;
   /** How long a lease holds; it is told three times in that time. */
   readonly leaseMs: number;
@@ -25,33 +25,33 @@ export type FrameTimes = {
   readonly graceMs: number;
 };
 
-export const frameTimes: FrameTimes = { lotMs: 250, leaseMs: 12_000, graceMs: 10_000 };
+export const liveEventTimes: LiveEventTimes = { lotMs: 250, leaseMs: 12_000, graceMs: 10_000 };
 
 /** So many frames an instance may tell in a second. */
-export const framesMax = 200;
+export const liveEventsMax = 200;
 
 /** What is told: the number of who listens. */
 const listening = 'frames_listened';
 
-type Parts = Clock & {
+type Deps = Clock & {
   readonly peers: Peers;
   readonly view: SharedView;
-  readonly frames: SharedFrames;
+  readonly frames: SharedLiveEvents;
 };
 
-export class FrameExchange implements Disposable {
-  readonly #sender: FrameSender;
-  readonly #hearer: FrameHearer;
+export class LiveEventExchange implements Disposable {
+  readonly #sender: LiveEventSender;
+  readonly #hearer: LiveEventHearer;
   readonly #unsubscribe: () => void;
 
-  constructor(parts: Parts, times: Partial<FrameTimes> = {}) {
-    const all = { ...frameTimes, ...times };
-    const sender = new FrameSender(parts, all);
+  constructor(deps: Deps, times: Partial<LiveEventTimes> = {}) {
+    const all = { ...liveEventTimes, ...times };
+    const sender = new LiveEventSender(deps, all);
     this.#sender = sender;
-    this.#hearer = new FrameHearer(parts, all);
-    const { id } = parts.peers;
-    parts.frames.name(() => (parts.peers.share() > 1 ? id : null));
-    this.#unsubscribe = parts.peers.on(listening, (who) => {
+    this.#hearer = new LiveEventHearer(deps, all);
+    const { id } = deps.peers;
+    deps.frames.name(() => (deps.peers.share() > 1 ? id : null));
+    this.#unsubscribe = deps.peers.on(listening, (who) => {
       if (who !== String(id)) sender.lease();
     });
   }
@@ -65,28 +65,28 @@ export class FrameExchange implements Disposable {
 }
 
 /** Tells the frames of this instance, while another listens. */
-class FrameSender {
-  readonly #parts: Parts;
-  readonly #times: FrameTimes;
+class LiveEventSender {
+  readonly #deps: Deps;
+  readonly #times: LiveEventTimes;
   #until: SteadyTime | null = null;
-  #frames: Frame[] = [];
+  #liveEvents: LiveEvent[] = [];
   #leftOut = 0;
   /** Frames that may be told now. */
-  #allowed = framesMax;
+  #allowed = liveEventsMax;
   #n = 0;
   #timer: NodeJS.Timeout | null = null;
   #endOwn: (() => void) | null = null;
   #isTelling = false;
 
-  constructor(parts: Parts, times: FrameTimes) {
-    this.#parts = parts;
+  constructor(deps: Deps, times: LiveEventTimes) {
+    this.#deps = deps;
     this.#times = times;
   }
 
   lease(): void {
-    const { steady, frames } = this.#parts;
+    const { steady, frames: liveEvents } = this.#deps;
     this.#until = later(steady(), this.#times.leaseMs);
-    this.#endOwn ??= frames.onOwn((frame) => this.#take(frame));
+    this.#endOwn ??= liveEvents.onOwn((liveEvent) => this.#take(liveEvent));
     this.#timer ??= setInterval(() => this.#tick(), this.#times.lotMs).unref();
   }
 
@@ -96,41 +96,46 @@ class FrameSender {
     this.#endOwn = null;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    this.#frames = [];
+    this.#liveEvents = [];
     this.#leftOut = 0;
   }
 
-  #take(frame: Frame): void {
-    if (this.#frames.length < this.#allowed) this.#frames.push(frame);
+  #take(liveEvent: LiveEvent): void {
+    if (this.#liveEvents.length < this.#allowed) this.#liveEvents.push(liveEvent);
     else this.#leftOut++;
   }
 
   #tick(): void {
-    if (this.#until === null || this.#parts.steady() > this.#until) return this.end();
+    if (this.#until === null || this.#deps.steady() > this.#until) return this.end();
     if (this.#isTelling) return;
-    const most = (framesMax * this.#times.lotMs) / 1_000;
-    const [frames, leftOut] = [this.#frames, this.#leftOut];
-    this.#allowed = Math.min(framesMax, this.#allowed - frames.length + most);
-    if (frames.length + leftOut === 0) return;
-    this.#frames = [];
+    const most = (liveEventsMax * this.#times.lotMs) / 1_000;
+    const [liveEvents, leftOut] = [this.#liveEvents, this.#leftOut];
+    this.#allowed = Math.min(liveEventsMax, this.#allowed - liveEvents.length + most);
+    if (liveEvents.length + leftOut === 0) return;
+    this.#liveEvents = [];
     this.#leftOut = 0;
-    void this.#tell(frames, leftOut);
+    void this.#tell(liveEvents, leftOut);
   }
 
   /** A lot that was not told is missed by its number. */
-  async #tell(frames: readonly Frame[], leftOut: number): Promise<void> {
-    const { peers, view } = this.#parts;
-    const lot = { instance: peers.id, n: ++this.#n, leftOut, frames: JSON.stringify(frames) };
+  async #tell(liveEvents: readonly LiveEvent[], leftOut: number): Promise<void> {
+    const { peers, view } = this.#deps;
+    const liveEventBatch = {
+      instance: peers.id,
+      n: ++this.#n,
+      leftOut,
+      frames: JSON.stringify(liveEvents),
+    };
     this.#isTelling = true;
-    await view.tell(lot).catch(() => {});
+    await view.tell(liveEventBatch).catch(() => {});
     this.#isTelling = false;
   }
 }
 
 /** Hears the frames of the others, while somebody listens here. */
-class FrameHearer {
-  readonly #parts: Parts;
-  readonly #times: FrameTimes;
+class LiveEventHearer {
+  readonly #deps: Deps;
+  readonly #times: LiveEventTimes;
   readonly #unsubscribes: readonly (() => void)[];
   #lease: NodeJS.Timeout | null = null;
   #pace: NodeJS.Timeout | null = null;
@@ -143,13 +148,13 @@ class FrameHearer {
   /** Some came to know of it, and it is to be told that nobody knows what they did before. */
   #isUntold = false;
 
-  constructor(parts: Parts, times: FrameTimes) {
-    this.#parts = parts;
+  constructor(deps: Deps, times: LiveEventTimes) {
+    this.#deps = deps;
     this.#times = times;
-    const { frames, peers } = parts;
-    const look = (): void => (frames.isListened ? this.#begin() : this.#leave());
-    this.#unsubscribes = [frames.onListened(look), peers.onChange(() => this.#othersChanged())];
-    if (frames.isListened) this.#begin();
+    const { frames: liveEvents, peers } = deps;
+    const look = (): void => (liveEvents.isListened ? this.#begin() : this.#leave());
+    this.#unsubscribes = [liveEvents.onListened(look), peers.onChange(() => this.#othersChanged())];
+    if (liveEvents.isListened) this.#begin();
   }
 
   end(): void {
@@ -158,7 +163,7 @@ class FrameHearer {
   }
 
   get #others(): readonly number[] {
-    const { peers } = this.#parts;
+    const { peers } = this.#deps;
     return peers.instances().flatMap(({ id }) => (id === peers.id ? [] : [id]));
   }
 
@@ -188,7 +193,7 @@ class FrameHearer {
   async #tellLease(): Promise<void> {
     const others = this.#others;
     if (others.length === 0) return;
-    const { peers } = this.#parts;
+    const { peers } = this.#deps;
     await peers.tell(listening, String(peers.id));
     if (this.#lease === null) return;
     if (others.some((id) => !this.#knowing.has(id))) this.#isUntold = true;
@@ -203,8 +208,8 @@ class FrameHearer {
 
   /** @param instance whose they are; null: of any */
   #missed(count: number | null, instance: number | null): void {
-    const { frames, now } = this.#parts;
-    frames.hear({ kind: 'dropped', at: now(), count, instance });
+    const { frames: liveEvents, now } = this.#deps;
+    liveEvents.hear({ kind: 'dropped', at: now(), count, instance });
   }
 
   #tick(): void {
@@ -216,38 +221,39 @@ class FrameHearer {
   }
 
   async #hear(): Promise<void> {
-    const { view } = this.#parts;
+    const { view } = this.#deps;
     const heard = this.#heard ?? new Map(await view.newest());
     if (this.#lease === null) return;
     this.#heard = heard;
     if (this.#isUntold) this.#missed(null, null);
     this.#isUntold = false;
-    for (const lot of await view.hear(
+    for (const liveEventBatch of await view.hear(
       new Map(this.#others.map((id) => [id, heard.get(id) ?? 0])),
     )) {
       if (this.#heard !== heard) return;
-      const known = heard.get(lot.instance);
-      if (known !== undefined && lot.n > known + 1) this.#missed(null, lot.instance);
-      heard.set(lot.instance, lot.n);
-      this.#take(lot);
+      const known = heard.get(liveEventBatch.instance);
+      if (known !== undefined && liveEventBatch.n > known + 1)
+        this.#missed(null, liveEventBatch.instance);
+      heard.set(liveEventBatch.instance, liveEventBatch.n);
+      this.#take(liveEventBatch);
     }
   }
 
-  #take({ instance, frames: told, leftOut }: Lot): void {
-    const { frames } = this.#parts;
+  #take({ instance, frames: told, leftOut }: LiveEventBatch): void {
+    const { frames: liveEvents } = this.#deps;
     for (const one of JSON.parse(told) as readonly unknown[]) {
-      const frame = frameOf(one);
-      if (frame !== null) frames.hear({ ...frame, instance });
+      const liveEvent = frameOf(one);
+      if (liveEvent !== null) liveEvents.hear({ ...liveEvent, instance });
     }
     if (leftOut > 0) this.#missed(leftOut, instance);
   }
 }
 
 /** null: it is of a kind that only a newer svc knows. */
-function frameOf(told: unknown): Frame | null {
+function frameOf(told: unknown): LiveEvent | null {
   try {
-    const frame = read(frameSchema, told);
-    return frame.kind === 'dropped' ? null : frame;
+    const liveEvent = read(liveEventSchema, told);
+    return liveEvent.kind === 'dropped' ? null : liveEvent;
   } catch (error) {
     if (error instanceof Misshapen) return null;
     throw error;

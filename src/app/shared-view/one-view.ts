@@ -1,15 +1,15 @@
 /** Makes one view of all instances on a ledger: what an admin server answers for all of them by. */
 import { hostname } from 'node:os';
 import type { InstancesPort, Place } from '../../admin/instances/instances.ts';
-import { tellReport, type Report } from '../../admin/instances/report.ts';
+import { describeReport, type Report } from '../../admin/instances/report.ts';
 import type { EventHub } from '../../telemetry/events.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import type { SharedView } from '../../cluster/shared-view.ts';
-import { FrameExchange, type FrameTimes } from './frame-exchange.ts';
+import { LiveEventExchange, type LiveEventTimes } from './frame-exchange.ts';
 import { ReportExchange, type ReportTimes } from './report-exchange.ts';
 
-export type OneViewParts = Clock & {
+export type OneViewDeps = Clock & {
   readonly peers: Peers;
   readonly view: SharedView;
   readonly events: Pick<EventHub, 'frames' | 'warned'>;
@@ -22,13 +22,13 @@ export type OneViewParts = Clock & {
 export type OneView = InstancesPort & Disposable;
 
 export function openOneView(
-  parts: OneViewParts,
-  times: Partial<ReportTimes & FrameTimes> = {},
+  deps: OneViewDeps,
+  times: Partial<ReportTimes & LiveEventTimes> = {},
 ): OneView {
-  const { peers, view, events, report, now, steady, admin } = parts;
+  const { peers, view, events, report, now, steady, admin } = deps;
   const opened = new DisposableStack();
   const place = (): Place => ({ host: hostname(), admin: admin() });
-  const reportNow = (): string => tellReport(report(place()));
+  const reportNow = (): string => describeReport(report(place()));
   const unheard = (error: unknown): void => {
     const why = error instanceof Error ? error.message : String(error);
     const message =
@@ -38,7 +38,7 @@ export function openOneView(
   };
   const told = { peers, view, steady, unheard, report: reportNow };
   const reports = opened.use(new ReportExchange(told, times));
-  opened.use(new FrameExchange({ peers, view, frames: events.frames, now, steady }, times));
+  opened.use(new LiveEventExchange({ peers, view, frames: events.frames, now, steady }, times));
   return {
     own: peers.id,
     place,

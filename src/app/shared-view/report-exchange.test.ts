@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import { createAlone } from '../../cluster/alone.ts';
 import { ReportExchange, type ReportTimes } from './report-exchange.ts';
@@ -15,7 +15,7 @@ function start(times: Partial<ReportTimes> = {}) {
   const peers = members.join(1);
   members.join(2);
   const shared = new FakeView();
-  const clock = handClock();
+  const clock = takeoverClock();
   const it = { report: '{"n":1}', looks: 0, unheard: [] as unknown[] };
   const parts = {
     peers,
@@ -72,7 +72,7 @@ test('where there is no other instance nothing is told, and nothing swept', asyn
     peers: createAlone(),
     view: shut.view,
     report: () => assert.fail('it is asked'),
-    steady: handClock().steady,
+    steady: takeoverClock().steady,
     unheard: () => {},
   });
   assert.deepEqual(await alone.seen(), { living: [], rows: null, rowsAgeMs: 0 });

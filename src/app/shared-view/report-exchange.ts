@@ -28,7 +28,7 @@ export const reportTimes: ReportTimes = {
   freshMs: 500,
 };
 
-export type ReportParts = {
+export type ReportDeps = {
   readonly peers: Peers;
   readonly view: SharedView;
   /** Of this instance, as JSON. */
@@ -44,7 +44,7 @@ const failuresMax = 3;
 const nothing: Looked & { readonly at: SteadyTime | null } = { reports: [], rows: [], at: null };
 
 export class ReportExchange implements Disposable {
-  readonly #parts: ReportParts;
+  readonly #deps: ReportDeps;
   readonly #times: ReportTimes;
   readonly #timer: NodeJS.Timeout;
   #told: { readonly report: string; readonly at: SteadyTime } | null = null;
@@ -57,15 +57,15 @@ export class ReportExchange implements Disposable {
   #freshUntil = -Infinity;
   #looking: { readonly since: SteadyTime; readonly over: Promise<void> } | null = null;
 
-  constructor(parts: ReportParts, times: Partial<ReportTimes> = {}) {
-    this.#parts = parts;
+  constructor(deps: ReportDeps, times: Partial<ReportTimes> = {}) {
+    this.#deps = deps;
     this.#times = { ...reportTimes, ...times };
     this.#timer = setInterval(() => void this.#tick(), this.#times.tellMs).unref();
   }
 
   /** Never rejects. */
   async seen(): Promise<Seen> {
-    const { peers, steady } = this.#parts;
+    const { peers, steady } = this.#deps;
     if (peers.instances().length === 0) return { living: [], rows: null, rowsAgeMs: 0 };
     await this.#look();
     const { reports, rows, at } = this.#last;
@@ -85,7 +85,7 @@ export class ReportExchange implements Disposable {
   }
 
   async #tick(): Promise<void> {
-    const others = this.#parts.peers.instances().length > 1;
+    const others = this.#deps.peers.instances().length > 1;
     if (this.#isTelling || (!others && this.#isSwept)) return;
     this.#isTelling = true;
     try {
@@ -93,14 +93,14 @@ export class ReportExchange implements Disposable {
       await this.#sweep(others);
       this.#failures = 0;
     } catch (error) {
-      if (++this.#failures === failuresMax) this.#parts.unheard(error);
+      if (++this.#failures === failuresMax) this.#deps.unheard(error);
     } finally {
       this.#isTelling = false;
     }
   }
 
   async #tell(): Promise<void> {
-    const { peers, view, report: reportNow, steady } = this.#parts;
+    const { peers, view, report: reportNow, steady } = this.#deps;
     const report = reportNow();
     const at = steady();
     const isKnown = this.#told?.report === report && at - this.#told.at < this.#times.againMs;
@@ -111,7 +111,7 @@ export class ReportExchange implements Disposable {
 
   /** The keeper deletes what those left that are dead, once more when all others are. */
   async #sweep(others: boolean): Promise<void> {
-    const { peers, view, steady } = this.#parts;
+    const { peers, view, steady } = this.#deps;
     const isDue = this.#sweptAt === null || steady() - this.#sweptAt >= this.#times.sweepMs;
     if (others) this.#isSwept = false;
     if (!peers.holds('keeper') || (others && !isDue)) return;
@@ -122,7 +122,7 @@ export class ReportExchange implements Disposable {
 
   /** Resolves when it has looked, or after a while: who asks later does not wait for that look. */
   async #look(): Promise<void> {
-    const { steady } = this.#parts;
+    const { steady } = this.#deps;
     if (this.#looking === null) {
       if (steady() < this.#freshUntil) return;
       const over = this.#read(steady()).finally(() => (this.#looking = null));
@@ -139,7 +139,7 @@ export class ReportExchange implements Disposable {
 
   /** A server that takes long to answer is asked less often. */
   async #read(since: SteadyTime): Promise<void> {
-    const { view, steady } = this.#parts;
+    const { view, steady } = this.#deps;
     try {
       const looked = await view.look();
       this.#last = { ...looked, at: steady() };

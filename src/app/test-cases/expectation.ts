@@ -4,7 +4,7 @@
  */
 import { isEqual } from '../../config/json-value.ts';
 import type { Json, JsonObject } from '../../config/locate.ts';
-import { sayCall } from '../../config/say-expectation.ts';
+import { describeCall } from '../../config/say-expectation.ts';
 import type { ExpectedCall, Expectation } from '../../config/test-case.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { consensusKey } from '../../brains/policies/consensus-key.ts';
@@ -29,7 +29,7 @@ export function missesOf(
 ): readonly Miss[] {
   const { text, contains, matches, calls, notCalls } = expect;
   const came = `the reply is “${reply}”`;
-  const tools = sayTools(uses);
+  const tools = describeTools(uses);
   const isText = text === null || consensusKey(text) === consensusKey(reply);
   return [
     ...(isText ? [] : [{ expected: `the reply “${text}”`, came }]),
@@ -39,7 +39,7 @@ export function missesOf(
     ...(matches === null ? [] : missOfPattern(matches, match(matches, reply), came)),
     ...calls
       .filter((call) => !uses.some((use) => isCall(call, use)))
-      .map((call) => ({ expected: `a call of ${sayCall(call)}`, came: tools })),
+      .map((call) => ({ expected: `a call of ${describeCall(call)}`, came: tools })),
     ...notCalls
       .filter((tool) => uses.some((use) => use.tool === tool))
       .map((tool) => ({ expected: `no call of ${tool}`, came: tools })),
@@ -81,7 +81,7 @@ function readArguments(text: string): JsonObject {
   }
 }
 
-function sayTools(uses: Uses): string {
+function describeTools(uses: Uses): string {
   if (uses.length === 0) return 'no tool was asked for';
   const calls = uses.map(({ tool, arguments: given }) => `${tool} with ${given}`);
   return `the calls were: ${calls.join('; ')}`;

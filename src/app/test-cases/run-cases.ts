@@ -5,8 +5,8 @@
  */
 import type { ChannelType, ModelConfig, Secrets } from '../../config/config.ts';
 import { windowAfter, type TurnRow } from '../../domain/conversation.ts';
-import { Rehearsal, type RehearsalSettings } from '../dry-run.ts';
-import type { BrainKit } from '../service.ts';
+import { DryRun, type DryRunSettings } from '../dry-run.ts';
+import type { BrainDeps } from '../service.ts';
 import { missesOf, type Miss } from './expectation.ts';
 import { judgeBrain, judgePrompt, verdictOf } from './judge.ts';
 import { matchWithin } from './pattern.ts';
@@ -14,11 +14,11 @@ import type { PlannedCase, PlannedJudge } from './plan.ts';
 
 export type TrialSettings = {
   readonly secrets: Secrets;
-  readonly kit: BrainKit;
+  readonly deps: BrainDeps;
   /** Texts of the folders of skills, by the brain's name. */
   readonly skills: ReadonlyMap<string, string>;
   /** What all cases together are charged to: they use one budget. */
-  readonly spend: RehearsalSettings['spend'];
+  readonly spend: DryRunSettings['spend'];
   /** Where the brain is talked to, for the grants of an agent. */
   channelOf(brain: string): ChannelType | null;
   /** At most so many cases are under way. */
@@ -116,16 +116,16 @@ async function runCase(planned: PlannedCase, settings: TrialSettings): Promise<C
 
 async function runOnce(planned: PlannedCase, settings: TrialSettings): Promise<CaseRun> {
   const { brain, text, history, expect, judge } = planned;
-  const { secrets, kit, skills, spend, stop } = settings;
+  const { secrets, deps, skills, spend, stop } = settings;
   const channel = settings.channelOf(brain.name);
   const place = { channel, skills: skills.get(brain.name) ?? null, spend };
   const turns = history.map(({ asked, answered }): TurnRow => {
     const reply = answered === '' ? null : answered;
-    return { at: kit.now(), text: asked, reply, sensitivity: brain.sensitivity };
+    return { at: deps.now(), text: asked, reply, sensitivity: brain.sensitivity };
   });
-  const rehearsal = new Rehearsal(brain, secrets, kit, place);
+  const dryRun = new DryRun(brain, secrets, deps, place);
   const seen = windowAfter(turns, brain.historyBounds);
-  const { decision, uses, ms } = await rehearsal.ask(text, seen, stop);
+  const { decision, uses, ms } = await dryRun.ask(text, seen, stop);
   if (decision.kind === 'apology') {
     const came = `there was none: ${decision.why}`;
     return { passed: false, reply: null, misses: [{ expected: 'a reply', came }], ms };
@@ -143,12 +143,12 @@ async function missOfJudge(
   { brain, text }: PlannedCase,
   { model, asks }: PlannedJudge,
   reply: string,
-  { secrets, kit, spend, stop }: TrialSettings,
+  { secrets, deps, spend, stop }: TrialSettings,
 ): Promise<readonly Miss[]> {
   const place = { channel: null, skills: null, spend };
-  const rehearsal = new Rehearsal(judgeBrain(brain, model), secrets, kit, place);
+  const dryRun = new DryRun(judgeBrain(brain, model), secrets, deps, place);
   const mark = crypto.randomUUID().slice(0, 13);
-  const { decision } = await rehearsal.ask(judgePrompt(text, reply, asks, mark), [], stop);
+  const { decision } = await dryRun.ask(judgePrompt(text, reply, asks, mark), [], stop);
   const expected = `a reply of which ${model.provider}/${model.modelId} says yes to “${asks}”`;
   if (decision.kind === 'apology') {
     return [{ expected, came: `the judge gave no answer: ${decision.why}` }];

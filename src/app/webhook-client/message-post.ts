@@ -60,7 +60,7 @@ function outcomeOf(
   { tokenEnv }: WebhookConfig,
   start: string,
 ): Posted {
-  if (result.kind === 'fault') return refused(sayFault(result, url, start));
+  if (result.kind === 'fault') return refused(describeFault(result, url, start));
   const { status, body } = result;
   const found = parse(body);
   if (status === 200 && typeof found['message_id'] === 'string') {
@@ -78,7 +78,7 @@ function outcomeOf(
   return refused(`What answers at ${url.href} is no webhook of svc: it answered ${status}.`);
 }
 
-function sayFault(
+function describeFault(
   { fault, sent }: HttpResult & { kind: 'fault' },
   { host }: URL,
   start: string,

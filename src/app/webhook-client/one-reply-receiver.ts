@@ -3,7 +3,7 @@
  * other, so that svc keeps those for the receiver that they are meant for.
  */
 import type { WebhookConfig } from '../../config/config.ts';
-import { holderOfPort, sayHolder } from '../../lib/holders.ts';
+import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import { openReplyReceiver, type ReceivedReply, type ReplyReceiver } from './reply-receiver.ts';
 import type { ReplyChecks } from './reply-receiver.ts';
 import { localReplyAddress } from './webhook-client.ts';
@@ -42,7 +42,7 @@ export class StandIn implements AsyncDisposable {
       return true;
     };
     const receiver = await openReplyReceiver({ ...address, mapping, checks, take });
-    if ('kind' in receiver) return sayTaken(outboundUrl, address.port, receiver.code);
+    if ('kind' in receiver) return describeTaken(outboundUrl, address.port, receiver.code);
     return new StandIn(receiver, came.promise, expected.resolve);
   }
 
@@ -52,7 +52,8 @@ export class StandIn implements AsyncDisposable {
   }
 }
 
-function sayTaken(outboundUrl: string, port: number, code: string): string {
+function describeTaken(outboundUrl: string, port: number, code: string): string {
   if (code !== 'EADDRINUSE') return `this command may not listen at ${outboundUrl} (${code})`;
-  return `it goes to ${outboundUrl}, where another program listens${sayHolder(holderOfPort(port))}`;
+  const holder = describeHolder(holderOfPort(port));
+  return `it goes to ${outboundUrl}, where another program listens${holder}`;
 }

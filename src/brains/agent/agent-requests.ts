@@ -3,7 +3,7 @@ import type { ModelName } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest, ToolNotice } from '../models/model.ts';
-import type { Desk, EarlierPictures, Turn } from '../brain.ts';
+import type { TurnContext, EarlierPictures, Turn } from '../brain.ts';
 import { tellLeftOut } from '../left-out.ts';
 import type { ModelCall, RequestFor } from '../model-call.ts';
 import { quoteFor, turnsIn, type View } from '../privacy-filter.ts';
@@ -15,10 +15,10 @@ import { placeNotes } from './notes.ts';
 import { systemPrompt, withNewerNotes, withoutMark } from './prompt.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
 
-export type AgentRequestsParts = {
+export type AgentRequestsDeps = {
   readonly agent: AgentOptions;
   readonly turn: Turn;
-  readonly desk: Desk;
+  readonly turnContext: TurnContext;
   /** All that may be shown, oldest first. */
   readonly notes: readonly Note[];
   readonly transcript: ToolTranscript;
@@ -29,7 +29,7 @@ export type AgentRequestsParts = {
 };
 
 export class AgentRequests {
-  readonly #parts: AgentRequestsParts;
+  readonly #deps: AgentRequestsDeps;
   /** Of the turn: from the first answer on also what the model was shown of private texts. */
   #sensitivity: Sensitivity;
   /** Models that took no pictures in this turn. */
@@ -38,8 +38,8 @@ export class AgentRequests {
   #view: TextView | null = null;
 
   /** @param sensitivity of the turn as it begins */
-  constructor(parts: AgentRequestsParts, sensitivity: Sensitivity) {
-    this.#parts = parts;
+  constructor(deps: AgentRequestsDeps, sensitivity: Sensitivity) {
+    this.#deps = deps;
     this.#sensitivity = sensitivity;
   }
 
@@ -49,7 +49,7 @@ export class AgentRequests {
 
   /** Characters of all that is asked beside what was found. */
   get characters(): number {
-    const { agent, turn } = this.#parts;
+    const { agent, turn } = this.#deps;
     const own = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
     const view = this.#view ?? wholeView;
     const said = linesOfTurn(turn, turnsIn(turn.history, view), null, quoteFor(turn, view));
@@ -62,7 +62,7 @@ export class AgentRequests {
       const protocol = inText({ model, view }) ? 'text' : 'native';
       // Later steps need not find it out once more.
       if (!view.pictures) this.#blind.add(model);
-      const pictured = this.#blind.has(model) ? null : (this.#parts.seers.get(model) ?? null);
+      const pictured = this.#blind.has(model) ? null : (this.#deps.seers.get(model) ?? null);
       const refusedTools = refused({ model, view });
       const shown = this.#view ?? view;
       return this.#request({ protocol, model, mayCall, refusedTools, view: shown, pictured });
@@ -74,9 +74,9 @@ export class AgentRequests {
     if (this.#view !== null) return;
     const { view } = asked;
     this.#view = view;
-    const { turn, desk, notes } = this.#parts;
+    const { turn, turnContext, notes } = this.#deps;
     const secret = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
-    tellLeftOut(turn, secret, [asked], asked, desk);
+    tellLeftOut(turn, secret, [asked], asked, turnContext);
     const quoted = quoteFor(turn, view);
     const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];
     this.#sensitivity = strictestOf(
@@ -90,17 +90,17 @@ export class AgentRequests {
    * beginning is the same at each step. A local runtime knows no way to name them so.
    */
   #namesTools(name: ModelName): boolean {
-    const { members } = this.#parts.agent;
+    const { members } = this.#deps.agent;
     const asked = members.find(({ model }) => model.name === name);
     return asked?.model.provider === 'hosted_runtime';
   }
 
   #request(asking: Asking): ModelRequest {
     const { protocol, model, mayCall, refusedTools, view, pictured } = asking;
-    const { agent, turn, desk, transcript, mark } = this.#parts;
-    const announced = this.#parts.announced.filter(({ name }) => !refusedTools.includes(name));
+    const { agent, turn, turnContext, transcript, mark } = this.#deps;
+    const announced = this.#deps.announced.filter(({ name }) => !refusedTools.includes(name));
     const turns = turnsIn(turn.history, view);
-    const notes = notesIn(this.#parts.notes, view);
+    const notes = notesIn(this.#deps.notes, view);
     const { windowAt } = turn;
     const budgetRunes = agent.notes?.budgetRunes ?? 0;
     const { first, behind } = placeNotes(notes, { windowAt, rows: turns, budgetRunes });
@@ -130,8 +130,8 @@ export class AgentRequests {
       keptFrom: said.length - 1,
       tools: protocol === 'native' ? announced : [],
       mayCall,
-      deadlineAt: desk.deadlineAt,
-      purse: desk.purse,
+      deadlineAt: turnContext.deadlineAt,
+      budgetGuard: turnContext.budgetGuard,
     };
   }
 }

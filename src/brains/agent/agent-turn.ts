@@ -11,7 +11,7 @@ import { Stopper } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ToolNotice } from '../models/model.ts';
 import { apologyOf } from '../apologies.ts';
-import type { Desk, Followed, Turn } from '../brain.ts';
+import type { TurnContext, Followed, Turn } from '../brain.ts';
 import type { Seers } from '../vision.ts';
 import type { ModelCall, Candidate } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
@@ -51,7 +51,7 @@ type Asked = {
   readonly withTools: boolean;
 };
 
-export type TurnContext = {
+export type AgentTurnState = {
   /** Those of the agent's scope that may be shown, oldest first. */
   readonly notes: readonly Note[];
   /** How many are kept. */
@@ -82,7 +82,7 @@ export class AgentTurn {
   readonly #options: AgentOptions;
   readonly #models: AgentModels;
   readonly #learned: LearnedLimits;
-  readonly #desk: Desk;
+  readonly #turnContext: TurnContext;
   readonly #announced: readonly ToolNotice[];
   readonly #mark: string;
   readonly #transcript: ToolTranscript;
@@ -107,13 +107,13 @@ export class AgentTurn {
     candidates: readonly Candidate[],
     learned: LearnedLimits,
     turn: Turn,
-    desk: Desk,
-    { notes, notesKept, earlier, sensitivity, seers }: TurnContext,
+    turnContext: TurnContext,
+    { notes, notesKept, earlier, sensitivity, seers }: AgentTurnState,
   ) {
     this.#options = options;
     this.#models = new AgentModels(candidates, learned);
     this.#learned = learned;
-    this.#desk = desk;
+    this.#turnContext = turnContext;
     this.#followed = turn.followed ?? null;
     const channel = kindTypeOf(turn.message.channel);
     this.#announced = options.toolbox
@@ -124,14 +124,14 @@ export class AgentTurn {
     const transcript = new ToolTranscript(mark, learned.findingsCharactersMax);
     const announced = this.#announced;
     this.#transcript = transcript;
-    const parts = { agent: options, turn, desk, notes, transcript, announced, mark, seers };
+    const parts = { agent: options, turn, turnContext, notes, transcript, announced, mark, seers };
     this.#requests = new AgentRequests(parts, sensitivity);
     if (earlier.length > 0) transcript.recalled(earlier);
     this.#turnAt = options.steady();
     this.#calls = new ToolCalls({
       agent: options,
       turn,
-      desk,
+      turnContext,
       channel,
       transcript,
       sensitivity: () => this.#requests.sensitivity,
@@ -140,9 +140,9 @@ export class AgentTurn {
       notesBefore: notesKept,
       keysTaken: new Set(earlier.map(({ key }) => key)),
     });
-    this.#deadline = options.deadlines.at(desk.deadlineAt, this.#end);
-    desk.stop.listen(this.#end);
-    if (desk.stop.stopped) this.#end();
+    this.#deadline = options.deadlines.at(turnContext.deadlineAt, this.#end);
+    turnContext.stop.listen(this.#end);
+    if (turnContext.stop.stopped) this.#end();
   }
 
   async answer(): Promise<Decision> {
@@ -152,7 +152,7 @@ export class AgentTurn {
       return await this.#loop();
     } finally {
       this.#deadline.cancel();
-      this.#desk.stop.unlisten(this.#end);
+      this.#turnContext.stop.unlisten(this.#end);
     }
   }
 
@@ -190,11 +190,16 @@ export class AgentTurn {
       this.#transcript.say(askForAnswer);
     }
     const inText = this.#models.inText();
-    const members = this.#models.allowed(this.#requests.sensitivity, this.#desk);
+    const members = this.#models.allowed(this.#requests.sensitivity, this.#turnContext);
     const requestFor = this.#requests.at(withTools, inText, this.#models.refused);
-    const { verdict, calls } = await dispatch(members, requestFor, this.#desk, this.#options);
+    const { verdict, calls } = await dispatch(
+      members,
+      requestFor,
+      this.#turnContext,
+      this.#options,
+    );
     if (calls.length === 0) throw new Error('a turn that was given up was asked for');
-    for (const call of calls) this.#desk.addStep(call.step(this.#turnAt));
+    for (const call of calls) this.#turnContext.addStep(call.step(this.#turnAt));
     const answered = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
     const isMalformed = this.#models.learn(calls, inText);
     if (answered !== null) this.#requests.answered(answered);
@@ -250,7 +255,7 @@ export class AgentTurn {
 
   /** Nothing goes on before a person has said yes or no, and that is a turn of its own. */
   #question(model: ModelName): Decision {
-    const text = this.#desk.question();
+    const text = this.#turnContext.question();
     const why = `asked for a yes at step ${this.#step}`;
     return { kind: 'reply', text, model, why };
   }

@@ -13,9 +13,9 @@ import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import type { Toolbox } from '../tools/tool.ts';
-import type { AgentFacts, Asking, Brain, Desk, Turn } from '../brain.ts';
+import type { AgentFacts, Asking, Brain, TurnContext, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
-import type { DispatchKit } from '../dispatch.ts';
+import type { DispatchDeps } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../privacy-filter.ts';
 import { sighted } from '../vision.ts';
 import { AgentTurn } from './agent-turn.ts';
@@ -26,7 +26,7 @@ import { transcriptCharactersMax } from './tool-transcript.ts';
 export { askingOf } from './call-approvals.ts';
 
 /** Its models are asked one after the other, whatever `dispatch` says. */
-export type AgentOptions = DispatchKit & {
+export type AgentOptions = DispatchDeps & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
   readonly budget: Budget | null;
@@ -101,31 +101,31 @@ class Agent implements Brain {
     };
   }
 
-  async think(turn: Turn, desk: Desk): Promise<Decision> {
+  async think(turn: Turn, turnContext: TurnContext): Promise<Decision> {
     try {
-      return await this.#answer(turn, desk);
+      return await this.#answer(turn, turnContext);
     } catch (error) {
       this.#options.onFault(error);
       return { kind: 'apology', apology: 'fault', why: 'something went wrong in svc itself' };
     }
   }
 
-  async #answer(turn: Turn, desk: Desk): Promise<Decision> {
+  async #answer(turn: Turn, turnContext: TurnContext): Promise<Decision> {
     const { notes, members } = this.#options;
-    const earlier = await desk.earlierCalls();
-    const stamps = earlier.map((call) => call.sensitivity);
-    const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...stamps);
-    if (sensitivity === 'private') desk.becomePrivate();
+    const earlier = await turnContext.earlierCalls();
+    const labels = earlier.map((call) => call.sensitivity);
+    const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...labels);
+    if (sensitivity === 'private') turnContext.becomePrivate();
     const { kept: asked, dropped } = this.#shielded(sensitivity, members);
     if (dropped.length > 0 || asked.length === 0) {
       const names = dropped.map(({ model }) => model.name);
-      desk.addStep({ kind: 'shield', dropped: names, kept: asked.length });
+      turnContext.addStep({ kind: 'shield', dropped: names, kept: asked.length });
     }
     if (asked.length === 0) return noneKept(this.sensitivity);
     const ranked = asked.toSorted((a, b) => a.rank - b.rank);
-    const sight = await sighted(turn, ranked, 'sequential', sensitivity, desk);
+    const sight = await sighted(turn, ranked, 'sequential', sensitivity, turnContext);
     if ('kind' in sight) return sight;
-    const kept = notes === null ? [] : await desk.notes(notes.scope);
+    const kept = notes === null ? [] : await turnContext.notes(notes.scope);
     const before = {
       notes: this.#shown(turn, kept),
       notesKept: kept.length,
@@ -138,7 +138,7 @@ class Agent implements Brain {
       sight.members,
       this.#learned,
       turn,
-      desk,
+      turnContext,
       before,
     );
     return agentTurn.answer();

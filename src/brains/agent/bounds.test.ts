@@ -1,5 +1,5 @@
 /** What ends, shortens or redirects an agent's turn from outside its script. */
-import { FakePurse } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow, mockedClock } from '../../../test/support/hand-clock.ts';
@@ -9,7 +9,7 @@ import { fakeTool } from '../../../test/fake/tools.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Note } from '../../domain/note.ts';
-import { RehearsalDesk } from '../dry-run-context.ts';
+import { DryRunContext } from '../dry-run-context.ts';
 import { Stopper } from '../../lib/stop.ts';
 
 const calc = () => fakeTool('calc', 'expression');
@@ -93,7 +93,11 @@ test('a turn keeps its native calls while another finds out that there are none'
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new Stopper(), fromNow(patienceMs), new FakePurse());
+    const turnContext = new DryRunContext(
+      new Stopper(),
+      fromNow(patienceMs),
+      new FakeBudgetGuard(),
+    );
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -101,7 +105,7 @@ test('a turn keeps its native calls while another finds out that there are none'
       media: null,
       sensitivity: 'public',
     } as unknown as Message;
-    return stage.brain.think({ message, text: 'hi', history: [] }, desk);
+    return stage.brain.think({ message, text: 'hi', history: [] }, turnContext);
   });
   await settled();
   const [one, two] = stage.model.questions;
@@ -121,7 +125,11 @@ test('a turn keeps its native calls while another finds out that there are none'
 test('a second turn that is refused tools goes on in text as well', async () => {
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new Stopper(), fromNow(patienceMs), new FakePurse());
+    const turnContext = new DryRunContext(
+      new Stopper(),
+      fromNow(patienceMs),
+      new FakeBudgetGuard(),
+    );
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -129,7 +137,7 @@ test('a second turn that is refused tools goes on in text as well', async () => 
       media: null,
       sensitivity: 'public',
     } as unknown as Message;
-    return stage.brain.think({ message, text: 'hi', history: [] }, desk);
+    return stage.brain.think({ message, text: 'hi', history: [] }, turnContext);
   });
   await settled();
   const [one, two] = stage.model.questions;
@@ -167,7 +175,7 @@ test("the turn's deadline ends a tool that does not listen, and the person is to
 test('the deadline holds for the model too', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stage = new Stage({ tools: [calc()], clock: mockedClock });
-  const desk = new RehearsalDesk(new Stopper(), mockedClock.in(40), new FakePurse());
+  const turnContext = new DryRunContext(new Stopper(), mockedClock.in(40), new FakeBudgetGuard());
   const message = {
     id: 'm',
     channel: 'webhook',
@@ -175,7 +183,7 @@ test('the deadline holds for the model too', async (t) => {
     media: null,
     sensitivity: 'public',
   } as unknown as Message;
-  const thinking = stage.brain.think({ message, text: 'hi', history: [] }, desk);
+  const thinking = stage.brain.think({ message, text: 'hi', history: [] }, turnContext);
   await settled();
   assert.equal(stage.model.questions.length, 1);
   t.mock.timers.tick(40);

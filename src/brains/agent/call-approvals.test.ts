@@ -5,7 +5,7 @@ import { brief, call, calls, Stage } from '../../../test/agents/play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { AgentConfig } from '../../config/config.ts';
-import type { Desk } from '../brain.ts';
+import type { TurnContext } from '../brain.ts';
 import { askingOf } from './call-approvals.ts';
 
 const grants = [
@@ -13,24 +13,24 @@ const grants = [
   { tool: 'calc', mode: 'allow', channels: null },
 ] as const;
 
-function askingDesk() {
+function askingContext() {
   const wanted: WantedCall[] = [];
-  const desk: Partial<Desk> = {
+  const turnContext: Partial<TurnContext> = {
     ask: async (one) => {
       wanted.push(one);
       return 'asked';
     },
     question: () => `I ask for ${wanted.length}`,
   };
-  return { desk, wanted };
+  return { turnContext, wanted };
 }
 
 test('the round goes on, and then the turn ends with the question', async () => {
   const [echo, calc] = [fakeTool('echo', 'text'), fakeTool('calc', 'expression')];
   const stage = new Stage({ tools: [echo, calc], grants });
-  const { desk, wanted } = askingDesk();
+  const { turnContext, wanted } = askingContext();
   const round = calls(call('echo', { text: 'x' }), call('calc', { expression: '1' }));
-  const played = await stage.play([round, 'never'], { desk });
+  const played = await stage.play([round, 'never'], { turnContext });
   assert.equal(brief(played), 'I ask for 1');
   assert.equal(played.decision.why, 'asked for a yes at step 1');
   assert.equal(played.requests.length, 1);
@@ -44,8 +44,10 @@ test('the round goes on, and then the turn ends with the question', async () => 
 
 test('a call that waits already ends no turn: the model is told', async () => {
   const stage = new Stage({ tools: [fakeTool('echo', 'text')], grants });
-  const desk: Partial<Desk> = { ask: async () => 'waits' };
-  const played = await stage.play([calls(call('echo', { text: 'x' })), 'It waits.'], { desk });
+  const turnContext: Partial<TurnContext> = { ask: async () => 'waits' };
+  const played = await stage.play([calls(call('echo', { text: 'x' })), 'It waits.'], {
+    turnContext,
+  });
   assert.equal(brief(played), 'It waits.');
 });
 
@@ -53,8 +55,8 @@ for (const protocol of ['native', 'text'] as const) {
   test(`what follows is the first result, and tools may be used (${protocol})`, async () => {
     const [echo, calc] = [fakeTool('echo', 'text'), fakeTool('calc', 'expression')];
     const stage = new Stage({ tools: [echo, calc], grants });
-    const { desk, wanted } = askingDesk();
-    await stage.play([calls(call('echo', { text: 'x' }))], { desk });
+    const { turnContext, wanted } = askingContext();
+    await stage.play([calls(call('echo', { text: 'x' }))], { turnContext });
     const followed = { ...wanted[0]!, verdict: 'approved', by: 'operator' } as const;
     const unable = protocol === 'text' ? [{ fails: 'tools_unsupported' } as const] : [];
     const said = [
@@ -64,7 +66,7 @@ for (const protocol of ['native', 'text'] as const) {
         : '{"tool": "calc", "arguments": {"expression": "1"}}',
       'Done.',
     ];
-    const played = await stage.play(said, { desk, text: '(approved: echo)', followed });
+    const played = await stage.play(said, { turnContext, text: '(approved: echo)', followed });
     assert.equal(brief(played), 'Done.');
     assert.deepEqual(echo.ran, [{ text: 'x' }]);
     const [use] = played.uses;
@@ -99,10 +101,10 @@ for (const verdict of ['refused', 'expired'] as const) {
 test('a yes to other arguments than those kept runs nothing: it is asked anew', async () => {
   const echo = fakeTool('echo', 'text');
   const stage = new Stage({ tools: [echo], grants });
-  const { desk, wanted } = askingDesk();
+  const { turnContext, wanted } = askingContext();
   const changed = { tool: 'echo', arguments: '{"text":"y"}', hash: 'of another call' };
   const followed = { ...changed, verdict: 'approved', by: 'operator' } as const;
-  const played = await stage.play(['never'], { desk, followed });
+  const played = await stage.play(['never'], { turnContext, followed });
   assert.equal(brief(played), 'I ask for 1');
   assert.deepEqual([echo.ran, wanted.length], [[], 1]);
   assert.equal(played.uses[0]?.outcome, 'asked');

@@ -76,8 +76,8 @@ test('what is quoted and private is shown to local models alone', async () => {
 test('an agent shows nothing of what it writes, though somebody looks', async () => {
   const stage = new Stage({ tools: [calc()] });
   const shown: string[] = [];
-  const desk = { show: (whole: string) => void shown.push(whole) };
-  const played = await stage.play([sum(), 'It is 2.'], { desk });
+  const turnContext = { show: (whole: string) => void shown.push(whole) };
+  const played = await stage.play([sum(), 'It is 2.'], { turnContext });
   assert.deepEqual(
     played.requests.map(({ onText }) => onText),
     [undefined, undefined],

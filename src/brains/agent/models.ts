@@ -1,7 +1,7 @@
 /** Which models one turn of an agent asks, in what order, and which are told of tools in words. */
 import type { ModelName } from '../../domain/ids.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { Desk } from '../brain.ts';
+import type { TurnContext } from '../brain.ts';
 import type { Candidate, ModelCall } from '../model-call.ts';
 import { shield } from '../privacy-filter.ts';
 
@@ -46,11 +46,11 @@ export class AgentModels {
   }
 
   /** What has been found may be private by now, and then goes to local models alone. */
-  allowed(sensitivity: Sensitivity, desk: Desk): readonly Candidate[] {
+  allowed(sensitivity: Sensitivity, turnContext: TurnContext): readonly Candidate[] {
     const { kept, dropped } = shield(sensitivity, this.#candidates);
     if (dropped.length > 0) {
       const names = dropped.map(({ model }) => model.name);
-      desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
+      turnContext.addStep({ kind: 'shield', dropped: names, kept: kept.length });
       this.#candidates = kept;
     }
     return kept;

@@ -8,7 +8,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import { nodeCrypto } from '../../lib/node-crypto.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../tools/tool.ts';
-import type { Desk, Followed, Turn } from '../brain.ts';
+import type { TurnContext, Followed, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
 import { callOf, notRun } from './call-approvals.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
@@ -34,7 +34,7 @@ export type WrittenCalls = {
 export type ToolCallsOptions = {
   readonly agent: AgentOptions;
   readonly turn: Turn;
-  readonly desk: Desk;
+  readonly turnContext: TurnContext;
   readonly channel: ChannelType;
   readonly transcript: ToolTranscript;
   /** Of the turn, as it is by now. */
@@ -103,34 +103,34 @@ export class ToolCalls {
     place: string,
     approved?: Yes,
   ): Promise<{ text: string; invalid: boolean }> {
-    const { agent, desk, turnAt } = this.#options;
+    const { agent, turnContext, turnAt } = this.#options;
     this.count++;
     const startMs = agent.steady() - turnAt;
     const { text, use } = await agent.toolbox.run(call, {
       ...this.#surroundings(call, place),
       ...(approved !== undefined && { approved }),
     });
-    desk.used(use, text);
+    turnContext.used(use, text);
     const { tool, mode, outcome, rule, ms } = use;
     if (outcome === 'asked') this.asked++;
-    desk.addStep({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
+    turnContext.addStep({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
     return { text, invalid: outcome === 'invalid' };
   }
 
   #surroundings(call: ToolCall, place: string): CallSurroundings {
-    const { turn, desk, channel, over } = this.#options;
+    const { turn, turnContext, channel, over } = this.#options;
     return {
       signal: over.signal,
-      deadlineAt: desk.deadlineAt,
+      deadlineAt: turnContext.deadlineAt,
       sensitivity: this.#options.sensitivity(),
       key: this.#freshKey(`${turn.message.id}:${place}`),
       channel,
-      rehearsal: desk.rehearsal,
+      dryRun: turnContext.dryRun,
       repeated: this.#isRepeated(call),
       note: (text) => this.#keepNote(text),
-      ask: (wanted) => desk.ask(wanted),
-      journal: (begun) => desk.journal(begun),
-      journalEnd: (key, ending) => desk.journalEnd(key, ending),
+      ask: (wanted) => turnContext.ask(wanted),
+      logCall: (begun) => turnContext.logCall(begun),
+      logCallEnd: (key, ending) => turnContext.logCallEnd(key, ending),
     };
   }
 
@@ -151,12 +151,12 @@ export class ToolCalls {
   }
 
   #keepNote(text: string): string {
-    const { agent, desk, sensitivity } = this.#options;
+    const { agent, turnContext, sensitivity } = this.#options;
     const { notes, now } = agent;
     if (notes === null) return 'Notes are not kept here.';
     const { scope, notesMax } = notes;
     const note = { at: now(), text, sensitivity: sensitivity() };
-    desk.keep({ kind: 'add', scope, note, notesMax });
+    turnContext.keep({ kind: 'add', scope, note, notesMax });
     this.#notesKept++;
     if (this.#options.notesBefore + this.#notesKept <= notesMax) return 'Kept.';
     const gone = scope.kind === 'brain' ? 'An older note' : 'The oldest note';

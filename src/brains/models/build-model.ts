@@ -25,7 +25,7 @@ import type { ModelRequest, Sees } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 import { Sight } from './vision.ts';
 
-export type ModelKit = Clock & {
+export type ModelDeps = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly events: Pick<Events, 'modelAsked' | 'modelAnswered' | 'faulted'>;
@@ -48,23 +48,23 @@ const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
 };
 
 /** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
-export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
+export function buildModel(config: ModelConfig, apiKey: string | null, deps: ModelDeps): Model {
   const { provider, modelId, locality, baseUrl, timeoutMs, price } = config;
   const { outputTokensMax, contextTokens } = config;
   const name = `${provider}/${modelId}` as ModelName;
-  const { http, deadlines, now, steady } = kit;
-  const relay = kit.relayDetections.of(config);
+  const { http, deadlines, now, steady } = deps;
+  const relay = deps.relayDetections.of(config);
   const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
   const sight = new Sight(config.vision, steady);
-  const { brain, prompts } = kit;
+  const { brain, prompts } = deps;
   const cacheKeyOf = (conversation: string): string | null =>
     brain === undefined ? null : prompts.cacheKey({ brain, conversation });
   const limits = { outputTokensMax, contextTokens, payable, sight, cacheKeyOf };
   const options = { ...where, ...limits, http, deadlines, now, steady };
-  const bounds = kit.bounds.of(config, kit.deadlines);
+  const bounds = deps.bounds.of(config, deps.deadlines);
   const trimmer = new ContextTrimmer(outputTokensMax, contextTokens);
-  return new GuardedModel(runtimes[provider](options), bounds, sight, trimmer, kit);
+  return new GuardedModel(runtimes[provider](options), bounds, sight, trimmer, deps);
 }
 
 class GuardedModel implements Model {
@@ -74,7 +74,7 @@ class GuardedModel implements Model {
   readonly locality;
   readonly mayForward;
   readonly #model: Model;
-  readonly #kit: ModelKit;
+  readonly #deps: ModelDeps;
   readonly #limit: ConcurrencyLimit;
   readonly #sight: Sight;
   readonly #trimmer: ContextTrimmer;
@@ -84,7 +84,7 @@ class GuardedModel implements Model {
     limit: ConcurrencyLimit,
     sight: Sight,
     trimmer: ContextTrimmer,
-    kit: ModelKit,
+    deps: ModelDeps,
   ) {
     this.name = model.name;
     this.provider = model.provider;
@@ -92,7 +92,7 @@ class GuardedModel implements Model {
     this.locality = model.locality;
     this.mayForward = model.mayForward;
     this.#model = model;
-    this.#kit = kit;
+    this.#deps = deps;
     this.#limit = limit;
     this.#sight = sight;
     this.#trimmer = trimmer;
@@ -105,7 +105,7 @@ class GuardedModel implements Model {
     if (hasPictures && (await this.sees(sensitivity, deadlineAt)) !== true) {
       return { kind: 'failed', failure: failure('pictures_unsupported'), tries: [] };
     }
-    const { steady, events, brain } = this.#kit;
+    const { steady, events, brain } = this.#deps;
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
     const outcome = await this.#askInTurn(request, stop);
@@ -134,7 +134,7 @@ class GuardedModel implements Model {
   }
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
-    const { steady } = this.#kit;
+    const { steady } = this.#deps;
     return this.#model.sees(sensitivity, earlier(deadlineAt, later(steady(), seesMs)));
   }
 
@@ -151,7 +151,7 @@ class GuardedModel implements Model {
       });
       return { ...withCutNotice(outcome), ...(reuse !== null && { reuse }) };
     } catch (error) {
-      this.#kit.events.faulted({ where: `model ${this.name}`, error });
+      this.#deps.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
     } finally {
       this.#limit.release(pass, outcome === null ? 'other' : strainOf(outcome));
@@ -160,7 +160,7 @@ class GuardedModel implements Model {
 
   /** @param sent as its provider gets it */
   #reuseOf(sent: ModelRequest): number | null {
-    const { brain, prompts } = this.#kit;
+    const { brain, prompts } = this.#deps;
     const { conversation } = sent;
     if (brain === undefined || conversation === undefined) return null;
     return prompts.share({ brain, model: this.name, conversation }, sent);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Bench, neverStopped, requestOf } from '../../../test/contract/model.ts';
 import { startFakeOllama } from '../../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../../test/fake/openai.ts';
-import { FakePurse } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
 import type { Step } from '../../../test/fake/model-server.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Unpaid } from '../../domain/spend.ts';
@@ -41,16 +41,16 @@ test('a model that takes the limit in the other field is asked once more', async
     'max_tokens' in (body as object) ? refuses : { answer: 'hello' },
   );
   const model = bench.build(hosted, openai.url, costing);
-  const purse = new FakePurse();
-  const first = await model.ask(requestOf({ purse }), neverStopped);
+  const budgetGuard = new FakeBudgetGuard();
+  const first = await model.ask(requestOf({ budgetGuard }), neverStopped);
   assert.equal(first.kind, 'answer');
-  await model.ask(requestOf({ purse }), neverStopped);
+  await model.ask(requestOf({ budgetGuard }), neverStopped);
   const fields = openai.calls.map(({ body }) => Object.keys(body as object).filter(isLimit));
   assert.deepEqual(fields, [['max_tokens'], ['max_completion_tokens'], ['max_completion_tokens']]);
   const nothing = { input: 0, output: 0, estimated: false };
   const answered = { input: 19, output: 10, estimated: false };
   assert.deepEqual(
-    purse.calls.map(({ used }) => used),
+    budgetGuard.calls.map(({ used }) => used),
     [nothing, answered, answered],
   );
 });
@@ -60,12 +60,12 @@ const isLimit = (key: string): boolean => key.startsWith('max_');
 test('before a try all it may use is reserved: a token for two bytes, and the answer', async () => {
   await using bench = new Bench();
   await using openai = await startFakeOpenai({ answer: 'hello' });
-  const purse = new FakePurse();
+  const budgetGuard = new FakeBudgetGuard();
   const price = { input: '0.15', output: '0.6' };
   const model = bench.build(hosted, openai.url, { ...costing, price });
   const lines = [{ role: 'user', text: 'Übermäßig größer 👋' }] as const;
-  const outcome = await model.ask(requestOf({ purse, lines }), neverStopped);
-  const [call] = purse.calls;
+  const outcome = await model.ask(requestOf({ budgetGuard, lines }), neverStopped);
+  const [call] = budgetGuard.calls;
   assert.deepEqual(call!.payable, { model: 'hosted_runtime/gpt-test', price, costs: true });
   const input = Math.ceil(Buffer.byteLength(openai.calls[0]!.text) / 2);
   assert.deepEqual(call!.most, { input, output: 50 });
@@ -76,12 +76,12 @@ test('before a try all it may use is reserved: a token for two bytes, and the an
 test('what is free is local and has no price', async () => {
   await using bench = new Bench();
   await using ollama = await startFakeOllama();
-  const purse = new FakePurse();
+  const budgetGuard = new FakeBudgetGuard();
   for (const price of [null, { input: '0', output: '0' }]) {
-    await bench.build(local, ollama.url, { price }).ask(requestOf({ purse }), neverStopped);
+    await bench.build(local, ollama.url, { price }).ask(requestOf({ budgetGuard }), neverStopped);
   }
   assert.deepEqual(
-    purse.calls.map(({ payable }) => payable.costs),
+    budgetGuard.calls.map(({ payable }) => payable.costs),
     [false, true],
   );
 });
@@ -89,12 +89,12 @@ test('what is free is local and has no price', async () => {
 test('what a call used is what its provider told, or what it may have used', async () => {
   await using bench = new Bench();
   await using openai = await startFakeOpenai();
-  const purse = new FakePurse();
+  const budgetGuard = new FakeBudgetGuard();
   const model = bench.build(hosted, openai.url, { ...costing, timeoutMs: 100 });
   const spent = async (step: Step) => {
     await openai.script(step);
-    const outcome = await model.ask(requestOf({ purse }), neverStopped);
-    const { most, used } = purse.calls.at(-1)!;
+    const outcome = await model.ask(requestOf({ budgetGuard }), neverStopped);
+    const { most, used } = budgetGuard.calls.at(-1)!;
     return { most, used, tries: triesOf(outcome) };
   };
   const silent = await spent({ answer: 'hello', more: { usage: null } });
@@ -126,12 +126,12 @@ test('what a call used is what its provider told, or what it may have used', asy
 test('what a provider tells that cannot be is not believed', async () => {
   await using bench = new Bench();
   await using openai = await startFakeOpenai();
-  const purse = new FakePurse();
+  const budgetGuard = new FakeBudgetGuard();
   const model = bench.build(hosted, openai.url, costing);
   const spent = async (usage: object | null) => {
     await openai.script({ answer: 'hello', more: { usage } });
-    await model.ask(requestOf({ purse }), neverStopped);
-    return purse.calls.at(-1)!.used;
+    await model.ask(requestOf({ budgetGuard }), neverStopped);
+    return budgetGuard.calls.at(-1)!.used;
   };
   const estimated = await spent(null);
   const most = Number.MAX_SAFE_INTEGER;
@@ -145,20 +145,20 @@ test('what a model thought counts, also where it is left out of the answer', asy
   await using bench = new Bench();
   const usage = { prompt_tokens: 19, completion_tokens: 10, total_tokens: 429 };
   await using openai = await startFakeOpenai({ answer: 'hello', more: { usage } });
-  const purse = new FakePurse();
-  await bench.build(hosted, openai.url, costing).ask(requestOf({ purse }), neverStopped);
-  assert.deepEqual(purse.calls[0]!.used, { input: 19, output: 410, estimated: false });
+  const budgetGuard = new FakeBudgetGuard();
+  await bench.build(hosted, openai.url, costing).ask(requestOf({ budgetGuard }), neverStopped);
+  assert.deepEqual(budgetGuard.calls[0]!.used, { input: 19, output: 410, estimated: false });
 });
 
 test('a model whose call its provider refused has worked', async () => {
   await using bench = new Bench();
   const error = { code: 'tool_use_failed', message: 'Failed to call a function.' };
   await using openai = await startFakeOpenai({ status: 400, body: JSON.stringify({ error }) });
-  const purse = new FakePurse();
+  const budgetGuard = new FakeBudgetGuard();
   const model = bench.build(hosted, openai.url, costing);
-  const outcome = await model.ask(requestOf({ purse }), neverStopped);
+  const outcome = await model.ask(requestOf({ budgetGuard }), neverStopped);
   assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'tool_call_malformed');
-  const { most, used } = purse.calls[0]!;
+  const { most, used } = budgetGuard.calls[0]!;
   assert.equal(used!.input, most.input);
   assert.ok(used!.estimated && used!.output > 0);
 });
@@ -168,33 +168,33 @@ test('a call that is given up may have used all that was reserved', async () => 
   const never = new Promise<void>(() => {});
   await using openai = await startFakeOpenai({ answer: 'late', after: never });
   const stopper = new Stopper();
-  const purse = new FakePurse();
-  const asked = bench.build(hosted, openai.url, costing).ask(requestOf({ purse }), stopper);
+  const budgetGuard = new FakeBudgetGuard();
+  const asked = bench.build(hosted, openai.url, costing).ask(requestOf({ budgetGuard }), stopper);
   await openai.call(0);
   stopper.stop();
   await asked;
-  const { most, used } = purse.calls[0]!;
+  const { most, used } = budgetGuard.calls[0]!;
   assert.deepEqual(used, { ...most, estimated: true });
   await using ollama = await startFakeOllama({ answer: 'late', after: never });
   const second = new Stopper();
   const freely = bench.build(local, ollama.url, { outputTokensMax: 9 });
-  const waits = freely.ask(requestOf({ purse }), second);
+  const waits = freely.ask(requestOf({ budgetGuard }), second);
   await ollama.call(0);
   second.stop();
   await waits;
-  const call = purse.calls[1]!;
+  const call = budgetGuard.calls[1]!;
   assert.deepEqual(call.used, { input: call.most.input, output: 0, estimated: true });
 });
 
 test('what was never sent used nothing, and is no call', async () => {
   await using bench = new Bench();
   await using openai = await startFakeOpenai({ fail: 'refused' });
-  const purse = new FakePurse();
+  const budgetGuard = new FakeBudgetGuard();
   const outcome = await bench
     .build(hosted, openai.url, costing)
-    .ask(requestOf({ purse }), neverStopped);
+    .ask(requestOf({ budgetGuard }), neverStopped);
   assert.deepEqual(triesOf(outcome), [{ failed: 'connect_failed', tokens: undefined }]);
-  assert.equal(purse.calls[0]!.used, null);
+  assert.equal(budgetGuard.calls[0]!.used, null);
 });
 
 test('a call that is not paid for is not made, and is no failure of the model', async () => {
@@ -202,8 +202,8 @@ test('a call that is not paid for is not made, and is no failure of the model', 
   await using openai = await startFakeOpenai();
   const model = bench.build(hosted, openai.url, costing);
   const unpaid = async (why: Unpaid) => {
-    const purse = { reserve: () => Promise.resolve(why) };
-    const outcome = await model.ask(requestOf({ purse }), neverStopped);
+    const budgetGuard = { reserve: () => Promise.resolve(why) };
+    const outcome = await model.ask(requestOf({ budgetGuard }), neverStopped);
     assert.ok(outcome.kind === 'failed');
     const { kind, opensAt, retryable } = outcome.failure;
     return [kind, opensAt, retryable, outcome.tries.length];

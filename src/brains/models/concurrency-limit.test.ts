@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { within } from '../../../test/support/waiting.ts';
 import { Stopper } from '../../lib/stop.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -8,7 +8,7 @@ import type { Load, NoPermit, Permit } from './concurrency-limit.ts';
 
 const never = new Stopper();
 const none: Load = { inFlight: 0, waiting: 0 };
-const clock = handClock();
+const clock = takeoverClock();
 const later = clock.in(60_000);
 
 function enterNow(calls: ConcurrencyLimit): Permit {

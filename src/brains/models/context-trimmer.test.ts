@@ -1,4 +1,4 @@
-import { FakePurse } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../../test/support/hand-clock.ts';
@@ -19,7 +19,7 @@ function requestOf(count: number): ModelRequest {
     sensitivity: 'public',
     system: null,
     lines,
-    purse: new FakePurse(),
+    budgetGuard: new FakeBudgetGuard(),
     keptFrom: count - 1,
     tools: [],
     deadlineAt: fromNow(patienceMs),

@@ -16,7 +16,7 @@ import type { ModelName } from '../../domain/ids.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
-import type { Purse } from '../../domain/spend.ts';
+import type { BudgetGuard } from '../../domain/spend.ts';
 import type { Stop } from '../../lib/stop.ts';
 
 export interface Model {
@@ -100,7 +100,7 @@ export type ModelRequest = {
   /** After it no answer is of use. */
   readonly deadlineAt: SteadyTime;
   /** It is asked before each call to the provider. */
-  readonly purse: Purse;
+  readonly budgetGuard: BudgetGuard;
   /** Whose turn it is, over all channels. No provider is told it. Absent: no conversation's. */
   readonly conversation?: string;
   /**

@@ -88,7 +88,7 @@ export async function callProvider(
 ): Promise<CallResult> {
   const pictures = picturesOf(request);
   const most = mostOf(call.body, options.outputTokensMax, pictures);
-  const paying = request.purse.reserve(options.payable, most);
+  const paying = request.budgetGuard.reserve(options.payable, most);
   const paid = paying instanceof Promise ? await paying : paying;
   if (paid.kind !== 'reserved') {
     return { parsed: { kind: 'failed', failure: failureOfUnpaid(paid) }, answer: null };
@@ -196,7 +196,7 @@ function unlessOfPictures(parsed: Parsed, result: HttpResult): Parsed {
  * Looks at what a provider has, by GET, or by POST with a body that holds nobody's content; for
  * private requests only where they may go.
  */
-export function lookAtProvider(
+export function probeProvider(
   options: RuntimeOptions,
   url: URL,
   sensitivity: Sensitivity,
@@ -215,7 +215,7 @@ export function lookAtProvider(
 }
 
 /** What a look says of models; `unreached`: nobody answered, or asks to be asked later. */
-export function answerOfLook(
+export function answerOfProbe(
   result: HttpResult,
 ): Extract<HttpResult, { kind: 'answer' }> | 'unreached' {
   if (result.kind === 'fault' || result.status === 429 || result.status >= 500) return 'unreached';
@@ -223,7 +223,7 @@ export function answerOfLook(
 }
 
 /** Why a look shows that the provider is of no use; null when it was reached. */
-export function failureOfLook(result: HttpResult): Failure | null {
+export function failureOfProbe(result: HttpResult): Failure | null {
   if (result.kind === 'answer') {
     const { status } = result;
     return status === 401 || status === 403 ? failure('unauthorized', { status }) : null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import type { Sees } from './model.ts';
 import { Sight } from './vision.ts';
 
@@ -12,21 +12,21 @@ const told = (...answers: (Sees | null)[]) => {
 
 test('what is declared holds, and nobody is asked', async () => {
   const { asked, ask } = told(false);
-  assert.equal(await new Sight(true, handClock().steady).sees(ask), true);
-  assert.equal(await new Sight(false, handClock().steady).sees(ask), false);
+  assert.equal(await new Sight(true, takeoverClock().steady).sees(ask), true);
+  assert.equal(await new Sight(false, takeoverClock().steady).sees(ask), false);
   assert.equal(asked.times, 0);
 });
 
 test('the provider is asked once, by all who wait together', async () => {
   const { asked, ask } = told(true);
-  const sight = new Sight(null, handClock().steady);
+  const sight = new Sight(null, takeoverClock().steady);
   assert.deepEqual(await Promise.all([sight.sees(ask), sight.sees(ask)]), [true, true]);
   assert.equal(await sight.sees(ask), true);
   assert.equal(asked.times, 1);
 });
 
 test('a provider that does not say has a blind model, and is asked again later', async () => {
-  const clock = handClock();
+  const clock = takeoverClock();
   const { asked, ask } = told(null, true);
   const sight = new Sight(null, clock.steady);
   assert.deepEqual(await Promise.all([sight.sees(ask), sight.sees(ask)]), [false, false]);
@@ -40,14 +40,14 @@ test('a provider that does not say has a blind model, and is asked again later',
 
 test('a provider that cannot be reached is asked again', async () => {
   const { asked, ask } = told('unreached', true);
-  const sight = new Sight(null, handClock().steady);
+  const sight = new Sight(null, takeoverClock().steady);
   assert.equal(await sight.sees(ask), 'unreached');
   assert.equal(await sight.sees(ask), true);
   assert.equal(asked.times, 2);
 });
 
 test('a refused picture counts for an hour, whatever was declared', async () => {
-  const clock = handClock();
+  const clock = takeoverClock();
   const sight = new Sight(true, clock.steady);
   sight.refused();
   clock.pass(3_599_000);

@@ -1,4 +1,4 @@
-import { FakePurse } from '../../../test/fake/purse.ts';
+import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ const request: ModelRequest = {
   sensitivity: 'public',
   system: null,
   lines: [{ role: 'user', text: 'hi' }],
-  purse: new FakePurse(),
+  budgetGuard: new FakeBudgetGuard(),
   keptFrom: 0,
   tools: [],
   deadlineAt: fromNow(patienceMs),

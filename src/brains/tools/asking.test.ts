@@ -20,14 +20,14 @@ const surroundings = (
   sensitivity: 'public',
   key: 'm:1:0',
   channel: 'webhook',
-  rehearsal: false,
+  dryRun: false,
   note: () => 'Kept.',
   ask: async (wanted) => {
     asked.push(wanted);
     return answer;
   },
-  journal: async () => ({ kind: 'run' }),
-  journalEnd() {},
+  logCall: async () => ({ kind: 'run' }),
+  logCallEnd() {},
   ...more,
 });
 
@@ -71,11 +71,11 @@ test('a yes is for that call alone, by whoever said it', async () => {
   assert.equal(changed.use.outcome, 'asked');
   assert.deepEqual(tool.ran, []);
   const rules: string[] = [];
-  const journal: CallSurroundings['journal'] = async ({ rule }) => {
+  const logCall: CallSurroundings['logCall'] = async ({ rule }) => {
     rules.push(rule);
     return { kind: 'run' };
   };
-  const { use } = await box.run(call(), surroundings({ approved, journal }));
+  const { use } = await box.run(call(), surroundings({ approved, logCall }));
   assert.deepEqual([use.outcome, use.rule], ['done', 'approved_by_approver']);
   assert.deepEqual(rules, ['approved_by_approver']);
   assert.equal(tool.ran.length, 1);
@@ -87,14 +87,14 @@ test('nobody is asked of what could not run, or in a rehearsal', async () => {
   asked.length = 0;
   const wrong = await box.run({ name: 'webhook_call', arguments: { url: 5 } }, surroundings());
   assert.equal(wrong.use.outcome, 'invalid');
-  const rehearsed = await box.run(call(), surroundings({ rehearsal: true }));
+  const rehearsed = await box.run(call(), surroundings({ dryRun: true }));
   assert.equal(rehearsed.use.outcome, 'rehearsed');
   assert.match(rehearsed.text, /would wait for a person's yes/);
   const approved = { hash: 'h', by: 'operator' } as const;
   const echo = fakeTool('echo', 'text');
   const near = await boxOf(echo).run(
     { name: 'echo', arguments: { text: 'x' } },
-    surroundings({ rehearsal: true, approved }),
+    surroundings({ dryRun: true, approved }),
   );
   assert.equal(near.use.outcome, 'rehearsed');
   assert.deepEqual([asked, tool.ran, echo.ran], [[], [], []]);
@@ -117,8 +117,11 @@ test('one yes is one run, also of a tool that says it changes nothing', async ()
   asked.length = 0;
   await box.run(fetches, surroundings());
   const approved = { hash: asked[0]!.hash, by: 'operator' } as const;
-  const journal: CallSurroundings['journal'] = async () => ({ kind: 'unknown', key: 'm:0:0' });
-  const { use } = await box.run(fetches, surroundings({ approved, journal }));
+  const logCall: CallSurroundings['logCall'] = async () => ({
+    kind: 'unknown',
+    key: 'm:0:0',
+  });
+  const { use } = await box.run(fetches, surroundings({ approved, logCall }));
   assert.equal(use.outcome, 'unknown');
   assert.deepEqual(fetching.ran, []);
 });

@@ -5,7 +5,7 @@ import type { Admission, HostCage, Refusal, ReservedPlaces, Resolve } from './ho
 import type { ToolSurroundings } from './tool.ts';
 
 /** What the tools that use the network need of the process. */
-export type NetworkKit = Clock & {
+export type NetworkDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly resolve: Resolve;
   readonly reserved: ReservedPlaces;
@@ -42,24 +42,24 @@ const triesMax = 4;
 export async function sendCaged(
   request: CagedRequest,
   cage: HostCage,
-  kit: NetworkKit,
+  deps: NetworkDeps,
   { signal, sensitivity }: ToolSurroundings,
 ): Promise<CagedAnswer> {
   const asked = cage.admit(request.address, request.base, sensitivity);
-  const admission = await unlessEnded(asked, request.deadlineAt, kit.deadlines, signal);
+  const admission = await unlessEnded(asked, request.deadlineAt, deps.deadlines, signal);
   if (admission.kind === 'refused') return admission;
   if (admission.kind !== 'admitted') return unsent(admission.text);
   let last: CagedAnswer = unsent('It has no address.');
   for (const address of admission.addresses.slice(0, triesMax)) {
-    const connectDeadlineAt = later(kit.steady(), connectMs);
+    const connectDeadlineAt = later(deps.steady(), connectMs);
     const pinned = { ...request, url: admission.url, address, connectDeadlineAt };
-    const headers = { ...request.headers, 'user-agent': `svc/${kit.version}` };
-    const result = await sendPinned({ ...pinned, headers }, kit.deadlines, signal);
+    const headers = { ...request.headers, 'user-agent': `svc/${deps.version}` };
+    const result = await sendPinned({ ...pinned, headers }, deps.deadlines, signal);
     if (result.kind === 'answer') return { ...result, url: admission.url };
     const { sent, status } = result;
     last = { kind: 'failed', text: faultText(result), sent, status };
     const another = result.fault === 'connect_failed' || result.fault === 'connect_timeout';
-    if (!another || kit.steady() >= request.deadlineAt) return last;
+    if (!another || deps.steady() >= request.deadlineAt) return last;
   }
   return last;
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { ChannelType, GrantConfig, ToolName } from '../../config/config.ts';
-import type { CallEnding, Journaled } from '../../domain/tool-use.ts';
+import type { CallEnding, LoggedCall } from '../../domain/tool-use.ts';
 import { createToolbox } from './governance.ts';
 import type { CallSurroundings, Tool } from './tool.ts';
 
@@ -15,11 +15,11 @@ const surroundings = (more: Partial<CallSurroundings> = {}): CallSurroundings =>
   sensitivity: 'public',
   key: 'm:1:0',
   channel: 'webhook',
-  rehearsal: false,
+  dryRun: false,
   note: () => 'Kept.',
   ask: async () => 'asked',
-  journal: async () => ({ kind: 'run' }),
-  journalEnd() {},
+  logCall: async () => ({ kind: 'run' }),
+  logCallEnd() {},
   ...more,
 });
 
@@ -125,16 +125,16 @@ test('in a rehearsal a tool that reaches out is not run, and others are', async 
     fakeTool('http_fetch', 'url', { reachesOut: true }),
   ];
   const box = toolbox([calc, fetches]);
-  const rehearsal = surroundings({ rehearsal: true });
-  const one = await box.run({ name: 'http_fetch', arguments: { url: 'http://a.test' } }, rehearsal);
-  const two = await box.run({ name: 'calc', arguments: { expression: '1' } }, rehearsal);
+  const dryRun = surroundings({ dryRun: true });
+  const one = await box.run({ name: 'http_fetch', arguments: { url: 'http://a.test' } }, dryRun);
+  const two = await box.run({ name: 'calc', arguments: { expression: '1' } }, dryRun);
   assert.deepEqual([one.use.outcome, two.use.outcome], ['rehearsed', 'done']);
   assert.deepEqual([fetches.ran.length, calc.ran.length], [0, 1]);
 });
 
 test('what changes something elsewhere is written down first, and never run twice', async () => {
   const ending: CallEnding = { text: 'It was sent.', outcome: 'failed', ms: 3 };
-  const states: readonly [Journaled, string, number][] = [
+  const states: readonly [LoggedCall, string, number][] = [
     [{ kind: 'run' }, 'done', 1],
     [{ kind: 'unknown', key: 'm:0:7' }, 'unknown', 0],
     [{ kind: 'done', key: 'm:0:7', ending }, 'failed', 0],
@@ -149,13 +149,13 @@ test('what changes something elsewhere is written down first, and never run twic
     });
     const call = { name: 'webhook_call', arguments: { url: 'http://a.test' } };
     const around = surroundings({
-      async journal({ key, tool, hash, arguments: given }) {
+      async logCall({ key, tool, hash, arguments: given }) {
         order.push(`${key} ${tool}`);
         assert.equal(given, JSON.stringify(call.arguments));
         hashes.add(hash);
         return journaled;
       },
-      journalEnd: (key, { text }) => void order.push(`${key} ${text}`),
+      logCallEnd: (key, { text }) => void order.push(`${key} ${text}`),
     });
     const { text, use } = await toolbox([sends]).run(call, around);
     assert.equal(use.outcome, outcome);
@@ -173,9 +173,9 @@ test('what changes something elsewhere is written down first, and never run twic
 
 test('a turn that ends while the journal is slow sends nothing any more', async () => {
   const stop = new AbortController();
-  const gate = Promise.withResolvers<Journaled>();
+  const gate = Promise.withResolvers<LoggedCall>();
   const sends = fakeTool('webhook_call', 'url', { effect: 'outside' });
-  const around = surroundings({ signal: stop.signal, journal: () => gate.promise });
+  const around = surroundings({ signal: stop.signal, logCall: () => gate.promise });
   const call = { name: 'webhook_call', arguments: { url: 'http://a.test' } };
   const running = toolbox([sends]).run(call, around);
   stop.abort();
@@ -197,7 +197,7 @@ test('a tool that throws is a fault of ours; the model hears that it failed', as
   });
   const lost = fakeTool('webhook_call', 'url', { effect: 'outside' });
   const box = toolbox([throwing, checking, lost]);
-  const around = surroundings({ journal: () => Promise.reject(broken) });
+  const around = surroundings({ logCall: () => Promise.reject(broken) });
   for (const name of ['calc', 'echo', 'webhook_call']) {
     faults.length = 0;
     const given = { expression: '1', text: '1', url: '1' };

@@ -141,8 +141,8 @@ class GovernedToolbox implements Toolbox {
     try {
       const checked = tool.check(read);
       if (checked.kind === 'invalid') return invalid(checked.text, rule);
-      const stays = mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut);
-      if (stays || (surroundings.rehearsal && mode === 'ask')) {
+      const stays = mode === 'shadow' || (surroundings.dryRun && tool.reachesOut);
+      if (stays || (surroundings.dryRun && mode === 'ask')) {
         const text = mode === 'ask' ? wouldAsk(tool.name) : rehearsed(tool.name);
         return { text, outcome: 'rehearsed', rule };
       }
@@ -176,7 +176,7 @@ class GovernedToolbox implements Toolbox {
     // One yes is for one run, whatever the tool says of its own effect.
     const isFree = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
     if (isFree) return endingOf(await checked.run(surroundings), rule);
-    const journaled = await surroundings.journal(begun);
+    const journaled = await surroundings.logCall(begun);
     switch (journaled.kind) {
       case 'unwritten':
         return notWritten;
@@ -194,7 +194,7 @@ class GovernedToolbox implements Toolbox {
     if (surroundings.signal.aborted) return outOfTime;
     const ending = endingOf(await checked.run(surroundings), rule);
     const { text, outcome } = ending;
-    surroundings.journalEnd(key, { text, outcome, ms: steady() - since });
+    surroundings.logCallEnd(key, { text, outcome, ms: steady() - since });
     return ending;
   }
 

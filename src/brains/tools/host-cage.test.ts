@@ -26,7 +26,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
 const resolve = (name: string): Promise<readonly string[]> =>
   Object.hasOwn(names, name) ? Promise.resolve(names[name]!) : Promise.reject(new Error('ENOENT'));
 
-const kit = { resolve, reserved: noReserved };
+const deps = { resolve, reserved: noReserved };
 
 type Row = readonly [allowed: string, address: string, expected: string];
 
@@ -37,7 +37,7 @@ function told(admission: Admission): string {
 
 async function check(sensitivity: 'public' | 'private', rows: readonly Row[]): Promise<void> {
   for (const [allowed, address, expected] of rows) {
-    const cage = createHostCage(allowed.split(' '), kit);
+    const cage = createHostCage(allowed.split(' '), deps);
     const admission = await cage.admit(address, null, sensitivity);
     assert.equal(told(admission), expected, `${allowed} ← ${JSON.stringify(address)}`);
   }
@@ -185,7 +185,7 @@ test('a private brain reaches listed hosts of this machine and of private networ
   ]));
 
 test('a relative address stands on the one before it, and is judged as a whole', async () => {
-  const cage = createHostCage(['public.example'], kit);
+  const cage = createHostCage(['public.example'], deps);
   const base = new URL('https://public.example/a/b?c');
   const table = {
     '../d': 'https://public.example/d',
@@ -205,7 +205,7 @@ test('a relative address stands on the one before it, and is judged as a whole',
 });
 
 test('what a refusal says names no address that a name leads to', async () => {
-  const cage = createHostCage(['intranet.example'], kit);
+  const cage = createHostCage(['intranet.example'], deps);
   const admission = await cage.admit('http://intranet.example/', null, 'public');
   assert.ok(admission.kind === 'refused');
   assert.doesNotMatch(admission.text, /\d/);

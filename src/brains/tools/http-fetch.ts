@@ -2,7 +2,7 @@
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
-import { sendCaged, type CagedAnswer, type NetworkKit } from './caged-request.ts';
+import { sendCaged, type CagedAnswer, type NetworkDeps } from './caged-request.ts';
 import { createHostCage, hostsForModel, hostsInWords, type HostCage } from './host-cage.ts';
 import type { Tool, ToolResult, ToolSurroundings } from './tool.ts';
 
@@ -23,8 +23,8 @@ const parameters = {
   required: ['url'],
 } as const;
 
-export function createHttpFetch(cage: FetchCage, kit: NetworkKit): Tool {
-  const hosts = createHostCage(cage.allowHosts, kit);
+export function createHttpFetch(cage: FetchCage, deps: NetworkDeps): Tool {
+  const hosts = createHostCage(cage.allowHosts, deps);
   return {
     name: 'http_fetch',
     description:
@@ -36,7 +36,7 @@ export function createHttpFetch(cage: FetchCage, kit: NetworkKit): Tool {
     cage: `GET, ${hostsInWords(cage.allowHosts)}`,
     check({ url }) {
       if (typeof url !== 'string') return { kind: 'invalid', text: 'url must be a string.' };
-      return { kind: 'ready', run: (surroundings) => get(url, cage, hosts, kit, surroundings) };
+      return { kind: 'ready', run: (surroundings) => get(url, cage, hosts, deps, surroundings) };
     },
   };
 }
@@ -45,10 +45,10 @@ async function get(
   url: string,
   cage: FetchCage,
   hosts: HostCage,
-  kit: NetworkKit,
+  deps: NetworkDeps,
   surroundings: ToolSurroundings,
 ): Promise<ToolResult> {
-  const deadlineAt = earlier(later(kit.steady(), totalMs), surroundings.deadlineAt);
+  const deadlineAt = earlier(later(deps.steady(), totalMs), surroundings.deadlineAt);
   const request = {
     method: 'GET',
     headers: {
@@ -64,7 +64,7 @@ async function get(
   let address = url;
   let base: URL | null = null;
   for (let followed = 0; ; followed++) {
-    const answer = await sendCaged({ ...request, address, base }, hosts, kit, surroundings);
+    const answer = await sendCaged({ ...request, address, base }, hosts, deps, surroundings);
     if (answer.kind === 'refused') {
       return { ...answer, text: `It was not fetched. ${behind(followed)}${answer.text}` };
     }

@@ -6,7 +6,7 @@ import type { AgentConfig, ToolName } from '../../config/config.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createTools } from './registry.ts';
 
-const kit = {
+const deps = {
   ...systemClock,
   deadlines: createDeadlines(),
   resolve: () => Promise.reject(new Error('nothing is resolved here')),
@@ -46,7 +46,7 @@ const memory = {
 
 test('the tools stand in listed order, each under its own name', () => {
   const listed = ['memory_note', 'calc', 'time', 'echo'] as const;
-  const tools = createTools(agentWith(listed, { memory }), kit);
+  const tools = createTools(agentWith(listed, { memory }), deps);
   assert.deepEqual(
     tools.map(({ name }) => name),
     listed,
@@ -55,12 +55,12 @@ test('the tools stand in listed order, each under its own name', () => {
 
 test('a tool without its cage is not built', () => {
   for (const name of ['memory_note', 'read_file', 'http_fetch', 'webhook_call'] as const) {
-    assert.throws(() => createTools(agentWith([name]), kit), new RegExp(name));
+    assert.throws(() => createTools(agentWith([name]), deps), new RegExp(name));
   }
 });
 
 test('every tool tells a model what it is, and describes each of its arguments', () => {
-  const tools = createTools(agentWith(['memory_note', 'calc', 'time', 'echo'], { memory }), kit);
+  const tools = createTools(agentWith(['memory_note', 'calc', 'time', 'echo'], { memory }), deps);
   for (const { description, parameters } of tools) {
     assert.ok(description.length > 20 && description.length < 1_000);
     for (const name of parameters.required) assert.ok(Object.hasOwn(parameters.properties, name));

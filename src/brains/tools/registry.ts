@@ -1,7 +1,7 @@
 /** The tools by their names in the configuration: one line each. */
 import type { AgentConfig, McpToolName, ToolName } from '../../config/config.ts';
 import { createCalc } from './calc/calc.ts';
-import type { NetworkKit } from './caged-request.ts';
+import type { NetworkDeps } from './caged-request.ts';
 import { createEcho } from './echo.ts';
 import { createHttpFetch } from './http-fetch.ts';
 import { createMcpTool } from './mcp/mcp-tool.ts';
@@ -14,7 +14,7 @@ import type { Tool } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 
 /** What tools need beside their cages. */
-export type ToolKit = NetworkKit & {
+export type ToolDeps = NetworkDeps & {
   /** The database that this process has open; null: none. */
   readonly heldDatabase: string | null;
   /** Where the servers of this plan are found. */
@@ -27,12 +27,12 @@ export type ToolKit = NetworkKit & {
  * @param agent parsed and checked: a listed tool that needs a cage has it
  * @returns the listed tools in listed order
  */
-export function createTools(agent: AgentConfig, kit: ToolKit): readonly Tool[] {
+export function createTools(agent: AgentConfig, deps: ToolDeps): readonly Tool[] {
   const wire = wireNames(agent.tools);
   return agent.tools.map((name) => {
     const tool = isMcp(name)
-      ? createRemote(name, wire.get(name)!, agent, kit)
-      : createTool(name, agent, kit);
+      ? createRemote(name, wire.get(name)!, agent, deps)
+      : createTool(name, agent, deps);
     if (tool === null) throw new Error(`the tool ${name} cannot be built from this configuration`);
     return tool;
   });
@@ -44,7 +44,7 @@ function createRemote(
   name: McpToolName,
   wireName: string,
   { mcp }: AgentConfig,
-  { mcp: source, brain, steady }: ToolKit,
+  { mcp: source, brain, steady }: ToolDeps,
 ): Tool | null {
   const server = mcp.find((one) => name.startsWith(`mcp.${one.name}.`));
   return server === undefined
@@ -55,11 +55,11 @@ function createRemote(
 function createTool(
   name: Exclude<ToolName, McpToolName>,
   agent: AgentConfig,
-  kit: ToolKit,
+  deps: ToolDeps,
 ): Tool | null {
   switch (name) {
     case 'time':
-      return createTime(kit.now);
+      return createTime(deps.now);
     case 'echo':
       return createEcho();
     case 'calc':
@@ -68,12 +68,12 @@ function createTool(
       return agent.memory && createMemoryNote(agent.memory.noteRunesMax);
     case 'read_file':
       return (
-        agent.readFile && createReadFile({ ...agent.readFile, heldDatabase: kit.heldDatabase })
+        agent.readFile && createReadFile({ ...agent.readFile, heldDatabase: deps.heldDatabase })
       );
     case 'http_fetch':
-      return agent.httpFetch && createHttpFetch(agent.httpFetch, kit);
+      return agent.httpFetch && createHttpFetch(agent.httpFetch, deps);
     case 'webhook_call':
-      return agent.webhookCall && createWebhookCall(agent.webhookCall, kit);
+      return agent.webhookCall && createWebhookCall(agent.webhookCall, deps);
     default:
       return name satisfies never;
   }

@@ -12,7 +12,7 @@ import type { ChannelType, ToolName } from '../../config/config.ts';
 import type { AskAnswer, WantedCall, Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
-import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../../domain/tool-use.ts';
+import type { Ability, BegunCall, CallEnding, LoggedCall, ToolUse } from '../../domain/tool-use.ts';
 
 export interface Tool {
   readonly name: ToolName;
@@ -95,15 +95,15 @@ export type AskedCall = { readonly name: string; readonly arguments: unknown };
 export type CallSurroundings = ToolSurroundings & {
   readonly channel: ChannelType;
   /** Nothing may reach out: a tool that would is recorded and not run. */
-  readonly rehearsal: boolean;
+  readonly dryRun: boolean;
   /** The same call was run so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
   /** Absent: nobody has said yes to any call. */
   readonly approved?: Yes;
   /** Has the call wait for a person's yes from the end of this turn on. */
   ask(call: WantedCall): Promise<AskAnswer>;
-  journal(call: BegunCall): Promise<Journaled>;
-  journalEnd(key: string, ending: CallEnding): void;
+  logCall(call: BegunCall): Promise<LoggedCall>;
+  logCallEnd(key: string, ending: CallEnding): void;
 };
 
 /** `text` is what the model is told, `use` what the audit keeps. */

@@ -2,7 +2,7 @@
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
-import { sendCaged, type CagedAnswer, type NetworkKit } from './caged-request.ts';
+import { sendCaged, type CagedAnswer, type NetworkDeps } from './caged-request.ts';
 import { createHostCage, hostsForModel, hostsInWords, type HostCage } from './host-cage.ts';
 import type { Tool, ToolResult, ToolSurroundings } from './tool.ts';
 
@@ -19,8 +19,8 @@ const parameters = {
   required: ['url', 'body'],
 } as const;
 
-export function createWebhookCall(cage: CallCage, kit: NetworkKit): Tool {
-  const hosts = createHostCage(cage.allowHosts, kit);
+export function createWebhookCall(cage: CallCage, deps: NetworkDeps): Tool {
+  const hosts = createHostCage(cage.allowHosts, deps);
   return {
     name: 'webhook_call',
     description:
@@ -38,18 +38,18 @@ export function createWebhookCall(cage: CallCage, kit: NetworkKit): Tool {
       }
       return {
         kind: 'ready',
-        run: (surroundings) => post(url, json, { cage, hosts, kit }, surroundings),
+        run: (surroundings) => post(url, json, { cage, hosts, deps }, surroundings),
       };
     },
   };
 }
 
-type Means = { readonly cage: CallCage; readonly hosts: HostCage; readonly kit: NetworkKit };
+type Means = { readonly cage: CallCage; readonly hosts: HostCage; readonly deps: NetworkDeps };
 
 async function post(
   url: string,
   json: string,
-  { cage, hosts, kit }: Means,
+  { cage, hosts, deps }: Means,
   surroundings: ToolSurroundings,
 ): Promise<ToolResult> {
   const answer = await sendCaged(
@@ -64,12 +64,12 @@ async function post(
         'idempotency-key': surroundings.key,
       },
       body: json,
-      deadlineAt: earlier(later(kit.steady(), cage.timeoutMs), surroundings.deadlineAt),
+      deadlineAt: earlier(later(deps.steady(), cage.timeoutMs), surroundings.deadlineAt),
       bodyBytesMax: cage.bytesMax,
       wantsBody: (_status, headers) => textKindOf(headers) !== null,
     },
     hosts,
-    kit,
+    deps,
     surroundings,
   );
   switch (answer.kind) {

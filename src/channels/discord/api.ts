@@ -59,7 +59,7 @@ export interface Api {
   close(): void;
 }
 
-export type ApiParts = Clock & {
+export type ApiDeps = Clock & {
   readonly token: string;
   /** What stands before `/v10`; null: Discord's own address. */
   readonly baseUrl: string | null;
@@ -100,29 +100,29 @@ type Call = {
 type Library = typeof discordRest;
 
 /** Loads the library, which takes some 80 ms, and makes the client. */
-export async function createApi(parts: ApiParts): Promise<Api> {
+export async function createApi(deps: ApiDeps): Promise<Api> {
   const library = await import('@discordjs/rest');
-  return new LimitedApi(library, parts);
+  return new LimitedApi(library, deps);
 }
 
 class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
-  readonly #parts: ApiParts;
+  readonly #deps: ApiDeps;
   readonly #pace: BotPace;
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #ahead: number;
   /** All requests are limited until then. */
   #limitedUntil: SteadyTime;
 
-  constructor(library: Library, parts: ApiParts) {
+  constructor(library: Library, deps: ApiDeps) {
     this.#library = library;
-    this.#parts = parts;
-    this.#limitedUntil = parts.steady();
-    this.#pace = new BotPace(parts.steady, parts.deadlines);
+    this.#deps = deps;
+    this.#limitedUntil = deps.steady();
+    this.#pace = new BotPace(deps.steady, deps.deadlines);
     this.#ahead = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
-      api: parts.baseUrl ?? discordApi,
+      api: deps.baseUrl ?? discordApi,
       version: '10',
       retries: 0,
       // The HTTP client's own deadline comes first.
@@ -193,7 +193,7 @@ class LimitedApi implements Api {
     if (spare === undefined) return this.#call(call, signal);
     if (spare === 'in_turn') {
       const moments = new AbortController();
-      const over = this.#parts.deadlines.after(waitMsMax, () => moments.abort());
+      const over = this.#deps.deadlines.after(waitMsMax, () => moments.abort());
       const stop = AbortSignal.any([moments.signal, ...(signal === undefined ? [] : [signal])]);
       const hasTurn = await this.spare(stop);
       over.cancel();
@@ -208,7 +208,7 @@ class LimitedApi implements Api {
     const limitedMs = this.#rest.globalReset - Date.now();
     if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
     // The library forgets the token at the first 401.
-    this.#rest.setToken(this.#parts.token);
+    this.#rest.setToken(this.#deps.token);
     try {
       const answer = await this.#rest.request({
         ...call,
@@ -227,7 +227,7 @@ class LimitedApi implements Api {
    * except the limit of all requests.
    */
   #heedClock(): void {
-    const { steady } = this.#parts;
+    const { steady } = this.#deps;
     const ahead = Date.now() - steady();
     const setBack = ahead < this.#ahead - clockSlackMs;
     this.#ahead = ahead;
@@ -255,7 +255,7 @@ class LimitedApi implements Api {
   }
 
   #limitedBy({ headers }: Answer): Limited {
-    const { now, steady } = this.#parts;
+    const { now, steady } = this.#deps;
     const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
     if (headers['x-ratelimit-global'] !== undefined) {
       this.#limitedUntil = later(steady(), ms);
@@ -274,7 +274,7 @@ class LimitedApi implements Api {
   }
 
   async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
-    const { http, steady } = this.#parts;
+    const { http, steady } = this.#deps;
     const method = (init.method ?? 'GET') as Call['method'];
     await this.#admitted(url, init);
     const result = await http.send(

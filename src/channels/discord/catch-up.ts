@@ -23,7 +23,7 @@ const limitedMsMax = 30_000;
 
 export type Refusal = Extract<Handled, { kind: 'refused' }>;
 
-export type CatchUpParts = {
+export type CatchUpDeps = {
   readonly api: Api;
   readonly places: KnownChannels;
   readonly self: string;
@@ -48,13 +48,13 @@ export type CaughtUp =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'aborted' };
 
-export async function catchUp(parts: CatchUpParts): Promise<CaughtUp> {
-  const { places, newest, signal } = parts;
+export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
+  const { places, newest, signal } = deps;
   const sum = { stored: 0, left: 0, unread: 0, newest };
   if (newest === null) return { kind: 'done', ...sum };
   const from = snowflakeAt(timeOfSnowflake(newest) - overlapMs);
   for (const place of places.all) {
-    const read = await readPlace(parts, place, from, messagesMax - sum.stored);
+    const read = await readPlace(deps, place, from, messagesMax - sum.stored);
     if (signal.aborted) return { kind: 'aborted' };
     if (read.kind === 'refused') return { kind: 'refused', refusal: read };
     sum.stored += read.stored;
@@ -74,16 +74,16 @@ type Read = {
 };
 
 async function readPlace(
-  parts: CatchUpParts,
+  deps: CatchUpDeps,
   place: KnownChannel,
   from: string,
   mostMessages: number,
 ): Promise<Read | Refusal> {
-  const { store, self } = parts;
+  const { store, self } = deps;
   let [after, fetched, stored] = [from, 0, 0];
   let newest: string | null = null;
   for (;;) {
-    const page = await fetchPage(parts, place, after);
+    const page = await fetchPage(deps, place, after);
     const told = { kind: 'read', stored, newest } as const;
     if (page === null) return { ...told, left: 0, unread: true };
     const messages = page
@@ -108,7 +108,7 @@ async function readPlace(
 
 /** @returns null: it cannot be read */
 async function fetchPage(
-  { api, places, signal }: CatchUpParts,
+  { api, places, signal }: CatchUpDeps,
   { id }: KnownChannel,
   after: string,
 ): Promise<readonly unknown[] | null> {

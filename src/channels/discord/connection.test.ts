@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
-import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
+import { fromNow, takeoverClock } from '../../../test/support/hand-clock.ts';
 import { connectionLimits } from './connection.ts';
-import { Pulse } from './ping-monitor.ts';
+import { PingMonitor } from './ping-monitor.ts';
 
 test('a platform that cannot be reached at the start is tried until it can', async () => {
   await using bench = await startDiscordBench();
@@ -66,9 +66,9 @@ test('a gateway that answers no ping is judged by its heartbeats alone', async (
 });
 
 test('within 15 seconds of the last that came, silence is told', () => {
-  const clock = handClock(1_000_000);
+  const clock = takeoverClock(1_000_000);
   const told: (number | null)[] = [];
-  const pulse = new Pulse(clock.steady, connectionLimits, (ms) => told.push(ms));
+  const pingMonitor = new PingMonitor(clock.steady, connectionLimits, (ms) => told.push(ms));
   let pong = (): void => {};
   let answers = true;
   const socket = {
@@ -79,26 +79,26 @@ test('within 15 seconds of the last that came, silence is told', () => {
   const pass = (ms: number): void => {
     for (let passed = 0; passed < ms; passed += connectionLimits.tickMs) {
       clock.pass(connectionLimits.tickMs);
-      pulse.beat(socket);
+      pingMonitor.heartbeat(socket);
     }
   };
   pass(60_000);
   assert.deepEqual(told, []);
   answers = false;
   clock.pass(4_999);
-  pulse.heard();
+  pingMonitor.heard();
   clock.pass(1);
-  pulse.beat(socket);
+  pingMonitor.heartbeat(socket);
   pass(10_000);
   assert.deepEqual(told, [10_001]);
-  pulse.heard();
+  pingMonitor.heard();
   assert.deepEqual(told, [10_001, null]);
   answers = true;
   pass(10_000);
   // The process stood still, and what came meanwhile is not read yet.
   answers = false;
   clock.pass(60_000);
-  pulse.beat(socket);
+  pingMonitor.heartbeat(socket);
   assert.deepEqual(told, [10_001, null]);
 });
 

@@ -14,7 +14,7 @@ import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { HealthState } from '../health-state.ts';
 import { contain } from './contained-shard.ts';
 import type { IdentifyBudget } from './identify-budget.ts';
-import { Pulse, type PulseLimits } from './ping-monitor.ts';
+import { PingMonitor, type PingMonitorLimits } from './ping-monitor.ts';
 import { refusalOf } from './refusals.ts';
 import type { Sessions } from './session.ts';
 import { isGatewayUrl, type GatewayInfo } from './wire.ts';
@@ -28,7 +28,7 @@ export type ConnectionEnd =
   | { readonly kind: 'shutting_down' }
   | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
 
-export type ConnectionLimits = PulseLimits & {
+export type ConnectionLimits = PingMonitorLimits & {
   /** From the begin to READY or RESUMED. */
   readonly connectMs: number;
   /** The platform wants a heartbeat about every 41 s. */
@@ -50,7 +50,7 @@ export const connectionLimits: ConnectionLimits = {
 
 export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
 
-export type ConnectionParts = Clock & {
+export type ConnectionDeps = Clock & {
   readonly token: string;
   /** The variable's name, for sentences. */
   readonly tokenName: string;
@@ -74,11 +74,11 @@ const resumableCode = 4200;
 const closeMs = 2_000;
 
 export class Connection {
-  readonly #parts: ConnectionParts;
+  readonly #deps: ConnectionDeps;
   readonly #shard: discordWs.WebSocketShard;
   readonly #end = Promise.withResolvers<ConnectionEnd>();
   readonly #ticker: NodeJS.Timeout;
-  readonly #pulse: Pulse;
+  readonly #pingMonitor: PingMonitor;
   readonly #closes: SteadyTime[] = [];
   #over = false;
   #greeted = false;
@@ -89,14 +89,14 @@ export class Connection {
   #tickedAt: number;
   #heardAt: SteadyTime;
 
-  constructor(library: typeof discordWs, parts: ConnectionParts) {
-    this.#parts = parts;
-    this.#tickedAt = parts.now();
-    this.#connectingSince = parts.steady();
+  constructor(library: typeof discordWs, deps: ConnectionDeps) {
+    this.#deps = deps;
+    this.#tickedAt = deps.now();
+    this.#connectingSince = deps.steady();
     this.#heardAt = this.#connectingSince;
     this.#shard = new library.WebSocketShard(
       {
-        options: optionsOf(library, parts),
+        options: optionsOf(library, deps),
         retrieveSessionInfo: () => this.#sessionInfo(),
         updateSessionInfo: (_id, info) => this.#sessionChanged(info),
         waitForIdentify: (_id, signal) => this.#mayIdentify(signal),
@@ -104,12 +104,12 @@ export class Connection {
       0,
     );
     contain(this.#shard, (error) => {
-      parts.faulted(error);
+      deps.faulted(error);
       this.#break('its gateway sent something unreadable');
     });
-    this.#pulse = new Pulse(parts.steady, parts.limits, (ms) => this.#quiet(ms));
+    this.#pingMonitor = new PingMonitor(deps.steady, deps.limits, (ms) => this.#quiet(ms));
     this.#listen();
-    this.#ticker = setInterval(() => this.#tick(), parts.limits.tickMs);
+    this.#ticker = setInterval(() => this.#tick(), deps.limits.tickMs);
     this.#ticker.unref();
     // The promise rejects at the platform's refusals, which are seen as close codes.
     this.#shard.connect().catch(() => {});
@@ -132,16 +132,16 @@ export class Connection {
     // A platform that cannot be reached says nothing about the session. Here the platform answered
     // before this connection was begun, and the connection came to nothing: that counts against the
     // session.
-    if (!this.#ready) this.#parts.sessions.resumeFailed();
+    if (!this.#ready) this.#deps.sessions.resumeFailed();
     this.end({ kind: 'broken', reason, wasReady: this.#everReady });
   }
 
   #listen(): void {
-    const { sessions, health, entered, dispatched, steady } = this.#parts;
+    const { sessions, health, entered, dispatched, steady } = this.#deps;
     const shard = this.#shard;
     const heard = (): void => {
       this.#heardAt = steady();
-      this.#pulse.heard();
+      this.#pingMonitor.heard();
       health.seen();
     };
     const ready = (): void => {
@@ -159,7 +159,7 @@ export class Connection {
     shard.on('resumed', ready);
     shard.on('heartbeat', heard);
     shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
-      this.#pulse.heard();
+      this.#pingMonitor.heard();
       if (!this.#over) dispatched({ name, sequence, data });
     });
     shard.on('closed', (code) => this.#closed(code));
@@ -170,7 +170,7 @@ export class Connection {
 
   #closed(code: number): void {
     if (this.#over) return;
-    const { sessions, health, steady, tokenName, limits } = this.#parts;
+    const { sessions, health, steady, tokenName, limits } = this.#deps;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
     // Invalid sequence: the session cannot be resumed.
@@ -191,7 +191,7 @@ export class Connection {
   }
 
   #tick(): void {
-    const { now, steady, limits } = this.#parts;
+    const { now, steady, limits } = this.#deps;
     const [time, at] = [now(), steady()];
     // A clock that is set forward costs a new connection, too.
     const late = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
@@ -203,13 +203,13 @@ export class Connection {
     if (this.#ready && at - this.#heardAt > limits.silentMs) {
       return this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
     }
-    if (this.#ready) this.#pulse.beat(this.#shard['connection']);
+    if (this.#ready) this.#pingMonitor.heartbeat(this.#shard['connection']);
   }
 
   /** What came to nothing meanwhile shows later, by a close or by heartbeats without an answer. */
   #quiet(forMs: number | null): void {
     if (this.#over || !this.#ready) return;
-    const { health } = this.#parts;
+    const { health } = this.#deps;
     if (forMs === null) health.become('up');
     else health.become('degraded', 'its gateway is silent: check the network', forMs);
   }
@@ -217,7 +217,7 @@ export class Connection {
   #sessionInfo() {
     // An ended shard may still be in a pause of its own: it then waits here for ever.
     if (this.#over) return new Promise<null>(() => {});
-    const session = this.#parts.sessions.current;
+    const session = this.#deps.sessions.current;
     if (session === null) return null;
     const { id: sessionId, resumeUrl: resumeURL, sequence } = session;
     return { sessionId, resumeURL, sequence, shardId: 0, shardCount: 1 };
@@ -229,7 +229,7 @@ export class Connection {
    */
   #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
     if (this.#over) return;
-    const { sessions } = this.#parts;
+    const { sessions } = this.#deps;
     if (info === null) {
       // The library also calls this when the network fails or nothing was said in time.
       const declaredInvalid = this.#greeted;
@@ -238,13 +238,13 @@ export class Connection {
     }
     const { sessionId, resumeURL, sequence } = info;
     if (sessionId === sessions.current?.id) return;
-    const resumeUrl = isGatewayUrl(resumeURL) ? resumeURL : this.#parts.info.url;
+    const resumeUrl = isGatewayUrl(resumeURL) ? resumeURL : this.#deps.info.url;
     sessions.begin(sessionId, resumeUrl, sequence);
   }
 
   /** Resolves when a new session may begin. When it may not in time, the connection ends. */
   async #mayIdentify(signal: AbortSignal): Promise<void> {
-    const { budget, keepBudget, info, limits } = this.#parts;
+    const { budget, keepBudget, info, limits } = this.#deps;
     let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
     if (ms !== null && ms < limits.connectMs / 4) {
       await pause(ms, signal);
@@ -269,7 +269,7 @@ export class Connection {
   }
 }
 
-function optionsOf(library: typeof discordWs, { token, info }: ConnectionParts) {
+function optionsOf(library: typeof discordWs, { token, info }: ConnectionDeps) {
   const limit = { total: 1_000, remaining: info.sessionsLeft, reset_after: 0, max_concurrency: 1 };
   const name = 'svc';
   return {

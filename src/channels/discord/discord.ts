@@ -18,11 +18,11 @@ import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../chan
 import type { Messenger, OfferedCommands, Opened, Preview, Previewed, Unfit } from '../channel.ts';
 import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
-import { FirstTimes } from '../messenger/first-seen.ts';
+import { FirstSeen } from '../messenger/first-seen.ts';
 import { noPreview } from '../messenger/growing-message.ts';
 import { HealthState } from '../health-state.ts';
 import { Holds } from '../messenger/backoff-window.ts';
-import { LooseEnds } from '../messenger/cleanup.ts';
+import { Cleanup } from '../messenger/cleanup.ts';
 import { RecentQuestions } from '../messenger/recent-questions.ts';
 import { formerAnswer, revise } from '../messenger/revision.ts';
 import { createApi, type Api } from './api.ts';
@@ -42,7 +42,7 @@ import { Typing } from './typing.ts';
 import { fieldsOf, idOf } from './fields.ts';
 import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
-export type DiscordParts = Clock & {
+export type DiscordDeps = Clock & {
   readonly config: MessengerConfig;
   readonly token: string;
   readonly http: HttpClient;
@@ -68,30 +68,30 @@ const cutting = {
 };
 
 /** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
-export function createDiscordChannel(parts: DiscordParts): Messenger {
-  return new Discord(parts);
+export function createDiscordChannel(deps: DiscordDeps): Messenger {
+  return new Discord(deps);
 }
 
 class Discord implements Messenger {
   readonly tellsSessions = false;
-  readonly #parts: DiscordParts;
+  readonly #deps: DiscordDeps;
   readonly #health: HealthState;
   readonly #typing = new Typing();
-  readonly #seen = new FirstTimes();
+  readonly #seen = new FirstSeen();
   readonly #holds: Holds<'reaction'>;
   readonly #deferrals = new Deferrals();
   readonly #menu: CommandMenu;
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
-  readonly #ends: LooseEnds;
+  readonly #ends: Cleanup;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
   readonly begun?: NonNullable<Messenger['begun']>;
 
-  constructor(parts: DiscordParts) {
-    const { config, deadlines, events, http, now, steady, token } = parts;
-    this.#parts = parts;
+  constructor(deps: DiscordDeps) {
+    const { config, deadlines, events, http, now, steady, token } = deps;
+    this.#deps = deps;
     this.#holds = new Holds(steady);
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) {
@@ -100,7 +100,7 @@ class Discord implements Messenger {
     }
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
-    this.#ends = new LooseEnds(deadlines, async (message) =>
+    this.#ends = new Cleanup(deadlines, async (message) =>
       this.#api.value === null ? false : remove(this.#api.value, message),
     );
     this.#self = discord.botOf(token);
@@ -114,12 +114,12 @@ class Discord implements Messenger {
       events.channelChanged({ channel: config.type, state, reason });
       if (state === 'up') menu.up();
     };
-    this.#health = new HealthState(parts, changed, () => menu.heard());
+    this.#health = new HealthState(deps, changed, () => menu.heard());
   }
 
   async open(): Promise<Opened | Unfit> {
     if (this.#self === null) {
-      const message = tokenMalformed(this.#parts.config.tokenEnv);
+      const message = tokenMalformed(this.#deps.config.tokenEnv);
       this.#health.become('failed', message);
       return { kind: 'unfit', message };
     }
@@ -128,7 +128,7 @@ class Discord implements Messenger {
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
-    const { config, token, events, now, steady, random, limits } = this.#parts;
+    const { config, token, events, now, steady, random, limits } = this.#deps;
     const self = this.#self;
     if (self === null) throw new Error('run() of a channel that is unfit');
     if (signal.aborted) return;
@@ -157,15 +157,15 @@ class Discord implements Messenger {
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
     const api = await this.#api.get();
-    const { token } = this.#parts;
+    const { token } = this.#deps;
     const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
     if (completed !== null) return completed;
     const cleared = await withoutUnsure(api, reply);
     if (cleared.kind !== 'ready') return outcomeOf(cleared, token, reply);
     const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
     let message: string | null = null;
-    const parts = { api, token, sent: (one: string) => void (message = one) };
-    const outcome = await deliver(parts, revision.reply, target, attempt, stop.signal);
+    const deps = { api, token, sent: (one: string) => void (message = one) };
+    const outcome = await deliver(deps, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     // A process that ends before that is done does it anew: the reply's nonce makes no second one.
     const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
@@ -174,22 +174,22 @@ class Discord implements Messenger {
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
-    const { config, http, steady } = this.#parts;
-    const parts = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
-    return fetchFile(parts, file, bytesMax, stop);
+    const { config, http, steady } = this.#deps;
+    const deps = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
+    return fetchFile(deps, file, bytesMax, stop);
   }
 
   #preview(shown: Previewed): Preview {
     const api = this.#api.value;
     if (api === null) return noPreview;
-    const { deadlines, steady } = this.#parts;
+    const { deadlines, steady } = this.#deps;
     const { edits, deferred } = parseTarget(shown.address.target) ?? {};
     // A response that was put off is completed by the reply itself.
     if (deferred !== undefined) return noPreview;
     // The former answer stays until there is another one.
     if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
-    const parts = { api, ends: this.#ends, deadlines, steady };
-    return beginPreview(parts, shown) ?? noPreview;
+    const deps = { api, ends: this.#ends, deadlines, steady };
+    return beginPreview(deps, shown) ?? noPreview;
   }
 
   split(text: string): readonly ReplyPart[] {
@@ -202,7 +202,7 @@ class Discord implements Messenger {
     // A response that was put off shows that it is worked on by itself.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
-    const { deadlines } = this.#parts;
+    const { deadlines } = this.#deps;
     void showSeen({ api, known: this.#seen, holds: this.#holds, deadlines }, target);
   }
 
@@ -216,7 +216,7 @@ class Discord implements Messenger {
 
   sameAs(other: Channel): boolean {
     if (!(other instanceof Discord)) return false;
-    const [ours, theirs] = [this.#parts, other.#parts];
+    const [ours, theirs] = [this.#deps, other.#deps];
     return (
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&
@@ -239,7 +239,7 @@ class Discord implements Messenger {
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {
-    const { tokenEnv } = this.#parts.config;
+    const { tokenEnv } = this.#deps.config;
     if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
     const asked = await (await this.#api.get()).get('/users/@me', signal);
     if (asked.kind === 'fault') {

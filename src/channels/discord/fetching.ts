@@ -10,7 +10,7 @@ import type { Fetched } from '../channel.ts';
 import type { Api } from './api.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';
 
-export type FetchParts = {
+export type FetchDeps = {
   readonly api: Api;
   /** Of the API, where it is not Discord's own: files are read from there as well. */
   readonly baseUrl: string | null;
@@ -23,7 +23,7 @@ const hosts: ReadonlySet<string> = new Set(['cdn.discordapp.com', 'media.discord
 
 /** @param file as it stands in `Media` */
 export async function fetchFile(
-  { api, baseUrl, http, steady }: FetchParts,
+  { api, baseUrl, http, steady }: FetchDeps,
   file: string,
   bytesMax: number,
   stop: Stop,

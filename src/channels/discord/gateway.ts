@@ -26,7 +26,7 @@ import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
 export type GatewayLimits = ConnectionLimits &
   IdentifyLimits & { readonly pauseMs: number; readonly pauseMsMax: number };
 
-export type GatewayParts = Clock & {
+export type GatewayDeps = Clock & {
   readonly key: ChannelKey;
   readonly self: string;
   readonly token: string;
@@ -46,15 +46,15 @@ const budgetName = 'identifies';
 
 /** Runs until the signal aborts. After a refusal for good it waits for the signal. */
 export async function runGateway(
-  parts: GatewayParts,
+  deps: GatewayDeps,
   receive: Receive,
   signal: AbortSignal,
 ): Promise<void> {
-  const { health, random, limits } = parts;
-  const gateway = new Gateway(parts, receive, signal, {
+  const { health, random, limits } = deps;
+  const gateway = new Gateway(deps, receive, signal, {
     sessions: new Sessions(await receive.cursor(cursorNames.session)),
     places: new KnownChannels(await receive.cursor(cursorNames.places)),
-    budget: new IdentifyBudget(await receive.cursor(budgetName), parts, limits),
+    budget: new IdentifyBudget(await receive.cursor(budgetName), deps, limits),
   });
   for (let attempt = 0; !signal.aborted;) {
     const end = await gateway.connectOnce();
@@ -96,16 +96,16 @@ type Kept = {
 };
 
 class Gateway {
-  readonly #parts: GatewayParts;
+  readonly #deps: GatewayDeps;
   readonly #receive: Receive;
   readonly #signal: AbortSignal;
   readonly #kept: Kept;
   readonly #intake: Intake;
   #connection: Connection | null = null;
 
-  constructor(parts: GatewayParts, receive: Receive, signal: AbortSignal, kept: Kept) {
-    const { key, self, api, events, steady, groups, deferrals, questions } = parts;
-    this.#parts = parts;
+  constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, kept: Kept) {
+    const { key, self, api, events, steady, groups, deferrals, questions } = deps;
+    this.#deps = deps;
     this.#receive = receive;
     this.#signal = signal;
     this.#kept = kept;
@@ -129,7 +129,7 @@ class Gateway {
 
   /** Runs from Get Gateway Bot to the connection's end, when nothing is on its way any more. */
   async connectOnce(): Promise<ConnectionEnd> {
-    const { token, tokenName, health, now, steady, limits } = this.#parts;
+    const { token, tokenName, health, now, steady, limits } = this.#deps;
     const { sessions, budget } = this.#kept;
     const library = await import('@discordjs/ws');
     const info = await this.#ask();
@@ -163,11 +163,11 @@ class Gateway {
 
   async #ask(): Promise<GatewayInfo | ConnectionEnd> {
     const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
-    const asked = await this.#parts.api.get('/gateway/bot', this.#signal);
+    const asked = await this.#deps.api.get('/gateway/bot', this.#signal);
     if (asked.kind === 'fault') return broken(`Discord could not be reached (${asked.fault})`);
     if (asked.kind === 'refused') {
       const { status, retryAfterMs } = asked;
-      if (status === 401) return { kind: 'refused', message: tokenRefused(this.#parts.tokenName) };
+      if (status === 401) return { kind: 'refused', message: tokenRefused(this.#deps.tokenName) };
       if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }
@@ -184,7 +184,7 @@ class Gateway {
   }
 
   #faulted(error: unknown): void {
-    this.#parts.events.faulted({ where: `the gateway of ${discord.type}`, error });
+    this.#deps.events.faulted({ where: `the gateway of ${discord.type}`, error });
     const reason = 'something went wrong in svc itself; it connects again';
     this.#connection?.end({ kind: 'broken', reason, wasReady: false });
   }

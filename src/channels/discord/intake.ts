@@ -25,7 +25,7 @@ import { acknowledge, parsePress, type Pressed } from './interactions.ts';
 import { parseCommand, type Commanded } from './slash-commands.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
-export type IntakeParts = {
+export type IntakeDeps = {
   readonly key: ChannelKey;
   /** The bot's own user id by its token, until a session has told it. */
   readonly self: string;
@@ -62,25 +62,25 @@ type Item = {
 type Heard = WireMessage | Pressed | Commanded;
 
 export class Intake {
-  readonly #parts: IntakeParts;
+  readonly #deps: IntakeDeps;
   readonly #queue = new Queue<Item>();
   #working: Promise<void> | null = null;
   /** Null: nothing was kept yet. */
   #keptAt: SteadyTime | null = null;
 
-  constructor(parts: IntakeParts) {
-    this.#parts = parts;
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
   }
 
   /** A session was begun, or goes on. */
   entered(): void {
-    const session = this.#parts.sessions.current;
+    const session = this.#deps.sessions.current;
     if (session?.behind === true)
       this.#push({ session, sequence: session.sequence, message: null });
   }
 
   dispatched({ name, sequence, data }: Dispatch): void {
-    const { sessions } = this.#parts;
+    const { sessions } = this.#deps;
     const session = sessions.current;
     if (session === null) return;
     if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
@@ -89,7 +89,7 @@ export class Intake {
 
   #heard(name: string, data: unknown): Item['message'] {
     if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
-    if (name === 'MESSAGE_UPDATE' && this.#parts.questions !== null) {
+    if (name === 'MESSAGE_UPDATE' && this.#deps.questions !== null) {
       return parseEdit(data, this.#self);
     }
     if (name !== 'INTERACTION_CREATE') return null;
@@ -97,7 +97,7 @@ export class Intake {
   }
 
   get #self(): string {
-    return this.#parts.sessions.self ?? this.#parts.self;
+    return this.#deps.sessions.self ?? this.#deps.self;
   }
 
   /** Drops what waits: it is not acknowledged, so the platform will repeat it. */
@@ -113,7 +113,7 @@ export class Intake {
   #push(item: Item): void {
     if (this.#queue.length >= waitingMax) {
       // What waits is stored all the same, so that each connection comes further than the last.
-      return this.#parts.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
+      return this.#deps.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
     }
     this.#queue.push(item);
     this.#working ??= this.#work();
@@ -125,11 +125,11 @@ export class Intake {
         const refusal = await (next.session.behind ? this.#begin(next.session) : this.#take());
         if (refusal === null) continue;
         this.clear();
-        this.#parts.refused(refusal);
+        this.#deps.refused(refusal);
       }
     } catch (error) {
       this.clear();
-      this.#parts.faulted(error);
+      this.#deps.faulted(error);
     } finally {
       this.#working = null;
     }
@@ -137,7 +137,7 @@ export class Intake {
 
   /** Fetches what was said between two sessions. Its place is kept when all of it is stored. */
   async #begin(session: Session): Promise<Refusal | null> {
-    const { sessions, places, api, signal, receive, events } = this.#parts;
+    const { sessions, places, api, signal, receive, events } = this.#deps;
     const found = await catchUp({
       api,
       places,
@@ -172,7 +172,7 @@ export class Intake {
   }
 
   async #take(): Promise<Refusal | null> {
-    const { receive, sessions, hearsAll, steady } = this.#parts;
+    const { receive, sessions, hearsAll, steady } = this.#deps;
     const messages: Heard[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
@@ -207,12 +207,12 @@ export class Intake {
   /** An edit that is not to be asked goes no further. */
   #heeds(message: Heard): boolean {
     if ('press' in message) return true;
-    return this.#parts.questions?.heeds(message.id, message, message.edits) ?? true;
+    return this.#deps.questions?.heeds(message.id, message, message.edits) ?? true;
   }
 
   #became(message: Heard, receipt: Receipt | null): void {
     if ('press' in message) return;
-    this.#parts.questions?.became(message.id, message.edits, receipt);
+    this.#deps.questions?.became(message.id, message.edits, receipt);
   }
 
   /** Accepts the messages and moves the place behind them in one commit. */
@@ -222,7 +222,7 @@ export class Intake {
     newest: string | null,
     messages: readonly Heard[],
   ): Promise<Refusal | null> {
-    const { receive, sessions, places, steady, api, deferrals } = this.#parts;
+    const { receive, sessions, places, steady, api, deferrals } = this.#deps;
     const handled = await receive(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
@@ -245,7 +245,7 @@ export class Intake {
   }
 
   #inboundOf(message: WireMessage): Inbound {
-    const { key } = this.#parts;
+    const { key } = this.#deps;
     const { id, conversation, sender, text, media, setting, target, edits } = message;
     const { further, context, saidAt } = message;
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;

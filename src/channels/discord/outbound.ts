@@ -23,7 +23,7 @@ const hopeless: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
-type DeliverParts = {
+type DeliverDeps = {
   readonly api: Api;
   readonly token: string;
   /** Is told the message that was sent or edited, as `messageText` names it. */
@@ -32,7 +32,7 @@ type DeliverParts = {
 
 /** Tries once to deliver one reply. It never throws. */
 export async function deliver(
-  { api, token, sent }: DeliverParts,
+  { api, token, sent }: DeliverDeps,
   reply: Reply,
   target: Target,
   attempt: Attempt,

@@ -7,7 +7,7 @@
  */
 import type { SteadyTime } from '../../lib/clock.ts';
 
-export type PulseLimits = {
+export type PingMonitorLimits = {
   /** A ping goes out so often. */
   readonly tickMs: number;
   /** So long without anything, an answer to a ping neither, is told. */
@@ -25,27 +25,27 @@ type Socket = {
 };
 const open = 1;
 
-export class Pulse {
+export class PingMonitor {
   readonly #steady: () => SteadyTime;
-  readonly #limits: PulseLimits;
+  readonly #limits: PingMonitorLimits;
   readonly #changed: (quietForMs: number | null) => void;
   #socket: Socket | null = null;
   #answers = false;
   #isQuiet = false;
   #heardAt: SteadyTime;
-  #beatAt: SteadyTime;
+  #heartbeatAt: SteadyTime;
 
   /** @param changed told for how long nothing has come by now; null: something came again */
   constructor(
     steady: () => SteadyTime,
-    limits: PulseLimits,
+    limits: PingMonitorLimits,
     changed: (quietForMs: number | null) => void,
   ) {
     this.#steady = steady;
     this.#limits = limits;
     this.#changed = changed;
     this.#heardAt = steady();
-    this.#beatAt = this.#heardAt;
+    this.#heartbeatAt = this.#heardAt;
   }
 
   /** Something came. */
@@ -57,10 +57,10 @@ export class Pulse {
   }
 
   /** To be called every `tickMs` while the connection is open. */
-  beat(socket: Socket | null): void {
+  heartbeat(socket: Socket | null): void {
     const at = this.#steady();
-    const isLate = at - this.#beatAt > this.#limits.tickMs + lateMs;
-    this.#beatAt = at;
+    const isLate = at - this.#heartbeatAt > this.#limits.tickMs + lateMs;
+    this.#heartbeatAt = at;
     if (socket === null || socket.readyState !== open) return;
     if (socket !== this.#socket) this.#take(socket);
     const quietForMs = at - this.#heardAt;

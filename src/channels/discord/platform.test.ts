@@ -244,16 +244,16 @@ test('every way in which the gateway ends a connection loses nothing', async () 
     () => fake.gateway.forgetSessions(),
   ];
   const said: string[] = [];
-  const sayOne = (text: string): void => {
+  const describeOne = (text: string): void => {
     said.push(text);
     fake.say(direct, text);
   };
   for (const [index, end] of ends.entries()) {
-    sayOne(`before ${index}`);
+    describeOne(`before ${index}`);
     await heard(stage, said.length);
     end();
     if (index === ends.length - 1) fake.gateway.closeAll(4000);
-    sayOne(`meanwhile ${index}`);
+    describeOne(`meanwhile ${index}`);
     await heard(stage, said.length);
     await stands(stage, 'up');
   }

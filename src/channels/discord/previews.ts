@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
 import { goesOn, GrowingMessage, type Shown } from '../messenger/growing-message.ts';
-import type { LooseEnds } from '../messenger/cleanup.ts';
+import type { Cleanup } from '../messenger/cleanup.ts';
 import { splitText } from '../messenger/splitting.ts';
 import type { Api, ApiResult } from './api.ts';
 import {
@@ -22,10 +22,10 @@ import {
 } from './place-reply.ts';
 import { parseTarget, previewNonce, previewToWire, textUnitsMax, type Target } from './wire.ts';
 
-export type PreviewParts = Pick<Clock, 'steady'> & {
+export type PreviewDeps = Pick<Clock, 'steady'> & {
   readonly api: Api;
   readonly deadlines: Deadlines;
-  readonly ends: LooseEnds;
+  readonly ends: Cleanup;
 };
 
 const everyMs = { person: 1_500, group: 3_000 } as const;
@@ -37,8 +37,8 @@ const cutting = {
 const spare = { spare: 'admitted' } as const;
 
 /** @returns null where the address is none of Discord's */
-export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
-  const { api, ends, steady, deadlines } = parts;
+export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
+  const { api, ends, steady, deadlines } = deps;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
   return new GrowingMessage({
@@ -47,7 +47,7 @@ export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | n
     unseen: begunAs({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
     room: (signal, isFirst) => api.spare(signal, isFirst),
-    put: (message, text, signal) => put(parts, shown.question, target, message, text, signal),
+    put: (message, text, signal) => put(deps, shown.question, target, message, text, signal),
     takeAway: (message) => void ends.takeAway(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
     fadesMs: null,
@@ -64,7 +64,7 @@ export function begunAs({ id, address }: Pick<Message, 'id' | 'address'>): strin
 }
 
 async function put(
-  { api }: PreviewParts,
+  { api }: PreviewDeps,
   question: string,
   target: Target,
   message: string | null,

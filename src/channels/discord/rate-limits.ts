@@ -7,10 +7,10 @@
 import { pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import { fullAfterOne, msUntilOne, type Allowance } from '../messenger/rate-limit.ts';
-import { SpareTurns } from '../messenger/low-priority-queue.ts';
+import { fullAfterOne, msUntilOne, type RateLimit } from '../messenger/rate-limit.ts';
+import { LowPriorityQueue } from '../messenger/low-priority-queue.ts';
 
-const ofBot: Allowance = { everyMs: 30, burst: 8 };
+const ofBot: RateLimit = { everyMs: 30, burst: 8 };
 /** Are left over for a reply, by first sights of replies, and by what else may be left out. */
 const spares = { first: 1, other: 4 } as const;
 /** Answers to interactions do not count. */
@@ -21,12 +21,12 @@ export class BotPace {
   /** When the bot's allowance is full again. */
   #full: SteadyTime;
 
-  readonly #spares: SpareTurns;
+  readonly #spares: LowPriorityQueue;
 
   constructor(steady: () => SteadyTime, deadlines: Deadlines) {
     this.#steady = steady;
     this.#full = steady();
-    this.#spares = new SpareTurns(deadlines, (isFirst) => {
+    this.#spares = new LowPriorityQueue(deadlines, (isFirst) => {
       const spare = isFirst ? spares.first : spares.other;
       return msUntilOne(this.#full, ofBot, steady(), spare);
     });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
-import { FirstTimes } from '../messenger/first-seen.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { FirstSeen } from '../messenger/first-seen.ts';
 import { Holds } from '../messenger/backoff-window.ts';
 import { limited } from './answers.ts';
 import type { Api, ApiResult } from './api.ts';
 import { showSeen } from './reaction.ts';
 
 function start() {
-  const clock = handClock();
+  const clock = takeoverClock();
   const answers: ApiResult[] = [];
   const manners: unknown[] = [];
   const put: Api['put'] = async (_route, _body, _signal, manner) => {
@@ -17,7 +17,7 @@ function start() {
   };
   const holds = new Holds<'reaction'>(clock.steady);
   const { deadlines } = clock;
-  const parts = { api: { put } as Api, known: new FirstTimes(), holds, deadlines };
+  const parts = { api: { put } as Api, known: new FirstSeen(), holds, deadlines };
   const see = (message: string) => showSeen(parts, { place: '1', message, acknowledged: true });
   return { clock, answers, manners, see };
 }

@@ -5,7 +5,7 @@
  * Format: https://discord.com/developers/docs/resources/message#create-reaction.
  */
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { FirstTimes } from '../messenger/first-seen.ts';
+import type { FirstSeen } from '../messenger/first-seen.ts';
 import type { Holds } from '../messenger/backoff-window.ts';
 import type { Api } from './api.ts';
 import type { Target } from './wire.ts';
@@ -16,17 +16,17 @@ const triesMax = 5;
 const waitMsMax = 1_000;
 const eyes = encodeURIComponent('👀');
 
-type ReactionParts = {
+type ReactionDeps = {
   readonly api: Api;
   /** Messages that have it. */
-  readonly known: FirstTimes;
+  readonly known: FirstSeen;
   readonly holds: Holds<'reaction'>;
   readonly deadlines: Deadlines;
 };
 
 /** Never rejects. */
 export async function showSeen(
-  { api, known, holds, deadlines }: ReactionParts,
+  { api, known, holds, deadlines }: ReactionDeps,
   { place, message, acknowledged }: Target,
 ): Promise<void> {
   if (acknowledged !== true || message === null || holds.holds('reaction')) return;

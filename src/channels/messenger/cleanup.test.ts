@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
-import { LooseEnds } from './cleanup.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import { Cleanup } from './cleanup.ts';
 
 function start(remove: (tries: number) => boolean = () => false) {
-  const clock = handClock();
+  const clock = takeoverClock();
   const tried: string[] = [];
-  const ends = new LooseEnds(clock.deadlines, (message) => {
+  const ends = new Cleanup(clock.deadlines, (message) => {
     tried.push(message);
     return Promise.resolve(remove(tried.length));
   });

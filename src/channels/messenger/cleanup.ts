@@ -6,7 +6,7 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 /** Before each further try to take a message away. */
 const pausesMs = [2_000, 10_000, 60_000];
 
-export class LooseEnds {
+export class Cleanup {
   readonly #deadlines: Deadlines;
   readonly #remove: (message: string) => Promise<boolean>;
 

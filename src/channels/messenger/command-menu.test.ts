@@ -1,14 +1,14 @@
 /** When a platform is told the commands: once, as soon as it can be, and not what it refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { CommandMenu, type Told } from './command-menu.ts';
 
 const away: Told = { kind: 'away', retryAfterMs: null };
 
 function start(...answers: Told[]) {
-  const clock = handClock();
+  const clock = takeoverClock();
   const { events, calls } = noteEvents();
   const told: string[] = [];
   const menu = new CommandMenu({

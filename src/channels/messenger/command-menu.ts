@@ -13,7 +13,7 @@ export type Told =
   | { readonly kind: 'away'; readonly retryAfterMs: number | null }
   | { readonly kind: 'refused'; readonly message: string };
 
-export type CommandMenuParts = {
+export type CommandMenuDeps = {
   /** Never rejects. */
   readonly tell: (offered: OfferedCommands, signal: AbortSignal) => Promise<Told>;
   readonly events: Pick<Events, 'warned'>;
@@ -24,7 +24,7 @@ export type CommandMenuParts = {
 const pause = { baseMs: 5_000, capMs: 3_600_000 } as const;
 
 export class CommandMenu {
-  readonly #parts: CommandMenuParts;
+  readonly #deps: CommandMenuDeps;
   readonly #over = new AbortController();
   /** What the platform was told last, and has. */
   #known: string | null = null;
@@ -33,9 +33,9 @@ export class CommandMenu {
   #failures = 0;
   #notBefore: SteadyTime;
 
-  constructor(parts: CommandMenuParts) {
-    this.#parts = parts;
-    this.#notBefore = parts.steady();
+  constructor(deps: CommandMenuDeps) {
+    this.#deps = deps;
+    this.#notBefore = deps.steady();
   }
 
   offer(offered: OfferedCommands): void {
@@ -51,7 +51,7 @@ export class CommandMenu {
 
   /** The platform was heard of. */
   heard(): void {
-    if (this.#parts.steady() >= this.#notBefore) this.#begin();
+    if (this.#deps.steady() >= this.#notBefore) this.#begin();
   }
 
   end(): void {
@@ -68,7 +68,7 @@ export class CommandMenu {
     this.#isTelling = true;
     for (let next = this.#wanted; next !== null && !signal.aborted;) {
       const text = JSON.stringify(next.commands);
-      const told = text === this.#known ? there : await this.#parts.tell(next, signal);
+      const told = text === this.#known ? there : await this.#deps.tell(next, signal);
       this.#known = told.kind === 'there' ? text : null;
       if (told.kind === 'refused') this.#refused(told.message);
       const isNewest = this.#wanted === next;
@@ -80,12 +80,12 @@ export class CommandMenu {
   }
 
   #refused(message: string): void {
-    this.#parts.events.warned({ code: 'commands_refused', message });
+    this.#deps.events.warned({ code: 'commands_refused', message });
   }
 
   #failed(askedMs: number): void {
     const pauseMs = Math.min(pause.capMs, pause.baseMs * 2 ** this.#failures++);
-    this.#notBefore = later(this.#parts.steady(), Math.max(askedMs, pauseMs));
+    this.#notBefore = later(this.#deps.steady(), Math.max(askedMs, pauseMs));
   }
 }
 

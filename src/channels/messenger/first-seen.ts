@@ -1,5 +1,5 @@
 /** Tells what comes for the first time, as far as it remembers: the last thousand. */
-export class FirstTimes {
+export class FirstSeen {
   readonly #known = new Set<string>();
 
   isFirst(key: string): boolean {

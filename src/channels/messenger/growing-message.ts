@@ -18,7 +18,7 @@ export type Shown =
   | { readonly kind: 'busy'; readonly ms: number }
   | { readonly kind: 'shown' | 'failed' | 'over' };
 
-export type GrowingParts = {
+export type GrowingDeps = {
   /** The message that there is; null: it is still to be made. */
   readonly message: string | null;
   /** What names the new message before anybody knows it; null: nothing on this platform. */
@@ -63,7 +63,7 @@ export const goesOn = ' …';
 export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
 
 export class GrowingMessage implements Preview {
-  readonly #parts: GrowingParts;
+  readonly #deps: GrowingDeps;
   /** Of waiting for room. */
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
@@ -82,10 +82,10 @@ export class GrowingMessage implements Preview {
   #failures = 0;
   #isOver = false;
 
-  constructor(parts: GrowingParts) {
-    this.#parts = parts;
-    this.#message = parts.message;
-    this.#begunAt = parts.steady();
+  constructor(deps: GrowingDeps) {
+    this.#deps = deps;
+    this.#message = deps.message;
+    this.#begunAt = deps.steady();
     this.#nextAt = this.#dueAt = later(this.#begunAt, firstMs);
   }
 
@@ -103,10 +103,10 @@ export class GrowingMessage implements Preview {
     if (this.#underWay === null) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     // After a stall the edit's deadline is as late as this one: its outcome comes first.
-    const limit = this.#parts.deadlines.after(endMs, () => void setImmediate(resolve));
+    const limit = this.#deps.deadlines.after(endMs, () => void setImmediate(resolve));
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
-    const { unseen } = this.#parts;
+    const { unseen } = this.#deps;
     if (this.#underWay !== null && this.#message === null && unseen !== null) this.#name(unseen);
     this.#ending.abort();
   }
@@ -118,7 +118,7 @@ export class GrowingMessage implements Preview {
   #name(message: string): void {
     if (message === this.#message) return;
     this.#message = message;
-    this.#parts.made(message);
+    this.#deps.made(message);
   }
 
   #plan(): void {
@@ -131,16 +131,16 @@ export class GrowingMessage implements Preview {
     if (at === null || (this.#next !== null && this.#dueAt <= at)) return;
     this.#next?.cancel();
     this.#next = null;
-    if (at <= this.#parts.steady()) return this.#begin();
+    if (at <= this.#deps.steady()) return this.#begin();
     this.#dueAt = at;
-    this.#next = this.#parts.deadlines.at(at, () => {
+    this.#next = this.#deps.deadlines.at(at, () => {
       this.#next = null;
       this.#begin();
     });
   }
 
   #begin(): void {
-    const { cut, steady, everyMs } = this.#parts;
+    const { cut, steady, everyMs } = this.#deps;
     const now = steady();
     this.#hasCalled = true;
     this.#nextAt = later(now, everyMs);
@@ -150,7 +150,7 @@ export class GrowingMessage implements Preview {
   }
 
   async #inTurn(): Promise<void> {
-    const { room, cut, steady, everyMs } = this.#parts;
+    const { room, cut, steady, everyMs } = this.#deps;
     const isAdmitted = await room(this.#stopping.signal, this.#shown === '');
     if (isAdmitted && !this.#isOver) {
       this.#nextAt = later(steady(), everyMs);
@@ -160,7 +160,7 @@ export class GrowingMessage implements Preview {
   }
 
   async #put(text: string): Promise<void> {
-    const { put, takeAway, steady } = this.#parts;
+    const { put, takeAway, steady } = this.#deps;
     const shown = await (this.#message === null
       ? put(null, text, this.#ending.signal)
       : this.#edit(this.#message, text));
@@ -193,7 +193,7 @@ export class GrowingMessage implements Preview {
         shown satisfies never;
     }
     if (shown.kind === 'made' || shown.kind === 'shown') {
-      const { fadesMs } = this.#parts;
+      const { fadesMs } = this.#deps;
       this.#failures = 0;
       this.#shown = text;
       this.#fadesAt = fadesMs === null ? null : later(steady(), fadesMs);
@@ -202,7 +202,7 @@ export class GrowingMessage implements Preview {
   }
 
   async #edit(message: string, text: string): Promise<Shown> {
-    const { put, deadlines } = this.#parts;
+    const { put, deadlines } = this.#deps;
     const tooLong = new AbortController();
     const limit = deadlines.after(editMs, () => tooLong.abort());
     const shown = await put(message, text, tooLong.signal);

@@ -7,7 +7,7 @@ import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 
 type Waiting = { readonly serve: () => void };
 
-export class SpareTurns {
+export class LowPriorityQueue {
   readonly #deadlines: Deadlines;
   readonly #msUntilOne: (isFirst: boolean) => number;
   readonly #firsts: Waiting[] = [];

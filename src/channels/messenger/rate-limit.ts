@@ -5,7 +5,7 @@
 import { later, type SteadyTime } from '../../lib/clock.ts';
 
 /** One each `everyMs`, and `burst` at once after a rest. */
-export type Allowance = { readonly everyMs: number; readonly burst: number };
+export type RateLimit = { readonly everyMs: number; readonly burst: number };
 
 /**
  * @param full when it is full again; undefined: it is
@@ -14,7 +14,7 @@ export type Allowance = { readonly everyMs: number; readonly burst: number };
  */
 export function msUntilOne(
   full: SteadyTime | undefined,
-  { everyMs, burst }: Allowance,
+  { everyMs, burst }: RateLimit,
   now: SteadyTime,
   spare = 0,
 ): number {
@@ -25,7 +25,7 @@ export function msUntilOne(
 /** When it is full again once one more is sent. */
 export function fullAfterOne(
   full: SteadyTime | undefined,
-  { everyMs }: Allowance,
+  { everyMs }: RateLimit,
   now: SteadyTime,
 ): SteadyTime {
   return later(full === undefined || full < now ? now : full, everyMs);

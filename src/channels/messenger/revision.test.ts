@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import type { ConversationId, MessageId } from '../../domain/ids.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { RecentQuestions } from './recent-questions.ts';
@@ -10,7 +10,7 @@ const id = 'q1' as MessageId;
 const reply = { id: 'r2', text: 'six', inReplyTo: 'q2' } as unknown as Reply;
 
 function start() {
-  const questions = new RecentQuestions(handClock().steady, 0);
+  const questions = new RecentQuestions(takeoverClock().steady, 0);
   const sender = { id: 'ann', name: null };
   questions.heeds('m', { conversation: 'c' as ConversationId, sender, text: 'one' });
   questions.became('m', undefined, { id });

@@ -1,7 +1,7 @@
 /** What may be left out in a chat: it costs no reply its place, and a 429 to it holds it alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { Courtesies } from './best-effort-calls.ts';
@@ -12,7 +12,7 @@ const group = -100200;
 const limit = { kind: 'refused', status: 429, description: '', migrateToChat: null } as const;
 
 function start() {
-  const clock = handClock();
+  const clock = takeoverClock();
   const calls: string[] = [];
   const answers: CallResult[] = [];
   const done = { kind: 'done', result: true } as const;

@@ -10,12 +10,12 @@ import { Holds } from '../messenger/backoff-window.ts';
 import type { BotApi, CallResult, Payload } from './bot-api.ts';
 import type { Pace } from './rate-limits.ts';
 
-type Courtesy = 'setMessageReaction' | 'sendChatAction' | 'editMessageReplyMarkup';
+type BestEffortCall = 'setMessageReaction' | 'sendChatAction' | 'editMessageReplyMarkup';
 
 /** Of a reply that is still being written a draft is held by itself. */
-type Kind = Courtesy | 'preview' | 'draft';
+type Kind = BestEffortCall | 'preview' | 'draft';
 
-export type CourtesyParts = Pick<Clock, 'steady'> & {
+export type BestEffortCallDeps = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly pace: Pick<Pace, 'spare'>;
   readonly deadlines: Deadlines;
@@ -23,22 +23,22 @@ export type CourtesyParts = Pick<Clock, 'steady'> & {
 
 const callMs = 5_000;
 /** What counts as a message of its chat: a notice is to take no reply's place there. */
-const messages: ReadonlySet<Courtesy> = new Set(['editMessageReplyMarkup']);
+const messages: ReadonlySet<BestEffortCall> = new Set(['editMessageReplyMarkup']);
 const waitMs = 2_500;
 const waitingMax = 1_000;
 
 export class Courtesies {
-  readonly #parts: CourtesyParts;
+  readonly #deps: BestEffortCallDeps;
   readonly #holds: Holds<Kind>;
   #waiting = 0;
 
-  constructor(parts: CourtesyParts) {
-    this.#parts = parts;
-    this.#holds = new Holds(parts.steady);
+  constructor(deps: BestEffortCallDeps) {
+    this.#deps = deps;
+    this.#holds = new Holds(deps.steady);
   }
 
   /** Whatever becomes of it changes nothing. */
-  offer<C extends Courtesy>(
+  offer<C extends BestEffortCall>(
     method: C,
     payload: Payload<C> & { readonly chat_id: number },
     signal: AbortSignal,
@@ -47,12 +47,12 @@ export class Courtesies {
     void this.#inTurn(method, payload, signal);
   }
 
-  async #inTurn<C extends Courtesy>(
+  async #inTurn<C extends BestEffortCall>(
     method: C,
     payload: Payload<C> & { readonly chat_id: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { api, pace, deadlines } = this.#parts;
+    const { api, pace, deadlines } = this.#deps;
     const tooLong = new AbortController();
     const limit = deadlines.after(waitMs, () => tooLong.abort());
     const stop = AbortSignal.any([signal, tooLong.signal]);
@@ -66,8 +66,8 @@ export class Courtesies {
   }
 
   /** The way to show a reply that is still being written. */
-  get preview(): Pick<CourtesyParts, 'api' | 'pace'> {
-    const { api, pace, deadlines } = this.#parts;
+  get preview(): Pick<BestEffortCallDeps, 'api' | 'pace'> {
+    const { api, pace, deadlines } = this.#deps;
     return {
       api: {
         sendDocument: (...given) => api.sendDocument(...given),

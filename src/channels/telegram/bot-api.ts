@@ -80,7 +80,7 @@ export const apiRoot = 'https://api.telegram.org';
 /** Room for a hundred updates of the longest texts, with every entity in them. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-export type BotApiParts = {
+export type BotApiDeps = {
   readonly token: string;
   /** Without a slash at its end; null: Telegram's own. */
   readonly baseUrl: string | null;
@@ -90,17 +90,17 @@ export type BotApiParts = {
 };
 
 /** Loads grammY, so that only those who have this channel pay for it. */
-export async function loadBotApi(parts: BotApiParts): Promise<BotApi> {
+export async function loadBotApi(deps: BotApiDeps): Promise<BotApi> {
   const { Api: GrammyApi } = await import('grammy');
-  return new GrammyBotApi(parts, GrammyApi);
+  return new GrammyBotApi(deps, GrammyApi);
 }
 
 class GrammyBotApi implements BotApi {
-  readonly #parts: BotApiParts;
+  readonly #deps: BotApiDeps;
   readonly #create: typeof Api;
 
-  constructor(parts: BotApiParts, create: typeof Api) {
-    this.#parts = parts;
+  constructor(deps: BotApiDeps, create: typeof Api) {
+    this.#deps = deps;
     this.#create = create;
   }
 
@@ -110,8 +110,8 @@ class GrammyBotApi implements BotApi {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult> {
-    const { token, baseUrl } = this.#parts;
-    const carried = new Carrier(this.#parts, timeoutMs, signal);
+    const { token, baseUrl } = this.#deps;
+    const carried = new Carrier(this.#deps, timeoutMs, signal);
     const api = new this.#create(token, {
       apiRoot: baseUrl ?? apiRoot,
       fetch: carried.fetch,
@@ -135,14 +135,14 @@ class GrammyBotApi implements BotApi {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult> {
-    const { token, baseUrl } = this.#parts;
+    const { token, baseUrl } = this.#deps;
     const form = multipart([
       ...Object.entries(fields).map(([key, value]) => {
         return { name: key, value: typeof value === 'string' ? value : JSON.stringify(value) };
       }),
       { name: 'document', value: text, file: { name, type: 'text/plain; charset=utf-8' } },
     ]);
-    const carried = new Carrier(this.#parts, timeoutMs, signal);
+    const carried = new Carrier(this.#deps, timeoutMs, signal);
     try {
       const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
@@ -161,18 +161,18 @@ type Init = { readonly body?: string | Uint8Array; readonly contentType?: string
 class Carrier {
   /** Why no answer of the Bot API came; null: one came. */
   failed: Exclude<CallResult, { kind: 'done' }> | null = null;
-  readonly #parts: BotApiParts;
+  readonly #deps: BotApiDeps;
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal;
 
-  constructor(parts: BotApiParts, timeoutMs: number, signal: AbortSignal) {
-    this.#parts = parts;
+  constructor(deps: BotApiDeps, timeoutMs: number, signal: AbortSignal) {
+    this.#deps = deps;
     this.#timeoutMs = timeoutMs;
     this.#signal = signal;
   }
 
   readonly fetch = async (url: string, init: Init): Promise<Carried> => {
-    const { http, steady } = this.#parts;
+    const { http, steady } = this.#deps;
     const request = {
       method: 'POST',
       url: new URL(url),

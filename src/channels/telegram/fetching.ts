@@ -10,7 +10,7 @@ import type { Fetched } from '../channel.ts';
 import { apiRoot, type BotApi } from './bot-api.ts';
 import { object, string } from './fields.ts';
 
-export type FetchParts = {
+export type FetchDeps = {
   readonly api: BotApi;
   readonly token: string;
   /** Without a slash at its end; null: Telegram's own. */
@@ -26,7 +26,7 @@ const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 const ofItsDisk = 'the Bot API server gave a path of its own disk: start it without --local';
 
 export async function fetchFile(
-  { api, token, baseUrl, http, steady }: FetchParts,
+  { api, token, baseUrl, http, steady }: FetchDeps,
   file: string,
   bytesMax: number,
   stop: Stop,

@@ -58,7 +58,7 @@ export const pollTimes: PollTimes = {
 /** A poll that was open for so long has come to the platform, which confirms at its arrival. */
 const arrivedMs = 1_000;
 
-export type PollerParts = {
+export type PollerDeps = {
   readonly channel: ChannelKey;
   /** The variable that holds the token, for sentences. */
   readonly tokenName: string;
@@ -76,7 +76,7 @@ export type PollerParts = {
 };
 
 export class Poller {
-  readonly #parts: PollerParts;
+  readonly #deps: PollerDeps;
   readonly #receive: Receive;
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
@@ -92,16 +92,16 @@ export class Poller {
   /** How many updates are handed to the ledger at once: fewer after it had no room for them. */
   #pieceMax = updatesMax;
 
-  constructor(parts: PollerParts, receive: Receive, signal: AbortSignal) {
-    this.#parts = parts;
+  constructor(deps: PollerDeps, receive: Receive, signal: AbortSignal) {
+    this.#deps = deps;
     this.#receive = receive;
     this.#signal = signal;
-    this.#held = new HeldUpdates(parts.steady);
+    this.#held = new HeldUpdates(deps.steady);
   }
 
   /** Takes messages in until the signal aborts. */
   async run(): Promise<void> {
-    const { health } = this.#parts;
+    const { health } = this.#deps;
     while (!this.#signal.aborted) {
       const bot = await this.#introduce();
       const step = bot === null ? 'pause' : await this.#poll(bot);
@@ -113,8 +113,8 @@ export class Poller {
 
   /** Learns its own name and takes a webhook away. @returns null when it must be tried again */
   async #introduce(): Promise<Bot | null> {
-    const { callMs } = this.#parts.times;
-    const { api } = this.#parts;
+    const { callMs } = this.#deps.times;
+    const { api } = this.#deps;
     this.#isAnswered = false;
     if (this.#bot === null) {
       const me = await api.call('getMe', {}, callMs, this.#signal);
@@ -136,7 +136,7 @@ export class Poller {
     for (;;) {
       await this.#waitForRoom();
       if (this.#signal.aborted) return 'introduce';
-      const begunAt = this.#parts.steady();
+      const begunAt = this.#deps.steady();
       const waits = this.#held.empty && this.#isAnswered;
       const result = await this.#getUpdates(waits ? longPollSeconds : 0);
       if (this.#signal.aborted) return 'introduce';
@@ -153,18 +153,18 @@ export class Poller {
       }
       const fresh = updates.filter(({ id }) => !this.#held.has(id));
       await this.#take(fresh);
-      await this.#settle(fresh.some((update) => mayBePiece(update, this.#parts.gatherMs)));
+      await this.#settle(fresh.some((update) => mayBePiece(update, this.#deps.gatherMs)));
     }
   }
 
   /** Pauses, so that a server that does not wait as asked is not asked again and again. */
   async #breathe(begunAt: SteadyTime): Promise<void> {
-    const { steady, times } = this.#parts;
+    const { steady, times } = this.#deps;
     if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
   }
 
   async #getUpdates(timeout: number): Promise<CallResult> {
-    const { api, times, steady } = this.#parts;
+    const { api, times, steady } = this.#deps;
     const { offset } = this.#held;
     const begunAt = steady();
     const result = await api.call(
@@ -173,7 +173,7 @@ export class Poller {
         ...(offset === null ? {} : { offset }),
         limit: updatesMax,
         timeout,
-        allowed_updates: updateTypesOf(this.#parts.questions),
+        allowed_updates: updateTypesOf(this.#deps.questions),
       },
       times.pollMs,
       this.#signal,
@@ -187,22 +187,22 @@ export class Poller {
     this.#isAnswered = true;
     this.#failures = 0;
     this.#conflicts = 0;
-    this.#parts.health.seen();
-    this.#parts.health.become('up');
+    this.#deps.health.seen();
+    this.#deps.health.become('up');
   }
 
   async #waitForRoom(): Promise<void> {
     if (this.#receive.room() > 0 || this.#signal.aborted) return;
-    this.#parts.health.become('degraded', 'there is no room: it polls again when there is');
+    this.#deps.health.become('degraded', 'there is no room: it polls again when there is');
     await this.#receive.whenRoom(this.#signal);
   }
 
   /** What the ledger refuses is not confirmed, and comes again with a later poll. */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const piece = heeded(updates.slice(from, from + this.#pieceMax), this.#parts.questions);
+      const piece = heeded(updates.slice(from, from + this.#pieceMax), this.#deps.questions);
       const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
-      const batch = messages.map((message) => inboundOf(this.#parts.channel, message));
+      const batch = messages.map((message) => inboundOf(this.#deps.channel, message));
       const handled = batch.length === 0 ? nothing : await this.#receive(batch);
       if (handled.kind === 'accepted') {
         this.#hold(piece, handled.receipts);
@@ -223,10 +223,10 @@ export class Poller {
       const { id, message, press, edits } = update;
       const receipt = message === null ? null : receipts[at++]!;
       if (message !== null && press === undefined) {
-        this.#parts.questions?.became(message.dedupeKey, edits, receipt);
+        this.#deps.questions?.became(message.dedupeKey, edits, receipt);
       }
       if (receipt !== null && press !== undefined) {
-        acknowledge(this.#parts, press, this.#signal);
+        acknowledge(this.#deps, press, this.#signal);
       }
       this.#held.add(id, receipt && safeOf(update, receipt.safe));
     }
@@ -245,7 +245,7 @@ export class Poller {
     const stop = (): void => waited.abort();
     this.#signal.addEventListener('abort', stop, { once: true });
     void this.#held.allSafe().then(stop);
-    const { heldPauseMs } = this.#parts.times;
+    const { heldPauseMs } = this.#deps.times;
     await pause(gathers ? Math.min(heldPauseMs, gatheringPauseMs) : heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
     this.#advanceWithinLimits();
@@ -255,7 +255,7 @@ export class Poller {
     const before = this.#held.letGo;
     this.#held.advanceWithinLimits();
     const count = this.#held.letGo - before;
-    if (count > 0) this.#parts.events.confirmedEarly({ channel: this.#parts.channel, count });
+    if (count > 0) this.#deps.events.confirmedEarly({ channel: this.#deps.channel, count });
   }
 
   /** Confirms what is done, so that a restart is not handed it again. */
@@ -263,7 +263,7 @@ export class Poller {
     this.#held.advance();
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
-    const { api, times, questions } = this.#parts;
+    const { api, times, questions } = this.#deps;
     const allowed_updates = updateTypesOf(questions);
     const last = { offset, limit: 1, timeout: 0, allowed_updates };
     await api.call('getUpdates', last, times.farewellMs, new AbortController().signal);
@@ -272,7 +272,7 @@ export class Poller {
   /** Says what is wrong and waits as long as that asks for. */
   async #recover(result: CallResult): Promise<'poll' | 'introduce' | 'over'> {
     if (this.#signal.aborted) return 'introduce';
-    const { health, tokenName, times, random } = this.#parts;
+    const { health, tokenName, times, random } = this.#deps;
     const status = result.kind === 'refused' ? result.status : 0;
     if (refusesToken(result)) {
       health.become('failed', refusedToken(tokenName));

@@ -10,10 +10,10 @@ import type { Press } from './wire.ts';
 
 const callMs = 5_000;
 
-type PressParts = { readonly api: BotApi; readonly courtesies: Courtesies };
+type PressDeps = { readonly api: BotApi; readonly courtesies: Courtesies };
 
 export function acknowledge(
-  { api, courtesies }: PressParts,
+  { api, courtesies }: PressDeps,
   { query, chat, message, setting, left }: Press,
   signal: AbortSignal,
 ): void {

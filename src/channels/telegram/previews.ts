@@ -13,11 +13,11 @@ import type { Preview, Previewed } from '../channel.ts';
 import {
   goesOn,
   GrowingMessage,
-  type GrowingParts,
+  type GrowingDeps,
   type Shown,
 } from '../messenger/growing-message.ts';
 import { splitText } from '../messenger/splitting.ts';
-import type { LooseEnds } from '../messenger/cleanup.ts';
+import type { Cleanup } from '../messenger/cleanup.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';
@@ -27,11 +27,11 @@ import { contentOf, editText, messageText, numberOf } from './place-reply.ts';
 import { parseMessageText, placeFields, unsureText } from './place-reply.ts';
 import { fitted, tellsNoEnd, textMax } from './sending.ts';
 
-export type PreviewParts = Pick<Clock, 'steady'> & {
+export type PreviewDeps = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
-  readonly ends: LooseEnds;
+  readonly ends: Cleanup;
   readonly pace: Pick<Pace, 'spare'>;
   readonly drafts: Drafts;
 };
@@ -53,33 +53,33 @@ const cutting = {
 };
 
 /** @returns null where the address is none of Telegram's */
-export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
+export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
   const target = parseTarget(shown.address);
-  return target === null ? null : new GrowingMessage(new Growth(parts, shown, target));
+  return target === null ? null : new GrowingMessage(new Growth(deps, shown, target));
 }
 
 /** How one reply is shown: as a draft as long as the platform takes it, else as a message. */
-class Growth implements GrowingParts {
+class Growth implements GrowingDeps {
   readonly message: string | null;
   readonly unseen = null;
   readonly made: (message: string) => void;
-  readonly steady: GrowingParts['steady'];
+  readonly steady: GrowingDeps['steady'];
   readonly deadlines: Deadlines;
-  readonly #parts: PreviewParts;
+  readonly #deps: PreviewDeps;
   readonly #target: Target;
   readonly #draftId: number;
   #isDraft: boolean;
 
-  constructor(parts: PreviewParts, { replaces, question, made }: Previewed, target: Target) {
+  constructor(deps: PreviewDeps, { replaces, question, made }: Previewed, target: Target) {
     this.message = replaces;
     this.made = made;
-    this.steady = parts.steady;
-    this.deadlines = parts.deadlines;
-    this.#parts = parts;
+    this.steady = deps.steady;
+    this.deadlines = deps.deadlines;
+    this.#deps = deps;
     this.#target = target;
     this.#draftId = draftIdOf(question);
     // A message that stands there already goes on.
-    this.#isDraft = replaces === null && parts.drafts.mayShow(target);
+    this.#isDraft = replaces === null && deps.drafts.mayShow(target);
   }
 
   get everyMs(): number {
@@ -96,19 +96,19 @@ class Growth implements GrowingParts {
 
   readonly room = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
     const kind = this.#isDraft ? 'draft' : 'message';
-    return this.#parts.pace.spare(this.#target.chat, signal, kind, isFirst);
+    return this.#deps.pace.spare(this.#target.chat, signal, kind, isFirst);
   };
 
-  readonly put: GrowingParts['put'] = (message, text, signal) => {
+  readonly put: GrowingDeps['put'] = (message, text, signal) => {
     if (this.#isDraft) return this.#draft(text, signal);
-    return put(this.#parts, this.#target, message, text, signal);
+    return put(this.#deps, this.#target, message, text, signal);
   };
 
-  readonly takeAway = (message: string): void => void this.#parts.ends.takeAway(message);
+  readonly takeAway = (message: string): void => void this.#deps.ends.takeAway(message);
 
   /** Its text has no "…" behind it: a client marks a draft itself, and lets its end grow. */
   async #draft(source: string, signal: AbortSignal): Promise<Shown> {
-    const { api, lexer, drafts } = this.#parts;
+    const { api, lexer, drafts } = this.#deps;
     const { text, entities } = fitted(source, lexer);
     const payload = {
       ...placeFields({ ...this.#target, replyTo: null }),
@@ -131,7 +131,7 @@ class Growth implements GrowingParts {
 }
 
 async function put(
-  { api, lexer }: PreviewParts,
+  { api, lexer }: PreviewDeps,
   target: Target,
   message: string | null,
   text: string,

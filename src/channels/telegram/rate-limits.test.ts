@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { createPace, type Admission, type PaceLimits } from './rate-limits.ts';
 
 const never = new AbortController().signal;
 
 function start(limits: Partial<PaceLimits> = {}) {
-  const clock = handClock();
+  const clock = takeoverClock();
   return { clock, pace: createPace({ ...clock, limits }) };
 }
 

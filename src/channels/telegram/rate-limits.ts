@@ -9,17 +9,17 @@
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
-import { fullAfterOne, msUntilOne, Window, type Allowance } from '../messenger/rate-limit.ts';
-import { SpareTurns } from '../messenger/low-priority-queue.ts';
+import { fullAfterOne, msUntilOne, Window, type RateLimit } from '../messenger/rate-limit.ts';
+import { LowPriorityQueue } from '../messenger/low-priority-queue.ts';
 
 export type PaceLimits = {
   /** How evenly messages go out. */
-  readonly bot: Allowance;
+  readonly bot: RateLimit;
   /** Messages in any second, also where first sights come close together. */
   readonly secondMax: number;
-  readonly drafts: Allowance;
-  readonly person: Allowance;
-  readonly group: Allowance;
+  readonly drafts: RateLimit;
+  readonly person: RateLimit;
+  readonly group: RateLimit;
   /** What a send waits for at most before it is sent away. */
   readonly waitMsMax: number;
 };
@@ -71,14 +71,14 @@ export interface Pace {
   hold(ms: number): void;
 }
 
-export type PaceParts = {
+export type PaceDeps = {
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
   readonly limits?: Partial<PaceLimits>;
 };
 
-export function createPace(parts: PaceParts): Pace {
-  return new BotPace(parts);
+export function createPace(deps: PaceDeps): Pace {
+  return new BotPace(deps);
 }
 
 /** Before a new one is kept, those are let go of whose allowance is full again. */
@@ -100,23 +100,23 @@ class BotPace implements Pace {
   /** Those that have their chat's place and wait for the bot's. */
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
-  readonly #spares: SpareTurns;
+  readonly #spares: LowPriorityQueue;
   /** All messages of the last second, and those of them that may be left out and are no firsts. */
   readonly #window: Window;
   readonly #growth: Window;
   /** When the drafts' allowance is full again. */
   #draftsFull: SteadyTime;
-  readonly #drafts: SpareTurns;
+  readonly #drafts: LowPriorityQueue;
 
-  constructor({ steady, deadlines, limits }: PaceParts) {
+  constructor({ steady, deadlines, limits }: PaceDeps) {
     this.#steady = steady;
     this.#deadlines = deadlines;
     this.#limits = { ...paceLimits, ...limits };
     this.#full = this.#heldUntil = this.#draftsFull = steady();
     this.#window = new Window(this.#limits.secondMax, 1_000);
     this.#growth = new Window(this.#limits.secondMax, 1_000);
-    this.#spares = new SpareTurns(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
-    this.#drafts = new SpareTurns(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
+    this.#spares = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
+    this.#drafts = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
   }
 
   async admit(
@@ -125,11 +125,11 @@ class BotPace implements Pace {
     waitMsMax = this.#limits.waitMsMax,
   ): Promise<Admission> {
     if (signal.aborted) return { kind: 'stopped' };
-    const allowance = this.#allowanceOf(chat);
-    const chatMs = this.#msUntil(this.#chats.get(chat), allowance);
+    const rateLimit = this.#rateLimitOf(chat);
+    const chatMs = this.#msUntil(this.#chats.get(chat), rateLimit);
     const ms = Math.max(chatMs, this.#heldMs);
     if (ms > waitMsMax) return { kind: 'later', ms };
-    this.#takeOf(chat, allowance);
+    this.#takeOf(chat, rateLimit);
     if (chatMs === 0 && this.#takeOwn()) return go;
     return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
   }
@@ -141,15 +141,15 @@ class BotPace implements Pace {
     isFirst = false,
   ): Promise<boolean> {
     if (kind === 'draft') return this.#drafts.next(this.#takeDraft, signal, isFirst);
-    const allowance = this.#allowanceOf(chat);
-    const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
+    const rateLimit = this.#rateLimitOf(chat);
+    const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
       if (msOfChat() > 0) return false;
       // First sights may come close together: the others go out as evenly as without them.
       if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
       if (kind === 'notice') return true;
-      this.#takeOf(chat, allowance);
+      this.#takeOf(chat, rateLimit);
       this.#window.take(this.#steady());
       if (!isFirst) this.#growth.take(this.#steady());
       return true;
@@ -177,12 +177,12 @@ class BotPace implements Pace {
   }
 
   /** The ids of groups and channels are negative. */
-  #allowanceOf(chat: number): Allowance {
+  #rateLimitOf(chat: number): RateLimit {
     return chat < 0 ? this.#limits.group : this.#limits.person;
   }
 
-  #msUntil(full: SteadyTime | undefined, allowance: Allowance, spare = 0): number {
-    return msUntilOne(full, allowance, this.#steady(), spare);
+  #msUntil(full: SteadyTime | undefined, rateLimit: RateLimit, spare = 0): number {
+    return msUntilOne(full, rateLimit, this.#steady(), spare);
   }
 
   /** Until the bot may send a reply. */
@@ -217,11 +217,11 @@ class BotPace implements Pace {
     return Math.max(this.#heldMs, ms);
   }
 
-  #takeOf(chat: number, allowance: Allowance): void {
+  #takeOf(chat: number, rateLimit: RateLimit): void {
     const now = this.#steady();
     const full = this.#chats.get(chat);
     if (full === undefined && this.#chats.size >= chatsMax) this.#forget(now);
-    this.#chats.set(chat, fullAfterOne(full, allowance, now));
+    this.#chats.set(chat, fullAfterOne(full, rateLimit, now));
   }
 
   /** More than a few hundred cannot be short of anything: the bot's allowance is too small. */

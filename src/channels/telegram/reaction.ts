@@ -4,7 +4,7 @@
  * it fails or is left out, changes nothing.
  */
 import type { Address } from '../../domain/message.ts';
-import type { FirstTimes } from '../messenger/first-seen.ts';
+import type { FirstSeen } from '../messenger/first-seen.ts';
 import type { Courtesies } from './best-effort-calls.ts';
 import { parseTarget } from './place.ts';
 
@@ -12,7 +12,7 @@ import { parseTarget } from './place.ts';
 export function showSeen(
   courtesies: Courtesies,
   address: Address,
-  known: FirstTimes,
+  known: FirstSeen,
   signal: AbortSignal,
 ): void {
   const target = parseTarget(address);

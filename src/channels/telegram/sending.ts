@@ -41,7 +41,7 @@ export const textMax = 4_096;
 /** Before the second send whose end may not be seen: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
 
-export type SendParts = {
+export type SendDeps = {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly pace: Pace;
@@ -53,7 +53,7 @@ export type SendParts = {
 
 /** It never throws. */
 export async function send(
-  { api, lexer, pace, token, random, sent }: SendParts,
+  { api, lexer, pace, token, random, sent }: SendDeps,
   reply: Reply,
   attempt: Attempt,
   signal: AbortSignal,

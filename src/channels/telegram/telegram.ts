@@ -20,10 +20,10 @@ import type { Fetched, Identity, Messenger, OfferedCommands, Opened, Preview } f
 import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
 import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
-import { FirstTimes } from '../messenger/first-seen.ts';
+import { FirstSeen } from '../messenger/first-seen.ts';
 import { HealthState } from '../health-state.ts';
 import { noPreview } from '../messenger/growing-message.ts';
-import { LooseEnds } from '../messenger/cleanup.ts';
+import { Cleanup } from '../messenger/cleanup.ts';
 import { RecentQuestions } from '../messenger/recent-questions.ts';
 import { formerAnswer, revise } from '../messenger/revision.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
@@ -47,7 +47,7 @@ import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
 
-export type TelegramParts = Clock & {
+export type TelegramDeps = Clock & {
   readonly config: MessengerConfig;
   readonly token: string;
   readonly http: HttpClient;
@@ -59,8 +59,8 @@ export type TelegramParts = Clock & {
 };
 
 /** Makes the channel; nothing is loaded or asked before `open`. */
-export function createTelegramChannel(parts: TelegramParts): Messenger {
-  return new Telegram(parts);
+export function createTelegramChannel(deps: TelegramDeps): Messenger {
+  return new Telegram(deps);
 }
 
 /** An answer that is a day late is of no use to anyone in a chat. */
@@ -82,26 +82,26 @@ type Tools = {
 class Telegram implements Messenger {
   readonly tellsSessions = false;
   readonly deliverMsMax = deliverMsMax;
-  readonly #parts: TelegramParts;
+  readonly #deps: TelegramDeps;
   readonly #health: HealthState;
   readonly #pace: Pace;
   readonly #drafts: Drafts;
   readonly #menu: CommandMenu;
-  readonly #seen = new FirstTimes();
+  readonly #seen = new FirstSeen();
   readonly #over = new AbortController();
-  readonly #ends: LooseEnds;
+  readonly #ends: Cleanup;
   readonly #tools: LoadOnce<Tools>;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
 
-  constructor(parts: TelegramParts) {
-    const { steady, events, config, token, http, deadlines } = parts;
+  constructor(deps: TelegramDeps) {
+    const { steady, events, config, token, http, deadlines } = deps;
     const { baseUrl } = config;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
-    const pace = createPace(parts);
+    const pace = createPace(deps);
     this.#pace = pace;
     this.#drafts = new Drafts(steady);
     this.#tools = new LoadOnce(async () => {
@@ -109,7 +109,7 @@ class Telegram implements Messenger {
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer, courtesies: new Courtesies({ api, pace, deadlines, steady }) };
     });
-    this.#ends = new LooseEnds(deadlines, async (message) =>
+    this.#ends = new Cleanup(deadlines, async (message) =>
       this.#tools.value === null ? false : remove(this.#tools.value.api, message),
     );
     const menu = new CommandMenu({
@@ -122,11 +122,11 @@ class Telegram implements Messenger {
       events.channelChanged({ channel: config.type, state, reason });
       if (state === 'up') menu.up();
     };
-    this.#health = new HealthState(parts, changed, () => menu.heard());
+    this.#health = new HealthState(deps, changed, () => menu.heard());
   }
 
   async open(): Promise<Opened | Unfit> {
-    const { token, config } = this.#parts;
+    const { token, config } = this.#deps;
     const id = telegram.botOf(token);
     if (id === null) {
       const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
@@ -141,7 +141,7 @@ class Telegram implements Messenger {
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { api, courtesies } = await this.#tools.get();
-    const { config, token, events, steady, random, times } = this.#parts;
+    const { config, token, events, steady, random, times } = this.#deps;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
       {
@@ -164,15 +164,15 @@ class Telegram implements Messenger {
   }
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
-    const { token, random } = this.#parts;
+    const { token, random } = this.#deps;
     const tools = await this.#tools.get();
     const cleared = await withoutUnsure(tools.api, reply, stop.signal);
     if (cleared.kind !== 'ready') return cleared;
     const revision = revise(this.#questions, cleared.reply, questionEdited(reply.address));
     let message: string | null = null;
     const sent = (one: string): void => void (message = one);
-    const parts = { ...tools, pace: this.#pace, token, random, sent };
-    const outcome = await send(parts, revision.reply, attempt, stop.signal);
+    const deps = { ...tools, pace: this.#pace, token, random, sent };
+    const outcome = await send(deps, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     for (const needless of revision.delivered(message)) void this.#ends.takeAway(needless);
     return outcome;
@@ -184,18 +184,18 @@ class Telegram implements Messenger {
     // The former answer stays until there is another one.
     const former = formerAnswer(this.#questions, questionEdited(shown.address));
     if (former.length > 0) return noPreview;
-    const { deadlines, steady } = this.#parts;
+    const { deadlines, steady } = this.#deps;
     const { lexer, courtesies } = tools;
     const known = { ends: this.#ends, drafts: this.#drafts, deadlines, steady };
-    const parts = { lexer, ...courtesies.preview, ...known };
-    return beginPreview(parts, shown) ?? noPreview;
+    const deps = { lexer, ...courtesies.preview, ...known };
+    return beginPreview(deps, shown) ?? noPreview;
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
-    const { token, config, http, steady } = this.#parts;
+    const { token, config, http, steady } = this.#deps;
     const { api } = await this.#tools.get();
-    const parts = { api, token, baseUrl: config.baseUrl, http, steady };
-    return fetchFile(parts, file, bytesMax, stop);
+    const deps = { api, token, baseUrl: config.baseUrl, http, steady };
+    return fetchFile(deps, file, bytesMax, stop);
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
@@ -209,7 +209,7 @@ class Telegram implements Messenger {
   }
 
   working(address: Address, signal: AbortSignal): void {
-    const { deadlines } = this.#parts;
+    const { deadlines } = this.#deps;
     const courtesies = this.#tools.value?.courtesies;
     if (courtesies === undefined) return;
     showTyping({ courtesies, deadlines }, address, signal);
@@ -233,7 +233,7 @@ class Telegram implements Messenger {
 
   sameAs(other: Channel): boolean {
     if (!(other instanceof Telegram)) return false;
-    const [ours, theirs] = [this.#parts, other.#parts];
+    const [ours, theirs] = [this.#deps, other.#deps];
     return (
       ours.token === theirs.token &&
       ours.config.tokenEnv === theirs.config.tokenEnv &&
@@ -246,7 +246,7 @@ class Telegram implements Messenger {
 
   /** No request: the person must have begun the chat, which shows when something is sent. */
   direct(user: string): ReturnType<NonNullable<Messenger['direct']>> {
-    const id = telegram.botOf(this.#parts.token);
+    const id = telegram.botOf(this.#deps.token);
     const chat = id === null ? null : directChatOf(user);
     if (id === null || chat === null) return Promise.resolve(null);
     const { conversation, target } = chat;
@@ -255,7 +255,7 @@ class Telegram implements Messenger {
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {
-    const { token, config } = this.#parts;
+    const { token, config } = this.#deps;
     const { tokenEnv } = config;
     if (telegram.botOf(token) === null)
       return { kind: 'refused', message: malformedToken(tokenEnv) };
@@ -270,7 +270,7 @@ class Telegram implements Messenger {
   }
 
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
-    if (telegram.botOf(this.#parts.token) === null) return { kind: 'unknown' };
+    if (telegram.botOf(this.#deps.token) === null) return { kind: 'unknown' };
     const { api } = await this.#tools.get();
     return lookAtWebhook(api, deleting, signal);
   }

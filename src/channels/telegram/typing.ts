@@ -13,39 +13,39 @@ const firstMs = 250;
 const everyMs = 4_000;
 const mostMs = 5 * 60_000;
 
-type TypingParts = {
+type TypingDeps = {
   readonly courtesies: Courtesies;
   readonly deadlines: Deadlines;
 };
 
 /** Until the signal aborts, and five minutes at most. */
-export function showTyping(parts: TypingParts, address: Address, signal: AbortSignal): void {
+export function showTyping(deps: TypingDeps, address: Address, signal: AbortSignal): void {
   const target = parseTarget(address);
   if (target === null || signal.aborted) return;
-  const typing = new Typing(parts, target, signal);
+  const typing = new Typing(deps, target, signal);
   signal.addEventListener('abort', typing.stop, { once: true });
   typing.begin();
 }
 
 class Typing {
-  readonly #parts: TypingParts;
+  readonly #deps: TypingDeps;
   readonly #target: Target;
   readonly #signal: AbortSignal;
   #saidMs = 0;
   #next: Deadline | null = null;
 
-  constructor(parts: TypingParts, target: Target, signal: AbortSignal) {
-    this.#parts = parts;
+  constructor(deps: TypingDeps, target: Target, signal: AbortSignal) {
+    this.#deps = deps;
     this.#target = target;
     this.#signal = signal;
   }
 
   begin(): void {
-    this.#next = this.#parts.deadlines.after(firstMs, this.#say);
+    this.#next = this.#deps.deadlines.after(firstMs, this.#say);
   }
 
   readonly #say = (): void => {
-    const { courtesies, deadlines } = this.#parts;
+    const { courtesies, deadlines } = this.#deps;
     const { chat, thread } = this.#target;
     const topic = thread === null ? {} : { message_thread_id: thread };
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;

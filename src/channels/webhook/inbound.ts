@@ -24,7 +24,7 @@ import { resendIdOf, resendKeyOf, type ResendId } from './resend.ts';
 import { parseInbound } from './wire.ts';
 import type { WireMessage } from './wire.ts';
 
-export type InboundParts = {
+export type InboundDeps = {
   readonly channel: ChannelKey;
   readonly path: string;
   readonly mapping: Mapping;
@@ -40,16 +40,16 @@ export type InboundParts = {
 };
 
 /** Makes the handler to put behind the listener. */
-export function createInboundHandler(parts: InboundParts): Handler {
-  const handler = new InboundHandler(parts);
+export function createInboundHandler(deps: InboundDeps): Handler {
+  const handler = new InboundHandler(deps);
   return (request, response, peer) => handler.answer(request, response, peer);
 }
 
 class InboundHandler {
-  readonly #parts: InboundParts;
+  readonly #deps: InboundDeps;
 
-  constructor(parts: InboundParts) {
-    this.#parts = parts;
+  constructor(deps: InboundDeps) {
+    this.#deps = deps;
   }
 
   answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void | Promise<void> {
@@ -61,7 +61,7 @@ class InboundHandler {
     const refusal = this.#checkTarget(path, request.method);
     if (refusal !== null) return this.#refuse(request, response, refusal);
     const token = bearerOf(request);
-    const check = this.#parts.bearerCheck();
+    const check = this.#deps.bearerCheck();
     const exchange = { request, response, peer };
     if (token === null) return this.#turnAway(exchange, 'missing');
     if (!check(token)) return this.#turnAway(exchange, 'wrong');
@@ -73,7 +73,7 @@ class InboundHandler {
 
   #checkTarget(path: string, method: string | undefined): Refusal | null {
     if (path === '/healthz') return methodNotAllowed('GET, HEAD');
-    if (path !== this.#parts.path) return refusals.notFound;
+    if (path !== this.#deps.path) return refusals.notFound;
     return method === 'POST' ? null : methodNotAllowed('POST');
   }
 
@@ -87,8 +87,8 @@ class InboundHandler {
     if (!isJsonType(headers['content-type'])) return refusals.unsupportedMediaType;
     if (!isUncompressed(headers['content-encoding'])) return refusals.compressed;
     if (Number(headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
-    if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);
-    if (this.#parts.receive.room() <= 0) return unavailable('full', 1_000);
+    if (this.#deps.stopped.aborted) return unavailable('shutting_down', 1_000);
+    if (this.#deps.receive.room() <= 0) return unavailable('full', 1_000);
     return null;
   }
 
@@ -100,7 +100,7 @@ class InboundHandler {
     if (end.kind === 'too_large') {
       return this.#refuse(request, response, refusals.bodyTooLarge, end.count);
     }
-    const checkNow = this.#parts.bearerCheck();
+    const checkNow = this.#deps.bearerCheck();
     if (checkNow !== check && !checkNow(token)) return this.#turnAway(exchange, 'wrong');
     const taken = this.#take(end.bytes, request.headers);
     if ('status' in taken) this.#refuse(request, response, taken);
@@ -109,14 +109,14 @@ class InboundHandler {
 
   #take(body: Buffer, headers: IncomingHttpHeaders): Taken | Refusal {
     if (!isUtf8(body)) return refusals.notUtf8;
-    const wire = parseInbound(body.toString('utf8'), this.#parts.mapping);
+    const wire = parseInbound(body.toString('utf8'), this.#deps.mapping);
     if (wire.kind === 'problem') return { status: 400, ...wire };
     const resend = resendIdOf(headers);
     return resend !== null && 'status' in resend ? resend : { wire, resend };
   }
 
   async #accept({ wire, resend }: Taken): Promise<Answer> {
-    const { channel, receive, events } = this.#parts;
+    const { channel, receive, events } = this.#deps;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
     const key = resend === null ? { dedupeKey: null } : resendKeyOf(wire, resend.id);
@@ -139,7 +139,7 @@ class InboundHandler {
   }
 
   #answerOf({ status, code, detail, headers }: Refusal): Answer {
-    this.#parts.events.messageRefused({ channel: this.#parts.channel, code });
+    this.#deps.events.messageRefused({ channel: this.#deps.channel, code });
     return { status, type: problemType, headers, body: problemText(status, code, detail) };
   }
 
@@ -155,7 +155,7 @@ class InboundHandler {
 
   /** The answer is out. The connection closes with the response's end, which waits for the body. */
   #discard(request: IncomingMessage, response: ServerResponse, already: number): void {
-    const { deadlines, discard = discardLimits } = this.#parts;
+    const { deadlines, discard = discardLimits } = this.#deps;
     let bytes = already;
     const deadline = deadlines.after(discard.ms, () => request.destroy());
     request.on('data', (part: Buffer) => {

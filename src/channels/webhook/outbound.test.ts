@@ -9,10 +9,10 @@ import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeliver } from './outbound.ts';
-import type { Deliver, OutboundParts } from './outbound.ts';
+import type { Deliver, OutboundDeps } from './outbound.ts';
 
 const reply = {
   id: 'r1',
@@ -28,7 +28,7 @@ const first = { number: 1, possibleDuplicate: false, late: false };
 
 type Bench = AsyncDisposable & { deliver: Deliver };
 
-function startDeliver(url: string, more: Partial<OutboundParts> = {}): Bench {
+function startDeliver(url: string, more: Partial<OutboundDeps> = {}): Bench {
   const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   const parts = {
     url,
@@ -121,7 +121,7 @@ const cases: readonly [Answer, readonly unknown[]][] = [
 test('every answer of the receiver has its outcome', async (t) => {
   await using receiver = await startReceiver();
   // Time stands still.
-  const clock = handClock(now);
+  const clock = takeoverClock(now);
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
   for (const [answer, expected] of cases) {
@@ -154,7 +154,7 @@ test('a receiver that does not listen has certainly not got the reply', async ()
 
 test('a receiver that never answers is a time-out that may have arrived', async () => {
   await using receiver = await startReceiver();
-  const clock = handClock();
+  const clock = takeoverClock();
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
   receiver.script.push('hang', 'drip');

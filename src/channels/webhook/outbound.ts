@@ -23,7 +23,7 @@ const answerBytesMax = 64 * 1024;
 /** The delivery schedule may ask again sooner. */
 const retryAfterMostMs = 86_400_000;
 
-export type OutboundParts = Clock & {
+export type OutboundDeps = Clock & {
   readonly url: string;
   readonly mapping: Mapping;
   /** Sent as a bearer; null: no authorization header. */
@@ -37,18 +37,18 @@ export type OutboundParts = Clock & {
 export type Deliver = (reply: Reply, attempt: Attempt, stop: Stop) => Promise<DeliveryOutcome>;
 
 /** Makes the function that tries once to deliver one reply. It never throws. */
-export function createDeliver(parts: OutboundParts): Deliver {
-  const { http, now, steady } = parts;
-  const url = new URL(parts.url);
-  const write = createReplyWriter(parts.mapping);
+export function createDeliver(deps: OutboundDeps): Deliver {
+  const { http, now, steady } = deps;
+  const url = new URL(deps.url);
+  const write = createReplyWriter(deps.mapping);
   const fixed: Record<string, string> = {
     'content-type': 'application/json',
-    'user-agent': `svc/${parts.version}`,
+    'user-agent': `svc/${deps.version}`,
   };
-  if (parts.secret !== null) {
-    fixed['authorization'] = `Bearer ${Buffer.from(parts.secret, 'utf8').toString('latin1')}`;
+  if (deps.secret !== null) {
+    fixed['authorization'] = `Bearer ${Buffer.from(deps.secret, 'utf8').toString('latin1')}`;
   }
-  const key = parts.signingKey === null ? null : signingKeyBytes(parts.signingKey);
+  const key = deps.signingKey === null ? null : signingKeyBytes(deps.signingKey);
   return async (reply, attempt, stop) => {
     const body = write(reply);
     const timestamp = String(Math.floor(now() / 1_000));

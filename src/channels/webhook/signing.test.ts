@@ -11,7 +11,7 @@ import { Stopper } from '../../lib/stop.ts';
 import { startReceiver, type Received } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { createDeliver, type OutboundParts } from './outbound.ts';
+import { createDeliver, type OutboundDeps } from './outbound.ts';
 import { signingKeyFault } from '../../config/signing-key.ts';
 
 const keyOf = (bytes: number): string => `whsec_${randomBytes(bytes).toString('base64')}`;
@@ -28,7 +28,7 @@ const reply = {
 } as unknown as Reply;
 
 /** What a receiver got, try by try. */
-async function tries(more: Partial<OutboundParts>, count = 1): Promise<readonly Received[]> {
+async function tries(more: Partial<OutboundDeps>, count = 1): Promise<readonly Received[]> {
   await using receiver = await startReceiver();
   const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   const { url } = receiver;

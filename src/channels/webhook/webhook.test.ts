@@ -22,9 +22,9 @@ import { patienceMs } from '../../../test/support/waiting.ts';
 import { createWebhookChannel } from './webhook.ts';
 import type { WebhookChannel } from './webhook.ts';
 
-type Kit = AsyncDisposable & { make(url: string, port?: number): WebhookChannel };
+type Deps = AsyncDisposable & { make(url: string, port?: number): WebhookChannel };
 
-function createKit(): Kit {
+function createDeps(): Deps {
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events } = noteEvents();
@@ -69,20 +69,20 @@ const reply = {
 
 async function startBench(): Promise<ChannelBench> {
   const receiver = await startReceiver();
-  const kit = createKit();
-  const channel = kit.make(receiver.url);
+  const deps = createDeps();
+  const channel = deps.make(receiver.url);
   // The receiver listens there already.
-  const hopeless = kit.make(receiver.url, Number(new URL(receiver.url).port));
+  const hopeless = deps.make(receiver.url, Number(new URL(receiver.url).port));
   return {
     channel,
     hopeless,
     reply,
     shown: () => ({ text: String(receiver.received.at(-1)?.body['text']), presses: [] }),
     hasButtons: false,
-    cutOff: kit.make(`http://127.0.0.1:${closedPort}/`),
+    cutOff: deps.make(`http://127.0.0.1:${closedPort}/`),
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();
-      await kit[Symbol.asyncDispose]();
+      await deps[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();
     },
   };
@@ -92,19 +92,19 @@ testChannel('webhook', startBench);
 
 test('a taken address names the field, the address and the next step', async () => {
   await using receiver = await startReceiver();
-  await using kit = createKit();
+  await using deps = createDeps();
   const { port } = new URL(receiver.url);
-  const problem = await kit.make(receiver.url, Number(port)).open();
+  const problem = await deps.make(receiver.url, Number(port)).open();
   assert.ok(problem.kind === 'problem');
   assert.match(problem.message, new RegExp(`^webhook.bind: .*127.0.0.1:${port}.*EADDRINUSE.*stop`));
 });
 
 test('a newer channel takes the address over without one refused message', async () => {
-  await using kit = createKit();
+  await using deps = createDeps();
   // Given by number, so that it can be shared.
   const given = await freePort();
   const url = 'http://127.0.0.1:9/';
-  const [first, second] = [kit.make(url, given), kit.make(url, given)];
+  const [first, second] = [deps.make(url, given), deps.make(url, given)];
   const [one, two] = [noteAccept(), noteAccept()];
   const [endOne, endTwo] = [new AbortController(), new AbortController()];
   await first.open();

@@ -15,7 +15,7 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
 import type { Receive, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
-import { sayUnbound } from '../../lib/bind-error.ts';
+import { describeUnbound } from '../../lib/bind-error.ts';
 import { HealthState } from '../health-state.ts';
 import { createInboundHandler } from './inbound.ts';
 import { webhook } from './kind.ts';
@@ -28,7 +28,7 @@ const releaseGraceMs = 1_000;
 /** What a sender's bearer has to pass now, by the channel that ran last. */
 export type BearerChecks = Map<ChannelKey, TokenCheck>;
 
-export type WebhookParts = Clock & {
+export type WebhookDeps = Clock & {
   readonly config: WebhookConfig;
   readonly secret: string;
   /** null: replies carry no authorization. */
@@ -49,29 +49,29 @@ export type WebhookParts = Clock & {
 export type WebhookChannel = Channel & { boundPort(): number };
 
 /** Makes the channel; nothing is bound before `open`. */
-export function createWebhookChannel(parts: WebhookParts): WebhookChannel {
-  return new Webhook(parts);
+export function createWebhookChannel(deps: WebhookDeps): WebhookChannel {
+  return new Webhook(deps);
 }
 
 class Webhook implements WebhookChannel {
   readonly tellsSessions = true;
   readonly deliver: Deliver;
-  readonly #parts: WebhookParts;
+  readonly #deps: WebhookDeps;
   #held: Held | null = null;
   readonly #health: HealthState;
 
-  constructor(parts: WebhookParts) {
-    const { config, outboundSecret: secret, signingKey, http, version, now, steady } = parts;
-    this.#parts = parts;
-    this.#health = new HealthState(parts);
+  constructor(deps: WebhookDeps) {
+    const { config, outboundSecret: secret, signingKey, http, version, now, steady } = deps;
+    this.#deps = deps;
+    this.#health = new HealthState(deps);
     const { outboundUrl: url, mapping } = config;
     const rest = { http, version, now, steady };
     this.deliver = createDeliver({ url, mapping, secret, signingKey, ...rest });
   }
 
   async open(): Promise<Opened | ChannelProblem> {
-    const { bind } = this.#parts.config;
-    const taken = await this.#parts.listeners.take(bind);
+    const { bind } = this.#deps.config;
+    const taken = await this.#deps.listeners.take(bind);
     if (taken.kind === 'fault') {
       const problem = problemOf(bind, taken.code);
       this.#health.become('failed', problem.message);
@@ -84,7 +84,7 @@ class Webhook implements WebhookChannel {
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (this.#held === null) throw new Error('run() before open()');
     if (signal.aborted) return;
-    const { config, secret, events, deadlines, bearerChecks } = this.#parts;
+    const { config, secret, events, deadlines, bearerChecks } = this.#deps;
     const { path, mapping } = config;
     bearerChecks.set(key, createTokenCheck(secret));
     const bearerCheck = (): TokenCheck => bearerChecks.get(key)!;
@@ -116,7 +116,7 @@ class Webhook implements WebhookChannel {
 }
 
 function problemOf(bind: ListenAddress, code: string): ChannelProblem {
-  const remedy = sayUnbound(code, bind.port);
+  const remedy = describeUnbound(code, bind.port);
   const field = bind.byFlag?.name ?? 'webhook.bind';
   const message = `${field}: cannot listen on ${bind.text} (${code}); ${remedy}`;
   return { kind: 'problem', code: 'bind_failed', message };

@@ -4,7 +4,7 @@ import { createEvents } from '../../telemetry/events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createLog } from '../../lib/log.ts';
 import { lineOfModel } from '../../app/preflight/models.ts';
-import { createServiceKit } from '../../app/service.ts';
+import { createServiceDeps } from '../../app/service.ts';
 import { programVersion } from '../../lib/program.ts';
 
 /**
@@ -14,11 +14,11 @@ import { programVersion } from '../../lib/program.ts';
 export async function doubtOf(model: ModelConfig): Promise<string | null> {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
-  const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());
   try {
-    const { mark, message, remedy } = await lineOfModel(model, 'private', new Map(), kit);
+    const { mark, message, remedy } = await lineOfModel(model, 'private', new Map(), deps);
     return mark === 'ok' ? null : `${model.modelId}: ${message}. ${remedy ?? ''}`.trimEnd();
   } finally {
-    await kit.http.close();
+    await deps.http.close();
   }
 }

@@ -10,7 +10,7 @@ import { plainJson } from '../../lib/plain-text.ts';
 import type { PreflightLine } from '../../app/preflight/lines.ts';
 import { runPreflight } from '../../app/preflight/preflight.ts';
 import type { ServerSeen } from '../../app/preflight/server.ts';
-import { lookAtServer } from '../../app/storage.ts';
+import { probeServer } from '../../app/storage.ts';
 import { programVersion, versionAt } from '../../lib/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { clockLine } from './clock.ts';
@@ -82,7 +82,7 @@ async function look(
   io: Io,
 ): Promise<readonly PreflightLine[]> {
   const at = await findStorage(inspection.storage, config, io);
-  const server = at?.kind === 'server' ? await lookAtServer(at) : undefined;
+  const server = at?.kind === 'server' ? await probeServer(at) : undefined;
   const path = at?.kind === 'file' ? at.path : null;
   const examined = await examinePlace(path);
   const owned = isOwned(examined, server);

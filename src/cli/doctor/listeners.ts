@@ -3,7 +3,7 @@ import type { Config, ListenAddress } from '../../config/config.ts';
 import { addressFlags } from '../../config/own-addresses.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import { holderOfPort, sayHolder } from '../../lib/holders.ts';
+import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
@@ -75,7 +75,7 @@ async function listenerLine(
       return warning(subject, message, remedy);
     }
     case 'taken': {
-      const message = `is taken by another program${sayHolder(holderOfPort(address.port))}`;
+      const message = `is taken by another program${describeHolder(holderOfPort(address.port))}`;
       const remedy = `Stop that program, or change ${field}.`;
       return optional ? warning(subject, message, remedy) : failed(subject, message, remedy);
     }

@@ -5,7 +5,7 @@ import type { Io } from '../cli.ts';
 import { readSecrets } from '../frame/boot.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
 import { plural } from '../../domain/plural.ts';
-import { askServers, nameOf, sayDown, toolLines, type Surveyed } from '../mcp/survey.ts';
+import { askServers, nameOf, describeDown, toolLines, type Surveyed } from '../mcp/survey.ts';
 
 /**
  * Each MCP server is asked, as svc mcp list asks it. What has no pin, pins that cannot be read and
@@ -30,7 +30,7 @@ function linesOf(surveyed: Surveyed['servers'][number], pins: Pins): readonly Pr
   const subject = `MCP server ${server}`;
   if (answer.kind === 'down') {
     const remedy = 'Start or repair the server. Its tools are missing until it answers.';
-    return [warning(subject, `is down: ${sayDown(answer)}`, remedy)];
+    return [warning(subject, `is down: ${describeDown(answer)}`, remedy)];
   }
   const tools = toolLines(surveyed, pins).filter(({ tool }) => listed.includes(tool));
   const pinned = tools.filter(({ state }) => state === 'pinned').length;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ServerLook } from '../../app/storage.ts';
+import type { ServerProbe } from '../../app/storage.ts';
 import { databaseLines } from './server.ts';
 
 const look = { schema: 2, stepsBehind: 0, bytes: 5 * 1024 * 1024, owner: null };
 
-function told(more: Partial<ServerLook>): readonly string[] {
-  const lines = databaseLines({ ...look, ...more } as ServerLook);
+function told(more: Partial<ServerProbe>): readonly string[] {
+  const lines = databaseLines({ ...look, ...more } as ServerProbe);
   return lines.map(({ mark, subject, message }) => `${mark} ${subject}: ${message}`);
 }
 
@@ -20,7 +20,7 @@ test('the schema of a server is told with what the next start does about it', ()
 
 test('a svc that works on the database is told with its version', () => {
   assert.equal(told({})[1], 'ok owner: no svc works on the database');
-  const owner = { version: '0.2.0', beatAgoMs: 1_400 };
+  const owner = { version: '0.2.0', heartbeatAgoMs: 1_400 };
   const running = 'ok owner: a running svc (0.2.0) works on the database, seen 1 s ago';
   assert.equal(told({ owner })[1], running);
 });

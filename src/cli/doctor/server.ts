@@ -1,13 +1,13 @@
 /** What svc has in the database of a server, as a look at it saw it. */
 import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
-import type { ServerLook } from '../../app/storage.ts';
+import type { ServerProbe } from '../../app/storage.ts';
 import { bytesText } from '../ledger/table.ts';
 
-export function databaseLines(look: ServerLook): readonly PreflightLine[] {
+export function databaseLines(look: ServerProbe): readonly PreflightLine[] {
   return [schemaLine(look), ownerLine(look)];
 }
 
-function schemaLine({ schema, stepsBehind, bytes }: ServerLook): PreflightLine {
+function schemaLine({ schema, stepsBehind, bytes }: ServerProbe): PreflightLine {
   const size = bytesText(bytes);
   if (schema === null) {
     return ok('database', `has no tables of svc yet (${size}); the first start makes them`);
@@ -23,9 +23,9 @@ function schemaLine({ schema, stepsBehind, bytes }: ServerLook): PreflightLine {
   return warning('database', message, 'Nothing to do: the next start brings it up to date.');
 }
 
-function ownerLine({ owner }: ServerLook): PreflightLine {
+function ownerLine({ owner }: ServerProbe): PreflightLine {
   if (owner === null) return ok('owner', 'no svc works on the database');
-  const seconds = Math.round(owner.beatAgoMs / 1000);
+  const seconds = Math.round(owner.heartbeatAgoMs / 1000);
   return ok(
     'owner',
     `a running svc (${owner.version}) works on the database, seen ${seconds} s ago`,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { examineStorage, roomOfDisk } from '../../app/storage.ts';
 import { forShell } from '../../lib/for-shell.ts';
-import { sayHolder } from '../../lib/holders.ts';
+import { describeHolder } from '../../lib/holders.ts';
 import { bytesText } from '../ledger/table.ts';
 import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 
@@ -56,7 +56,7 @@ function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
 }
 
 function ownerLine({ owned, ownerPid, unclean }: Examined): PreflightLine {
-  if (owned) return ok('owner', `a running svc${sayHolder(ownerPid)} holds the database`);
+  if (owned) return ok('owner', `a running svc${describeHolder(ownerPid)} holds the database`);
   if (!unclean) return ok('owner', 'no svc holds the database; the last one closed it');
   const message =
     'no svc holds the database, and the last one ended without closing it, or this is a backup';

@@ -8,7 +8,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
 import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
-import { createMessenger, createServiceKit } from '../../app/service.ts';
+import { createMessenger, createServiceDeps } from '../../app/service.ts';
 import type { Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
 
@@ -30,11 +30,11 @@ export async function webhookLines(
   const { secrets } = resolveSecrets(config, await io.secrets.find(names, io.stop));
   const log = createCommandLog(io, 'error');
   log.scrub(secrets.values());
-  const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());
   const signal = AbortSignal.any([io.stop, AbortSignal.timeout(askMs)]);
   const lines = messengers.map(async (messenger) => {
     if (!secrets.has(messenger.tokenEnv)) return [];
-    await using channel = createMessenger(messenger, secrets, kit);
+    await using channel = createMessenger(messenger, secrets, deps);
     const seen = (await channel.webhook?.(signal, deleting)) ?? ({ kind: 'none' } as const);
     const line = deleting ? lineAfter(messenger, seen) : lineOf(messenger, seen);
     return line === null ? [] : [line];
@@ -42,7 +42,7 @@ export async function webhookLines(
   try {
     return (await Promise.all(lines)).flat();
   } finally {
-    await kit.http.close();
+    await deps.http.close();
   }
 }
 

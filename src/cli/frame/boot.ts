@@ -7,7 +7,7 @@ import {
   howToSet,
   namedSecrets,
   resolveSecrets,
-  sayMissing,
+  describeMissing,
   type MissingSecret,
   type ResolvedSecrets,
 } from '../../config/secrets.ts';
@@ -76,7 +76,7 @@ export async function readSecrets(
   const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, tokenWanted);
   const unset = missing.filter(({ usedAt }) => usedAt.some(needs));
   const unusable = unfit.filter(({ path }) => needs(path));
-  const said = [...unset.map(sayUnset), ...unusable.map(say)];
+  const said = [...unset.map(describeUnset), ...unusable.map(say)];
   if (said.length === 0) return { kind: 'read', secrets, found, warnings };
   return { kind: 'refused', report: said.join(''), missing: unset, unfit: unusable };
 }
@@ -86,9 +86,9 @@ function say({ path, message, remedy }: ConfigProblem): string {
 }
 
 /** A variable without a value, and every place that wants it. */
-function sayUnset(missing: MissingSecret): string {
+function describeUnset(missing: MissingSecret): string {
   const used = `it is used at ${missing.usedAt.join(' and ')}`;
-  return `${[`✗ ${sayMissing(missing)}; ${used}.`, ...howToSet(missing)].join('\n  ')}\n`;
+  return `${[`✗ ${describeMissing(missing)}; ${used}.`, ...howToSet(missing)].join('\n  ')}\n`;
 }
 
 /** The log of a command: JSON lines for machines, short ones for a terminal. */

@@ -56,13 +56,13 @@ function chosenFile(given: string | null, surroundings: Surroundings): ConfigFil
 /** The same, and says at a terminal which file it is where that is not plain to see. */
 export function useConfigFile(given: string | null, io: Io): ConfigFile {
   const file = findConfigFile(given, io);
-  const told = sayChoice(file);
+  const told = describeChoice(file);
   if (told !== null && io.stderr.isTTY === true) io.stderr.write(`${told}\n`);
   return file;
 }
 
 /** Null where the person sees it: the file was named in the command, or is `./svc.json`. */
-export function sayChoice({ by, name }: ConfigFile): string | null {
+export function describeChoice({ by, name }: ConfigFile): string | null {
   if (by === 'variable') return `The configuration is ${name} (SVC_CONFIG).`;
   return by === 'found' && name !== usualName ? `The configuration is ${name}.` : null;
 }
@@ -79,12 +79,12 @@ export async function inspectConfigFile(
   const inspection = await inspectConfig(file.path, env, 'anything', own);
   const { validation } = inspection;
   const problems = validation.problems.map((problem) =>
-    problem.code === 'file_missing' ? { ...problem, ...sayMissing(file, problem) } : problem,
+    problem.code === 'file_missing' ? { ...problem, ...describeMissing(file, problem) } : problem,
   );
   return { ...inspection, validation: { ...validation, problems } };
 }
 
-function sayMissing(
+function describeMissing(
   { by, looked }: ConfigFile,
   { message }: ConfigProblem,
 ): Pick<ConfigProblem, 'message' | 'remedy'> {

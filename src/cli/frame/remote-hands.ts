@@ -10,7 +10,7 @@ export type Waiting = Described<typeof hold.waitingSchema>['rows'][number];
 type Written = { readonly text: string; readonly message: string | null };
 
 /** Conversations are named by svc's own ids; a refusal is thrown (`Unanswered`). */
-export class RemoteHands {
+export class RemoteTakeovers {
   readonly #service: AdminClient;
 
   constructor(service: AdminClient) {

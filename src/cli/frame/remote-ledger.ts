@@ -24,17 +24,17 @@ import { daysBetween, localDay } from '../../lib/local-day.ts';
 import type { DeadLetterMove, LedgerReader } from '../../ledger/ledger.ts';
 import { AdminClient, codeOf, isNotFound, type AdminClientOptions } from './admin-client.ts';
 import { RemoteApprovals } from './remote-approvals.ts';
-import { RemoteHands } from './remote-hands.ts';
+import { RemoteTakeovers } from './remote-hands.ts';
 import { part } from './remote-path.ts';
 
 export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
-  readonly hands: RemoteHands;
+  readonly hands: RemoteTakeovers;
   readonly deciding: RemoteApprovals;
   readonly #service: AdminClient;
 
   constructor(options: AdminClientOptions) {
     this.#service = new AdminClient(options);
-    this.hands = new RemoteHands(this.#service);
+    this.hands = new RemoteTakeovers(this.#service);
     this.deciding = new RemoteApprovals(this.#service);
   }
 

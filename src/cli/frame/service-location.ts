@@ -48,14 +48,17 @@ export async function locateService(named: ConfigFile, io: Io): Promise<ServiceL
   }
   const problem = validation.problems.find(({ severity }) => severity === 'error');
   if (kept !== null) {
-    tell(io, `${sayProblem(name, problem)} svc is looked for by the newest text in its history.`);
+    tell(
+      io,
+      `${describeProblem(name, problem)} svc is looked for by the newest text in its history.`,
+    );
     return { kind: 'found', source: 'history', ...kept, addresses: keptAt };
   }
   if (problem?.code === 'file_missing') return refusalOf(name, inspection, io);
   const config = emptyConfig();
   const addresses = addressesOf(config);
   const where = addresses.map(({ text }) => text).join();
-  tell(io, `${sayProblem(name, problem)} svc is asked at ${where}, its address by default.`);
+  tell(io, `${describeProblem(name, problem)} svc is asked at ${where}, its address by default.`);
   return { kind: 'found', source: 'nothing', config, storage: null, addresses };
 }
 
@@ -96,7 +99,7 @@ function emptyConfig(): Config {
   return parseDocument({ ...draft, channels: [], brains: [], routes: [] } as Document, () => false);
 }
 
-function sayProblem(name: string, problem: ConfigProblem | undefined): string {
+function describeProblem(name: string, problem: ConfigProblem | undefined): string {
   const { line = 0, column = 0, path = '', message = 'it cannot be read' } = problem ?? {};
   const place = line === 0 ? '' : `${[`${line}:${column}`, path].join(' ').trimEnd()}: `;
   return `${name} cannot be used (${place}${message});`;

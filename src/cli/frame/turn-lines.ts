@@ -3,10 +3,10 @@
  * answered, how long it took, or why none did. Never a word of what was said: a terminal keeps what
  * it showed. Of what comes faster than a person reads, the number alone is told.
  */
-import { sayChannel } from '../../channels/registry.ts';
+import { channelName } from '../../channels/registry.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
-import { sayModelName } from '../../domain/model-words.ts';
+import { formatModelName } from '../../domain/model-words.ts';
 import type { Sender } from '../../domain/message.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Io } from '../cli.ts';
@@ -15,7 +15,7 @@ import { plainLine } from '../../lib/plain-text.ts';
 import { isColoured, signOf } from './report.ts';
 import { openTerminalOutlet, type TerminalOutlet } from './terminal-outlet.ts';
 
-export type TurnTold =
+export type TurnResult =
   | Parameters<Events['turnFinished']>[0]
   | Parameters<Events['commandAnswered']>[0];
 
@@ -41,7 +41,7 @@ export class TurnLines implements Disposable {
     this.#filledAt = options.steady();
   }
 
-  told(turn: TurnTold): void {
+  told(turn: TurnResult): void {
     if (this.#hasRoom()) return this.#options.outlet.write(this.#lineOf(turn));
     this.#untold++;
     this.#timer ??= setTimeout(() => this.#sayMore(), moreAfterMs).unref();
@@ -71,11 +71,11 @@ export class TurnLines implements Disposable {
     this.#options.outlet.write(`  … and ${count} more\n`);
   }
 
-  #lineOf(turn: TurnTold): string {
+  #lineOf(turn: TurnResult): string {
     const time = localTime(this.#options.now()).slice('2026-11-21 '.length);
     const isWell = 'command' in turn || turn.decision.kind === 'reply';
     const sign = signOf(isWell ? 'ok' : 'failed', this.#options.coloured);
-    const who = `${nameOf(turn.sender)} on ${sayChannel(channelTypeOf(turn.channel))}`;
+    const who = `${nameOf(turn.sender)} on ${channelName(channelTypeOf(turn.channel))}`;
     return `${sign} ${time} ${who}: ${outcomeOf(turn)}\n`;
   }
 }
@@ -87,12 +87,12 @@ function nameOf({ id, name }: Sender): string {
   return whole.length > nameLengthMax ? `${whole.slice(0, nameLengthMax - 1)}…` : whole;
 }
 
-function outcomeOf(turn: TurnTold): string {
+function outcomeOf(turn: TurnResult): string {
   const after = `${(turn.ms / 1_000).toFixed(1)} s`;
   if ('command' in turn) return `${plainLine(turn.command)}, answered by svc`;
   const { decision } = turn;
   return decision.kind === 'reply'
-    ? `answered by ${plainLine(sayModelName(decision.model))} in ${after}`
+    ? `answered by ${plainLine(formatModelName(decision.model))} in ${after}`
     : `no answer after ${after}: ${plainLine(decision.why)}`;
 }
 

@@ -8,12 +8,12 @@ import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { fakeSession } from '../../../test/fake/setup-session.ts';
 import { until } from '../../../test/support/waiting.ts';
-import { showInBrowser, type FaceTimes } from './browser.ts';
+import { showInBrowser, type FrontendTimes } from './browser.ts';
 
 /** Long enough for no test to wait for it. */
-const long: FaceTimes = { pageMs: 600_000, codeMs: 600_000, lastPageMs: 600_000 };
+const long: FrontendTimes = { pageMs: 600_000, codeMs: 600_000, lastPageMs: 600_000 };
 
-type Options = { opens?: 'well' | 'not' | 'nothing'; times?: Partial<FaceTimes> };
+type Options = { opens?: 'well' | 'not' | 'nothing'; times?: Partial<FrontendTimes> };
 
 /** The face, with an opener that tells what it was given, and what all programs can see then. */
 async function start({ opens = 'nothing', times = {} }: Options = {}) {
@@ -77,94 +77,94 @@ async function stateOf(link: URL, token: string): Promise<Response> {
 }
 
 test('the browser gets a file that this user alone reads; nobody sees the code', async () => {
-  await using face = await start({ opens: 'well' });
+  await using frontend = await start({ opens: 'well' });
   const path = await until('what the opener was given', () =>
-    existsSync(face.seen) ? readFileSync(face.seen, 'utf8') : null,
+    existsSync(frontend.seen) ? readFileSync(frontend.seen, 'utf8') : null,
   );
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.equal(statSync(dirname(path)).mode & 0o777, 0o700);
   const link = linkIn(readFileSync(path, 'utf8'));
   assert.ok(link !== null);
-  const cmdlines = readFileSync(`${face.seen}.cmdlines`, 'utf8');
+  const cmdlines = readFileSync(`${frontend.seen}.cmdlines`, 'utf8');
   assert.ok(cmdlines.includes(path), 'the opener itself was seen');
   assert.ok(!cmdlines.includes(link.hash.slice(1)));
-  await until('a word of it', () => face.said().includes('A page opens in your browser'));
-  assert.equal(linkIn(face.said()), null, 'nor is it on the terminal');
+  await until('a word of it', () => frontend.said().includes('A page opens in your browser'));
+  assert.equal(linkIn(frontend.said()), null, 'nor is it on the terminal');
   assert.equal((await trade(link)).status, 200);
-  assert.deepEqual(face.files(), [], 'the file is gone once it was used');
-  assert.match(face.said(), /The page is there/);
+  assert.deepEqual(frontend.files(), [], 'the file is gone once it was used');
+  assert.match(frontend.said(), /The page is there/);
 });
 
 for (const opens of ['nothing', 'not'] as const) {
   test(`where a browser cannot be opened (${opens}), the terminal shows the link`, async () => {
-    await using face = await start({ opens });
-    const link = await until('the link', () => linkIn(face.said()));
-    assert.deepEqual(face.files(), []);
+    await using frontend = await start({ opens });
+    const link = await until('the link', () => linkIn(frontend.said()));
+    assert.deepEqual(frontend.files(), []);
     assert.equal((await trade(link)).status, 200);
   });
 }
 
 test('where no page comes, the link is told as well', async () => {
-  await using face = await start({ opens: 'well', times: { pageMs: 1 } });
-  const link = await until('the link', () => linkIn(face.said()));
-  assert.match(face.said(), /If no page came/);
+  await using frontend = await start({ opens: 'well', times: { pageMs: 1 } });
+  const link = await until('the link', () => linkIn(frontend.said()));
+  assert.match(frontend.said(), /If no page came/);
   assert.equal((await trade(link)).status, 200);
 });
 
 test('a second use of a link is told, and Enter opens another', async () => {
-  await using face = await start();
-  const link = await until('the link', () => linkIn(face.said()));
+  await using frontend = await start();
+  const link = await until('the link', () => linkIn(frontend.said()));
   const { token } = await trade(link);
   assert.equal((await trade(link)).status, 403);
-  assert.match(face.said(), /used a second time, so somebody else may have it/);
+  assert.match(frontend.said(), /used a second time, so somebody else may have it/);
   const signedOut = await stateOf(link, token);
   assert.equal(signedOut.status, 401);
   await signedOut.text();
-  face.stdin.write('\n');
+  frontend.stdin.write('\n');
   const next = await until('another link', () => {
-    const newest = linkIn(face.said());
+    const newest = linkIn(frontend.said());
     return newest?.hash === link.hash ? null : newest;
   });
   assert.equal((await trade(next)).status, 200);
 });
 
 test('it ends once the last page was shown, and what was begun goes on', async () => {
-  await using face = await start();
-  const link = await until('the link', () => linkIn(face.said()));
+  await using frontend = await start();
+  const link = await until('the link', () => linkIn(frontend.said()));
   const { token } = await trade(link);
-  face.session.show({ step: 'last', title: 'Running', choices: [] });
+  frontend.session.show({ step: 'last', title: 'Running', choices: [] });
   await (await stateOf(link, token)).text();
-  await until('the end of the face', () => face.stdin.listenerCount('data') === 0);
+  await until('the end of the face', () => frontend.stdin.listenerCount('data') === 0);
   await assert.rejects(async () => {
     for (;;) await (await stateOf(link, token)).text();
   }, 'its listener closes');
-  face.session.end({ kind: 'served' });
-  assert.deepEqual(await face.ended, { kind: 'served' });
+  frontend.session.end({ kind: 'served' });
+  assert.deepEqual(await frontend.ended, { kind: 'served' });
 });
 
 test('Ctrl-C ends it at once, and leaves no file behind', async () => {
-  const face = await start({ opens: 'well' });
-  await until('a word of it', () => face.said().includes('A page opens in your browser'));
-  assert.equal(face.files().length, 1);
-  face.stop();
-  assert.deepEqual(await face.ended, { kind: 'left' });
-  assert.deepEqual(face.files(), []);
-  await face[Symbol.asyncDispose]();
+  const frontend = await start({ opens: 'well' });
+  await until('a word of it', () => frontend.said().includes('A page opens in your browser'));
+  assert.equal(frontend.files().length, 1);
+  frontend.stop();
+  assert.deepEqual(await frontend.ended, { kind: 'left' });
+  assert.deepEqual(frontend.files(), []);
+  await frontend[Symbol.asyncDispose]();
 });
 
 test('where nobody comes, and nobody can ask for another link, it ends', async () => {
-  const face = await start({ times: { codeMs: 200 } });
-  face.stdin.end();
-  await once(face.stdin, 'end');
-  assert.deepEqual(await face.ended, { kind: 'left' });
-  assert.match(face.said(), /No page came within a minute/);
-  await face[Symbol.asyncDispose]();
+  const frontend = await start({ times: { codeMs: 200 } });
+  frontend.stdin.end();
+  await once(frontend.stdin, 'end');
+  assert.deepEqual(await frontend.ended, { kind: 'left' });
+  assert.match(frontend.said(), /No page came within a minute/);
+  await frontend[Symbol.asyncDispose]();
 });
 
 test('a way that a bug has ended, on whatever page, is over', async () => {
-  const face = await start({ times: { lastPageMs: 1 } });
-  face.session.show({ step: 'write', title: 'The start', choices: [] });
-  face.session.end({ kind: 'failed', message: 'Something went wrong in svc itself.' });
-  assert.equal((await face.ended).kind, 'failed');
-  await face[Symbol.asyncDispose]();
+  const frontend = await start({ times: { lastPageMs: 1 } });
+  frontend.session.show({ step: 'write', title: 'The start', choices: [] });
+  frontend.session.end({ kind: 'failed', message: 'Something went wrong in svc itself.' });
+  assert.equal((await frontend.ended).kind, 'failed');
+  await frontend[Symbol.asyncDispose]();
 });

@@ -8,7 +8,7 @@ import { aborted } from '../../lib/aborted.ts';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { sayUnbound } from '../../lib/bind-error.ts';
+import { describeUnbound } from '../../lib/bind-error.ts';
 import { openerFor, openInBrowser } from '../../lib/person-browser.ts';
 import { writeRedirectFile, type RedirectFile } from '../../lib/redirect-file.ts';
 import { codeMs, type Traded } from '../../admin/http/sign-in.ts';
@@ -21,7 +21,7 @@ type Surroundings = Pick<Io, 'stdin' | 'stderr' | 'env' | 'stop'> & {
   readonly platform?: NodeJS.Platform;
 };
 
-export type FaceTimes = {
+export type FrontendTimes = {
   /** How long a browser may take to show its page before the link is told as well. */
   readonly pageMs: number;
   /** From then on a code is not waited for. */
@@ -30,7 +30,7 @@ export type FaceTimes = {
   readonly lastPageMs: number;
 };
 
-const faceTimes: FaceTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000 };
+const frontendTimes: FrontendTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000 };
 
 /**
  * Leads a person through the session on a page of their browser.
@@ -41,15 +41,15 @@ const faceTimes: FaceTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000 };
 export async function showInBrowser(
   session: SetupSession,
   io: Surroundings,
-  times: FaceTimes = faceTimes,
+  times: FrontendTimes = frontendTimes,
 ): Promise<SetupEnd> {
-  return new BrowserFace(session, io, times).run();
+  return new BrowserFrontend(session, io, times).run();
 }
 
-class BrowserFace {
+class BrowserFrontend {
   readonly #session: SetupSession;
   readonly #io: Surroundings;
-  readonly #waits: FaceTimes;
+  readonly #waits: FrontendTimes;
   /** The last page has gone out. */
   readonly #shown = Promise.withResolvers<void>();
   /** Nobody can sign in any more. */
@@ -63,7 +63,7 @@ class BrowserFace {
   /** A code is out that is good, as far as is known here. */
   #hasCode = true;
 
-  constructor(session: SetupSession, io: Surroundings, times: FaceTimes) {
+  constructor(session: SetupSession, io: Surroundings, times: FrontendTimes) {
     this.#session = session;
     this.#io = io;
     this.#waits = times;
@@ -77,7 +77,7 @@ class BrowserFace {
       onTraded: (traded) => this.#traded(traded),
       onFault: (error) => this.#say(`svc init: a bug in svc itself: ${String(error)}`),
     });
-    if ('code' in server) return { kind: 'failed', message: sayUnbound(server.code, 0) };
+    if ('code' in server) return { kind: 'failed', message: describeUnbound(server.code, 0) };
     const lines = this.#listen(server);
     const { ended } = this.#session;
     try {

@@ -12,7 +12,7 @@ import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
 import { openTurnLines } from '../frame/turn-lines.ts';
 import { showInBrowser } from './browser.ts';
-import { TerminalFace } from './terminal-frontend.ts';
+import { TerminalFrontend } from './terminal-frontend.ts';
 import { writeUnasked } from './unasked.ts';
 
 const table = {
@@ -127,10 +127,10 @@ async function walk(
   });
   const session = openSetup(world);
   try {
-    const face = flags.browser
+    const frontend = flags.browser
       ? showInBrowser(session, io)
-      : new TerminalFace(session, io, () => leaving.abort()).run();
-    return codeOf(await face, io);
+      : new TerminalFrontend(session, io, () => leaving.abort()).run();
+    return codeOf(await frontend, io);
   } finally {
     await endsWithin(Promise.resolve(session[Symbol.asyncDispose]()), closeMs);
     await world[Symbol.asyncDispose]();

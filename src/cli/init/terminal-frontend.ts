@@ -19,7 +19,7 @@ import { Asking } from './asking.ts';
 /** What goes on so briefly is not told. */
 const briefMs = 300;
 
-export class TerminalFace {
+export class TerminalFrontend {
   readonly #session: SetupSession;
   readonly #io: Io;
   readonly #stopService: () => void;

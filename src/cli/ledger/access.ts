@@ -11,7 +11,7 @@ import {
   isMade,
   openCursorReader,
   openReader,
-  sayStorage,
+  describeStorage,
   type StorageAt,
 } from '../../app/storage.ts';
 import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
@@ -152,7 +152,7 @@ function owning(
   return heard(location, async () => {
     const { storage, config } = location;
     if (storage !== null) {
-      const said = await sayStorage(storage);
+      const said = await describeStorage(storage);
       await assertMade(storage, said);
       let failed: unknown = null;
       const store = await openOwnLedger(config, storage, (error) => (failed = error));

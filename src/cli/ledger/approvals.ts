@@ -130,7 +130,7 @@ function approvalPage(approval: ApprovalText): string {
   const { id, state, channel, conversation, messageId, sender, brain, tool } = approval;
   const who = sender.name === null ? sender.id : `${sender.name} (${sender.id})`;
   return [
-    `approval ${id}: ${sayState(approval)}\n`,
+    `approval ${id}: ${describeState(approval)}\n`,
     `${plainLine(brain)} asks for ${tool}\n`,
     indented(approval.arguments),
     `${plainLine(channel)}, conversation ${plainLine(conversation)}, message ${messageId}\n`,
@@ -146,7 +146,7 @@ function waysOf({ id, code }: { readonly id: string; readonly code?: string | nu
   return [...byCode, `svc approvals approve ${id}\nsvc approvals refuse ${id}\n`];
 }
 
-function sayState({ state, decidedBy, decidedAt, outcome }: ApprovalText): string {
+function describeState({ state, decidedBy, decidedAt, outcome }: ApprovalText): string {
   const by = decidedBy === null ? '' : ` by ${plainLine(decidedBy)}`;
   const at = decidedAt === null ? '' : ` at ${localTime(decidedAt)}`;
   return `${state}${by}${at}${outcome === null ? '' : `, the call: ${outcome}`}`;

@@ -44,7 +44,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.stderr.write(`${place.file} has no storage block, so there is no database to back up.\n`);
     return exitCode.failed;
   }
-  if (storage.kind === 'server') return sayHow(storage, file, io);
+  if (storage.kind === 'server') return describeHow(storage, file, io);
   if (!existsSync(storage.path)) {
     io.stderr.write(`There is no database ${storage.path} yet: svc makes it when it first runs.\n`);
     return exitCode.failed;
@@ -60,7 +60,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Without the password, which pg_dump asks for, or takes from where it is kept for it. */
-async function sayHow(at: AtServer, file: string, { stderr }: Io): Promise<number> {
+async function describeHow(at: AtServer, file: string, { stderr }: Io): Promise<number> {
   const named = await nameServer(at);
   if (named.kind === 'problem') {
     stderr.write(`${named.message}\n`);

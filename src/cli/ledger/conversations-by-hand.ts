@@ -4,7 +4,7 @@ import { plural } from '../../domain/plural.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import type { RemoteHands, Waiting } from '../frame/remote-hands.ts';
+import type { RemoteTakeovers, Waiting } from '../frame/remote-hands.ts';
 import { asking, locateLedgerStrictly } from './access.ts';
 import { indented } from './story-page.ts';
 import { localTime } from './table.ts';
@@ -76,7 +76,7 @@ async function hold(args: readonly string[], io: Io): Promise<number> {
     const waiting = await hands.waiting(id);
     if (json) return tell(io, { ...held, waiting });
     io.stdout.write(
-      `${sayHeld(held)}; ${sayWaiting(waiting)}\n${waiting.map(waitingPage).join('')}`,
+      `${describeHeld(held)}; ${describeWaiting(waiting)}\n${waiting.map(waitingPage).join('')}`,
     );
     return exitCode.fine;
   });
@@ -101,7 +101,7 @@ async function answer(args: readonly string[], io: Io): Promise<number> {
     if (json) return tell(io, answered);
     const many = answered.messages.length;
     const what = `${plural(many, 'message')} ${many === 1 ? 'is' : 'are'} answered`;
-    io.stdout.write(`${what}; ${sayHeld(answered)}\n`);
+    io.stdout.write(`${what}; ${describeHeld(answered)}\n`);
     return exitCode.fine;
   });
 }
@@ -128,7 +128,7 @@ const noId =
 async function through(
   config: string | null,
   io: Io,
-  use: (hands: RemoteHands) => Promise<number>,
+  use: (hands: RemoteTakeovers) => Promise<number>,
 ): Promise<number> {
   const place = await locateLedgerStrictly(config, io);
   return typeof place === 'number' ? place : asking(place, (service) => use(service.hands));
@@ -154,10 +154,10 @@ async function piped({ stdin, stop }: Io): Promise<string | null> {
   return text.trimEnd();
 }
 
-const sayHeld = ({ untilAt }: { readonly untilAt: number | null }): string =>
+const describeHeld = ({ untilAt }: { readonly untilAt: number | null }): string =>
   untilAt === null ? 'not held any more' : `held until ${localTime(untilAt)}`;
 
-const sayWaiting = ({ length }: readonly Waiting[]): string =>
+const describeWaiting = ({ length }: readonly Waiting[]): string =>
   length === 0
     ? 'nothing waits'
     : `${plural(length, 'message')} ${length === 1 ? 'waits' : 'wait'}`;

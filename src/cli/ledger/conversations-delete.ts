@@ -5,7 +5,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { locateLedgerStrictly, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
-import { locate, parseWhose, sayNobody } from './whose.ts';
+import { locate, parseWhose, describeNobody } from './whose.ts';
 
 const table = {
   sender: { type: 'string' },
@@ -45,7 +45,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (!flags.yes && !(await agrees(io, question(whose)))) return exitCode.failed;
   return writing(place, async (ledger) => {
     const count = await ledger.forget(whose);
-    if (count === 0) io.stderr.write(sayNobody(whose));
+    if (count === 0) io.stderr.write(describeNobody(whose));
     else io.stdout.write(`${plural(count, 'message, reply or turn', things)} deleted\n`);
     return count === 0 ? exitCode.failed : exitCode.fine;
   });

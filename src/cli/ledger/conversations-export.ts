@@ -4,7 +4,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../../lib/plain-text.ts';
 import { locateLedger, reading } from './access.ts';
 import { allRows } from './pages.ts';
-import { locate, parseWhose, sayNobody } from './whose.ts';
+import { locate, parseWhose, describeNobody } from './whose.ts';
 
 const table = { sender: { type: 'string' }, config: { type: 'string' } } as const;
 
@@ -40,7 +40,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
       written++;
     }
     if (io.stop.aborted) return exitCode.failed;
-    if (written === 0) io.stderr.write(sayNobody(whose));
+    if (written === 0) io.stderr.write(describeNobody(whose));
     return written === 0 ? exitCode.failed : exitCode.fine;
   });
 }

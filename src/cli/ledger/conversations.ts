@@ -1,17 +1,17 @@
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
-import type { ByHand, ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
-import { sayModelName } from '../../domain/model-words.ts';
+import type { Takeovers, ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import { formatModelName } from '../../domain/model-words.ts';
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
-import { askedPage, limitRange, pageFlags, runList, sayMore } from './pages.ts';
+import { askedPage, limitRange, pageFlags, runList, describeMore } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, right, table } from './table.ts';
-import { locate, parseWhose, sayNobody } from './whose.ts';
+import { locate, parseWhose, describeNobody } from './whose.ts';
 
 const showFlags = { ...pageFlags, sender: { type: 'string' } } as const;
 
@@ -105,7 +105,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
     const { rows, next } = await reader.turns(whose, asked);
     const notes = whose.kind === 'conversation' ? await reader.notes(whose) : [];
     if (head === null && rows.length === 0 && notes.length === 0) {
-      io.stderr.write(sayNobody(whose));
+      io.stderr.write(describeNobody(whose));
       return exitCode.failed;
     }
     const about = whose.kind === 'conversation' ? { conversation: head, notes } : {};
@@ -114,7 +114,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
       const top = head === null ? '' : headPage(head);
       io.stdout.write(`${top}${notesPage(notes)}${turnsPage(rows)}`);
     }
-    if (!json) sayMore(io, next);
+    if (!json) describeMore(io, next);
     return exitCode.fine;
   });
 }
@@ -144,14 +144,19 @@ function turnsPage(rows: readonly TurnText[]): string {
     const who = sender === null ? 'from the session before' : plainLine(sender);
     const where = `session ${session} of ${plainLine(conversation)}`;
     const by =
-      byHand !== null ? ' by hand' : model === null ? '' : ` by ${plainLine(sayModelName(model))}`;
-    const answer = reply === null ? `${sayUnanswered(byHand)}\n` : `reply${by}\n${indented(reply)}`;
+      byHand !== null
+        ? ' by hand'
+        : model === null
+          ? ''
+          : ` by ${plainLine(formatModelName(model))}`;
+    const answer =
+      reply === null ? `${describeUnanswered(byHand)}\n` : `reply${by}\n${indented(reply)}`;
     return `\n${localTime(at)}  ${who}, ${where}\n${indented(text)}${answer}`;
   });
   return blocks.join('');
 }
 
-function sayUnanswered(byHand: ByHand | null): string {
+function describeUnanswered(byHand: Takeovers | null): string {
   if (byHand === null) return 'no reply';
   const { answeredWith } = byHand;
   const which = answeredWith === null ? 'a later one' : plainLine(answeredWith);

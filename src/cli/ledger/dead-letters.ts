@@ -62,7 +62,7 @@ function listPage({ reasons, rows }: LettersPage): string {
   const byReason = table(
     [right('count'), left('box'), left('reason'), right('status'), left('whose'), left('what')],
     reasons.map(({ count, box, kind, status, whose, detail }) => {
-      return [String(count), box, kind, sayStatus(status), whose, detail];
+      return [String(count), box, kind, describeStatus(status), whose, detail];
     }),
   );
   const letters = table(
@@ -91,13 +91,13 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   if (typeof place === 'number') return place;
   return reading(place, async (reader) => {
     const letter = await reader.deadLetter(id);
-    if (letter === null) return sayUnknownLetter(place);
+    if (letter === null) return describeUnknownLetter(place);
     io.stdout.write(parsed.flags.json ? `${plainJson(letter, 2)}\n` : letterPage(letter));
     return exitCode.fine;
   });
 }
 
-function sayUnknownLetter({ io, config }: LedgerLocation): number {
+function describeUnknownLetter({ io, config }: LedgerLocation): number {
   const days = config.storage?.retentionDays ?? null;
   const kept = days === null ? '' : ` (kept for ${days} days)`;
   io.stderr.write(`No dead letter with this id is known here${kept}.\n`);
@@ -110,7 +110,7 @@ function letterPage(letter: DeadLetterText): string {
   const parts = letter.parts > 1 ? ` in ${letter.parts} parts` : '';
   const status = failure.status === null ? '' : ` (status ${failure.status})`;
   const rows = tries.map(({ startedAt, ms, failed, status: answered }) => {
-    return [localTime(startedAt), String(ms), failed ?? 'delivered', sayStatus(answered)];
+    return [localTime(startedAt), String(ms), failed ?? 'delivered', describeStatus(answered)];
   });
   const columns = [left('at'), right('for ms'), left('outcome'), right('status')];
   return [
@@ -124,6 +124,6 @@ function letterPage(letter: DeadLetterText): string {
   ].join('');
 }
 
-function sayStatus(status: number | null): string {
+function describeStatus(status: number | null): string {
   return status === null ? '' : String(status);
 }

@@ -67,7 +67,7 @@ async function tryEach(ledger: LedgerWrites, ids: ReadonlySet<string>, io: Io): 
   for (const id of ids) {
     if (io.stop.aborted) return exitCode.failed;
     const result = await ledger.tryNow({ kind: 'one', id }, 1);
-    if (result.kind === 'storage_failed') return sayFailed(io);
+    if (result.kind === 'storage_failed') return describeFailed(io);
     if (result.moved === 1) {
       io.stdout.write(`${plainLine(id)} is tried now\n`);
       continue;
@@ -83,7 +83,7 @@ async function tryAll(ledger: LedgerWrites, filter: DeferredFilter, io: Io): Pro
   for (let moved = 0; ;) {
     if (io.stop.aborted) return exitCode.failed;
     const result = await ledger.tryNow({ kind: 'all', filter, before }, stepMax);
-    if (result.kind === 'storage_failed') return sayFailed(io);
+    if (result.kind === 'storage_failed') return describeFailed(io);
     moved += result.moved;
     if (!result.more) {
       const words = moved === 1 ? 'is tried now' : 'are tried now';
@@ -94,7 +94,7 @@ async function tryAll(ledger: LedgerWrites, filter: DeferredFilter, io: Io): Pro
   }
 }
 
-function sayFailed({ stderr }: Io): number {
+function describeFailed({ stderr }: Io): number {
   stderr.write('The storage failed; the log of the service says how.\n');
   return exitCode.failed;
 }

@@ -1,6 +1,6 @@
-import { sayModelName } from '../../domain/model-words.ts';
+import { formatModelName } from '../../domain/model-words.ts';
 import { botExample, channelsAsked } from '../../admin/channel-named.ts';
-import { channelTypes, sayChannel } from '../../channels/registry.ts';
+import { channelTypes, channelName } from '../../channels/registry.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Page } from '../../domain/page.ts';
 import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';
@@ -147,12 +147,12 @@ function listPage({ rows }: Page<MessageRow>): string {
     ],
     rows.map((row) => [
       row.id,
-      sayChannel(row.channel),
+      channelName(row.channel),
       row.brain ?? '',
       localTime(row.acceptedAt),
       row.state,
       row.outcome ?? '',
-      row.model === null ? '' : sayModelName(row.model),
+      row.model === null ? '' : formatModelName(row.model),
       delivered(row),
       row.totalMs === null ? '' : length(row.totalMs),
     ]),

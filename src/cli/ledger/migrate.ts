@@ -4,7 +4,12 @@ import { isEnvName } from '../../config/formats.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import { plural } from '../../domain/plural.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { openMigration, sayStorage, type Migration, type StorageAt } from '../../app/storage.ts';
+import {
+  openMigration,
+  describeStorage,
+  type Migration,
+  type StorageAt,
+} from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { findStorage } from '../frame/find-storage.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -106,7 +111,7 @@ async function copy(wish: Wish, location: LedgerLocation): Promise<number> {
     return exitCode.failed;
   }
   await using migration = opened;
-  const where = await sayStorage(target);
+  const where = await describeStorage(target);
   if (asks && !(await agreesTo(migration, where, io))) return exitCode.failed;
   const moved = await migration.run(progressOn(io), io.stop);
   if (moved.kind === 'problem') {

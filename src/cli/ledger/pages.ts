@@ -58,7 +58,7 @@ export async function printList<Found extends { readonly next: string | null }>(
   return reading(place, async (reader) => {
     const found = await read(reader, asked);
     io.stdout.write(json ? `${plainJson(found, 2)}\n` : show(found, place));
-    if (!json) sayMore(io, found.next);
+    if (!json) describeMore(io, found.next);
     return exitCode.fine;
   });
 }
@@ -74,7 +74,7 @@ export function askedPage(limit: string | null, after: string | null): PageAsked
 }
 
 /** Says where the list goes on, to who reads it. */
-export function sayMore({ stderr }: Io, next: string | null): void {
+export function describeMore({ stderr }: Io, next: string | null): void {
   if (next === null) return;
   const word = plainLine(next);
   const written = /^[\w.:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

@@ -45,7 +45,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
-  if (flags.list) return listingPairings(place, (admissions) => tellAll(admissions, io));
+  if (flags.list) return listingPairings(place, (admissions) => reportAll(admissions, io));
   return pairing(place, (admissions) => {
     return flags.remove === null
       ? admit(admissions, code ?? '', io)
@@ -82,7 +82,7 @@ async function remove(admissions: Admissions, sender: string, io: Io): Promise<n
   return exitCode.fine;
 }
 
-async function tellAll(admissions: Pick<Admissions, 'list'>, io: Io): Promise<number> {
+async function reportAll(admissions: Pick<Admissions, 'list'>, io: Io): Promise<number> {
   const rows = await admissions.list();
   if (rows.length === 0) {
     io.stdout.write('Nobody was let in by a code, and nobody asks to be.\n');

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../channels/registry.ts';
+import { channelName } from '../../channels/registry.ts';
 import { searchCharactersMax, type FoundText, type FoundTexts } from '../../domain/search.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import type { Command, Io } from '../cli.ts';
@@ -69,7 +69,7 @@ function rowText(row: FoundText): string {
   const { id, kind, channel, conversation, sender, at, excerpt } = row;
   const what = id === null ? 'a conversation' : kind === 'dead_letter' ? `dead letter ${id}` : id;
   const who = sender === null ? '' : `, ${plainLine(sender)}`;
-  const where = `${sayChannel(channel)}, conversation ${plainLine(conversation)}${who}`;
+  const where = `${channelName(channel)}, conversation ${plainLine(conversation)}${who}`;
   const head = `${localTime(at)}  ${what}\n  ${where}\n`;
   return excerpt === null ? head : `${head}  ${plainLine(excerpt.text)}\n`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SpendTold } from '../../admin/spend.ts';
+import type { SpendSummary } from '../../admin/spend.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { SpendBy, SpendRow } from '../../domain/spend.ts';
 import { spendPage } from './spend-page.ts';
@@ -19,7 +19,7 @@ const row: SpendRow = {
   lastDay: '2026-11-02',
 };
 
-function told(by: SpendBy, ...rows: readonly SpendRow[]): SpendTold {
+function told(by: SpendBy, ...rows: readonly SpendRow[]): SpendSummary {
   return { by, since: '2026-10-29', rows, total: rows[0] ?? { ...row, calls: 0 } };
 }
 

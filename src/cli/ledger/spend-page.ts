@@ -1,16 +1,16 @@
 /** What was spent as a person reads it at a terminal, and the budgets of today below it. */
-import type { BudgetTold, SpendTold } from '../../admin/spend.ts';
-import { sayChannel } from '../../channels/registry.ts';
-import { sayModelName } from '../../domain/model-words.ts';
+import type { BudgetSummary, SpendSummary } from '../../admin/spend.ts';
+import { channelName } from '../../channels/registry.ts';
+import { formatModelName } from '../../domain/model-words.ts';
 import type { SpendBy, SpendRow, Spent } from '../../domain/spend.ts';
 import { left, right, table } from './table.ts';
 
-export function spendPage(told: SpendTold, budgets: readonly BudgetTold[]): string {
+export function spendPage(told: SpendSummary, budgets: readonly BudgetSummary[]): string {
   const parts = [rowsPage(told), ...(budgets.length === 0 ? [] : [budgetsPage(budgets)])];
   return parts.join('\n');
 }
 
-function rowsPage({ by, since, rows, total }: SpendTold): string {
+function rowsPage({ by, since, rows, total }: SpendSummary): string {
   if (rows.length === 0 && total.calls === 0) return `No model was called since ${since}.\n`;
   const isPriced = [...rows, total].some(({ cost, openCost }) => cost ?? openCost);
   const names = by === 'sender' ? [left('channel'), left('sender')] : [left(by)];
@@ -37,9 +37,9 @@ function rowsPage({ by, since, rows, total }: SpendTold): string {
 function nameCells(by: SpendBy, { key, channel }: SpendRow): readonly string[] {
   switch (by) {
     case 'sender':
-      return [channel === null ? '' : sayChannel(channel), key];
+      return [channel === null ? '' : channelName(channel), key];
     case 'model':
-      return [sayModelName(key)];
+      return [formatModelName(key)];
     case 'brain':
     case 'day':
       return [key];
@@ -60,7 +60,7 @@ function spentCells({ calls, tokens, estimatedCalls, open }: Spent): readonly st
   ];
 }
 
-function budgetsPage(budgets: readonly BudgetTold[]): string {
+function budgetsPage(budgets: readonly BudgetSummary[]): string {
   const rows = budgets.flatMap(({ brain, limits }) =>
     limits.map(({ limit, most, used, reserved, percent }) => [
       brain,

@@ -1,4 +1,4 @@
-import { budgetsTold, spendDaysMax, spendDaysUsual, spendTold } from '../../admin/spend.ts';
+import { budgetsSummary, spendDaysMax, spendDaysUsual, spendSummary } from '../../admin/spend.ts';
 import { spendKeys } from '../../domain/spend.ts';
 import { plainJson } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -55,8 +55,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (typeof place === 'number') return place;
   return reading(place, async (reader) => {
     const now = Date.now();
-    const told = await spendTold(reader, by, days, now);
-    const { rows: budgets } = await budgetsTold(reader, place.config.brains, now);
+    const told = await spendSummary(reader, by, days, now);
+    const { rows: budgets } = await budgetsSummary(reader, place.config.brains, now);
     const found = { ...told, budgets };
     io.stdout.write(json ? `${plainJson(found, 2)}\n` : spendPage(told, budgets));
     return exitCode.fine;

@@ -1,10 +1,10 @@
-import { sayChannel } from '../../channels/registry.ts';
+import { channelName } from '../../channels/registry.ts';
 import type { Story, StoryText } from '../../domain/story.ts';
 import { endingOf, remediesOf } from '../../domain/ending.ts';
-import { sayModelName } from '../../domain/model-words.ts';
+import { formatModelName } from '../../domain/model-words.ts';
 import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
 import { modeWords, outcomeWords } from '../../domain/tool-words.ts';
-import { saySpentIn } from '../../domain/trace.ts';
+import { describeSpentIn } from '../../domain/trace.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
 import { length, localTime } from './table.ts';
 
@@ -18,11 +18,11 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
   const lost = length(unexplainedIn(rows));
   const ends = [story.settledAt ?? 0, ...story.replies.map(({ settledAt }) => settledAt ?? 0)];
   const lastAt = Math.max(story.acceptedAt, ...ends);
-  const spent = story.trace === null ? null : saySpentIn(story.trace.steps);
+  const spent = story.trace === null ? null : describeSpentIn(story.trace.steps);
   const brain = story.trace === null ? '' : `, brain ${plainLine(story.trace.brain)}`;
   return [
     `message ${story.id}: ${plainLine(endingOf(story, now, localTime).words)}\n`,
-    `${plainLine(sayChannel(story.channel))}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
+    `${plainLine(channelName(story.channel))}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
     ...remediesOf(story).map((sentence) => `${plainLine(sentence)}\n`),
     ...(story.diedUnder > 0 ? [`svc ended ${story.diedUnder} × while it was next\n`] : []),
     '\n',
@@ -65,7 +65,8 @@ function textPage({ sender, conversation, text, media, replies, ...behind }: Sto
 function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): string {
   return [
     ...unsent.map(({ model, text }) => {
-      return `\n${plainLine(sayModelName(model))} answered, which was not sent:\n${indented(text)}`;
+      const name = plainLine(formatModelName(model));
+      return `\n${name} answered, which was not sent:\n${indented(text)}`;
     }),
     ...tools.map(({ tool, mode, outcome, arguments: given, told }) => {
       const what = `tool ${plainLine(tool)}, ${modeWords[mode]}: ${outcomeWords[outcome]}`;

@@ -48,7 +48,7 @@ export async function locate<Of extends { readonly channel: ChannelKey }>(
   return exitCode.failed;
 }
 
-export function sayNobody(whose: Whose): string {
+export function describeNobody(whose: Whose): string {
   return whose.kind === 'conversation'
     ? 'No conversation with this id is known here.\n'
     : 'Nothing is known here that this sender said.\n';

@@ -1,5 +1,5 @@
 /** How brains, providers and models answer, a line for each that has something to say. */
-import { sayModelId, sayModelName, sayProvider } from '../../domain/model-words.ts';
+import { formatModelId, formatModelName, describeProvider } from '../../domain/model-words.ts';
 import type { Status } from '../../admin/admin.ts';
 import type {
   AnsweringStatus,
@@ -9,7 +9,12 @@ import type {
 import type { FailureKind } from '../../domain/failure.ts';
 import { plural } from '../../domain/plural.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
-import { isRescued, sayCause, sayFailed, standingWords } from '../../domain/health-sentences.ts';
+import {
+  isRescued,
+  describeCause,
+  describeFailed,
+  standingWords,
+} from '../../domain/health-sentences.ts';
 import type { Mark } from '../frame/report.ts';
 import { length } from '../ledger/table.ts';
 
@@ -34,9 +39,9 @@ function brainLine(one: AnsweringStatus, now: number): Line {
   const { brain, standing, since, shownAt, model, reason, window } = one;
   const what =
     standing === 'failing' ? 'no model answers for it' : 'some of its messages get no answer';
-  const lately = sayFailed(window, 'messages') ?? sayAge(shownAt, now);
+  const lately = describeFailed(window, 'messages') ?? formatAge(shownAt, now);
   const message = [
-    joined(`${what}${sayFor(since, now)}`, sayCause(model, reason), ': '),
+    joined(`${what}${describeFor(since, now)}`, describeCause(model, reason), ': '),
     ...(lately === null ? [] : [lately]),
   ].join('; ');
   return { mark: 'failed', subject: `brain ${brain}`, message: remedied(message, model, reason) };
@@ -44,15 +49,15 @@ function brainLine(one: AnsweringStatus, now: number): Line {
 
 function providerLine(provider: ProviderStatus, now: number): Line {
   const { state, since, shownAt, reason, model, answers, failures, times } = provider;
-  const subject = sayProvider(provider.provider);
+  const subject = describeProvider(provider.provider);
   // A svc of before tells its state alone.
   const standing = provider.standing ?? state;
   const why =
-    reason === null ? '' : ` (${model === null ? '' : `${sayModelId(model)}: `}${reason})`;
+    reason === null ? '' : ` (${model === null ? '' : `${formatModelId(model)}: `}${reason})`;
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
-  const lately = sayFailed(provider.window, 'calls') ?? sayAge(shownAt, now);
+  const lately = describeFailed(provider.window, 'calls') ?? formatAge(shownAt, now);
   const message = [
-    `${standingWords[standing]}${why}${sayFor(since, now)}`,
+    `${standingWords[standing]}${why}${describeFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
     `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')} since the start`,
   ].join('; ');
@@ -67,22 +72,24 @@ function providerLine(provider: ProviderStatus, now: number): Line {
 function modelLine(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Line[] {
   const { model, inUse, standing, since, shownAt, reason, window, answeredByOthers } = one;
   if (inUse !== true || standing === null || !isTrouble(standing)) return [];
-  const lately = sayFailed(window, 'calls') ?? sayAge(shownAt, now);
+  const lately = describeFailed(window, 'calls') ?? formatAge(shownAt, now);
   const others = answeredByOthers ?? 0;
   const message = [
-    `${standingWords[standing]}${sayFor(since, now)}`,
+    `${standingWords[standing]}${describeFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
     ...(standing === 'degraded' && isAnswered && isRescued(one) ? ['retries answer'] : []),
     ...(others === 0 ? [] : [`other models answered ${plural(others, 'message')} in its place`]),
   ].join('; ');
   const why = reason === null ? message : `${message} (${reason})`;
-  return [{ mark: 'warning', subject: sayModelName(model), message: remedied(why, model, reason) }];
+  return [
+    { mark: 'warning', subject: formatModelName(model), message: remedied(why, model, reason) },
+  ];
 }
 
-const sayFor = (since: number | null, now: number): string =>
+const describeFor = (since: number | null, now: number): string =>
   since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
 
-const sayAge = (shownAt: number | null, now: number): string | null =>
+const formatAge = (shownAt: number | null, now: number): string | null =>
   shownAt === null ? null : `last tried ${length(Math.max(0, now - shownAt))} ago`;
 
 const joined = (one: string, other: string, by: string): string =>

@@ -1,5 +1,5 @@
 /** What `svc status` says of replies that do not arrive. */
-import { sayChannel } from '../../channels/registry.ts';
+import { channelName } from '../../channels/registry.ts';
 import type { DeliveryStatus } from '../../admin/deliveries.ts';
 import { plural } from '../../domain/plural.ts';
 import { length } from '../ledger/table.ts';
@@ -17,6 +17,6 @@ export function receiverLines(deliveries: readonly DeliveryStatus[], now: number
     const message =
       `do not arrive${began}${why}; ${plural(waiting, 'waits', 'wait')}${oldest}. ` +
       'Once the receiver is mended, try them now at Deliveries';
-    return [{ mark: 'failed', subject: `replies on ${sayChannel(channel)}`, message }];
+    return [{ mark: 'failed', subject: `replies on ${channelName(channel)}`, message }];
   });
 }

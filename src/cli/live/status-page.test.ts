@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstances } from '../../../test/fake/other-instances.ts';
 import { statusOf } from '../../admin/status.ts';
-import { sayProvider } from '../../domain/model-words.ts';
+import { describeProvider } from '../../domain/model-words.ts';
 import { statusPage } from './status-page.ts';
 
 async function linesOf(of: ReturnType<typeof makeInstances>): Promise<string[]> {
@@ -95,7 +95,7 @@ test('what was asked nothing lately says so as the page does, and when it was tr
   const told = (shown: object): string => {
     const provider = { ...status.providers[0]!, reason: null, model: null, window, ...shown };
     const page = statusPage({ ...status, providers: [provider] }, false);
-    return page.split('\n').find((line) => line.includes(sayProvider(provider.provider)))!;
+    return page.split('\n').find((line) => line.includes(describeProvider(provider.provider)))!;
   };
   const unasked = { state: 'unknown', standing: 'unknown', since: null, shownAt: null };
   assert.match(told(unasked), /: not asked lately; \d+ answers?, \d+ failures? since the start$/);

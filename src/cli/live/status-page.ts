@@ -1,6 +1,6 @@
 /** The status as a person reads it: a line for each part, what is wrong marked. */
-import { sayWarning } from '../../config/place-words.ts';
-import { sayChannel } from '../../channels/registry.ts';
+import { describeWarning } from '../../config/place-words.ts';
+import { channelName } from '../../channels/registry.ts';
 import type {
   BacklogStatus,
   ChannelStatus,
@@ -34,7 +34,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     deadLettersLine(status.counts),
     ...status.warnings.map((warning) => {
       const { remedy, instances } = warning;
-      const { where, message } = sayWarning(warning, status);
+      const { where, message } = describeWarning(warning, status);
       const subject = where === '' ? 'configuration' : where;
       const who = instances === null ? '' : ` (instance ${instances.join(', ')})`;
       return { mark: 'warning', subject, message: `${message}. ${remedy}${who}` } as const;
@@ -137,7 +137,7 @@ function channelLine(channel: ChannelStatus, now: number): Line {
   const stands = `${state}${where}${lasts}`;
   return {
     mark: channelMarks[state],
-    subject: brain === null ? sayChannel(type) : `${sayChannel(type)} → ${brain}`,
+    subject: brain === null ? channelName(type) : `${channelName(type)} → ${brain}`,
     message: reason === null ? stands : `${stands}: ${reason}`,
   };
 }
@@ -154,7 +154,7 @@ function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {
     const mark = unroutable === 0 ? 'ok' : 'warning';
     return {
       mark,
-      subject: `backlog of ${sayChannel(channel)}`,
+      subject: `backlog of ${channelName(channel)}`,
       message: `${rows}${oldest}${lost}`,
     };
   });

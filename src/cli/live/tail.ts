@@ -1,10 +1,10 @@
-import { sayModelName, sayProvider } from '../../domain/model-words.ts';
-import { sayChannel } from '../../channels/registry.ts';
-import { frameKinds, frameSchema, toldOf } from '../../admin/schemas/live-event.ts';
+import { formatModelName, describeProvider } from '../../domain/model-words.ts';
+import { channelName } from '../../channels/registry.ts';
+import { liveEventKinds, liveEventSchema, toldOf } from '../../admin/schemas/live-event.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
 import { statusSchema } from '../../admin/schemas/status.ts';
 import { nearest } from '../../config/nearest.ts';
-import type { Dropped, Frame } from '../../domain/live-event.ts';
+import type { Dropped, LiveEvent } from '../../domain/live-event.ts';
 import { plural } from '../../domain/plural.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import { readEventStream, type StreamEnd, type StreamEvent } from '../../lib/event-stream.ts';
@@ -18,7 +18,7 @@ import { programVersion } from '../../lib/program.ts';
 import { adminClientAt, findAdmin } from './admin-at.ts';
 
 const table = {
-  kind: { type: 'string', values: frameKinds },
+  kind: { type: 'string', values: liveEventKinds },
   config: { type: 'string' },
   json: { type: 'boolean' },
 } as const;
@@ -57,15 +57,15 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
   await using client = adminClientAt(address, io);
-  const follower = new Follower(originOf(address), client, io, (frame) => {
+  const configWatcher = new ConfigWatcher(originOf(address), client, io, (liveEvent) => {
     // The kinds that missed frames may have been of.
-    if (frame.kind === 'dropped') io.stderr.write(`${sayDropped(frame)}\n`);
-    else if (kinds !== null && !kinds.has(frame.kind)) return;
-    if (flags.json) io.stdout.write(`${plainJson(toldOf(frame))}\n`);
-    else if (frame.kind !== 'dropped') io.stdout.write(`${lineOf(frame)}\n`);
+    if (liveEvent.kind === 'dropped') io.stderr.write(`${describeDropped(liveEvent)}\n`);
+    else if (kinds !== null && !kinds.has(liveEvent.kind)) return;
+    if (flags.json) io.stdout.write(`${plainJson(toldOf(liveEvent))}\n`);
+    else if (liveEvent.kind !== 'dropped') io.stdout.write(`${lineOf(liveEvent)}\n`);
   });
   try {
-    await follower.run();
+    await configWatcher.run();
     return exitCode.fine;
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
@@ -75,17 +75,22 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Connects again for as long as frames are wanted, once it has been connected. */
-class Follower {
+class ConfigWatcher {
   readonly #origin: URL;
   readonly #client: AdminClient;
   readonly #io: Io;
-  readonly #show: (frame: Frame | Dropped) => void;
+  readonly #show: (liveEvent: LiveEvent | Dropped) => void;
   #lastId: string | null = null;
   #wasThere = false;
   /** Attempts since it was last connected. */
   #attempts = 0;
 
-  constructor(origin: URL, client: AdminClient, io: Io, show: (frame: Frame | Dropped) => void) {
+  constructor(
+    origin: URL,
+    client: AdminClient,
+    io: Io,
+    show: (liveEvent: LiveEvent | Dropped) => void,
+  ) {
     this.#origin = origin;
     this.#client = client;
     this.#io = io;
@@ -126,14 +131,14 @@ class Follower {
 
   /** A kind of frame that only a newer svc knows is left out. */
   #take({ data }: StreamEvent): void {
-    let frame: Frame | Dropped;
+    let liveEvent: LiveEvent | Dropped;
     try {
-      frame = read(frameSchema, jsonOf(data));
+      liveEvent = read(liveEventSchema, jsonOf(data));
     } catch (error) {
       if (error instanceof Misshapen) return;
       throw error;
     }
-    this.#show(frame);
+    this.#show(liveEvent);
   }
 
   /** Where no answer came, asks a question of the usual kind, whose error says why. */
@@ -151,7 +156,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function sayDropped({ count }: Dropped): string {
+function describeDropped({ count }: Dropped): string {
   if (count === null) {
     return 'What happened before may have been missed: svc was started anew, or is several.';
   }
@@ -163,8 +168,8 @@ function kindsIn(written: string | null): ReadonlySet<string> | null | string {
   if (written === null) return null;
   const words = written.split(',').map((word) => word.trim());
   for (const word of words) {
-    if (frameKinds.some((kind) => kind === word)) continue;
-    const near = nearest(word, frameKinds);
+    if (liveEventKinds.some((kind) => kind === word)) continue;
+    const near = nearest(word, liveEventKinds);
     const hint = near === null ? '' : ` Did you mean ${near}?`;
     return `There is no kind "${word}".${hint}`;
   }
@@ -174,7 +179,7 @@ function kindsIn(written: string | null): ReadonlySet<string> | null | string {
 function kindsPage(): string {
   const lines: string[] = [];
   let line = '';
-  for (const kind of frameKinds) {
+  for (const kind of liveEventKinds) {
     if (line.length + kind.length > 76) {
       lines.push(line);
       line = '';
@@ -191,14 +196,14 @@ function wordsOf(field: string, value: string): string {
 }
 
 function named(field: string, value: string): string {
-  if (field === 'channel') return sayChannel(value);
-  if (field === 'model') return sayModelName(value);
-  return field === 'provider' ? sayProvider(value) : value;
+  if (field === 'channel') return channelName(value);
+  if (field === 'model') return formatModelName(value);
+  return field === 'provider' ? describeProvider(value) : value;
 }
 
 /** `18:05:04  turn_finished  channel=webhook id=… ms=450` */
-function lineOf(frame: Frame): string {
-  const { kind, at, ...fields } = frame;
+function lineOf(liveEvent: LiveEvent): string {
+  const { kind, at, ...fields } = liveEvent;
   const told = Object.entries(fields).flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${plainLine(wordsOf(name, String(value)))}`],
   );

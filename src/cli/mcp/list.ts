@@ -2,7 +2,7 @@ import { plainJson } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { left, table as tableOf } from '../ledger/table.ts';
-import { nameOf, sayDown, survey, toolLines, type Surveyed } from './survey.ts';
+import { nameOf, describeDown, survey, toolLines, type Surveyed } from './survey.ts';
 
 const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
@@ -55,7 +55,7 @@ function asJson({ servers, pins }: Surveyed): string {
 function asTable({ servers, pins }: Surveyed): string {
   const rows = servers.flatMap((one) => {
     const { server, answer } = one;
-    const state = answer.kind === 'down' ? `down: ${sayDown(answer)}` : 'connected';
+    const state = answer.kind === 'down' ? `down: ${describeDown(answer)}` : 'connected';
     const lines = toolLines(one, pins).map(({ tool, state: own, changed }) => [
       nameOf(server, tool),
       changed.length === 0 ? own : `${own}: ${changed.join(', ')}`,

@@ -4,7 +4,7 @@ import type { SurveyedServer } from '../../app/mcp-survey.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { agrees, canAsk } from '../ledger/consent.ts';
-import { nameOf, sayDown, survey, toolLines, type Surveyed } from './survey.ts';
+import { nameOf, describeDown, survey, toolLines, type Surveyed } from './survey.ts';
 
 const table = { config: { type: 'string' }, yes: { type: 'boolean' } } as const;
 
@@ -74,7 +74,7 @@ type News = { readonly pins: ReadonlyMap<string, Pin>; readonly isWhole: boolean
 function lookAt(server: SurveyedServer, { pins }: Surveyed, io: Io): News {
   const { server: name, answer } = server;
   if (answer.kind === 'down') {
-    io.stderr.write(`${name} is down: ${sayDown(answer)}.\n`);
+    io.stderr.write(`${name} is down: ${describeDown(answer)}.\n`);
     return { pins: new Map(), isWhole: false };
   }
   const news = new Map<string, Pin>();

@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
 import { surveyMcp, type SurveyedServer } from '../../app/mcp-survey.ts';
-import { createServiceKit } from '../../app/service.ts';
+import { createServiceDeps } from '../../app/service.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { createCommandLog, readConfig, readSecrets } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
@@ -52,11 +52,11 @@ export async function askServers(
 ): Promise<readonly SurveyedServer[]> {
   const log = createCommandLog(io, 'error');
   log.scrub(secrets.values());
-  const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());
   try {
-    return await surveyMcp(brains, secrets, kit, io.stop);
+    return await surveyMcp(brains, secrets, deps, io.stop);
   } finally {
-    await kit.http.close();
+    await deps.http.close();
   }
 }
 
@@ -90,7 +90,7 @@ export function toolLines({ server, listed, answer }: SurveyedServer, pins: Pins
 }
 
 /** Why a server is down, and what its program said of it. */
-export function sayDown({ reason, said }: { reason: string; said: string | null }): string {
+export function describeDown({ reason, said }: { reason: string; said: string | null }): string {
   return said === null ? reason : `${reason}; it wrote: ${said}`;
 }
 

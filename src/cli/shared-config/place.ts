@@ -1,5 +1,5 @@
 /** Where several svc share a configuration, for commands that show or change it there. */
-import { sayStorage, type AtServer, type StoreProblem } from '../../app/storage.ts';
+import { describeStorage, type AtServer, type StoreProblem } from '../../app/storage.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { readConfig } from '../frame/boot.ts';
@@ -27,7 +27,7 @@ export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace 
     io.stderr.write(at.report);
     return exitCode.config;
   }
-  if (at?.kind === 'server') return { at, inspection, said: await sayStorage(at) };
+  if (at?.kind === 'server') return { at, inspection, said: await describeStorage(at) };
   io.stderr.write(
     `${file.name} itself is the configuration: several svc share one only where storage.url_env ` +
       'names a database server. To take a changed file into use, send svc a SIGHUP.\n',

@@ -38,7 +38,10 @@ export async function watchAnswer(
 }
 
 /** Why svc itself answered, and no model, as a sentence; null: a model did, or it is not known. */
-export async function sayWhoAnswered(service: RemoteLedger, id: string): Promise<string | null> {
+export async function describeWhoAnswered(
+  service: RemoteLedger,
+  id: string,
+): Promise<string | null> {
   const story = await lookUp(service, id);
   const outcome = story === 'unanswered' ? null : (story?.trace?.outcome ?? null);
   if (outcome === null || outcome === 'reply' || outcome === 'command') return null;
@@ -46,7 +49,7 @@ export async function sayWhoAnswered(service: RemoteLedger, id: string): Promise
 }
 
 /** How far a message is, for who does not wait any longer. */
-export async function sayHowFar(service: RemoteLedger, id: string): Promise<string> {
+export async function describeHowFar(service: RemoteLedger, id: string): Promise<string> {
   const story = await lookUp(service, id);
   if (story === 'unanswered' || story === null) return 'What became of it is not known';
   const waiting = story.replies.find(({ state }) => state === 'waiting');

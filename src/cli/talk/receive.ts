@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { once } from 'node:events';
 import type { Config, Mapping } from '../../config/config.ts';
-import { holderOfPort, sayHolder } from '../../lib/holders.ts';
+import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import { readSecrets } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
@@ -76,13 +76,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const printer = new Printer(io.stdout, json, () => ended.abort());
   const receiver = await openReplyReceiver({ ...stand, take: (reply) => printer.take(reply) });
   if ('kind' in receiver) {
-    const holder = receiver.code === 'EADDRINUSE' ? sayHolder(holderOfPort(stand.port)) : '';
+    const holder = receiver.code === 'EADDRINUSE' ? describeHolder(holderOfPort(stand.port)) : '';
     const why = receiver.code === 'EADDRINUSE' ? 'another program listens there' : receiver.code;
     io.stderr.write(`Cannot listen at ${stand.host}:${stand.port}: ${why}${holder}.\n`);
     return exitCode.failed;
   }
   await using _open = receiver;
-  io.stderr.write(sayListening(stand));
+  io.stderr.write(describeListening(stand));
   const over = AbortSignal.any([io.stop, ended.signal]);
   if (!over.aborted) await once(over, 'abort');
   return exitCode.fine;
@@ -118,7 +118,7 @@ async function standBy(
   return { host, port: port ?? local!.port, mapping, checks: checks.checks, outboundUrl };
 }
 
-function sayListening({ host, port, outboundUrl }: Stand): string {
+function describeListening({ host, port, outboundUrl }: Stand): string {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const { port: wanted, hostname } = new URL(outboundUrl);
   const elsewhere =

@@ -11,7 +11,7 @@ import { commandName, programVersion } from '../../lib/program.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { listens, locateService, whereSvcListens } from '../frame/service-location.ts';
 import type { ServiceLocation } from '../frame/service-location.ts';
-import { sayHowFar, sayWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
+import { describeHowFar, describeWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
 import { postMessage } from '../../app/webhook-client/message-post.ts';
 import { StandIn } from '../../app/webhook-client/one-reply-receiver.ts';
 import {
@@ -76,7 +76,7 @@ async function run(args: readonly string[], io: Io, times: SendTimes): Promise<n
   const location = await locateService(file, io);
   if (location.kind === 'refused') return refuse(io, location.report);
   const place = webhookIn(location.config);
-  if (place === null || !place.isRouted) return refuse(io, sayNoWebhook(file.name, place));
+  if (place === null || !place.isRouted) return refuse(io, describeNoWebhook(file.name, place));
   const wanted = `${place.path}.token_env`;
   const read = await readSecrets(location.config, io, {
     concerns: (path) => path.startsWith(`${place.path}.`) || path === 'admin.token_env',
@@ -94,7 +94,7 @@ function refuse(io: Io, report: string): number {
   return exitCode.config;
 }
 
-function sayNoWebhook(name: string, place: WebhookPlace | null): string {
+function describeNoWebhook(name: string, place: WebhookPlace | null): string {
   if (place === null) {
     return `${name} has no webhook channel, where this could be said: add one, or try svc chat.\n`;
   }
@@ -171,7 +171,7 @@ class Talk {
     }
     for (const text of answer.texts) io.stdout.write(`${plainText(text)}\n`);
     if (typeof standIn !== 'string') await endsWithin(standIn.reply, times.deliveryMs);
-    const why = service === null ? null : await sayWhoAnswered(service, id);
+    const why = service === null ? null : await describeWhoAnswered(service, id);
     if (why !== null) io.stderr.write(`${why}\n`);
     return exitCode.fine;
   }
@@ -182,7 +182,7 @@ class Talk {
       io.stderr.write(`Given up. svc has the message (${id}) and goes on with it.\n`);
       return exitCode.failed;
     }
-    const far = service === null ? 'svc has the message' : await sayHowFar(service, id);
+    const far = service === null ? 'svc has the message' : await describeHowFar(service, id);
     io.stderr.write(`No answer came within ${waitMs / 1_000} s. ${far}. See svc trace ${id}\n`);
     return exitCode.failed;
   }

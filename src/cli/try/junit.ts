@@ -5,18 +5,18 @@
  * Format: https://github.com/testmoapp/junitxml and https://docs.gitlab.com/ci/testing/unit_test_reports/
  */
 import { plainLine } from '../../lib/plain-text.ts';
-import type { CaseTold } from './results.ts';
+import type { CaseRow } from './results.ts';
 
 const nameCharactersMax = 200;
 
-export function junitOf(file: string, cases: readonly CaseTold[]): string {
+export function junitOf(file: string, cases: readonly CaseRow[]): string {
   const suites = [...Map.groupBy(cases, ({ brain }) => brain)];
   const lines = suites.map(([brain, own]) => suiteOf(brain, own));
   const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
   return `${head}<testsuites ${named(`svc try ${file}`, cases)}>\n${lines.join('')}</testsuites>\n`;
 }
 
-function suiteOf(brain: string, cases: readonly CaseTold[]): string {
+function suiteOf(brain: string, cases: readonly CaseRow[]): string {
   const seen = new Map<string, number>();
   const lines = cases.map((told) => {
     const name = plainLine(told.text).slice(0, nameCharactersMax);
@@ -27,7 +27,7 @@ function suiteOf(brain: string, cases: readonly CaseTold[]): string {
   return `  <testsuite ${named(brain, cases)}>\n${lines.join('')}  </testsuite>\n`;
 }
 
-function named(name: string, cases: readonly CaseTold[]): string {
+function named(name: string, cases: readonly CaseRow[]): string {
   const failures = cases.filter(({ passed }) => !passed).length;
   const ms = cases.reduce((sum, one) => sum + one.ms, 0);
   return (
@@ -37,7 +37,7 @@ function named(name: string, cases: readonly CaseTold[]): string {
 }
 
 /** @param name by which a CI system knows the case again, wherever it stands in the list */
-function caseOf(name: string, { brain, passed, ms, failures }: CaseTold): string {
+function caseOf(name: string, { brain, passed, ms, failures }: CaseRow): string {
   const who = `name="${escaped(name)}" classname="${escaped(brain)}"`;
   const head = `    <testcase ${who} time="${secondsOf(ms)}"`;
   if (passed) return `${head}/>\n`;

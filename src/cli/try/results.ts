@@ -5,7 +5,7 @@ import type { CaseResult } from '../../app/test-cases/run-cases.ts';
 import { signOf } from '../frame/report.ts';
 
 /** `index` is the place in the brain's list, from 0. */
-export type CaseTold = {
+export type CaseRow = {
   readonly brain: string;
   readonly index: number;
   readonly text: string;
@@ -14,20 +14,20 @@ export type CaseTold = {
   readonly ms: number;
   /** Sentences, of all runs that failed. */
   readonly failures: readonly string[];
-  readonly runs: readonly RunTold[];
+  readonly runs: readonly RunResult[];
 };
 
-export type RunTold = {
+export type RunResult = {
   readonly passed: boolean;
   readonly ms: number;
   readonly reply: string | null;
   readonly failures: readonly string[];
 };
 
-export function toldOf(result: CaseResult, mask: Mask): CaseTold {
+export function toldOf(result: CaseResult, mask: Mask): CaseRow {
   const { planned, passed, ms } = result;
   const { brain, index, text, note, expect } = planned;
-  const runs = result.runs.map((run): RunTold => {
+  const runs = result.runs.map((run): RunResult => {
     return {
       passed: run.passed,
       ms: run.ms,
@@ -49,7 +49,7 @@ export function toldOf(result: CaseResult, mask: Mask): CaseTold {
 const [beginningMax, failureMax, failuresMax] = [60, 400, 6];
 
 /** One line, and below it why a case failed. */
-export function linesOf(told: CaseTold, coloured: boolean): string {
+export function linesOf(told: CaseRow, coloured: boolean): string {
   const { brain, text, passed, ms, runs, failures } = told;
   const good = runs.filter((run) => run.passed).length;
   const share = runs.length > 1 ? `, ${good} of ${runs.length} runs` : '';

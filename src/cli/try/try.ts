@@ -7,7 +7,7 @@ import { Mask } from '../../lib/mask.ts';
 import { plainJson, plainLine, plainText } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
 import { createEvents } from '../../telemetry/events.ts';
-import { createServiceKit, readSkills } from '../../app/service.ts';
+import { createServiceDeps, readSkills } from '../../app/service.ts';
 import { createOwnSpend } from '../../app/dry-run.ts';
 import { planCases, type PlannedCase } from '../../app/test-cases/plan.ts';
 import { startCases } from '../../app/test-cases/run-cases.ts';
@@ -18,7 +18,7 @@ import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
 import { isColoured, signOf } from '../frame/report.ts';
 import { junitOf } from './junit.ts';
-import { linesOf, toldOf, type CaseTold } from './results.ts';
+import { linesOf, toldOf, type CaseRow } from './results.ts';
 
 const table = {
   brain: { type: 'strings' },
@@ -71,7 +71,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const { config, inspection } = read;
   const { cases, problems } = planCases(config, inspection.text);
-  if (problems.length > 0) return tellUnreadable(file.name, problems, io);
+  if (problems.length > 0) return reportUnreadable(file.name, problems, io);
   const unknown = flags.brain.find((name) => !config.brains.some((one) => one.name === name));
   if (unknown !== undefined) {
     const names = config.brains.map(({ name }) => `"${name}"`).join(', ');
@@ -93,7 +93,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   for (const { message } of skills.warnings) io.stderr.write(`! ${plainText(message)}\n`);
   const told = await runAll(chosen, { config, secrets: resolved.secrets, skills, jobs, flags, io });
-  return tellAll(file.name, told, flags, io);
+  return reportAll(file.name, told, flags, io);
 }
 
 function isChosen({ brain, text, note }: PlannedCase, flags: Flags<typeof table>): boolean {
@@ -123,16 +123,16 @@ type Trial = {
 };
 
 /** Tells each case as soon as it and all before it are over. */
-async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<readonly CaseTold[]> {
+async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<readonly CaseRow[]> {
   const { config, secrets, skills, jobs, flags, io } = trial;
   const log = createCommandLog(io, 'error');
   log.scrub(secrets.values());
   const mask = new Mask();
   mask.add(secrets.values());
-  const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());
   const results = startCases(cases, {
     secrets,
-    kit,
+    deps,
     skills: skills.texts,
     spend: createOwnSpend(),
     channelOf: (brain) => config.routes.find((route) => route.brain === brain)?.channel ?? null,
@@ -141,7 +141,7 @@ async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<read
   });
   const over = Promise.allSettled(results);
   try {
-    const told: CaseTold[] = [];
+    const told: CaseRow[] = [];
     for (const result of results) {
       const one = toldOf(await result, mask);
       told.push(one);
@@ -150,13 +150,13 @@ async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<read
     return told;
   } finally {
     await over;
-    await kit.http.close();
+    await deps.http.close();
   }
 }
 
-async function tellAll(
+async function reportAll(
   file: string,
-  cases: readonly CaseTold[],
+  cases: readonly CaseRow[],
   flags: Flags<typeof table>,
   io: Io,
 ): Promise<number> {
@@ -191,7 +191,7 @@ async function wroteJunit(path: string, text: string, { cwd, stderr }: Io): Prom
   }
 }
 
-function tellUnreadable(file: string, problems: readonly ConfigProblem[], io: Io): number {
+function reportUnreadable(file: string, problems: readonly ConfigProblem[], io: Io): number {
   const sign = signOf('failed', isColoured(io.stderr, io.env));
   const blocks = problems.map(({ line, column, path, message, remedy }) => {
     const where = plainLine(`${file}:${line}:${column} ${path}`);

@@ -1,6 +1,6 @@
 /** What differs between two configurations, in sentences for the person who is to apply it. */
-import { sayModelName } from '../../domain/model-words.ts';
-import { sayChannel } from '../../channels/registry.ts';
+import { formatModelName } from '../../domain/model-words.ts';
+import { channelName } from '../../channels/registry.ts';
 import type { ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { brain as brainField } from '../schema-brain.ts';
@@ -64,13 +64,13 @@ function channelChanges(
   restart: ReadonlySet<string>,
 ): readonly Change[] {
   return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
-    if (from === null) return [change('added', `the channel ${sayChannel(to!.key)} is added`)];
-    if (to === null) return [change('removed', `the channel ${sayChannel(from.key)} is removed`)];
+    if (from === null) return [change('added', `the channel ${channelName(to!.key)} is added`)];
+    if (to === null) return [change('removed', `the channel ${channelName(from.key)} is removed`)];
     const found = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
     return found.map(({ at, text, effect }): Change => {
       const needsRestart = restart.has(`channels[${to.index}].${at.join('.')}`);
       const kind = effect ? 'changed' : 'note';
-      return { kind, text: `channel ${sayChannel(to.key)}: ${text}`, restart: needsRestart };
+      return { kind, text: `channel ${channelName(to.key)}: ${text}`, restart: needsRestart };
     });
   });
 }
@@ -116,7 +116,7 @@ function areAlike(one: Keyed, two: Keyed): boolean {
 
 function aboutBrain(brain: Value): string {
   if (!isObject(brain)) return '';
-  const models = keyed(brain['models'], 'models').map(({ key }) => sayModelName(key));
+  const models = keyed(brain['models'], 'models').map(({ key }) => formatModelName(key));
   const kind = typeof brain['sensitivity'] === 'string' ? `${brain['sensitivity']}, ` : '';
   const what = isObject(brain['agent']) ? 'an agent on' : 'asks';
   return models.length === 0 ? '' : `: ${kind}${what} ${models.join(', ')}`;
@@ -137,16 +137,18 @@ function modelChanges(subject: string, before: Value, after: Value): readonly Ch
   const pairs = pairsOf(before, after, 'models');
   const found = pairs.flatMap(({ from, to }) => {
     if (from === null)
-      return [change('added', `the model ${sayModelName(to!.key)} is added to ${subject}`)];
+      return [change('added', `the model ${formatModelName(to!.key)} is added to ${subject}`)];
     if (to === null) {
-      return [change('removed', `the model ${sayModelName(from.key)} is removed from ${subject}`)];
+      return [
+        change('removed', `the model ${formatModelName(from.key)} is removed from ${subject}`),
+      ];
     }
-    return told(`${subject}, model ${sayModelName(to.key)}`, field, from.value, to.value);
+    return told(`${subject}, model ${formatModelName(to.key)}`, field, from.value, to.value);
   });
   const stayed = pairs.filter(({ from, to }) => from !== null && to !== null);
   const moved = stayed.some(({ from }, at) => at > 0 && from!.index < stayed[at - 1]!.from!.index);
   if (!moved) return found;
-  const order = keyed(after, 'models').map(({ key }) => sayModelName(key));
+  const order = keyed(after, 'models').map(({ key }) => formatModelName(key));
   return [...found, change('changed', `${subject}: its models are listed as ${order.join(', ')}`)];
 }
 
@@ -160,19 +162,19 @@ function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] 
   return pairsOf(before['routes'], after['routes'], 'routes').flatMap(({ from, to }) => {
     const [old, now] = [brainOf(from), brainOf(to)];
     if (from === null)
-      return [change('added', `the channel ${sayChannel(to!.key)} is answered by brain ${now}`)];
+      return [change('added', `the channel ${channelName(to!.key)} is answered by brain ${now}`)];
     if (to === null)
       return [
         change(
           'removed',
-          `the channel ${sayChannel(from.key)} is not answered by brain ${old} any more`,
+          `the channel ${channelName(from.key)} is not answered by brain ${old} any more`,
         ),
       ];
     if (old === now) return told(`route of ${to.key}`, routeField, from.value, to.value);
     return [
       change(
         'changed',
-        `the channel ${sayChannel(to.key)} is answered by brain ${now} in the place of ${old}`,
+        `the channel ${channelName(to.key)} is answered by brain ${now} in the place of ${old}`,
       ),
     ];
   });

@@ -1,6 +1,6 @@
 /** What the running service does when a changed configuration is applied. */
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
-import { findKind, sayChannel } from '../../channels/registry.ts';
+import { findKind, channelName } from '../../channels/registry.ts';
 import type { JsonObject } from '../locate.ts';
 import { isEqual, isObject } from '../json-value.ts';
 import { isAbsent, type Value } from './entries.ts';
@@ -25,8 +25,8 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
     const listener = findKind(type)?.listener;
     found.push(
       listener
-        ? `the ${sayChannel(type)} listens on ${bindOf(channel, listener)}`
-        : `${sayChannel(type)} connects`,
+        ? `the ${channelName(type)} listens on ${bindOf(channel, listener)}`
+        : `${channelName(type)} connects`,
     );
   }
   return found;
@@ -34,8 +34,8 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
 
 function endOf(type: string): string {
   const what = findKind(type)?.listener
-    ? `the ${sayChannel(type)} stops listening`
-    : `${sayChannel(type)} disconnects`;
+    ? `the ${channelName(type)} stops listening`
+    : `${channelName(type)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
 
@@ -47,12 +47,14 @@ function changeOf(
 ): readonly string[] {
   if (!kind?.listener) {
     return isAnewFor(kind, before, after)
-      ? [`${sayChannel(type)} ends its connection and begins anew`]
+      ? [`${channelName(type)} ends its connection and begins anew`]
       : [];
   }
   const [old, now] = [bindOf(before, kind.listener), bindOf(after, kind.listener)];
   if (old === now) return [];
-  return [`the ${sayChannel(type)} listener restarts: it listens on ${now} in the place of ${old}`];
+  return [
+    `the ${channelName(type)} listener restarts: it listens on ${now} in the place of ${old}`,
+  ];
 }
 
 function bindOf(channel: JsonObject, listener: Listener): string {

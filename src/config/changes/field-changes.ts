@@ -112,13 +112,13 @@ function modeOf(grant: Value): string {
 
 function scalarChange(label: string, field: Field, before: Value, after: Value): string {
   const long = [before, after].some((value) => typeof value === 'string' && value.length > 60);
-  if (!long) return `${label} ${sayOf(field, before)} → ${sayOf(field, after)}`;
+  if (!long) return `${label} ${describeOf(field, before)} → ${describeOf(field, after)}`;
   const length = (value: Value): number =>
     typeof value === 'string' ? Array.from(value).length : 0;
   return `${label} is rewritten (${length(before)} → ${length(after)} characters)`;
 }
 
-function sayOf(field: Field, value: Value): string {
+function describeOf(field: Field, value: Value): string {
   if (!isAbsent(value)) return say(value);
   if (field.type === 'object') return 'none';
   if (field.default !== undefined) return `${say(field.default)} (the default)`;

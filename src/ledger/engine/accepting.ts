@@ -17,7 +17,7 @@ const nowhere = { messages: 0, bytes: 0 };
 const settled = new MessageProgress(0, null);
 settled.open = 0;
 
-export type ArrivalParts = {
+export type ArrivalDeps = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly ids: IdSource;
@@ -26,15 +26,15 @@ export type ArrivalParts = {
 };
 
 export class Accepting {
-  readonly #parts: ArrivalParts;
+  readonly #deps: ArrivalDeps;
   readonly #intakeLimit: IntakeLimit;
   readonly #unwanted = new Set<Theirs>();
   /** Messages on their way into the storage, and their bytes. */
   messages = 0;
   bytes = 0;
 
-  constructor(parts: ArrivalParts, intakeLimit: IntakeLimit) {
-    this.#parts = parts;
+  constructor(deps: ArrivalDeps, intakeLimit: IntakeLimit) {
+    this.#deps = deps;
     this.#intakeLimit = intakeLimit;
   }
 
@@ -42,14 +42,14 @@ export class Accepting {
     const refusal = this.#intakeLimit.refusal(batch);
     if (refusal !== null) return refusal;
     const arrivals = batch.map((inbound) => this.#arrive(inbound));
-    const acceptance = await this.#parts.storage.accept(arrivals, cursors, this.#enter);
+    const acceptance = await this.#deps.storage.accept(arrivals, cursors, this.#enter);
     for (const arrival of arrivals) this.#leave(arrival);
     return acceptance;
   }
 
   /** With what is on its way into the storage. */
   room(): { readonly messages: number; readonly bytes: number } {
-    const { storage, rows } = this.#parts;
+    const { storage, rows } = this.#deps;
     const { hasRoom, limits, elsewhere = nowhere } = storage;
     if (!hasRoom) return nowhere;
     const { unsettled, bytes } = rows.totals;
@@ -71,7 +71,7 @@ export class Accepting {
   #arrive(inbound: Inbound): UnderWay {
     // When it was said stands in what it is gathered by.
     const { dedupeKey, keyCheck, saidAt: _, edits: __, ...facts } = inbound;
-    const { rows, ids, now } = this.#parts;
+    const { rows, ids, now } = this.#deps;
     const { sensitivity = 'private' } = facts;
     const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };
     const bytes = bytesOfMessage(message);
@@ -87,7 +87,7 @@ export class Accepting {
     for (const { whose, beforeId } of this.#unwanted) {
       if (message.id < beforeId && isOf(whose, message, message.sender.id)) return settled;
     }
-    return this.#parts.rows.addMessage(message, seq).progress;
+    return this.#deps.rows.addMessage(message, seq).progress;
   };
 
   #leave(arrival: UnderWay): void {

@@ -1,5 +1,5 @@
 import type { Message } from '../../domain/message.ts';
-import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
+import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import type { InClaim } from '../ledger.ts';
 import type { Awaitable } from './storage.ts';
 
@@ -40,7 +40,7 @@ export class BegunCalls {
       });
   }
 
-  async begin(claim: InClaim, asked: BegunCall): Promise<Journaled> {
+  async begin(claim: InClaim, asked: BegunCall): Promise<LoggedCall> {
     const { key, hash, tool, sensitivity, arguments: given } = asked;
     const calls = await this.#of(claim.message);
     const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);

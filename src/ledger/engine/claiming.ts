@@ -10,7 +10,7 @@ import type { Claim } from '../ledger.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { Awaitable, LedgerStorage } from './storage.ts';
 
-export type ClaimingParts = {
+export type ClaimingDeps = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly rows: WorkingSet;
@@ -24,11 +24,11 @@ export type ClaimingParts = {
 const paced = { kind: 'rate_limited', status: null } as const;
 
 export class Claiming {
-  readonly #parts: ClaimingParts;
+  readonly #deps: ClaimingDeps;
   #stopped = false;
 
-  constructor(parts: ClaimingParts) {
-    this.#parts = parts;
+  constructor(deps: ClaimingDeps) {
+    this.#deps = deps;
   }
 
   /** From now on nothing is handed out, since the end of a claim could not be written down. */
@@ -37,22 +37,23 @@ export class Claiming {
   }
 
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
-    const { quarantine, mayHandOut } = this.#parts.storage;
+    const { crashIsolation, mayHandOut } = this.#deps.storage;
     if (this.#stopped || !mayHandOut) return [];
-    if (quarantine === null || quarantine.suspects === 0) return this.#take(box, channel, n);
-    const suspect = box === 'in' ? await quarantine.next(channel) : null;
+    if (crashIsolation === null || crashIsolation.suspects === 0)
+      return this.#take(box, channel, n);
+    const suspect = box === 'in' ? await crashIsolation.next(channel) : null;
     const first = suspect === null ? [] : await this.#handOut([suspect]);
-    if (quarantine.holdsOthers()) return first;
+    if (crashIsolation.holdsOthers()) return first;
     return [...first, ...(await this.#take(box, channel, n - first.length))];
   }
 
   /** Rows of a channel that is not served, also those that are held back: to be buried. */
   async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     if (this.#stopped) return [];
-    const { quarantine } = this.#parts.storage;
+    const { crashIsolation } = this.#deps.storage;
     const held: Row[] = [];
     for (let left = box === 'in' ? n : 0; left > 0; left--) {
-      const row = quarantine?.takeUnserved(channel);
+      const row = crashIsolation?.takeUnserved(channel);
       if (row == null) break;
       held.push(row);
     }
@@ -61,7 +62,7 @@ export class Claiming {
 
   /** @param at before which a reply is not handed out again; absent: at once */
   release(claim: Claim, at?: number): void {
-    const { open, rows } = this.#parts;
+    const { open, rows } = this.#deps;
     const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
     if (row === null) return;
     if (row.box === 'in' || at === undefined) return this.#giveBack([row]);
@@ -71,13 +72,13 @@ export class Claiming {
 
   /** Claims on such messages are lost, and the messages wait again. */
   takeBack(matches: (row: InRow) => boolean): void {
-    this.#giveBack(this.#parts.open.revoke((row) => row.box === 'in' && matches(row)));
+    this.#giveBack(this.#deps.open.revoke((row) => row.box === 'in' && matches(row)));
   }
 
   /** @param taken those that go before, counted in n */
   #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
     while (!this.#stopped && taken.length < n) {
-      const row = this.#parts.rows.take(box, channel);
+      const row = this.#deps.rows.take(box, channel);
       if (row === undefined) break;
       taken.push(row);
     }
@@ -89,13 +90,13 @@ export class Claiming {
   }
 
   #areReady(taken: readonly Row[]): taken is readonly WholeRow[] {
-    const { storage } = this.#parts;
+    const { storage } = this.#deps;
     return taken.every((row) => storage.isReady(row) && unreadWith(row).length === 0);
   }
 
   /** Rows may be taken away, or the ledger end, while they are read. */
   async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
-    const { storage, failed } = this.#parts;
+    const { storage, failed } = this.#deps;
     let left = taken;
     while (!this.#stopped && !this.#areReady(left)) {
       try {
@@ -114,30 +115,30 @@ export class Claiming {
   }
 
   #unreadOf(row: Row): readonly Row[] {
-    return this.#parts.storage.isReady(row) ? unreadWith(row) : [row];
+    return this.#deps.storage.isReady(row) ? unreadWith(row) : [row];
   }
 
   /** Only what was read tells whether it is to be gathered. */
   #gatheredOf(taken: readonly Row[]): readonly Row[] {
-    const { rows, storage } = this.#parts;
+    const { rows, storage } = this.#deps;
     return taken.filter((row) => {
       if (row.box === 'out' || row.message?.gather === undefined) return true;
-      return storage.quarantine?.has(row) === true || !rows.gatherOn(row);
+      return storage.crashIsolation?.has(row) === true || !rows.gatherOn(row);
     });
   }
 
   /** What was taken away meanwhile ends here; what an operator has now waits again. */
   #stillThere(taken: readonly Row[]): readonly Row[] {
-    for (const row of taken) if (row.gone) this.#parts.rows.settle(row);
+    for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
     const left = taken.filter(({ gone }) => !gone);
-    const isByHand = ({ box, lane }: Row): boolean => box === 'in' && lane.byHand;
-    if (!left.some(isByHand)) return left;
-    this.#giveBack(left.filter(isByHand));
-    return left.filter((row) => !isByHand(row));
+    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.byHand;
+    if (!left.some(isTakenOver)) return left;
+    this.#giveBack(left.filter(isTakenOver));
+    return left.filter((row) => !isTakenOver(row));
   }
 
   #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {
-    const { open, rows, storage, now, failed } = this.#parts;
+    const { open, rows, storage, now, failed } = this.#deps;
     const claims: Claim[] = [];
     try {
       for (const row of taken) {
@@ -156,9 +157,9 @@ export class Claiming {
 
   /** Each is the first of its lane again, and they are the first to be taken, in their order. */
   #giveBack(taken: readonly Row[]): void {
-    const { rows, storage } = this.#parts;
+    const { rows, storage } = this.#deps;
     for (const row of taken.toReversed()) {
-      if (row.box === 'in' && storage.quarantine?.released(row) === true) continue;
+      if (row.box === 'in' && storage.crashIsolation?.released(row) === true) continue;
       rows.giveBack(row);
     }
   }

@@ -13,7 +13,7 @@ const groupsMax = 100;
 /** While so many replies of a channel wait to be handed out, no others are put behind them. */
 const readyMax = 500;
 
-export type DeferredParts = {
+export type DeferredDeps = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly rows: WorkingSet;
@@ -25,21 +25,21 @@ export type DeferredParts = {
 const failed: TriedNow = { kind: 'storage_failed' };
 
 export class Deferred implements DeferredReplies {
-  readonly #parts: DeferredParts;
+  readonly #deps: DeferredDeps;
 
-  constructor(parts: DeferredParts) {
-    this.#parts = parts;
+  constructor(deps: DeferredDeps) {
+    this.#deps = deps;
   }
 
   async groups(): Promise<readonly DeferredGroup[]> {
-    const { rows, storage } = this.#parts;
+    const { rows, storage } = this.#deps;
     const found = (await storage.deferredReplies?.groups()) ?? rows.delayed.deferred.groups();
     return found.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
   }
 
   tryNow(which: WhichDeferred, most: number): Promise<TriedNow> {
-    return this.#parts.ask(async () => {
-      const { storage } = this.#parts;
+    return this.#deps.ask(async () => {
+      const { storage } = this.#deps;
       const room = which.kind === 'one' ? 1 : Math.min(most, this.#room(which.filter.channel));
       if (room <= 0) return { kind: 'moved', moved: 0, more: true };
       const shared = storage.deferredReplies;
@@ -64,11 +64,11 @@ export class Deferred implements DeferredReplies {
   }
 
   #own(id: string): OutRow | null {
-    return this.#parts.rows.delayed.deferred.find(id);
+    return this.#deps.rows.delayed.deferred.find(id);
   }
 
   #find(which: WhichDeferred, most: number): readonly OutRow[] {
-    const { deferred } = this.#parts.rows.delayed;
+    const { deferred } = this.#deps.rows.delayed;
     if (which.kind === 'all') return deferred.some(which.filter, which.before, most);
     const row = deferred.find(which.id);
     return row === null ? [] : [row];
@@ -76,7 +76,7 @@ export class Deferred implements DeferredReplies {
 
   /** From now on no timer offers them; they can be handed out once that is written down. */
   async #moveOwn(found: readonly OutRow[], most: number): Promise<TriedNow> {
-    const { now, rows, storage } = this.#parts;
+    const { now, rows, storage } = this.#deps;
     const moving = found.slice(0, most);
     const moved: TriedNow = {
       kind: 'moved',
@@ -95,6 +95,6 @@ export class Deferred implements DeferredReplies {
   }
 
   #room(channel: string | null): number {
-    return readyMax - this.#parts.rows.ready.repliesReady(channel);
+    return readyMax - this.#deps.rows.ready.repliesReady(channel);
   }
 }

@@ -27,7 +27,7 @@ import type { LedgerNews } from '../news.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from './order/unroutable.ts';
 import type { WorkingSet } from './order/working-set.ts';
-import { Accepting, type ArrivalParts } from './accepting.ts';
+import { Accepting, type ArrivalDeps } from './accepting.ts';
 import { ClaimedAttachments } from './attachments.ts';
 import { OpenApprovals } from './approvals.ts';
 import { Claiming } from './claiming.ts';
@@ -40,7 +40,7 @@ import { ToolCalls } from './tool-calls.ts';
 import { turnEndOf } from './turn-ends.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
-export type LedgerParts = ArrivalParts &
+export type LedgerDeps = ArrivalDeps &
   Clock & {
     readonly news: LedgerNews;
     /** Told once when the storage has failed for good; everything after is refused. */
@@ -49,7 +49,7 @@ export type LedgerParts = ArrivalParts &
 
 const no = Promise.resolve(false);
 
-export class LaneLedger implements Ledger {
+export class QueueLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: Ledger['figures'];
   readonly approvals: Ledger['approvals'];
@@ -74,8 +74,8 @@ export class LaneLedger implements Ledger {
   #failed = false;
   #closing: Promise<void> | null = null;
 
-  constructor(parts: LedgerParts) {
-    const { now, steady, ids, rows, storage, news, onFault = () => {} } = parts;
+  constructor(deps: LedgerDeps) {
+    const { now, steady, ids, rows, storage, news, onFault = () => {} } = deps;
     this.#now = now;
     this.#rows = rows;
     this.#storage = storage;
@@ -88,9 +88,9 @@ export class LaneLedger implements Ledger {
     this.previews = new KeptPreviews(this.#open, storage);
     this.attachments = new ClaimedAttachments(this.#open, storage.attachments);
     this.#intakeLimit = new IntakeLimit(() => this.room());
-    this.#accepting = new Accepting(parts, this.#intakeLimit);
+    this.#accepting = new Accepting(deps, this.#intakeLimit);
     const failed = (error: unknown): void => this.#fail(error);
-    this.#claiming = new Claiming({ ...parts, open: this.#open, failed });
+    this.#claiming = new Claiming({ ...deps, open: this.#open, failed });
     this.deferred = new Deferred({ now, rows, storage, ask: (act, end) => this.#ask(act, end) });
     this.#unroutable = new Unroutable({
       now,
@@ -167,9 +167,9 @@ export class LaneLedger implements Ledger {
     if (claim.box === 'in') return this.#endTurn(claim, why, effects ?? null);
     const row = this.#open.endOut(claim);
     if (row === null) return no;
-    const parts = laterParts(row);
+    const deps = laterParts(row);
     const end = { row, at: this.#now(), why };
-    return this.#storage.buried(end, parts, () => this.#settle(row, parts));
+    return this.#storage.buried(end, deps, () => this.#settle(row, deps));
   }
 
   async cursor(channel: ChannelKey, name: string): Promise<string | null> {
@@ -200,7 +200,7 @@ export class LaneLedger implements Ledger {
   serve(channels: readonly ChannelKey[]): void {
     if (this.#closing !== null) return;
     this.#storage.serve?.(channels);
-    this.#storage.quarantine?.serve(channels);
+    this.#storage.crashIsolation?.serve(channels);
     this.#unroutable.serve(channels);
   }
 
@@ -259,7 +259,7 @@ export class LaneLedger implements Ledger {
     this.byHand.close();
     for (const claim of this.#open) this.#claiming.release(claim);
     this.#rows.close();
-    this.#storage.quarantine?.close();
+    this.#storage.crashIsolation?.close();
     await this.#storage.close();
   }
 
@@ -267,7 +267,7 @@ export class LaneLedger implements Ledger {
     if (this.#failed) return;
     this.#failed = true;
     this.#claiming.stop();
-    this.#storage.noteFailure(this.#storage.quarantine?.alone ?? null);
+    this.#storage.noteFailure(this.#storage.crashIsolation?.alone ?? null);
     this.#intakeLimit.close('storage_failed');
     this.#onFault(error);
   }
@@ -287,9 +287,9 @@ export class LaneLedger implements Ledger {
     });
   }
 
-  #settle(row: Row, parts: Parameters<WorkingSet['settle']>[1] = []): void {
-    this.#rows.settle(row, parts);
-    if (row.box === 'in') this.#storage.quarantine?.ended(row);
+  #settle(row: Row, deps: Parameters<WorkingSet['settle']>[1] = []): void {
+    this.#rows.settle(row, deps);
+    if (row.box === 'in') this.#storage.crashIsolation?.ended(row);
     this.#intakeLimit.settled();
   }
 

@@ -9,7 +9,7 @@ import type { Accepting } from './accepting.ts';
 import type { Holding } from './takeover.ts';
 import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
 
-export type ForgettingParts = {
+export type ForgettingDeps = {
   readonly ids: IdSource;
   readonly rows: WorkingSet;
   readonly open: OpenClaims;
@@ -23,32 +23,32 @@ export type ForgettingParts = {
 const nobody: ReadonlySet<string> = new Set();
 
 export class Forgetting {
-  readonly #parts: ForgettingParts;
+  readonly #deps: ForgettingDeps;
 
-  constructor(parts: ForgettingParts) {
-    this.#parts = parts;
+  constructor(deps: ForgettingDeps) {
+    this.#deps = deps;
   }
 
   /** @returns how many messages, replies and turns went. Rejects when the storage has failed */
   async forget(whose: Whose): Promise<number> {
-    const { ids, rows, storage, settled, byHand } = this.#parts;
+    const { ids, rows, storage, settled, byHand } = this.#deps;
     const before = rows.nextSeq();
     const theirs = { whose, beforeId: ids.message() };
     const gone = await this.forgetHere(theirs);
     const deleted = await storage.forgetting.forget({ ...theirs, ...gone, before });
     // What is kept of a hold names the conversation.
     if (whose.kind === 'conversation') await byHand.end(whose);
-    storage.quarantine?.changed();
+    storage.crashIsolation?.changed();
     settled();
     return deleted;
   }
 
   /** Messages that another process has answered leave the working set; work on them stops. */
   answeredHere(where: ConversationKey, ids: ReadonlySet<string>): void {
-    const { rows, open, storage, settled } = this.#parts;
+    const { rows, open, storage, settled } = this.#deps;
     const isOne = ({ box, head }: Row): boolean => box === 'in' && ids.has(head.id);
     removeRows(rows, open, { kind: 'conversation', ...where }, isOne);
-    storage.quarantine?.changed();
+    storage.crashIsolation?.changed();
     settled();
   }
 
@@ -61,7 +61,7 @@ export class Forgetting {
     theirs: Theirs,
     answered: ReadonlySet<string> = nobody,
   ): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
-    const { rows, open, storage, accepting } = this.#parts;
+    const { rows, open, storage, accepting } = this.#deps;
     const { whose, beforeId } = theirs;
     const arrived = accepting.unwanted(theirs);
     const remove = (matches: (row: Row) => boolean): number =>
@@ -78,7 +78,7 @@ export class Forgetting {
     if (!written) throw new Error('the storage has failed');
     await storage.unwanted?.(theirs);
     removed += removeTheirs();
-    storage.quarantine?.changed();
+    storage.crashIsolation?.changed();
     return { removed, remove };
   }
 }

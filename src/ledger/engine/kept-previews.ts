@@ -14,7 +14,7 @@ export class KeptPreviews implements Previews<InClaim> {
   }
 
   isNext(claim: InClaim): boolean {
-    return this.#open.rowOf(claim)?.lane.outbox.length === 0;
+    return this.#open.rowOf(claim)?.queue.outbox.length === 0;
   }
 
   async keep(claim: InClaim, preview: string): Promise<boolean> {

@@ -42,7 +42,7 @@ export function memoryAfter(
 
 /** Whether that is what a storage would read. */
 export function isKnownAfter({ row, effects }: TurnEnd): boolean {
-  const isOutdated = row.historyVersion < row.lane.historyVersion;
+  const isOutdated = row.historyVersion < row.queue.historyVersion;
   // Older turns come into the window for those that are left out.
   const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
   return !row.gone && !isOutdated && !isOther;

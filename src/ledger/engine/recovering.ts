@@ -82,20 +82,20 @@ export class Recovering {
     const row = this.#rows.restoreMessage(stored);
     const { unclean, mayBlame, ranAlone } = this.#end;
     // What an operator answers by hand was not at work.
-    const head = unclean && !row.lane.byHand && row.lane.inbox.peek() === row;
+    const head = unclean && !row.queue.byHand && row.queue.inbox.peek() === row;
     const blamed = head && mayBlame(row);
     const alone = found.alone - (ranAlone(row) ? 1 : 0);
     if (alone < found.alone) this.#marked.push({ row, alone });
-    const condemned = alone >= aloneMax;
-    const cleared = !unclean && !condemned;
+    const poison = alone >= aloneMax;
+    const cleared = !unclean && !poison;
     const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
     if (blamed) this.#blamed.push(row);
     if (cleared && found.attempts > 0) this.#cleared.push(row);
-    const suspect = condemned || (head && attempts >= attemptsMax);
+    const suspect = poison || (head && attempts >= attemptsMax);
     row.attempt = attempts + 1;
-    row.condemned = condemned;
+    row.poison = poison;
     if (suspect) {
-      row.lane.inBusy = true;
+      row.queue.inBusy = true;
       this.#tried.push({ row, alone });
     }
     if (answered) this.#progressOf.set(row.head.id, row.progress);
@@ -111,7 +111,7 @@ export class Recovering {
     if (dueAt !== null && aheadMs > 0) this.#sooner.push({ row, dueAt, aheadMs });
     // By a clock that was ahead it may have been due, and be sent.
     const wasDue = aheadMs > 0 || (dueAt ?? 0) <= this.#now;
-    const isHead = row.parked || row.lane.outbox.peek() === row;
+    const isHead = row.parked || row.queue.outbox.peek() === row;
     if (!this.#end.unclean || !wasDue || !isHead) return;
     this.#died.push(row);
     row.attempt++;
@@ -136,7 +136,7 @@ export class Recovering {
 }
 
 /** @param news is told of the clock; of none there is nothing to tell */
-export function tellSooner(
+export function reportSooner(
   sooner: readonly Pick<SoonerReply, 'aheadMs'>[],
   news?: LedgerNews,
 ): void {

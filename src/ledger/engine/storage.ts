@@ -27,7 +27,7 @@ import type { StoredFigures } from '../figures.ts';
 import type { SpendBook } from '../spend.ts';
 import type { InRow, MessageProgress, OutRow, Row } from './order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from './order/rows.ts';
-import type { Quarantine } from './order/crash-isolation.ts';
+import type { CrashIsolation } from './order/crash-isolation.ts';
 import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Durability } from '../ledger.ts';
 
 export interface LedgerStorage {
@@ -42,7 +42,7 @@ export interface LedgerStorage {
    */
   readonly mayHandOut: boolean;
   /** Holds back what a start found suspect; null: this storage outlives no process. */
-  readonly quarantine: Quarantine | null;
+  readonly crashIsolation: CrashIsolation | null;
   readonly history: StoredHistory;
   readonly agents: StoredAgents;
   readonly attachments: StoredAttachments;
@@ -52,10 +52,10 @@ export interface LedgerStorage {
   /** Asked and settled by the ends of turns. */
   readonly approvals: Approvals;
   readonly spend: SpendBook;
-  readonly byHand: StoredByHand;
+  readonly byHand: StoredTakeovers;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */
-  listen(told: StorageTold): void;
+  listen(told: StorageReport): void;
 
   /**
    * Writes down messages and moves cursors, all or nothing. At the commit each message that has
@@ -176,7 +176,7 @@ interface StoredForgetting {
 }
 
 /** Conversations that an operator answers by hand. The ledger asks for one thing at a time. */
-export interface StoredByHand {
+export interface StoredTakeovers {
   /** What a start found; they are by hand in the working set already. */
   readonly found: readonly HeldConversation[];
   /**
@@ -206,12 +206,12 @@ export function gaugesOf(storage: LedgerStorage) {
     ...storage.gauges(),
     deadLetters: storage.deadLetters.count,
     rememberedBytes: storage.history.bytes,
-    suspects: storage.quarantine?.suspects ?? 0,
+    suspects: storage.crashIsolation?.suspects ?? 0,
   };
 }
 
 /** What a storage tells, at any time. */
-export type StorageTold = {
+export type StorageReport = {
   /** Nothing can be written or read any more. */
   readonly failed: (error: unknown) => void;
   /** There may be more room than before, also by what others have settled. */

@@ -9,8 +9,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { holdMs, holdsMax, waitingMax } from '../../domain/takeover.ts';
-import type { HandAnswer, HeldConversation, Hold } from '../../domain/takeover.ts';
-import type { ByHand, ByHandMessage } from '../takeover.ts';
+import type { OperatorAnswer, HeldConversation, Hold } from '../../domain/takeover.ts';
+import type { Takeovers, TakeoverMessage } from '../takeover.ts';
 import type { LedgerNews } from '../news.ts';
 import { isWhole, type InRow, type WholeInRow } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
@@ -20,7 +20,7 @@ import { keyOf } from './memories.ts';
 import { memoryAfter } from './next-memory.ts';
 import type { LedgerStorage, TurnEnd } from './storage.ts';
 
-export type HoldingParts = Clock & {
+export type HoldingDeps = Clock & {
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
   readonly claiming: Claiming;
@@ -35,36 +35,36 @@ type Held = HeldConversation & {
   /** A clock that was ahead wrote a later end down: that does not pass by itself. */
   readonly isFar: boolean;
 };
-type MakeEffects = (one: ByHandMessage, isLast: boolean) => Effects;
+type MakeEffects = (one: TakeoverMessage, isLast: boolean) => Effects;
 
-export class Holding implements ByHand {
-  readonly #parts: HoldingParts;
+export class Holding implements Takeovers {
+  readonly #deps: HoldingDeps;
   readonly #deadlines: Deadlines;
   readonly #held = new Map<string, Held>();
   #closed = false;
 
-  constructor(parts: HoldingParts) {
-    this.#parts = parts;
-    this.#deadlines = createDeadlines(parts.steady);
-    for (const found of parts.storage.byHand.found) this.#keep(found, found);
+  constructor(deps: HoldingDeps) {
+    this.#deps = deps;
+    this.#deadlines = createDeadlines(deps.steady);
+    for (const found of deps.storage.byHand.found) this.#keep(found, found);
   }
 
   hold(where: ConversationKey): Promise<Hold | 'too_many' | 'storage_failed'> {
-    return this.#parts.asked.do(async () => {
+    return this.#deps.asked.do(async () => {
       if (!this.#held.has(keyOf(where)) && this.#held.size >= holdsMax) return 'too_many';
       return (await this.#touch(where)) ?? 'storage_failed';
     });
   }
 
   giveBack(where: ConversationKey): Promise<'done' | 'not_held' | 'storage_failed'> {
-    return this.#parts.asked.do(async () => {
+    return this.#deps.asked.do(async () => {
       if (this.of(where) === null) return 'not_held';
       return (await this.end(where)) ? 'done' : 'storage_failed';
     });
   }
 
-  answer(where: ConversationKey, upTo: string | null, make: MakeEffects): Promise<HandAnswer> {
-    return this.#parts.asked.do(() => this.#answer(where, upTo, make));
+  answer(where: ConversationKey, upTo: string | null, make: MakeEffects): Promise<OperatorAnswer> {
+    return this.#deps.asked.do(() => this.#answer(where, upTo, make));
   }
 
   of(where: ConversationKey): Hold | null {
@@ -97,18 +97,20 @@ export class Holding implements ByHand {
     const isRenewed = this.#held.has(keyOf(where));
     this.#keep(where, hold);
     if (isRenewed) return;
-    const { rows, claiming, storage } = this.#parts;
+    const { rows, claiming, storage } = this.#deps;
     const { channel, conversation } = where;
     rows.byHand.take(channel, conversation);
-    claiming.takeBack(({ lane }) => lane.channel === channel && lane.conversation === conversation);
-    storage.quarantine?.changed();
+    claiming.takeBack(
+      ({ queue }) => queue.channel === channel && queue.conversation === conversation,
+    );
+    storage.crashIsolation?.changed();
     await storage.written();
   }
 
   /** It is held no more, wherever it is worked. @returns false: that cannot be written down */
   async end(where: ConversationKey): Promise<boolean> {
     if (this.of(where) === null) return true;
-    if (this.#closed || !(await this.#parts.storage.byHand.keep(where, null))) return false;
+    if (this.#closed || !(await this.#deps.storage.byHand.keep(where, null))) return false;
     await this.heldHere(where, null);
     return true;
   }
@@ -126,9 +128,9 @@ export class Holding implements ByHand {
 
   /** @returns null: it cannot be written down */
   async #touch(where: ConversationKey): Promise<Hold | null> {
-    const now = Math.round(this.#parts.now());
+    const now = Math.round(this.#deps.now());
     const hold = { since: this.of(where)?.since ?? now, untilAt: now + holdMs };
-    if (this.#closed || !(await this.#parts.storage.byHand.keep(where, hold))) return null;
+    if (this.#closed || !(await this.#deps.storage.byHand.keep(where, hold))) return null;
     await this.heldHere(where, hold);
     return hold;
   }
@@ -137,7 +139,7 @@ export class Holding implements ByHand {
     const where = { channel, conversation };
     const key = keyOf(where);
     this.#held.get(key)?.end.cancel();
-    const now = this.#parts.now();
+    const now = this.#deps.now();
     const latest = Math.round(now + holdMs);
     const isFar = untilAt > latest;
     const leftMs = Math.min(holdMs, Math.max(0, untilAt - now));
@@ -151,13 +153,13 @@ export class Holding implements ByHand {
     if (held === undefined) return;
     held.end.cancel();
     this.#held.delete(key);
-    this.#parts.rows.byHand.giveBack(where.channel, where.conversation);
-    this.#parts.storage.quarantine?.changed();
+    this.#deps.rows.byHand.giveBack(where.channel, where.conversation);
+    this.#deps.storage.crashIsolation?.changed();
   }
 
   #expire(where: ConversationKey): Promise<void> {
-    return this.#parts.asked.do(async () => {
-      const { now, storage, news } = this.#parts;
+    return this.#deps.asked.do(async () => {
+      const { now, storage, news } = this.#deps;
       const hold = this.#held.get(keyOf(where));
       if (hold === undefined || this.#closed) return;
       // The clock was set back meanwhile, or it was touched.
@@ -173,7 +175,7 @@ export class Holding implements ByHand {
     where: ConversationKey,
     upTo: string | null,
     make: MakeEffects,
-  ): Promise<HandAnswer> {
+  ): Promise<OperatorAnswer> {
     if (this.of(where) === null) return { kind: 'not_held' };
     if (this.#closed) return { kind: 'storage_failed' };
     const waiting = await this.#waiting(where);
@@ -182,14 +184,14 @@ export class Holding implements ByHand {
     const rows = waiting.slice(0, at + 1);
     if (rows.length === 0) return { kind: 'nothing_to_answer' };
     const ends = await this.#endsOf(rows, make);
-    const kind = await this.#parts.storage.byHand.answered(ends, () => this.#settle(where, ends));
+    const kind = await this.#deps.storage.byHand.answered(ends, () => this.#settle(where, ends));
     if (kind !== 'answered') return { kind };
     const messages = rows.map(({ message }) => message.id);
     return { kind, messages, hold: (await this.#touch(where)) ?? this.of(where) };
   }
 
   async #waiting(where: ConversationKey): Promise<readonly WholeInRow[]> {
-    const { rows, storage } = this.#parts;
+    const { rows, storage } = this.#deps;
     const elsewhere = await storage.byHand.waiting?.(where, waitingMax);
     if (elsewhere !== undefined) return elsewhere;
     const found = rows.byHand.waiting(where.channel, where.conversation, waitingMax);
@@ -200,17 +202,17 @@ export class Holding implements ByHand {
 
   /** Each of them is answered on what those before it leave. */
   async #endsOf(rows: readonly WholeInRow[], make: MakeEffects): Promise<readonly TurnEnd[]> {
-    const { storage, now } = this.#parts;
+    const { storage, now } = this.#deps;
     const first = rows[0]!;
     while (!storage.isReady(first)) await storage.read([first]);
     const { durable } = storage.durability;
     let known: Memory | null = null;
     return rows.map((row, place) => {
-      const { message, attempt, condemned } = row;
+      const { message, attempt, poison } = row;
       const memory = known ?? storage.history.of(message);
-      const effects = make({ message, memory, attempt, condemned }, place === rows.length - 1);
+      const effects = make({ message, memory, attempt, poison }, place === rows.length - 1);
       const replies = effects.replies.map((reply) => {
-        return { reply, seq: this.#parts.rows.nextSeq() };
+        return { reply, seq: this.#deps.rows.nextSeq() };
       });
       const end = { row, at: now(), memory, why: null, effects, replies };
       // Without storage no turn remembers the one before.
@@ -221,13 +223,13 @@ export class Holding implements ByHand {
 
   /** Their answer is written: the messages leave the working set, and its replies come into it. */
   #settle({ channel, conversation }: ConversationKey, ends: readonly TurnEnd[]): void {
-    const { rows, storage, settled } = this.#parts;
+    const { rows, storage, settled } = this.#deps;
     for (const { row, replies } of ends) {
       for (const { reply, seq } of replies) rows.addReply(reply, row.progress, seq);
     }
     const ids = new Set<string>(ends.map(({ row }) => row.head.id));
     rows.remove(channel, conversation, ({ box, head }) => box === 'in' && ids.has(head.id));
-    storage.quarantine?.changed();
+    storage.crashIsolation?.changed();
     settled();
   }
 }

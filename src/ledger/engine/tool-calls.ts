@@ -1,12 +1,12 @@
-import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
+import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import { BegunCalls } from './begun-calls.ts';
-import type { CallJournal } from '../call-log.ts';
+import type { CallLog } from '../call-log.ts';
 import type { OpenClaims } from './order/open-claims.ts';
 import type { InClaim } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
 /** What was begun is written down before it may run, and in the audit. */
-export class ToolCalls implements CallJournal<InClaim> {
+export class ToolCalls implements CallLog<InClaim> {
   readonly #open: OpenClaims;
   readonly #storage: LedgerStorage;
   readonly #begun: BegunCalls;
@@ -17,7 +17,7 @@ export class ToolCalls implements CallJournal<InClaim> {
     this.#begun = new BegunCalls((message) => storage.agents.callsOf(message));
   }
 
-  async journal(claim: InClaim, call: BegunCall): Promise<Journaled> {
+  async logCall(claim: InClaim, call: BegunCall): Promise<LoggedCall> {
     if (!this.#open.has(claim)) return { kind: 'unwritten' };
     const journaled = await this.#begun.begin(claim, call);
     if (journaled.kind !== 'run') return journaled;
@@ -28,7 +28,7 @@ export class ToolCalls implements CallJournal<InClaim> {
   }
 
   /** Also for a claim that is over: what is known of the call does not depend on the claim. */
-  journalEnd(claim: InClaim, key: string, ending: CallEnding): void {
+  logCallEnd(claim: InClaim, key: string, ending: CallEnding): void {
     this.#begun.end(claim, key, ending);
     this.#storage.callEnded(key, ending);
   }

@@ -6,9 +6,9 @@ import type { IdSource } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
-import { ProcessStamps } from './process-labels.ts';
+import { ProcessLabels } from './process-labels.ts';
 import { attachmentsInMemory } from '../engine/attachments.ts';
-import { LaneLedger } from '../engine/engine.ts';
+import { QueueLedger } from '../engine/engine.ts';
 import type {
   Arrival,
   Awaitable,
@@ -40,7 +40,7 @@ export function createMemoryLedger(
   const { now, steady, deadlines, ids, limits, stories = new StoryRing(), news = {} } = options;
   const storage = new MemoryStorage({ ...memoryLimits, ...limits }, stories);
   const rows = new WorkingSet({ now, steady, ...(deadlines !== undefined && { deadlines }) });
-  return new LaneLedger({ now, steady, ids, rows, storage, news });
+  return new QueueLedger({ now, steady, ids, rows, storage, news });
 }
 
 const done = Promise.resolve(true);
@@ -51,14 +51,14 @@ export class MemoryStorage implements LedgerStorage {
   readonly limits: LedgerStorage['limits'];
   readonly hasRoom = true;
   readonly mayHandOut = true;
-  readonly quarantine = null;
+  readonly crashIsolation = null;
   readonly figures: LedgerStorage['figures'];
   readonly approvals: LedgerStorage['approvals'];
   readonly spend: LedgerStorage['spend'];
   readonly attachments = attachmentsInMemory();
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
-  readonly #stamps = new ProcessStamps();
+  readonly #labels = new ProcessLabels();
   protected readonly cursors = new Cursors(() => null);
   readonly history: LedgerStorage['history'] = {
     bytes: 0,
@@ -69,7 +69,7 @@ export class MemoryStorage implements LedgerStorage {
       return { session, turns: [], windows: noStarts, previousAt: null, empty: true };
     },
     said: () => [],
-    earlier: (message) => ({ kind: 'stamp', sensitivity: this.#stamps.of(message) }),
+    earlier: (message) => ({ kind: 'label', sensitivity: this.#labels.of(message) }),
     cursor: (channel, name) => this.cursors.of(channel, name),
     unroutableSince: () => null,
   };
@@ -208,7 +208,7 @@ export class MemoryStorage implements LedgerStorage {
 
   #settled({ row, at, why, effects, joined = [] }: TurnEnd): void {
     this.#stories.settled(row, at, why, effects);
-    this.#stamps.ended(row.message, effects);
+    this.#labels.ended(row.message, effects);
     for (const { row: piece, trace } of joined) {
       this.#stories.settled(piece, at, why, { replies: [], trace });
     }

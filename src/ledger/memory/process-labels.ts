@@ -11,7 +11,7 @@ import type { Effects } from '../ledger.ts';
 /** Of a channel that has more all are private. */
 const conversationsMax = 10_000;
 
-export class ProcessStamps {
+export class ProcessLabels {
   readonly #private = new Map<ChannelKey, Set<ConversationId>>();
 
   of({ channel, conversation }: Where): Sensitivity {

@@ -8,7 +8,7 @@ import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
+import { triesMax, type DeliveryTry, type FailureSummary } from '../../domain/story.ts';
 import type { Trace } from '../../domain/trace.ts';
 import { KeptApprovals } from './approvals.ts';
 import { AuditRing } from './audit-ring.ts';
@@ -73,7 +73,7 @@ export class KeptReply {
   deliveredInMs = never;
   /** The failed ones. */
   tries: DeliveryTry[] | null = null;
-  failure: FailureTold | null = null;
+  failure: FailureSummary | null = null;
 
   begin({ id, createdAt }: Reply): void {
     this.id.set(id);
@@ -107,7 +107,7 @@ export class KeptStory {
   settledAt = never;
   attempts = 0;
   trace: Trace | null = null;
-  failure: FailureTold | null = null;
+  failure: FailureSummary | null = null;
   /** All replies that were ever in this slot: the first `count` are those of this story. */
   readonly replies: KeptReply[] = [];
   count = 0;
@@ -280,6 +280,6 @@ export class StoryRing {
   }
 }
 
-function toldOf({ kind, whose, status, detail }: Failure): FailureTold {
+function toldOf({ kind, whose, status, detail }: Failure): FailureSummary {
   return { kind, whose, status, detail };
 }

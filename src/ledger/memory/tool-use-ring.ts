@@ -5,7 +5,7 @@ import type { Whose } from '../../domain/story.ts';
 import type {
   BegunCall,
   CallEnding,
-  ToldUse,
+  ToolUseWithResult,
   ToolUse,
   ToolUseText,
 } from '../../domain/tool-use.ts';
@@ -22,7 +22,7 @@ const unknown = '' as ConversationId;
 export class ToolUseRing {
   #kept: Kept[] = [];
 
-  add({ id, channel, conversation, sender }: Message, uses: readonly ToldUse[]): void {
+  add({ id, channel, conversation, sender }: Message, uses: readonly ToolUseWithResult[]): void {
     if (uses.length === 0) return;
     const message = { id, channel, conversation, sender };
     for (const { told: _told, ...use } of uses) {

@@ -10,7 +10,7 @@ export class TableDigest {
   readonly #table: (typeof tables)[TableName];
   #rows = 0;
   #sum = 0n;
-  #lane = '';
+  #queue = '';
   #place = 0;
 
   constructor(name: TableName) {
@@ -22,11 +22,11 @@ export class TableDigest {
   }
 
   add(row: Row): void {
-    const { columns, lane } = this.#table;
-    if (lane !== null) {
-      const key = textOf(row, lane);
-      this.#place = key === this.#lane ? this.#place + 1 : 1;
-      this.#lane = key;
+    const { columns, queue } = this.#table;
+    if (queue !== null) {
+      const key = textOf(row, queue);
+      this.#place = key === this.#queue ? this.#place + 1 : 1;
+      this.#queue = key;
     }
     const hash = createHash('sha256').update(`${this.#place} ${textOf(row, columns)}`);
     const part = hash.digest('hex').slice(0, 2 * digestBytes);

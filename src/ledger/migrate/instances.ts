@@ -8,7 +8,7 @@ import { codeOf } from '../postgres/server/errors.ts';
 import type { StoreProblem } from '../problem.ts';
 
 /** Who has beaten within this time is alive. */
-const beatSeconds = 10;
+const heartbeatSeconds = 10;
 const lockSeconds = 5;
 const lockedState = '55P03';
 
@@ -16,7 +16,7 @@ const lockedState = '55P03';
 const lock = 'LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE';
 const living =
   'SELECT count(*) AS n FROM svc.instance WHERE NOT dead ' +
-  `AND beat_at > clock_timestamp() - interval '${beatSeconds} seconds'`;
+  `AND beat_at > clock_timestamp() - interval '${heartbeatSeconds} seconds'`;
 
 /**
  * One that is silent may have died, or goes on when it is let. One that died has left nothing once

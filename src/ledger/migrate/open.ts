@@ -13,7 +13,7 @@ import {
   schemaVersion,
 } from '../postgres/server/migrations.ts';
 import type { StoreProblem } from '../problem.ts';
-import { sealPlace } from '../read/id-cipher.ts';
+import { idCipherPlace } from '../read/id-cipher.ts';
 import { settle, syncFile } from '../sqlite/files/backup.ts';
 import { takeOwnerLock } from '../sqlite/files/database-files.ts';
 import { migrate } from '../sqlite/files/migrations.ts';
@@ -34,7 +34,7 @@ export type Place =
   | { readonly kind: 'server'; readonly url: string };
 
 /** Of a target whose tables were just made; the source's comes in its place. */
-const ownSeal = [sealPlace.channel, sealPlace.name];
+const ownIdCipher = [idCipherPlace.channel, idCipherPlace.name];
 
 /**
  * Locks both. The source is of this program's schema, and was closed by the svc that ran on it; the
@@ -88,7 +88,7 @@ function fileTarget(path: string): Target | StoreProblem {
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL');
     migrate(db);
     db.exec('BEGIN IMMEDIATE');
-    db.prepare('DELETE FROM cursors WHERE channel = ? AND name = ?').run(...ownSeal);
+    db.prepare('DELETE FROM cursors WHERE channel = ? AND name = ?').run(...ownIdCipher);
     const close = (): void => {
       if (db.isOpen) db.close();
       clear();
@@ -146,7 +146,7 @@ async function serverTarget(url: string): Promise<Target | StoreProblem> {
     if (locked !== null) return locked;
     const names = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note'];
     const all = [...names, 'tool_use', 'tool_call', 'dedupe', 'cursor', 'audit', ...notMoved];
-    await client.query('DELETE FROM svc.cursor WHERE channel = $1 AND name = $2', ownSeal);
+    await client.query('DELETE FROM svc.cursor WHERE channel = $1 AND name = $2', ownIdCipher);
     const some = all.map((table) => `EXISTS (SELECT 1 FROM svc.${table})`).join(' OR ');
     const { rows } = await client.query(`SELECT ${some} AS used`);
     if (rows[0]?.['used'] !== true) return new PostgresTarget(client);

@@ -122,12 +122,12 @@ export class PostgresTarget extends PostgresSide implements Target {
   }
 
   async complete(): Promise<void> {
-    const lanes = ['inbox', 'message', 'turn'].map(
+    const queues = ['inbox', 'message', 'turn'].map(
       (table) => `SELECT channel, conversation, n FROM svc.${table}`,
     );
     await this.client.query(
       'INSERT INTO svc.lane (channel, conversation, tail) SELECT channel, conversation, max(n) ' +
-        `FROM (${lanes.join(' UNION ALL ')}) AS every GROUP BY channel, conversation ` +
+        `FROM (${queues.join(' UNION ALL ')}) AS every GROUP BY channel, conversation ` +
         'ON CONFLICT (channel, conversation) DO UPDATE SET tail = excluded.tail',
     );
     const waiting = ['inbox', 'outbox'].map((table) => {

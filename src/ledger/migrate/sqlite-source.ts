@@ -5,8 +5,8 @@ import { wholeIdLength } from '../engine/order/rows.ts';
 import { pageRows, type Row, type Side, type TableName } from './tables.ts';
 
 /** Unstamped rows are of before there were stamps: what was not made public then is private. */
-const isPrivate = (stamp: string): string =>
-  `coalesce(${stamp}, NOT ((SELECT stamped FROM owner) = 1 ` +
+const isPrivate = (label: string): string =>
+  `coalesce(${label}, NOT ((SELECT stamped FROM owner) = 1 ` +
   'AND channel IN (SELECT channel FROM public_before)))';
 
 /** `__at`: there is no id, and one of that time stands for it. */

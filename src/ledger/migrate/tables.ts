@@ -30,10 +30,10 @@ export type Table = {
   /** What both databases have to tell the same of. */
   readonly columns: readonly string[];
   /**
-   * Rows of one `lane` come together and in their order; the numbers that give it differ by form.
+   * Rows of one `queue` come together and in their order; the numbers that give it differ by form.
    * Elsewhere `seq` is moved as it is, or there is no order.
    */
-  readonly lane: readonly string[] | null;
+  readonly queue: readonly string[] | null;
 };
 
 /**
@@ -79,8 +79,8 @@ export const tables: Readonly<Record<TableName, Table>> = {
   ),
 };
 
-function tableOf(columns: string, lane: string | null = null): Table {
-  return { columns: columns.split(' '), lane: lane === null ? null : lane.split(' ') };
+function tableOf(columns: string, queue: string | null = null): Table {
+  return { columns: columns.split(' '), queue: queue === null ? null : queue.split(' ') };
 }
 
 /** One of the two databases, which nobody else writes meanwhile. */

@@ -2,22 +2,22 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from '../engine/order/working-set.ts';
-import type { ByHand } from './ledger/takeover.ts';
+import type { Takeovers } from './ledger/takeover.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
 import type { Spend } from './ledger/spend.ts';
-import type { Lanes } from './queues/queues.ts';
+import type { Queues } from './queues/queues.ts';
 import type { PostgresLimits } from './limits.ts';
 import type { BeatingPeers } from './peers/peers.ts';
-import type { Flights } from './write/batches.ts';
+import type { Batches } from './write/batches.ts';
 import type { Asked, Rows } from './write/statement.ts';
 import type { Landed, Write } from './write/writes.ts';
 
-export type PostgresParts = Clock & {
+export type PostgresDeps = Clock & {
   readonly limits: PostgresLimits;
   readonly rows: WorkingSet;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   readonly reads: Reads;
   /** For what people ask and what sweeps: no message waits behind it. */
   readonly slowReads: Reads;
@@ -25,11 +25,11 @@ export type PostgresParts = Clock & {
   readonly deadLetters: DeadLetters;
   readonly figures: Figures;
   readonly spend: Spend;
-  readonly byHand: ByHand;
+  readonly byHand: Takeovers;
   /** What goes on beside the messages. */
   readonly beside: AsyncDisposable;
   readonly news: LedgerNews;
-  readonly lanes: Lanes;
+  readonly queues: Queues;
   readonly peers: BeatingPeers;
   /** @param alone the id of the message that ran alone just then; null: none did */
   readonly noteFailure: (alone: string | null) => void;
@@ -39,7 +39,7 @@ export type PostgresParts = Clock & {
   readonly noted: () => Promise<void>;
 };
 
-export type PostgresFlights = Flights<Write, Landed>;
+export type PostgresBatches = Batches<Write, Landed>;
 
 /**
  * A connection that the ledger reads by. While the server is away a question waits, and is asked

@@ -1,7 +1,7 @@
 /** The bounds of this form. */
-import type { QuarantineLimits } from '../engine/order/crash-isolation.ts';
+import type { CrashIsolationLimits } from '../engine/order/crash-isolation.ts';
 
-export type PostgresLimits = QuarantineLimits & {
+export type PostgresLimits = CrashIsolationLimits & {
   /** Messages accepted and not settled. */
   readonly messagesMax: number;
   /** The bytes that they and their replies hold in memory. */

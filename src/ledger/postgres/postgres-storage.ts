@@ -7,28 +7,28 @@ import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
 import type { Arrival, DeferredUntil, DeliveryEnd, Enter } from '../engine/storage.ts';
-import type { FailedDelivery, LedgerStorage, StorageTold } from '../engine/storage.ts';
+import type { FailedDelivery, LedgerStorage, StorageReport } from '../engine/storage.ts';
 import type { Theirs, TurnEnd } from '../engine/storage.ts';
 import { idsOf } from '../engine/storage.ts';
 import { conflict } from '../engine/order/cursors.ts';
 import { refused } from '../engine/order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/order/rows.ts';
-import { Quarantine } from '../engine/order/crash-isolation.ts';
+import { CrashIsolation } from '../engine/order/crash-isolation.ts';
 import { unroutableCursor } from '../engine/order/unroutable.ts';
 import type { CursorMove } from '../ledger.ts';
 import { AgentReads } from './ledger/agents.ts';
 import { StoredApprovals } from './ledger/approvals.ts';
 import { storedAttachments } from './ledger/attachments.ts';
-import type { ByHand } from './ledger/takeover.ts';
+import type { Takeovers } from './ledger/takeover.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
-import type { Lanes } from './queues/queues.ts';
+import type { Queues } from './queues/queues.ts';
 import { Invalidations } from './ledger/invalidations.ts';
 import { readTexts, removeMissing } from './ledger/texts.ts';
-import type { PostgresParts } from './deps.ts';
+import type { PostgresDeps } from './deps.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
 import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
@@ -40,75 +40,75 @@ import type { Landed, Write } from './write/writes.ts';
 export class PostgresStorage implements LedgerStorage {
   readonly durability = keptDurability;
   readonly limits: LedgerStorage['limits'];
-  readonly quarantine: Quarantine;
+  readonly crashIsolation: CrashIsolation;
   readonly history: History;
   readonly agents: AgentReads;
   readonly attachments: LedgerStorage['attachments'];
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
-  readonly figures: PostgresParts['figures'];
+  readonly figures: PostgresDeps['figures'];
   readonly approvals: StoredApprovals;
-  readonly spend: PostgresParts['spend'];
+  readonly spend: PostgresDeps['spend'];
   readonly deferredReplies: StoredReplies;
-  readonly byHand: ByHand;
-  readonly #parts: PostgresParts;
-  readonly #flights: PostgresParts['flights'];
-  readonly #lanes: Lanes;
+  readonly byHand: Takeovers;
+  readonly #deps: PostgresDeps;
+  readonly #batches: PostgresDeps['batches'];
+  readonly #queues: Queues;
   readonly #invalidations: Invalidations;
   /** Traces left out, since the storage was behind. */
   #tracesDropped = 0;
 
-  constructor(parts: PostgresParts) {
-    const { flights, limits, reads, history, deadLetters, byHand, lanes } = parts;
-    this.#parts = parts;
-    this.#flights = flights;
-    this.#lanes = lanes;
-    this.#invalidations = new Invalidations(parts);
+  constructor(deps: PostgresDeps) {
+    const { batches, limits, reads, history, deadLetters, byHand, queues } = deps;
+    this.#deps = deps;
+    this.#batches = batches;
+    this.#queues = queues;
+    this.#invalidations = new Invalidations(deps);
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     [this.history, this.deadLetters, this.byHand] = [history, deadLetters, byHand];
-    [this.figures, this.spend] = [parts.figures, parts.spend];
+    [this.figures, this.spend] = [deps.figures, deps.spend];
     this.agents = new AgentReads(reads);
-    this.attachments = storedAttachments(reads, flights);
-    const slow = { ...parts, reads: parts.slowReads };
+    this.attachments = storedAttachments(reads, batches);
+    const slow = { ...deps, reads: deps.slowReads };
     this.approvals = new StoredApprovals(slow);
     this.deferredReplies = new StoredReplies(slow);
     this.forgetting = new Forgetting({ ...slow, invalidations: this.#invalidations });
-    this.quarantine = new Quarantine([], {
-      ...parts,
+    this.crashIsolation = new CrashIsolation([], {
+      ...deps,
       mark: (row, alone) => this.#write(aloneMark(row.head.id, alone)),
       clear: (row) => void this.#write(clearedMark([row.head.id])),
     });
   }
 
   get hasRoom(): boolean {
-    return this.#flights.state === 'ok';
+    return this.#batches.state === 'ok';
   }
 
   get mayHandOut(): boolean {
-    return this.#flights.mayHandOut;
+    return this.#batches.mayHandOut;
   }
 
   gauges() {
-    const pending = this.#flights.pending + this.#lanes.pending;
+    const pending = this.#batches.pending + this.#queues.pending;
     return { tracesDropped: this.#tracesDropped, commitsPending: pending };
   }
 
-  listen(told: StorageTold): void {
+  listen(told: StorageReport): void {
     const { failed, roomChanged } = told;
-    const { news, rows, peers } = this.#parts;
+    const { news, rows, peers } = this.#deps;
     this.#invalidations.hear(told.forgetHere);
     this.deferredReplies.hear(told.tryHere);
     this.byHand.listen(told);
-    this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
-    peers.beat.onNews((heard) => (this.#lanes.hear(heard), roomChanged()));
-    let { state } = this.#flights;
-    this.#flights.onChange(() => {
-      if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });
-      ({ state } = this.#flights);
-      if (this.#flights.mayHandOut) rows.ready.ringAll();
+    this.#queues.begin(this.#batches, peers, this.crashIsolation, failed);
+    peers.heartbeat.onNews((heard) => (this.#queues.hear(heard), roomChanged()));
+    let { state } = this.#batches;
+    this.#batches.onChange(() => {
+      if (this.#batches.state !== state) news.storageRoom?.({ kind: this.#batches.state });
+      ({ state } = this.#batches);
+      if (this.#batches.mayHandOut) rows.ready.ringAll();
       roomChanged();
     });
-    this.#flights.onBroken(failed);
+    this.#batches.onBroken(failed);
   }
 
   /** One that was refused may have landed all the same; then it is worked. */
@@ -119,12 +119,12 @@ export class PostgresStorage implements LedgerStorage {
   ): Promise<Acceptance> {
     const { cursors } = this.history;
     if (!cursors.move(moves)) return Promise.resolve(conflict);
-    for (const arrival of arrivals) this.#flights.add(acceptWrite(arrival));
+    for (const arrival of arrivals) this.#batches.add(acceptWrite(arrival));
     const expecting = moves.filter(isExpecting);
-    if (expecting.length > 0) this.#flights.add(expectingMoves(expecting));
+    if (expecting.length > 0) this.#batches.add(expectingMoves(expecting));
     for (const { channel, name, value, expected } of moves) {
       if (expected !== undefined) continue;
-      this.#flights.add({ kind: 'cursor', channel, name, value: toText(value) });
+      this.#batches.add({ kind: 'cursor', channel, name, value: toText(value) });
     }
     return new Promise((resolve) => {
       const refuse = (answer: Acceptance): void => {
@@ -141,8 +141,8 @@ export class PostgresStorage implements LedgerStorage {
       };
       const full = (): void => failed('full');
       const conflicted = (): void => refuse(conflict);
-      if (expecting.length === 0) this.#flights.flush(landed, full);
-      else this.#flights.flushAlone({ written: landed, refused: full, conflicted });
+      if (expecting.length === 0) this.#batches.flush(landed, full);
+      else this.#batches.flushAlone({ written: landed, refused: full, conflicted });
     });
   }
 
@@ -151,8 +151,8 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   async read(rows: readonly Row[]): Promise<void> {
-    await readTexts(this.#parts.reads, rows);
-    removeMissing(this.#parts.rows, rows);
+    await readTexts(this.#deps.reads, rows);
+    removeMissing(this.#deps.rows, rows);
     const messages = rows.flatMap((row) => (row.box === 'in' && row.message !== null ? [row] : []));
     const unread = messages.filter(({ message, gone }) => !gone && !this.history.holds(message!));
     if (unread.length > 0) await this.history.read(unread.map(({ message }) => message!));
@@ -162,9 +162,9 @@ export class PostgresStorage implements LedgerStorage {
     const { row, effects, why } = end;
     const { message } = row;
     const memory = memoryAfter(message, end.memory, effects, this.history.bounds);
-    const traced = this.#flights.pending < tracesPendingMax;
+    const traced = this.#batches.pending < tracesPendingMax;
     if (!traced && effects?.trace != null) this.#tracesDropped++;
-    for (const write of turnWrites(end, memory, traced)) this.#flights.add(write);
+    for (const write of turnWrites(end, memory, traced)) this.#batches.add(write);
     return this.#done(row, () => {
       if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
       if (!isKnownAfter(end)) this.history.drop(message);
@@ -174,52 +174,52 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
-    this.#flights.add(sentWrite(row, at));
+    this.#batches.add(sentWrite(row, at));
     const landed = (what: Landed | null): void => {
       if (what !== null) then();
     };
-    if (row.lane.outbox.length > 1) this.#flights.flush(landed);
-    else this.#flights.flushSoon(landed);
-    return !this.#flights.broken;
+    if (row.queue.outbox.length > 1) this.#batches.flush(landed);
+    else this.#batches.flushSoon(landed);
+    return !this.#batches.broken;
   }
 
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
-    this.#flights.add(deferredWrite(end));
+    this.#batches.add(deferredWrite(end));
     return this.#done(end.row, then);
   }
 
   triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
-    this.#flights.add(triedNowWrite(rows, at));
-    return this.#flights.written(then);
+    this.#batches.add(triedNowWrite(rows, at));
+    return this.#batches.written(then);
   }
 
-  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
-    for (const write of diedWrites(end, parts)) this.#flights.add(write);
+  buried(end: FailedDelivery, deps: readonly OutRow[], then: () => void): Promise<boolean> {
+    for (const write of diedWrites(end, deps)) this.#batches.add(write);
     return this.#done(end.row, () => {
-      for (const { head } of [end.row, ...parts]) this.deadLetters.add(head.id);
+      for (const { head } of [end.row, ...deps]) this.deadLetters.add(head.id);
       then();
     });
   }
 
   callBegun(message: Message, call: BegunCall): Promise<boolean> {
-    this.#flights.add(begunWrite(message, call));
-    return this.#flights.writtenNow();
+    this.#batches.add(begunWrite(message, call));
+    return this.#batches.writtenNow();
   }
 
   previewed(message: Message): Promise<boolean> {
-    this.#flights.add(previewedWrite(message));
-    return this.#flights.writtenNow();
+    this.#batches.add(previewedWrite(message));
+    return this.#batches.writtenNow();
   }
 
   callEnded(key: string, { text, outcome, ms }: CallEnding): void {
-    this.#flights.add({ kind: 'ended', key: toText(key), text: toText(text), outcome, ms });
-    this.#flights.flushSoon(() => {});
+    this.#batches.add({ kind: 'ended', key: toText(key), text: toText(text), outcome, ms });
+    this.#batches.flushSoon(() => {});
   }
 
   /** Does not wait while nothing can be written. */
   audit(row: AuditRow): Promise<boolean> {
-    this.#flights.add(auditWrite(row));
-    return this.#flights.writtenNow();
+    this.#batches.add(auditWrite(row));
+    return this.#batches.writtenNow();
   }
 
   keepUnroutable(channel: ChannelKey, since: number | null): void {
@@ -229,52 +229,52 @@ export class PostgresStorage implements LedgerStorage {
 
   written(): Promise<boolean> {
     this.spend.flush();
-    return this.#flights.written(() => {});
+    return this.#batches.written(() => {});
   }
 
   serve(channels: readonly ChannelKey[]): void {
-    this.#lanes.serve(channels);
+    this.#queues.serve(channels);
   }
 
   get elsewhere(): { readonly messages: number; readonly bytes: number } {
-    return this.#lanes.elsewhere;
+    return this.#queues.elsewhere;
   }
 
   unwanted(theirs: Theirs): Promise<void> {
-    return this.#lanes.forget(theirs);
+    return this.#queues.forget(theirs);
   }
 
   drain(): void {
-    this.#lanes.drain();
+    this.#queues.drain();
   }
 
   noteFailure(alone: InRow | null): void {
-    this.#parts.noteFailure(alone?.head.id ?? null);
+    this.#deps.noteFailure(alone?.head.id ?? null);
   }
 
   async close(): Promise<void> {
     await using closing = new AsyncDisposableStack();
-    closing.defer(() => this.#parts.noted());
-    closing.use(this.#parts.reads);
-    closing.use(this.#parts.slowReads);
-    closing.use(this.#parts.beside);
-    closing.defer(() => this.#parts.giveUp());
-    closing.defer(() => this.#parts.peers.close());
-    this.#lanes.close();
+    closing.defer(() => this.#deps.noted());
+    closing.use(this.#deps.reads);
+    closing.use(this.#deps.slowReads);
+    closing.use(this.#deps.beside);
+    closing.defer(() => this.#deps.giveUp());
+    closing.defer(() => this.#deps.peers.close());
+    this.#queues.close();
     this.spend.flush();
-    await this.#flights.close();
+    await this.#batches.close();
   }
 
-  #arrived(arrival: Arrival, { known, numbers, lanes }: Landed, enter: Enter): Receipt {
+  #arrived(arrival: Arrival, { known, numbers, queues }: Landed, enter: Enter): Receipt {
     const { message } = arrival;
     const first = known.get(message.id);
     if (first !== undefined) return receiptOf(first, arrival);
     // One that was forgotten at once has no number.
     const n = numbers.get(message.id);
-    const facts = lanes.get(`${message.channel} ${toText(message.conversation)}`);
+    const facts = queues.get(`${message.channel} ${toText(message.conversation)}`);
     if (n !== undefined && facts !== undefined) {
-      this.#lanes.owned.arrive({ arrival, n, enter }, facts);
-      if (n === 1 && facts.owner === this.#parts.peers.id) this.history.beginsWith(message);
+      this.#queues.owned.arrive({ arrival, n, enter }, facts);
+      if (n === 1 && facts.owner === this.#deps.peers.id) this.history.beginsWith(message);
     }
     return { id: message.id, duplicate: false, keyReused: false, safe };
   }
@@ -282,17 +282,17 @@ export class PostgresStorage implements LedgerStorage {
   /** A row that somebody else took away is not written: it only leaves the working set. */
   #done(row: InRow | OutRow, then: () => void): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#flights.flush((landed) => {
+      this.#batches.flush((landed) => {
         const isDone = landed !== null && landed.done.has(row.head.id);
         if (isDone) then();
-        else if (landed !== null) this.#parts.rows.lost(row);
+        else if (landed !== null) this.#deps.rows.lost(row);
         resolve(isDone);
       });
     });
   }
 
   #write(one: Write): Promise<boolean> {
-    this.#flights.add(one);
+    this.#batches.add(one);
     return this.written();
   }
 }

@@ -3,15 +3,15 @@ import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
 import type { ClockReading } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { LaneLedger } from '../engine/engine.ts';
-import { tellSooner } from '../engine/recovering.ts';
+import { QueueLedger } from '../engine/engine.ts';
+import { reportSooner } from '../engine/recovering.ts';
 import type { LedgerNews } from '../news.ts';
 import type { GatheringClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
 import type { Peers } from '../../cluster/peers.ts';
 import type { StoreProblem } from '../problem.ts';
 import type { Ledger } from '../ledger.ts';
-import { ByHand } from './ledger/takeover.ts';
+import { Takeovers } from './ledger/takeover.ts';
 import { beginBounding, boundParked, type TooLate } from './ledger/deferred.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { Counting } from './ledger/counting.ts';
@@ -22,11 +22,11 @@ import { lastId } from './ledger/last-id.ts';
 import { beginIndexing } from './ledger/search-index.ts';
 import { Spend } from './ledger/spend.ts';
 import { beginSweeping } from './ledger/sweep.ts';
-import { Lanes } from './queues/queues.ts';
+import { Queues } from './queues/queues.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
-import type { PostgresFlights, PostgresParts } from './deps.ts';
+import type { PostgresBatches, PostgresDeps } from './deps.ts';
 import { joinInstances, type Joined } from './peers/joining.ts';
-import { createPeers, keeperPost, type PeersTimes } from './peers/peers.ts';
+import { createPeers, janitorLease, type PeersTimes } from './peers/peers.ts';
 import { PostgresStorage } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
@@ -35,8 +35,8 @@ import { migrate } from './server/migrations.ts';
 import { aloneProblem, movedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
 import { compose, sizeOf } from './write/compose.ts';
-import { flightTimes, type FlightTimes } from './write/batch-times.ts';
-import { Flights } from './write/batches.ts';
+import { batchTimes, type BatchTimes } from './write/batch-times.ts';
+import { Batches } from './write/batches.ts';
 import { Writer } from './write/writer.ts';
 
 export type PostgresOptions = GatheringClock & {
@@ -50,7 +50,7 @@ export type PostgresOptions = GatheringClock & {
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
   readonly limits?: Partial<PostgresLimits>;
-  readonly times?: Partial<FlightTimes>;
+  readonly times?: Partial<BatchTimes>;
   readonly peersTimes?: Partial<PeersTimes>;
   /** Is told the server's time with each beat. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
@@ -115,12 +115,12 @@ async function open(
   const reach = (): Promise<Client> => again(given.signal);
   const giveUp = (): void => given.abort(new Error('the storage is closed'));
   opened.defer(giveUp);
-  const sooner = (replies: readonly TooLate[]): void => tellSooner(replies, news);
+  const sooner = (replies: readonly TooLate[]): void => reportSooner(replies, news);
   const reads = opened.use(new ServerReads(reach, answerMs));
   const slowReads = opened.use(new ServerReads(reach, slowAnswerMs));
   const history = await History.open(reads);
   let letters: DeadLetters | null = null;
-  const lanes = new Lanes({
+  const queues = new Queues({
     instance,
     rows,
     history,
@@ -134,38 +134,38 @@ async function open(
     sooner,
   });
   const writer = new Writer(client, { instance, connect: reach, answerMs });
-  const flights: PostgresFlights = new Flights(writer, {
-    compose: (writes) => compose(writes, lanes.taker),
+  const batches: PostgresBatches = new Batches(writer, {
+    compose: (writes) => compose(writes, queues.taker),
     sizeOf,
     steady,
-    times: { ...flightTimes, closeMs: limits.closeMs, ...options.times },
-    rear: lanes.moves,
+    times: { ...batchTimes, closeMs: limits.closeMs, ...options.times },
+    trailing: queues.moves,
   });
-  opened.defer(() => flights.abandon());
-  options.killed?.addEventListener('abort', () => flights.abandon());
+  opened.defer(() => batches.abandon());
+  options.killed?.addEventListener('abort', () => batches.abandon());
   const { follow, peersTimes: times = {} } = options;
   const faulted = (error: unknown): void => news.faulted?.(error);
-  const peers = createPeers({ joined, flights, steady, times, follow, faulted });
+  const peers = createPeers({ joined, batches, steady, times, follow, faulted });
   opened.defer(() => peers.close());
-  const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
+  const shared = { now, steady, rows, batches, reads, slowReads, history, queues, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
   letters = deadLetters;
-  const byHand = await ByHand.open(shared);
+  const byHand = await Takeovers.open(shared);
   const expired = (id: string): void => deadLetters.remove(id);
-  const isMine = (): boolean => peers.holds(keeperPost);
+  const isMine = (): boolean => peers.holds(janitorLease);
   const swept = { reads: slowReads, retentionDays, now, expired, isMine };
   const beside = opened.use(new AsyncDisposableStack());
   beside.use(beginSweeping(swept));
   beside.use(beginIndexing({ reads: slowReads, now, isMine }));
   beside.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
   const figures = beside.use(new Figures(slowReads));
-  const spend = beside.use(new Spend({ instance, flights, connect: reach }));
+  const spend = beside.use(new Spend({ instance, batches, connect: reach }));
   const notes = failureNotes(instance, again);
   const own = { limits, deadLetters, byHand, beside, figures, spend, news, giveUp };
-  const parts: PostgresParts = { ...shared, ...own, ...notes };
-  const ledger = new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
+  const deps: PostgresDeps = { ...shared, ...own, ...notes };
+  const ledger = new QueueLedger({ ...options, rows, storage: new PostgresStorage(deps), news });
   sooner(await boundParked(slowReads, now(), null));
-  await lanes.start(given.signal);
+  await queues.start(given.signal);
   opened.move();
   return { ledger, peers };
 }
@@ -174,7 +174,7 @@ async function open(
 function failureNotes(
   instance: number,
   again: Connect,
-): Pick<PostgresParts, 'noteFailure' | 'noted'> {
+): Pick<PostgresDeps, 'noteFailure' | 'noted'> {
   let noting: Promise<unknown> = Promise.resolve();
   const note = async (alone: string | null): Promise<void> => {
     const client = await again();

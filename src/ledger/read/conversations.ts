@@ -1,8 +1,8 @@
 /** A conversation and its turns, as their rows tell them. */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { ConversationRow, TurnText } from '../../domain/story.ts';
-import type { ConversationSeal } from './id-cipher.ts';
-import { byHandOf } from './stored-json.ts';
+import type { ConversationIdCipher } from './id-cipher.ts';
+import { takeoverOf } from './stored-json.ts';
 
 /** Times are milliseconds since 1970. */
 export type Span = { readonly firstAt: number; readonly lastAt: number };
@@ -18,7 +18,7 @@ export const cutsMax = 500;
 
 /** @returns a row without finite times where nothing is kept */
 export function conversationOf(
-  seal: ConversationSeal,
+  idCipher: ConversationIdCipher,
   where: { readonly channel: string; readonly conversation: string },
   spoken: SpokenRecord,
   cut: CutRecord | null,
@@ -28,7 +28,7 @@ export function conversationOf(
   const spans = seen.filter((one) => one !== null);
   const { channel, conversation } = where as { channel: ChannelKey; conversation: ConversationId };
   return {
-    id: seal.idOf({ channel, conversation }),
+    id: idCipher.idOf({ channel, conversation }),
     channel,
     conversation,
     turns: spoken.turns,
@@ -48,5 +48,5 @@ export function turnText(record: SpokenTurn): TurnText {
   // Nobody's message is a quoted block.
   const answered = sender === null || messageId === '' ? null : messageId;
   const told = { channel, conversation, messageId: answered, session, at, sender, text, reply };
-  return { ...told, model, byHand: byHandOf(record.handTrace) };
+  return { ...told, model, byHand: takeoverOf(record.handTrace) };
 }

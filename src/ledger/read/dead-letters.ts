@@ -4,7 +4,7 @@ import { timeOfId, type ChannelKey, type ConversationId } from '../../domain/ids
 import { triesMax, type DeadLetter, type DeadLetterText } from '../../domain/story.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
 import { reasonOf, triesOf } from './stored-json.ts';
-import type { ConversationSeal } from './id-cipher.ts';
+import type { ConversationIdCipher } from './id-cipher.ts';
 import { textIn } from './stories.ts';
 
 /** A dead message, or a dead reply or part of one, as its row tells it. */
@@ -27,7 +27,7 @@ export type DeadRecord = {
  * @param parts in their order
  */
 export function letterTextOf(
-  seal: ConversationSeal,
+  idCipher: ConversationIdCipher,
   last: DeadRecord,
   parts: readonly DeadRecord[],
 ): DeadLetterText {
@@ -37,7 +37,7 @@ export function letterTextOf(
   return {
     ...letter,
     conversation,
-    conversationId: seal.idOf({ channel: letter.channel, conversation }),
+    conversationId: idCipher.idOf({ channel: letter.channel, conversation }),
     tries: parts.flatMap(({ tries }) => triesOf(tries)).slice(-triesMax),
     text: texts.length === 0 ? null : texts.join('\n'),
   };

@@ -10,7 +10,7 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 
 /** Where the secret stands among the cursors: no channel has this name. */
-export const sealPlace = { channel: 'svc', name: 'conversation_seal' } as const;
+export const idCipherPlace = { channel: 'svc', name: 'conversation_seal' } as const;
 
 /** So that neither a path nor a flag takes an id for something else. */
 const mark = 'c';
@@ -18,7 +18,7 @@ const vectorBytes = 12;
 /** All that is sealed is a multiple of this, so that its length tells little. */
 const blockBytes = 16;
 
-export class ConversationSeal {
+export class ConversationIdCipher {
   readonly #ofVector: Buffer;
   readonly #ofText: Buffer;
 

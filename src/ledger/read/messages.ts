@@ -5,7 +5,7 @@ import type { MessageFilter, MessageRow, ReplyCounts } from '../../domain/record
 import { turnOutcomes } from '../../domain/trace.ts';
 
 /** A message as its row tells it. state: 0 unsettled, 1 settled, 2 dead. */
-export type MessageTold = {
+export type MessageSummary = {
   readonly id: string;
   readonly channel: string;
   readonly acceptedAt: number;
@@ -16,7 +16,7 @@ export type MessageTold = {
   readonly model: string | null;
 };
 
-export function fitsMessage(filter: MessageFilter, row: MessageTold): boolean {
+export function fitsMessage(filter: MessageFilter, row: MessageSummary): boolean {
   return (
     isOnChannel(row.channel as ChannelKey, filter.channel) &&
     (filter.brain === null || row.brain === filter.brain) &&
@@ -26,10 +26,10 @@ export function fitsMessage(filter: MessageFilter, row: MessageTold): boolean {
 }
 
 /** A reply to it. state: as of a message; `at`: when it was settled. */
-export type ReplyTold = { readonly state: number; readonly at: number | null };
+export type ReplySummary = { readonly state: number; readonly at: number | null };
 
 /** @param sent the replies to it */
-export function messageRowOf(told: MessageTold, sent: readonly ReplyTold[]): MessageRow {
+export function messageRowOf(told: MessageSummary, sent: readonly ReplySummary[]): MessageRow {
   const { id, acceptedAt, settledAt, brain } = told;
   const state = messageStates[told.state] ?? 'waiting';
   const counted = (wanted: number): number => sent.filter((one) => one.state === wanted).length;

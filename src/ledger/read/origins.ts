@@ -1,7 +1,7 @@
 /** Whose a message is, as its row tells it. */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { MessageOrigin } from '../../domain/story.ts';
-import type { ConversationSeal } from './id-cipher.ts';
+import type { ConversationIdCipher } from './id-cipher.ts';
 import { fieldsOf } from './stored-json.ts';
 
 /** `sender`: a JSON object; null: it cannot be read. */
@@ -12,10 +12,10 @@ export type OriginRecord = {
   readonly sender: string | null;
 };
 
-export function originOf(seal: ConversationSeal, record: OriginRecord): MessageOrigin {
+export function originOf(idCipher: ConversationIdCipher, record: OriginRecord): MessageOrigin {
   const channel = record.channel as ChannelKey;
   const conversation = record.conversation as ConversationId;
-  const conversationId = seal.idOf({ channel, conversation });
+  const conversationId = idCipher.idOf({ channel, conversation });
   return { id: record.id, channel, conversation, conversationId, sender: senderIn(record.sender) };
 }
 

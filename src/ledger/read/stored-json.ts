@@ -4,21 +4,21 @@
  */
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import type { MessageId, ModelName } from '../../domain/ids.ts';
-import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
-import type { ByHand, UnsentAnswer } from '../../domain/story.ts';
+import { triesMax, type DeliveryTry, type FailureSummary } from '../../domain/story.ts';
+import type { Takeovers, UnsentAnswer } from '../../domain/story.ts';
 import type { Trace, TraceStep } from '../../domain/trace.ts';
 
 type Kept = string | null;
 
 /** Told of a dead letter whose reason cannot be read. */
-const unreadable: FailureTold = {
+const unreadable: FailureSummary = {
   kind: 'fault',
   whose: 'us',
   status: null,
   detail: 'what was kept of the reason cannot be read',
 };
 
-export function failureOf(kept: Kept): FailureTold | null {
+export function failureOf(kept: Kept): FailureSummary | null {
   if (kept === null) return null;
   const { kind, whose, status, detail } = fieldsOf(kept);
   const known = failureKinds.find((one) => one === kind);
@@ -32,7 +32,7 @@ export function failureOf(kept: Kept): FailureTold | null {
 }
 
 /** A dead letter has a reason, though it may not be known any more. */
-export function reasonOf(kept: Kept): FailureTold {
+export function reasonOf(kept: Kept): FailureSummary {
   return failureOf(kept) ?? unreadable;
 }
 
@@ -51,7 +51,7 @@ export function traceOf(kept: Kept): Trace | null {
 }
 
 /** @param kept the trace of a turn that an operator answered; empty: it is not kept any more */
-export function byHandOf(kept: Kept): ByHand | null {
+export function takeoverOf(kept: Kept): Takeovers | null {
   if (kept === null) return null;
   const { steps } = fieldsOf(kept);
   const step = (Array.isArray(steps) ? (steps as unknown[]) : []).find(isOperators);

@@ -3,7 +3,7 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
 import type { ReplyStory, Story, StoryText } from '../../domain/story.ts';
 import { toolUseTextOf, type ToolUseRecord } from './agents.ts';
-import type { ConversationSeal } from './id-cipher.ts';
+import type { ConversationIdCipher } from './id-cipher.ts';
 import { failureOf, fieldsOf, traceOf, triesOf, unsentOf } from './stored-json.ts';
 
 /** As a database keeps it: 1 and 0, or a boolean. */
@@ -92,7 +92,7 @@ export type SaidRecord = {
 
 /** @returns null where what was said cannot be read any more */
 export function storyTextOf(
-  seal: ConversationSeal,
+  idCipher: ConversationIdCipher,
   found: SaidRecord,
   replies: readonly { readonly id: string; readonly body: string }[],
   uses: readonly ToolUseRecord[],
@@ -104,7 +104,7 @@ export function storyTextOf(
   return {
     ...said,
     conversation,
-    conversationId: seal.idOf({ channel, conversation }),
+    conversationId: idCipher.idOf({ channel, conversation }),
     sensitivity: found.private ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
     unsent: unsentOf(found.unsent),

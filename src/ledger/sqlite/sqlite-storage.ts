@@ -14,7 +14,7 @@ import type {
   Enter,
   FailedDelivery,
   LedgerStorage,
-  StorageTold,
+  StorageReport,
   TurnEnd,
 } from '../engine/storage.ts';
 import { idsOf } from '../engine/storage.ts';
@@ -34,16 +34,16 @@ import { Figures } from './ledger/figures.ts';
 import { Spend } from './ledger/spend.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { Told } from './write/write-batch.ts';
-import type { Journal } from './write/group-commit.ts';
-import type { SqliteParts } from './ledger/deps.ts';
-import { Quarantine } from '../engine/order/crash-isolation.ts';
+import type { GroupCommit } from './write/group-commit.ts';
+import type { SqliteDeps } from './ledger/deps.ts';
+import { CrashIsolation } from '../engine/order/crash-isolation.ts';
 import { HistoryCache } from './ledger/history-cache.ts';
 import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import { messageBody } from '../engine/bodies.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
 import { StoredTexts } from './ledger/stored-texts.ts';
-import { storedByHand } from './ledger/takeover.ts';
+import { storedTakeovers } from './ledger/takeover.ts';
 import { turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
@@ -51,7 +51,7 @@ const safe = Promise.resolve();
 export class SqliteStorage implements LedgerStorage {
   readonly durability = keptDurability;
   readonly limits: LedgerStorage['limits'];
-  readonly quarantine: Quarantine;
+  readonly crashIsolation: CrashIsolation;
   readonly history: HistoryCache;
   readonly agents: AgentReads;
   readonly attachments: LedgerStorage['attachments'];
@@ -61,33 +61,33 @@ export class SqliteStorage implements LedgerStorage {
   readonly approvals: StoredApprovals;
   readonly spend: Spend;
   readonly byHand: LedgerStorage['byHand'];
-  readonly #parts: SqliteParts;
-  readonly #journal: Journal;
+  readonly #deps: SqliteDeps;
+  readonly #groupCommit: GroupCommit;
   readonly #disk: DiskWatch;
   readonly #texts: StoredTexts;
   /** Traces left out, since the storage was behind. */
   #tracesDropped = 0;
 
-  constructor(parts: SqliteParts) {
-    const { journal, limits, news, reader, suspects, stamps } = parts;
-    this.#parts = parts;
-    this.#journal = journal;
+  constructor(deps: SqliteDeps) {
+    const { groupCommit, limits, news, reader, suspects, labels } = deps;
+    this.#deps = deps;
+    this.#groupCommit = groupCommit;
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
-    this.history = new HistoryCache(reader, stamps);
-    this.agents = new AgentReads(reader, stamps);
-    this.attachments = storedAttachments(reader, journal);
-    this.#texts = new StoredTexts(reader, stamps);
-    this.deadLetters = new DeadLetters(parts, this.history);
-    this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
-    this.figures = new Figures(journal, () => this.hasRoom);
-    this.approvals = new StoredApprovals(reader, journal);
-    this.spend = new Spend(journal);
-    this.byHand = storedByHand(parts, this.history);
+    this.history = new HistoryCache(reader, labels);
+    this.agents = new AgentReads(reader, labels);
+    this.attachments = storedAttachments(reader, groupCommit);
+    this.#texts = new StoredTexts(reader, labels);
+    this.deadLetters = new DeadLetters(deps, this.history);
+    this.forgetting = new Forgetting(deps, this.history, this.deadLetters);
+    this.figures = new Figures(groupCommit, () => this.hasRoom);
+    this.approvals = new StoredApprovals(reader, groupCommit);
+    this.spend = new Spend(groupCommit);
+    this.byHand = storedTakeovers(deps, this.history);
     const { file } = reader.prepare('PRAGMA database_list').get() as { file: string };
     const told = (room: StorageRoom): void => news.storageRoom?.(room);
     this.#disk = new DiskWatch(limits.freeBytesMin, told, () => writerOf(file));
-    this.quarantine = new Quarantine(suspects, {
-      ...parts,
+    this.crashIsolation = new CrashIsolation(suspects, {
+      ...deps,
       mark: (row, alone) => this.#write(['inboxAlone', alone, row.seq]),
       clear: (row) => void this.#write(['inboxCleared', JSON.stringify([row.seq])]),
     });
@@ -103,19 +103,19 @@ export class SqliteStorage implements LedgerStorage {
   gauges() {
     return {
       tracesDropped: this.#tracesDropped,
-      commitsPending: this.#journal.pending,
+      commitsPending: this.#groupCommit.pending,
     };
   }
 
-  listen({ failed, roomChanged }: StorageTold): void {
+  listen({ failed, roomChanged }: StorageReport): void {
     const look = (): void => {
-      this.#disk.look(this.#journal.freeBytes, this.#journal.stuck);
+      this.#disk.look(this.#groupCommit.freeBytes, this.#groupCommit.stuck);
       roomChanged();
     };
-    this.#journal.onDisk(look);
+    this.#groupCommit.onDisk(look);
     look();
-    this.#journal.onExpired((ids) => ids.forEach((id) => this.deadLetters.remove(id)));
-    this.#journal.onBroken((message) => failed(new Error(message)));
+    this.#groupCommit.onExpired((ids) => ids.forEach((id) => this.deadLetters.remove(id)));
+    this.#groupCommit.onBroken((message) => failed(new Error(message)));
   }
 
   accept(
@@ -125,9 +125,9 @@ export class SqliteStorage implements LedgerStorage {
   ): Promise<Acceptance> {
     const { cursors } = this.history;
     if (!cursors.move(moves)) return Promise.resolve(conflict);
-    const places = arrivals.map((arrival) => this.#journal.add(arrivalWrite(arrival)));
+    const places = arrivals.map((arrival) => this.#groupCommit.add(arrivalWrite(arrival)));
     for (const { channel, name, value } of moves) {
-      this.#journal.add(['cursor', channel, name, value]);
+      this.#groupCommit.add(['cursor', channel, name, value]);
     }
     return new Promise((resolve) => {
       const refuse = (reason: 'full' | 'storage_failed'): void => {
@@ -146,7 +146,7 @@ export class SqliteStorage implements LedgerStorage {
         resolve({ kind: 'accepted', receipts });
       };
       // To the sender a full disk is like any full inbox: it passes by itself.
-      this.#journal.flush(written, () => refuse('full'));
+      this.#groupCommit.flush(written, () => refuse('full'));
     });
   }
 
@@ -158,12 +158,12 @@ export class SqliteStorage implements LedgerStorage {
     const { row, effects, why } = end;
     const { message } = row;
     const memory = memoryAfter(message, end.memory, effects, this.history.bounds);
-    const traced = this.#journal.pending < tracesPendingMax;
+    const traced = this.#groupCommit.pending < tracesPendingMax;
     if (!traced && effects?.trace != null) this.#tracesDropped++;
-    const nextSeq = (): number => this.#parts.rows.nextSeq();
+    const nextSeq = (): number => this.#deps.rows.nextSeq();
     const writes = turnEndWrites(end, memory, traced, nextSeq);
-    for (const write of writes) this.#journal.add(write);
-    return this.#journal.written(() => {
+    for (const write of writes) this.#groupCommit.add(write);
+    return this.#groupCommit.written(() => {
       if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
       if (!isKnownAfter(end)) this.history.drop(message);
       else this.history.put(message, memory);
@@ -172,13 +172,13 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
-    this.#journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);
+    this.#groupCommit.add(['outboxSettled', at, at - row.takenAt, row.seq]);
     const written = (told: Told | null): void => {
       if (told !== null) then();
     };
-    if (row.lane.outbox.length > 1) this.#journal.flush(written);
-    else this.#journal.flushSoon(written);
-    return !this.#journal.broken;
+    if (row.queue.outbox.length > 1) this.#groupCommit.flush(written);
+    else this.#groupCommit.flushSoon(written);
+    return !this.#groupCommit.broken;
   }
 
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
@@ -188,49 +188,49 @@ export class SqliteStorage implements LedgerStorage {
     const duplicate = how.possibleDuplicate ? 1 : 0;
     const due = Math.round(dueAt);
     const reason = JSON.stringify(why);
-    this.#journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
-    this.#journal.add(triedWrite(end, parked));
-    if (how.uncounted === true) this.#journal.add(['outboxUncounted', row.seq]);
-    return this.#journal.written(then);
+    this.#groupCommit.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
+    this.#groupCommit.add(triedWrite(end, parked));
+    if (how.uncounted === true) this.#groupCommit.add(['outboxUncounted', row.seq]);
+    return this.#groupCommit.written(then);
   }
 
   triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
-    for (const { seq } of rows) this.#journal.add(['outboxTriedNow', at, seq]);
-    return this.#journal.written(then);
+    for (const { seq } of rows) this.#groupCommit.add(['outboxTriedNow', at, seq]);
+    return this.#groupCommit.written(then);
   }
 
-  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+  buried(end: FailedDelivery, deps: readonly OutRow[], then: () => void): Promise<boolean> {
     const { row, at, why } = end;
     const reason = JSON.stringify(why);
-    for (const { seq } of [row, ...parts]) this.#journal.add(['outboxDead', at, reason, seq]);
-    this.#journal.add(triedWrite(end, row.parked));
-    return this.#journal.written(() => {
-      for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
+    for (const { seq } of [row, ...deps]) this.#groupCommit.add(['outboxDead', at, reason, seq]);
+    this.#groupCommit.add(triedWrite(end, row.parked));
+    return this.#groupCommit.written(() => {
+      for (const { head } of [row, ...deps]) this.deadLetters.add(head.id);
       then();
     });
   }
 
   callBegun(message: Message, call: BegunCall): Promise<boolean> {
-    const writes = begunWrites(message, call, () => this.#parts.rows.nextSeq());
-    for (const write of writes) this.#journal.add(write);
-    return this.#journal.writtenNow();
+    const writes = begunWrites(message, call, () => this.#deps.rows.nextSeq());
+    for (const write of writes) this.#groupCommit.add(write);
+    return this.#groupCommit.writtenNow();
   }
 
   previewed(message: Message): Promise<boolean> {
-    this.#journal.add(['inboxBody', messageBody(message), message.id]);
-    return this.#journal.writtenNow();
+    this.#groupCommit.add(['inboxBody', messageBody(message), message.id]);
+    return this.#groupCommit.writtenNow();
   }
 
   callEnded(key: string, { text, outcome, ms }: CallEnding): void {
-    this.#journal.add(['toolEnded', text, outcome, ms, key]);
-    this.#journal.add(['toolUseEnded', outcome, ms, key]);
-    this.#journal.flushSoon(() => {});
+    this.#groupCommit.add(['toolEnded', text, outcome, ms, key]);
+    this.#groupCommit.add(['toolUseEnded', outcome, ms, key]);
+    this.#groupCommit.flushSoon(() => {});
   }
 
   /** Does not wait while the disk is full. */
   audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
-    this.#journal.add(['audit', at, action, JSON.stringify(target), status, reason]);
-    return this.#journal.writtenNow();
+    this.#groupCommit.add(['audit', at, action, JSON.stringify(target), status, reason]);
+    return this.#groupCommit.writtenNow();
   }
 
   keepUnroutable(channel: ChannelKey, since: number | null): void {
@@ -239,26 +239,26 @@ export class SqliteStorage implements LedgerStorage {
 
   written(): Promise<boolean> {
     this.spend.flush();
-    return this.#journal.written(() => {});
+    return this.#groupCommit.written(() => {});
   }
 
   noteFailure(alone: InRow | null): void {
-    if (!this.#journal.silent) this.#parts.noteFailure({ alone: alone?.seq ?? null });
+    if (!this.#groupCommit.silent) this.#deps.noteFailure({ alone: alone?.seq ?? null });
   }
 
   async close(): Promise<void> {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that. It may not once a sync has failed: then the next start finds what is on the disk.
-    const { reader, lock, stopCrashNotes } = this.#parts;
+    const { reader, lock, stopCrashNotes } = this.#deps;
     this.spend.flush();
     let hasEnded = true;
     try {
-      if (this.#journal.broken) {
-        hasEnded = await this.#journal.abandon();
+      if (this.#groupCommit.broken) {
+        hasEnded = await this.#groupCommit.abandon();
         reader.close();
       } else {
         reader.close();
-        hasEnded = await this.#journal.close();
+        hasEnded = await this.#groupCommit.close();
       }
     } finally {
       stopCrashNotes();
@@ -269,7 +269,7 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   #write(one: Write): Promise<boolean> {
-    this.#journal.add(one);
+    this.#groupCommit.add(one);
     return this.written();
   }
 }

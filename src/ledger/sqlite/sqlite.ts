@@ -2,12 +2,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
 import { onUncaughtException } from '../../lib/uncaught.ts';
-import { LaneLedger } from '../engine/engine.ts';
+import { QueueLedger } from '../engine/engine.ts';
 import type { Ledger } from '../ledger.ts';
 import type { LedgerNews } from '../news.ts';
 import type { GatheringClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
-import { Journal } from './write/group-commit.ts';
+import { GroupCommit } from './write/group-commit.ts';
 import { freeBytesAt, prepareFiles, rewriteLog, takeOwnerLock } from './files/database-files.ts';
 import type { OwnerLock } from './files/database-files.ts';
 import { forgetNotedEnd, notedEnd, noteCrash, noteFailure } from './files/last-shutdown.ts';
@@ -15,9 +15,9 @@ import type { NotedFailure } from './files/last-shutdown.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { findHeld } from './ledger/takeover.ts';
-import { tellSooner } from '../engine/recovering.ts';
+import { reportSooner } from '../engine/recovering.ts';
 import { lastId, recover } from './ledger/recovery.ts';
-import { decideOnce, openStamps, type PublicNow } from './ledger/sensitivity-labels.ts';
+import { decideOnce, openLabels, type PublicNow } from './ledger/sensitivity-labels.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
 import type { Write } from './write/statements.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
@@ -43,7 +43,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
   const { path, retentionDays, now, steady } = options;
   let lock: OwnerLock | null = null;
   let writer: Writer | null = null;
-  let journal: Journal | null = null;
+  let groupCommit: GroupCommit | null = null;
   let reader: DatabaseSync | null = null;
   try {
     prepareFiles(path);
@@ -60,31 +60,31 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
       return problemOf(path, started);
     }
     writer = started;
-    journal = new Journal(writer, freeBytesAt(path), limits);
+    groupCommit = new GroupCommit(writer, freeBytesAt(path), limits);
     reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
     const publicNow = decideOnce(path, options.publicNow ?? null);
-    const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
+    const { labels, writes: labelWrites } = openLabels(reader, publicNow);
     const held = findHeld(reader, rows, now());
     const { writes, suspects, sooner } = recover(reader, rows, now(), notedEnd(path));
-    const found: readonly Write[] = [...stampWrites, ...writes, ['holdsOver', now()], ['owned']];
-    await journal.write(found, lockedMs);
+    const found: readonly Write[] = [...labelWrites, ...writes, ['holdsOver', now()], ['owned']];
+    await groupCommit.write(found, lockedMs);
     forgetNotedEnd(path);
-    tellSooner(sooner, options.news);
+    reportSooner(sooner, options.news);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
-    const written = journal;
+    const written = groupCommit;
     const stopCrashNotes = onUncaughtException(() => {
       const { lastSeq, atWork } = rows;
       // On a disk that does not answer, this write would keep the process from ending.
       if (!written.silent) noteCrash(path, { lastSeq, atWork });
     });
     const { news = {} } = options;
-    const base = { now, steady, limits, lock, reader, rows, journal, suspects, held, stamps };
+    const base = { now, steady, limits, lock, reader, rows, groupCommit, suspects, held, labels };
     const parts = { ...base, noteFailure: note, stopCrashNotes, news };
-    return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
+    return new QueueLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {
-    await (journal === null ? writer?.terminate() : journal.abandon());
+    await (groupCommit === null ? writer?.terminate() : groupCommit.abandon());
     reader?.close();
     lock?.release();
     return problemOf(path, error as Error);

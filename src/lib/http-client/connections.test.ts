@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { HttpResult } from '../http-client.ts';
 import { ownHttpVariable } from '../own-http.ts';
@@ -33,7 +33,7 @@ function connectionsOf(max: number) {
   return { all, opened };
 }
 
-const clock = handClock();
+const clock = takeoverClock();
 
 function exchangeOf(stop?: Stopper): { exchange: Exchange; results: HttpResult[] } {
   const results: HttpResult[] = [];

@@ -32,7 +32,7 @@ const route = (own: Brain, other: Brain): ActiveRoute => ({
     ['other', other],
   ]),
 });
-const kit = { ledger: { durability: { durable: true } as Durability } };
+const deps = { ledger: { durability: { durable: true } as Durability } };
 const said = (sender: string, text: string, more: Partial<Message> = {}): Message =>
   ({
     channel: 'messenger_a:77' as ChannelKey,
@@ -43,7 +43,7 @@ const said = (sender: string, text: string, more: Partial<Message> = {}): Messag
   }) as Message;
 
 const actOf = (on: ActiveRoute, message: Message): string =>
-  decideSession(message, memory, commandsOn(kit, on, message)).act.kind;
+  decideSession(message, memory, commandsOn(deps, on, message)).act.kind;
 
 test('who may decide for any brain may say it wherever they write; for others it is a text', () => {
   const on = route(brainOf(null), brainOf(['messenger_a:42']));
@@ -63,7 +63,7 @@ test('where the agent asks, it is a command for everybody', () => {
 test('svc’s own message is never what somebody wrote', () => {
   const on = route(brainOf(null), brainOf(null));
   const own = said('43', '/new', { approval: 'a' as ApprovalId });
-  assert.deepEqual(decideSession(own, memory, commandsOn(kit, on, own)), {
+  assert.deepEqual(decideSession(own, memory, commandsOn(deps, on, own)), {
     move: null,
     act: { kind: 'follow', approval: 'a' },
   });

@@ -6,7 +6,7 @@ import type { Message } from '../../domain/message.ts';
 import { decisionSentences as say } from './sentences.ts';
 import { approversOf } from './request.ts';
 import { decideApproval, type DecideResult } from './decide.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import type { Intent } from '../sessions.ts';
 
 type Brains = ReadonlyMap<string, Pick<Brain, 'agent'>>;
@@ -36,18 +36,18 @@ export function hasApprover(brains: Brains, channel: ChannelKey): boolean {
 
 /** @returns what the person is told */
 export async function decide(
-  kit: Kit,
+  deps: Deps,
   { brains }: ActiveRoute,
   message: Message,
   { kind: verb, code }: Extract<Intent, { kind: Verb }>,
 ): Promise<string> {
   if (code === '') return say.usage(verb);
   const name = nameOf(message);
-  if (kit.approvals.isShutOut(name)) return say.nothingForYou;
+  if (deps.approvals.isShutOut(name)) return say.nothingForYou;
   const isApproverOf = (brain: string): boolean => decidesFor(brains.get(brain), name);
   const verdict = verb === 'approve' ? 'approved' : 'refused';
-  const result = await decideApproval(kit, code, verdict, { name, isApproverOf });
-  if (result.kind === 'not_found' || result.kind === 'not_allowed') kit.approvals.wrongCode(name);
+  const result = await decideApproval(deps, code, verdict, { name, isApproverOf });
+  if (result.kind === 'not_found' || result.kind === 'not_allowed') deps.approvals.wrongCode(name);
   return sentenceOf(result);
 }
 

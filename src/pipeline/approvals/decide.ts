@@ -7,7 +7,7 @@ import { roleOf, type Approval, type ApprovalState, type Verdict } from '../../d
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Address, Inbound, Sender } from '../../domain/message.ts';
 import { isShownWhole } from './sentences.ts';
-import type { Kit } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 
 /** Who decides: the operator always may, a person only what is put to them now. */
 export type Decider = 'operator' | Person;
@@ -25,16 +25,16 @@ export type DecideResult =
   | { readonly kind: 'too_long'; readonly tool: string }
   | { readonly kind: 'not_found' | 'not_allowed' | 'storage_failed' };
 
-export type DecidingKit = Pick<Kit, 'ledger' | 'events' | 'now' | 'approvals'>;
+export type DecidingDeps = Pick<Deps, 'ledger' | 'events' | 'now' | 'approvals'>;
 
 /** @param idOrCode a person has the code alone, the operator the id */
 export async function decideApproval(
-  kit: DecidingKit,
+  deps: DecidingDeps,
   idOrCode: string,
   verdict: Exclude<Verdict, 'expired'>,
   by: Decider,
 ): Promise<DecideResult> {
-  const { approvals } = kit.ledger;
+  const { approvals } = deps.ledger;
   try {
     const found = await approvals.find(idOrCode);
     if (found === null) return { kind: 'not_found' };
@@ -44,9 +44,9 @@ export async function decideApproval(
     if (by !== 'operator' && verdict === 'approved' && !isShownWhole(found)) {
       return { kind: 'too_long', tool: found.tool };
     }
-    const isLate = found.expiresAt <= kit.now();
+    const isLate = found.expiresAt <= deps.now();
     const name = by === 'operator' ? by : by.name;
-    const end = await settleAs(kit, found, isLate ? 'expired' : verdict, isLate ? null : name);
+    const end = await settleAs(deps, found, isLate ? 'expired' : verdict, isLate ? null : name);
     if (end === 'storage_failed') return { kind: 'storage_failed' };
     const approval = (await approvals.find(found.id)) ?? found;
     if (end === 'decided' && !isLate) return { kind: 'decided', approval };
@@ -57,23 +57,23 @@ export async function decideApproval(
 }
 
 /** Nobody decided in time. Rejects when nothing can be written. */
-export async function expire(kit: DecidingKit, approval: Approval): Promise<void> {
-  await settleAs(kit, approval, 'expired', null);
+export async function expire(deps: DecidingDeps, approval: Approval): Promise<void> {
+  await settleAs(deps, approval, 'expired', null);
 }
 
 async function settleAs(
-  kit: DecidingKit,
+  deps: DecidingDeps,
   approval: Approval,
   verdict: Verdict,
   by: string | null,
 ): Promise<'decided' | 'not_waiting' | 'storage_failed'> {
   const { id, channel, brain, tool } = approval;
-  const end = await kit.ledger.approvals.decide(id, { verdict, by, at: kit.now() });
+  const end = await deps.ledger.approvals.decide(id, { verdict, by, at: deps.now() });
   if (end !== 'decided') return end;
-  kit.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by) });
+  deps.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by) });
   // Where it is not accepted now, the keeper has it accepted later.
-  await acceptFollowing(kit, approval);
-  kit.approvals.wake();
+  await acceptFollowing(deps, approval);
+  deps.approvals.wake();
   return end;
 }
 
@@ -81,24 +81,24 @@ async function settleAs(
  * The message whose turn goes on with a decided approval; accepted again it is the same one.
  * @returns false: the ledger takes nothing now
  */
-export function acceptFollowing(kit: DecidingKit, approval: Approval): Promise<boolean> {
+export function acceptFollowing(deps: DecidingDeps, approval: Approval): Promise<boolean> {
   const { id, conversation, address, sender } = approval;
-  return acceptOwn(kit, approval, { conversation, address, sender }, `approval:${id}`);
+  return acceptOwn(deps, approval, { conversation, address, sender }, `approval:${id}`);
 }
 
 /** The message that puts the question to a person in a chat of theirs. */
 export function acceptQuestion(
-  kit: DecidingKit,
+  deps: DecidingDeps,
   approval: Approval,
   where: { readonly conversation: ConversationId; readonly address: Address },
   person: { readonly name: string; readonly user: string },
 ): Promise<boolean> {
   const sender = { id: person.user, name: null };
-  return acceptOwn(kit, approval, { ...where, sender }, `question:${approval.id}:${person.name}`);
+  return acceptOwn(deps, approval, { ...where, sender }, `question:${approval.id}:${person.name}`);
 }
 
 async function acceptOwn(
-  { ledger, events }: DecidingKit,
+  { ledger, events }: DecidingDeps,
   { id: approval, sensitivity }: Approval,
   to: { conversation: ConversationId; address: Address; sender: Sender },
   dedupeKey: string,

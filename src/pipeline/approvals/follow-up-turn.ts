@@ -9,14 +9,14 @@ import { roleOf, type Approval, type ApprovalId } from '../../domain/approval.ts
 import type { Ability } from '../../domain/tool-use.ts';
 import { pause } from '../../lib/backoff.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import { followingSentences as say, sayFollowed } from './sentences.ts';
-import { sayNoticeTo, sayQuestionTo } from './sentences.ts';
+import { followingSentences as say, describeFollowed } from './sentences.ts';
+import { describeNoticeTo, describeQuestionTo } from './sentences.ts';
 import { choicesOf } from './sentences.ts';
 import { ownAnswer, type CommandAnswer } from '../commands.ts';
-import type { TurnDesk } from '../turn-context.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';
 import { think } from '../turn-failure.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import { isAskedIn } from './settle.ts';
 
 /** Before a message is given back that cannot be gone on with just now. */
@@ -26,40 +26,45 @@ const awaitedMs = 60_000;
 
 /** @returns null: it cannot be gone on with now, and the message is to be given back */
 export async function follow(
-  kit: Kit,
+  deps: Deps,
   { brain, brains }: ActiveRoute,
   { message, stop }: InClaim,
   id: ApprovalId,
-  desk: TurnDesk,
+  turnContext: PipelineTurnContext,
 ): Promise<TurnEnd | null> {
   let approval: Approval | null;
   try {
-    approval = await kit.ledger.approvals.find(id);
+    approval = await deps.ledger.approvals.find(id);
   } catch {
     await pause(againMs, stop.signal);
     return null;
   }
   if (approval === null) return ownAnswer('approval', say.gone);
-  if (!isAskedIn(approval, message)) return question(approval, brains, kit.now());
+  if (!isAskedIn(approval, message)) return question(approval, brains, deps.now());
   if (approval.settledAt !== null) return ownAnswer('approval', say.settled(approval));
   const { tool, state, decidedBy, decidedAt } = approval;
   if (state === 'waiting') return ownAnswer('approval', say.waits(approval));
   const ability = abilityOf(brain, approval);
-  const isYoung = kit.now() - (decidedAt ?? 0) < awaitedMs;
+  const isYoung = deps.now() - (decidedAt ?? 0) < awaitedMs;
   if (state === 'approved' && ability?.isAvailable === false && isYoung) {
     await pause(againMs, stop.signal);
     return null;
   }
   const by = roleOf(decidedBy);
-  desk.addStep({ kind: 'approval', tool, verdict: state, by });
+  turnContext.addStep({ kind: 'approval', tool, verdict: state, by });
   const followed = followedOf(approval);
   if (followed === null || ability === null) {
-    desk.followed = { approval, said: '' };
+    turnContext.followed = { approval, said: '' };
     return ownAnswer('approval', say.changed(approval));
   }
-  const said = sayFollowed(approval);
-  desk.followed = { approval, said };
-  return think(kit, brain, { message, text: said, ...desk.shownOf(null), followed }, desk);
+  const said = describeFollowed(approval);
+  turnContext.followed = { approval, said };
+  return think(
+    deps,
+    brain,
+    { message, text: said, ...turnContext.shownOf(null), followed },
+    turnContext,
+  );
 }
 
 /** Nothing is said to who was not in time to be asked. Of an unknown brain the words stay here. */
@@ -68,8 +73,8 @@ function question(approval: Approval, brains: ActiveRoute['brains'], now: number
   if (isOver) return ownAnswer('question', null);
   const text = brains.get(approval.brain)?.agent?.asking?.text ?? 'notice';
   // Nobody presses Approve under words that they did not see.
-  if (text === 'notice') return ownAnswer('question', sayNoticeTo(approval));
-  return ownAnswer('question', sayQuestionTo(approval), choicesOf([approval]));
+  if (text === 'notice') return ownAnswer('question', describeNoticeTo(approval));
+  return ownAnswer('question', describeQuestionTo(approval), choicesOf([approval]));
 }
 
 function followedOf({ state, decidedBy, tool, arguments: given, hash }: Approval): Followed | null {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Approval } from '../../domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import { sayQuestion, sayQuestionTo } from './sentences.ts';
+import { describeQuestion, describeQuestionTo } from './sentences.ts';
 
 function approvalOf(given: object, on = 'messenger_a:77', name = 'Ada'): Approval {
   const channel = on as ChannelKey;
@@ -35,28 +35,28 @@ const lineOf = (text: string): string => text.split('\n')[0]!;
 
 test('a call that was asked for elsewhere is code, too, where a messenger shows it', () => {
   const approval = approvalOf({ url: 'https://a/||b||' }, 'webhook', '[boss](https://evil)');
-  const told = sayQuestionTo(approval);
+  const told = describeQuestionTo(approval);
   assert.ok(told.includes('`webhook_call {"url":"https://a/||b||"}`'), told);
   assert.ok(told.includes('asked by `[boss](https://evil)` on'), told);
-  assert.ok(!sayQuestion([approval], false, true).includes('`'), 'a webhook has no markup');
+  assert.ok(!describeQuestion([approval], false, true).includes('`'), 'a webhook has no markup');
 });
 
 test('a long argument hides no other', () => {
   const given = { body: 'x'.repeat(5_000), url: 'https://evil.example/' };
-  const line = lineOf(sayQuestion([approvalOf(given)], true, false));
+  const line = lineOf(describeQuestion([approvalOf(given)], true, false));
   assert.match(
     line,
     /`webhook_call \{"body":"x+…,"url":"https:\/\/evil\.example\/"\}` \(\d[\d,]* char/,
   );
   const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`key ${n}`, n]));
-  assert.ok(lineOf(sayQuestion([approvalOf(many)], true, false)).length < 1_300);
+  assert.ok(lineOf(describeQuestion([approvalOf(many)], true, false)).length < 1_300);
 });
 
 test('what cannot be seen is shown by its number', () => {
   for (const hidden of ['\uFE0F', '\u034F', '\u3164', '\u2800', '\u00A0', '\u{E0100}', '\u2028']) {
-    const line = lineOf(sayQuestion([approvalOf({ url: `a${hidden}b` })], true, false));
+    const line = lineOf(describeQuestion([approvalOf({ url: `a${hidden}b` })], true, false));
     assert.match(line, /"a(\\u[0-9a-f]{4})+b"/, JSON.stringify(hidden));
   }
-  const line = lineOf(sayQuestion([approvalOf({ url: 'two words' })], true, false));
+  const line = lineOf(describeQuestion([approvalOf({ url: 'two words' })], true, false));
   assert.ok(line.includes('"two words"'));
 });

@@ -1,5 +1,5 @@
 /** What people are told of calls that wait for a yes. */
-import { isMessengerType, sayChannel } from '../../channels/registry.ts';
+import { isMessengerType, channelName } from '../../channels/registry.ts';
 import type { Approval, ApprovalState } from '../../domain/approval.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
 import { plural } from '../../domain/plural.ts';
@@ -42,7 +42,7 @@ export const followingSentences = {
 } as const;
 
 /** What the turn remembers in the place of what a person said. */
-export function sayFollowed({ state, tool }: Approval): string {
+export function describeFollowed({ state, tool }: Approval): string {
   return `(${state}: ${tool})`;
 }
 
@@ -54,7 +54,7 @@ export function isFollowed(text: string): boolean {
 const followedShape = /^\((?:approved|refused|expired): [\w.-]+\)$/;
 
 /** Before an apology: the person knows what the yes came to, though no model tells it. */
-export function sayOutcome({ tool }: Approval, outcome: ToolOutcome | null): string {
+export function describeOutcome({ tool }: Approval, outcome: ToolOutcome | null): string {
   return outcome === null ? `${tool} was not run.` : `${tool}: ${outcomeWords[outcome]}.`;
 }
 
@@ -63,7 +63,7 @@ export function sayOutcome({ tool }: Approval, outcome: ToolOutcome | null): str
  * @param here those who may decide are on this channel
  * @param elsewhere there are some on others
  */
-export function sayQuestion(
+export function describeQuestion(
   approvals: readonly Approval[],
   here: boolean,
   elsewhere: boolean,
@@ -72,32 +72,34 @@ export function sayQuestion(
   if (first === undefined) return '';
   const isOne = approvals.length === 1;
   const isCode = isMessengerType(channelTypeOf(first.channel));
-  const calls = approvals.map((one, at) => `${isOne ? '' : `${at + 1}. `}${sayCall(one, isCode)}`);
+  const calls = approvals.map(
+    (one, at) => `${isOne ? '' : `${at + 1}. `}${describeCall(one, isCode)}`,
+  );
   return [
     isOne ? `I need a yes for: ${calls[0]!}` : ['I need a yes for each of:', ...calls].join('\n'),
-    ...(here ? [`Who may decide writes ${sayCommands(approvals)}.`] : []),
-    `${sayWho(here, elsewhere)} ${sayUntil(first)}`,
+    ...(here ? [`Who may decide writes ${describeCommands(approvals)}.`] : []),
+    `${describeWho(here, elsewhere)} ${describeUntil(first)}`,
   ].join('\n');
 }
 
 /** The question in a chat of somebody who may decide: on a messenger, wherever it was asked. */
-export function sayQuestionTo(approval: Approval): string {
+export function describeQuestionTo(approval: Approval): string {
   const { brain, sender, channel } = approval;
   const who = shown((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
   return [
-    `${shown(brain)} needs a yes for: ${sayCall(approval, true)}`,
-    `It was asked by \`${who}\` on ${sayChannel(channelTypeOf(channel))}.`,
-    `Write ${sayCommands([approval])}. ${sayUntil(approval)}`,
+    `${shown(brain)} needs a yes for: ${describeCall(approval, true)}`,
+    `It was asked by \`${who}\` on ${channelName(channelTypeOf(channel))}.`,
+    `Write ${describeCommands([approval])}. ${describeUntil(approval)}`,
   ].join('\n');
 }
 
 /** The same for `approval_text: "notice"`: without the tool and its arguments. */
-export function sayNoticeTo(approval: Approval): string {
+export function describeNoticeTo(approval: Approval): string {
   return [
     `${shown(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
     'See it on the page Approvals (/ui) or with svc approvals show, and decide it there. ' +
       'Both show a code: with it /approve and /refuse work here, too.',
-    sayUntil(approval),
+    describeUntil(approval),
   ].join('\n');
 }
 
@@ -117,7 +119,7 @@ export function choicesOf(approvals: readonly Approval[]): readonly Choice[] {
   });
 }
 
-function sayCommands(approvals: readonly Approval[]): string {
+function describeCommands(approvals: readonly Approval[]): string {
   const each = approvals.map((approval) => {
     const refuse = `/refuse ${approval.code}`;
     return isShownWhole(approval) ? `/approve ${approval.code} or ${refuse}` : refuse;
@@ -125,20 +127,20 @@ function sayCommands(approvals: readonly Approval[]): string {
   return each.join('; ');
 }
 
-function sayWho(here: boolean, elsewhere: boolean): string {
+function describeWho(here: boolean, elsewhere: boolean): string {
   const others = elsewhere ? ' or somebody who was asked elsewhere' : '';
   return here
     ? `The person who runs this service${others} can decide, too.`
     : `The person who runs this service${others} can decide.`;
 }
 
-function sayUntil({ expiresAt }: Approval): string {
+function describeUntil({ expiresAt }: Approval): string {
   const until = new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ');
   return `It waits until ${until} UTC.`;
 }
 
 /** @param isCode on messengers: in code nothing is read as markup */
-function sayCall({ tool, arguments: text }: Approval, isCode: boolean): string {
+function describeCall({ tool, arguments: text }: Approval, isCode: boolean): string {
   const { beginning, left } = beginningOf(text);
   const call = `${tool} ${beginning}`;
   const told = isCode ? `\`${call}\`` : call;

@@ -5,7 +5,7 @@ import type { ConversationKey } from '../../domain/story.ts';
 import type { ToolOutcome } from '../../domain/tool-use.ts';
 import type { Effects, Ledger } from '../../ledger/ledger.ts';
 import { openApprovals } from './request.ts';
-import type { TurnDesk } from '../turn-context.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
 
 /** Whether that message is the turn that follows, and not a question elsewhere. */
 export function isAskedIn(
@@ -19,7 +19,7 @@ export function isAskedIn(
 export function outcomeOf({
   followed,
   toolUses,
-}: Pick<TurnDesk, 'followed' | 'toolUses'>): ToolOutcome | null {
+}: Pick<PipelineTurnContext, 'followed' | 'toolUses'>): ToolOutcome | null {
   if (followed?.approval.state !== 'approved') return null;
   return toolUses?.[0]?.outcome ?? null;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
-import type { Desk, Turn } from '../../brains/brain.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
+import type { TurnContext, Turn } from '../../brains/brain.ts';
 import { linesOfTurn } from '../../brains/turn-lines.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Unread } from '../../domain/unread.ts';
@@ -9,9 +9,9 @@ import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
 import { thinkOfAttachments } from './attachment-turn.ts';
-import { TurnDesk } from '../turn-context.ts';
+import { PipelineTurnContext } from '../turn-context.ts';
 import { effectsOf } from '../effects.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 
 const step = { kind: 'tool', tool: 'calc', mode: 'allow', outcome: 'done', rule: 'none' } as const;
 
@@ -24,7 +24,7 @@ async function linesOf(
   bytes: Uint8Array,
   said: Partial<Message>,
 ): Promise<readonly [now: string, later: string]> {
-  const clock = handClock();
+  const clock = takeoverClock();
   let turn: Turn | null = null;
   const route = {
     channel: { fetch: async () => ({ kind: 'fetched', bytes }) },
@@ -42,13 +42,13 @@ async function linesOf(
       remake: async () => ({ kind: 'remade', picture: { type: 'image/png', bytes } }),
     },
   } as unknown as ActiveRoute;
-  const kit = {
+  const deps = {
     ...clock,
     fileBytes: new ByteSemaphore(1_000_000),
     events: { attachmentUnread: () => undefined },
     ids: { reply: () => 'r' },
     ledger: { attachments: { of: async () => null, keep: async () => true } },
-  } as unknown as Kit;
+  } as unknown as Deps;
   const message = {
     id: 'm',
     sensitivity: 'public',
@@ -58,15 +58,15 @@ async function linesOf(
     ...said,
   } as unknown as Message;
   const claim = { message, stop: new Stopper(), attempt: 1 } as unknown as InClaim;
-  const desk = new TurnDesk(kit, claim, route.brain, clock.in(600_000));
+  const turnContext = new PipelineTurnContext(deps, claim, route.brain, clock.in(600_000));
   const block = { text: 'Replying to Bob:\n> that', sensitivity: 'public' } as const;
   const quoted = message.context?.quoted === undefined ? {} : { quoted: block };
-  desk.quoted = quoted.quoted ?? null;
+  turnContext.quoted = quoted.quoted ?? null;
   const given = { message, text: message.text, history: [], ...quoted };
-  const end = await thinkOfAttachments(kit, route, claim, given, desk);
+  const end = await thinkOfAttachments(deps, route, claim, given, turnContext);
   const decision = { move: null, act: { kind: 'think', text: message.text } } as const;
-  const timeline = { decision, claimedAt: 0, decidedAt: 0, desk };
-  const effects = effectsOf(kit, route, claim, end, timeline);
+  const timeline = { decision, claimedAt: 0, decidedAt: 0, turnContext };
+  const effects = effectsOf(deps, route, claim, end, timeline);
   assert.ok(turn !== null && effects.turn !== null);
   return [lineIn(turn), effects.turn.text];
 }
@@ -94,7 +94,7 @@ test('a message with a file is in later turns byte for byte what it was in its o
 
 /** A turn of a text file that takes 3 s to be fetched, and of a video. */
 async function turnOfFiles() {
-  const clock = handClock();
+  const clock = takeoverClock();
   const told: Omit<Unread, 'detail'>[] = [];
   const route = {
     channel: {
@@ -106,20 +106,20 @@ async function turnOfFiles() {
     brain: {
       name: 'main',
       sensitivity: 'public',
-      think: async (_: unknown, desk: Desk) => {
-        desk.addStep({ ...step, startMs: 5, ms: 1 });
+      think: async (_: unknown, turnContext: TurnContext) => {
+        turnContext.addStep({ ...step, startMs: 5, ms: 1 });
         return { kind: 'apology', apology: 'no_answer', why: '' };
       },
     },
   } as unknown as ActiveRoute;
-  const kit = {
+  const deps = {
     ...clock,
     fileBytes: new ByteSemaphore(1_000_000),
     events: {
       attachmentUnread: ({ part, reason }: Unread) => void told.push({ part, reason }),
     },
     ledger: { attachments: { of: async () => null, keep: async () => true } },
-  } as unknown as Kit;
+  } as unknown as Deps;
   const message = {
     sensitivity: 'public',
     sender: { id: '1', name: null },
@@ -128,10 +128,10 @@ async function turnOfFiles() {
     further: [{ type: 'video', reference: 'video' }],
   } as unknown as Message;
   const claim = { message, stop: new Stopper() } as unknown as InClaim;
-  const desk = new TurnDesk(kit, claim, route.brain, clock.in(600_000));
+  const turnContext = new PipelineTurnContext(deps, claim, route.brain, clock.in(600_000));
   const turn = { message, text: message.text, history: [] };
-  await thinkOfAttachments(kit, route, claim, turn, desk);
-  return { steps: desk.steps, told };
+  await thinkOfAttachments(deps, route, claim, turn, turnContext);
+  return { steps: turnContext.steps, told };
 }
 
 test('each file is a step, and what the brain does comes after their time', async () => {

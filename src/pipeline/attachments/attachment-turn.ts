@@ -5,11 +5,11 @@ import { mediaOf, type Media } from '../../domain/message.ts';
 import { quoteBlock, withMediaLines } from '../../domain/surroundings.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
 import { ownAnswer } from '../commands.ts';
-import type { TurnDesk } from '../turn-context.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
 import { withEarlierPictures } from './earlier-pictures.ts';
 import type { TurnEnd } from '../effects.ts';
 import { think } from '../turn-failure.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import { quotedMediaOf } from './quoted-media.ts';
 import { readAttachments } from './reading.ts';
 import { rememberedOf } from './remembered-attachments.ts';
@@ -19,41 +19,41 @@ import { rememberedOf } from './remembered-attachments.ts';
  * run of the message read is not read again.
  */
 export async function thinkOfAttachments(
-  kit: Kit,
+  deps: Deps,
   route: ActiveRoute,
   claim: InClaim,
   turn: Omit<Turn, 'attachments'>,
-  desk: TurnDesk,
+  turnContext: PipelineTurnContext,
 ): Promise<TurnEnd> {
-  const beganAt = kit.steady();
-  const { attachments: keeping } = kit.ledger;
+  const beganAt = deps.steady();
+  const { attachments: keeping } = deps.ledger;
   const { message } = turn;
   const own = mediaOf(message);
-  const quoted = await quotedMediaOf(kit.ledger, route.brain, message, turn.quoted);
+  const quoted = await quotedMediaOf(deps.ledger, route.brain, message, turn.quoted);
   const came = [...own, ...quoted];
   const ofBefore = came.length === 0 && claim.attempt === 1 ? null : await keeping.of(claim);
   // More may be joined with the message by now than its earlier run read, or no longer as much.
   const kept = ofBefore?.length === came.length ? ofBefore : null;
-  const read = kept ?? (await readAttachments(kit, route, message, came, desk)) ?? [];
+  const read = kept ?? (await readAttachments(deps, route, message, came, turnContext)) ?? [];
   if (ofBefore !== null && kept === null) await keeping.keep(claim, []);
-  desk.thinksAfterMs = kit.steady() - beganAt;
+  turnContext.thinksAfterMs = deps.steady() - beganAt;
   const attachments = read.filter(({ kind }, at) => at < own.length || kind !== 'unread');
   if (attachments.length === 0) {
-    if (own.length > 0) desk.remembered = withMediaLines(message, turn.text);
-    return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
+    if (own.length > 0) turnContext.remembered = withMediaLines(message, turn.text);
+    return think(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
   }
   if (isUnreadable(turn.text, attachments)) {
     // Who speaks to others is not told what svc cannot read.
     const isToOthers = message.context?.overheard === true;
-    return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
+    return ownAnswer('unread', isToOthers ? null : describeUnread(attachments));
   }
-  if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
-  desk.remembered = rememberedOf(turn.text, attachments);
+  if (kept === null && !turnContext.stop.stopped) await keeping.keep(claim, attachments);
+  turnContext.remembered = rememberedOf(turn.text, attachments);
   const shown = new Set(quoted.filter((_, at) => read[own.length + at]?.kind !== 'unread'));
   const told = withShown(turn, shown);
-  desk.quoted = told.quoted ?? null;
-  const whole = withEarlierPictures(kit, route, claim, { ...told, attachments });
-  return think(kit, route.brain, whole, desk);
+  turnContext.quoted = told.quoted ?? null;
+  const whole = withEarlierPictures(deps, route, claim, { ...told, attachments });
+  return think(deps, route.brain, whole, turnContext);
 }
 
 /** The turn whose quoted block says what of it is shown. */
@@ -71,7 +71,7 @@ function isUnreadable(text: string, attachments: readonly Attachment[]): boolean
 }
 
 /** What is said of what could not be read, each sentence once. */
-function sayUnread(attachments: readonly Attachment[]): string {
+function describeUnread(attachments: readonly Attachment[]): string {
   const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
   return [...new Set(told)].join(' ');
 }

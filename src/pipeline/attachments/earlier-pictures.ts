@@ -2,7 +2,7 @@ import type { EarlierPictures, Turn } from '../../brains/brain.ts';
 import { picturesMax, type Picture } from '../../domain/attachment.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 
 /** How the line of a picture begins, by which later turns remember that one came. */
 const mark = '[picture: ';
@@ -17,7 +17,7 @@ export function mayBePictured(history: readonly TurnRow[]): boolean {
  * its own. Each costs again whenever it is shown: within a budget none is.
  */
 export function withEarlierPictures<T extends Turn>(
-  { ledger }: Pick<Kit, 'ledger'>,
+  { ledger }: Pick<Deps, 'ledger'>,
   { brain }: Pick<ActiveRoute, 'brain'>,
   claim: InClaim,
   turn: T,
@@ -31,7 +31,7 @@ export function withEarlierPictures<T extends Turn>(
 
 /** A picture is no less private than the turn that it came with. */
 async function newestOf(
-  { attachments }: Kit['ledger'],
+  { attachments }: Deps['ledger'],
   claim: InClaim,
   { history, since, most }: { history: readonly TurnRow[]; since: number; most: number },
 ): Promise<EarlierPictures> {

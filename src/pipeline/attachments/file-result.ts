@@ -4,7 +4,7 @@ import type { Events } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
 import { unreadBy, unreadFor, type ReadingPart, type Unread } from '../../domain/unread.ts';
-import type { TurnDesk } from '../turn-context.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
 import type { FileKind } from './file-types.ts';
 
 /** `why`: the sentence for the person. */
@@ -37,26 +37,26 @@ export const partOf: Readonly<Record<FileKind, ReadingPart>> = {
 export type TimedRead = FileRead & { readonly startMs: number; readonly ms: number };
 
 export type Telling = {
-  readonly kit: { readonly events: Pick<Events, 'attachmentUnread'> };
+  readonly deps: { readonly events: Pick<Events, 'attachmentUnread'> };
   readonly message: Message;
-  readonly desk: Pick<TurnDesk, 'stop' | 'addStep'>;
+  readonly turnContext: Pick<PipelineTurnContext, 'stop' | 'addStep'>;
 };
 
 /** Tells the operator and the trace; a turn that was stopped reads again, and tells then. */
 export function tellRead(
-  { kit, message: { channel }, desk }: Telling,
+  { deps, message: { channel }, turnContext }: Telling,
   { reference: name }: Media,
   { startMs, ms, ...read }: TimedRead,
 ): Attachment {
   if (read.kind === 'read') {
     const part = partOf[read.attachment.kind];
-    desk.addStep({ kind: 'file', part, result: 'read', startMs, ms });
+    turnContext.addStep({ kind: 'file', part, result: 'read', startMs, ms });
     return read.attachment;
   }
   const { why, unread } = read;
-  if (!desk.stop.stopped) {
-    kit.events.attachmentUnread({ channel, ...unread });
-    desk.addStep({ kind: 'file', part: unread.part, result: unread.reason, startMs, ms });
+  if (!turnContext.stop.stopped) {
+    deps.events.attachmentUnread({ channel, ...unread });
+    turnContext.addStep({ kind: 'file', part: unread.part, result: unread.reason, startMs, ms });
   }
   return { kind: 'unread', name, why };
 }

@@ -11,8 +11,8 @@ import { Stopper, type Stop } from '../../lib/stop.ts';
 import type { Remade } from './picture/picture.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
 import { thinkOfAttachments } from './attachment-turn.ts';
-import type { TurnDesk } from '../turn-context.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences as say } from '../sentences.ts';
 
 const mib = 1024 * 1024;
@@ -36,7 +36,7 @@ function stage({
   const ledger = { attachments: { of: async () => null, keep } };
   const fileBytes = new ByteSemaphore(bytesMax);
   const events = { attachmentUnread: () => {} };
-  const kit = { ...systemClock, events, ledger, fileBytes } as unknown as Kit;
+  const deps = { ...systemClock, events, ledger, fileBytes } as unknown as Deps;
   return async (bytes?: number, stop = new Stopper()): Promise<Attachment | undefined> => {
     let shown: readonly Attachment[] = [];
     const route = {
@@ -53,13 +53,13 @@ function stage({
     const media = { type: 'image/jpeg', reference: 'photo', file: 'f', ...(bytes && { bytes }) };
     const sender = { id: '1', name: null };
     const message = { sensitivity: 'public', sender, media, text: 'look' } as unknown as Message;
-    const desk = {
+    const turnContext = {
       stop,
       deadlineAt: fromNow(deadlineMs),
       addStep: () => {},
-    } as unknown as TurnDesk;
+    } as unknown as PipelineTurnContext;
     const turn = { message, text: 'look', history: [] };
-    await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
+    await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
     return shown[0];
   };
 }

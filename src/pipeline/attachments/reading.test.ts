@@ -13,14 +13,14 @@ import { systemClock } from '../../lib/clock.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
 import { thinkOfAttachments } from './attachment-turn.ts';
-import type { TurnDesk } from '../turn-context.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences as say } from '../sentences.ts';
 
 /** @returns what is spoken was handed over as; null: it was not */
 async function spokenAs(
   brain: Sensitivity,
-  stamp: Sensitivity,
+  label: Sensitivity,
   fetches = true,
   kept: readonly Attachment[] | null = null,
 ): Promise<Sensitivity | null> {
@@ -44,26 +44,26 @@ async function spokenAs(
   } as unknown as ActiveRoute;
   const media = { type: 'audio/ogg', reference: 'https://far.example/voice.ogg', file: 'f' };
   const sender = { id: '1', name: null };
-  const message = { sensitivity: stamp, sender, media, text: '' } as unknown as Message;
-  const desk = {
+  const message = { sensitivity: label, sender, media, text: '' } as unknown as Message;
+  const turnContext = {
     stop: new Stopper(),
     deadlineAt: fromNow(patienceMs),
     addStep: () => {},
-  } as unknown as TurnDesk;
+  } as unknown as PipelineTurnContext;
   const turn = { message, text: '', history: [] };
   const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
   const spokenBytes = new ByteSemaphore(1024);
   const events = { attachmentUnread: () => {} };
-  const kit = { ...systemClock, events, ledger: { attachments }, spokenBytes } as unknown as Kit;
-  await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
+  const deps = { ...systemClock, events, ledger: { attachments }, spokenBytes } as unknown as Deps;
+  await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
   return handed;
 }
 
 for (const brain of ['public', 'private'] as const) {
-  for (const stamp of ['public', 'private'] as const) {
-    const expected = brain === 'public' && stamp === 'public' ? 'public' : 'private';
-    test(`to a ${brain} brain a ${stamp} voice message is spoken as ${expected}`, async () => {
-      assert.equal(await spokenAs(brain, stamp), expected);
+  for (const label of ['public', 'private'] as const) {
+    const expected = brain === 'public' && label === 'public' ? 'public' : 'private';
+    test(`to a ${brain} brain a ${label} voice message is spoken as ${expected}`, async () => {
+      assert.equal(await spokenAs(brain, label), expected);
     });
   }
 }
@@ -109,14 +109,14 @@ async function shownOf(
   const attachments = { of: () => Promise.resolve(null), keep: () => Promise.resolve(true) };
   const fileBytes = new ByteSemaphore(100_000_000);
   const events = { attachmentUnread: () => {} };
-  const kit = { ...systemClock, events, fileBytes, ledger: { attachments } } as unknown as Kit;
-  const desk = {
+  const deps = { ...systemClock, events, fileBytes, ledger: { attachments } } as unknown as Deps;
+  const turnContext = {
     stop: new Stopper(),
     deadlineAt: fromNow(patienceMs),
     addStep: () => {},
-  } as unknown as TurnDesk;
+  } as unknown as PipelineTurnContext;
   const turn = { message, text: 'look', history: [] };
-  await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
+  await thinkOfAttachments(deps, route, { message } as InClaim, turn, turnContext);
   return { shown: turns[0]!.attachments!, fetched };
 }
 

@@ -10,7 +10,7 @@ import type { Media, Message } from '../../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import { stoppedAfter, type Stop } from '../../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-types.ts';
-import type { TurnDesk } from '../turn-context.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
 import {
   failedToRead,
   notRead,
@@ -21,7 +21,7 @@ import {
   type Telling,
 } from './file-result.ts';
 import { hear, hearingEndsAt, outOfTime } from './transcription.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import { withTries } from './reading-retries.ts';
 import { unreadSentences as say } from '../sentences.ts';
 
@@ -36,11 +36,11 @@ const filesMax = 4;
 /** `stop` is said at `endsAt` as well. */
 type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
-type ReadingKit = Telling['kit'] & Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>;
+type ReadingDeps = Telling['deps'] & Pick<Deps, 'steady' | 'fileBytes' | 'spokenBytes'>;
 
 /** What reads the attachments of one message. */
 type Reading = Telling & {
-  readonly kit: ReadingKit;
+  readonly deps: ReadingDeps;
   /** When the first of them was begun. */
   readonly since: SteadyTime;
   readonly route: ActiveRoute;
@@ -56,21 +56,21 @@ type Reading = Telling & {
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 export async function readAttachments(
-  kit: ReadingKit,
+  deps: ReadingDeps,
   route: ActiveRoute,
   message: Message,
   all: readonly Media[],
-  desk: Pick<TurnDesk, 'stop' | 'deadlineAt' | 'addStep'>,
+  turnContext: Pick<PipelineTurnContext, 'stop' | 'deadlineAt' | 'addStep'>,
 ): Promise<readonly Attachment[] | undefined> {
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
-  const since = kit.steady();
-  const endsAt = earlier(desk.deadlineAt, later(since, readingMs));
-  const heardAt = hearingEndsAt(since, desk.deadlineAt);
-  return stoppedAfter(heardAt - since, desk.stop, (hearing) =>
-    stoppedAfter(endsAt - since, desk.stop, (stop) => {
+  const since = deps.steady();
+  const endsAt = earlier(turnContext.deadlineAt, later(since, readingMs));
+  const heardAt = hearingEndsAt(since, turnContext.deadlineAt);
+  return stoppedAfter(heardAt - since, turnContext.stop, (hearing) =>
+    stoppedAfter(endsAt - since, turnContext.stop, (stop) => {
       const time = { stop, endsAt };
       const hearingTime = { stop: hearing, endsAt: heardAt };
-      return readAll({ kit, route, message, desk, since, time, hearingTime }, all);
+      return readAll({ deps, route, message, turnContext, since, time, hearingTime }, all);
     }),
   );
 }
@@ -120,15 +120,15 @@ async function readUpTo(
 }
 
 async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
-  const { kit, since } = reading;
-  const beganAt = kit.steady();
+  const { deps, since } = reading;
+  const beganAt = deps.steady();
   const read = await readOne(reading, media);
-  return { ...read, startMs: beganAt - since, ms: kit.steady() - beganAt };
+  return { ...read, startMs: beganAt - since, ms: deps.steady() - beganAt };
 }
 
-function leftOut({ kit, since }: Reading, media: Media): TimedRead {
+function leftOut({ deps, since }: Reading, media: Media): TimedRead {
   const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
-  return { ...read, startMs: kit.steady() - since, ms: 0 };
+  return { ...read, startMs: deps.steady() - since, ms: 0 };
 }
 
 async function readOne(reading: Reading, media: Media): Promise<FileRead> {
@@ -147,7 +147,7 @@ async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   if ((media.bytes ?? 0) > bytesMax) return tooLarge;
   const isSpoken = kind === 'spoken';
   const { stop } = isSpoken ? reading.hearingTime : reading.time;
-  const room = isSpoken ? reading.kit.spokenBytes : reading.kit.fileBytes;
+  const room = isSpoken ? reading.deps.spokenBytes : reading.deps.fileBytes;
   const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
   const read = await room.within(held, stop, async () => {
     const fetched = await fetch(reading, file, bytesMax, stop);

@@ -3,7 +3,7 @@ import { keptLater } from '../../domain/kept-text.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import { lineOfAttachment, withLines } from '../../domain/surroundings.ts';
 import type { InClaim } from '../../ledger/ledger.ts';
-import type { Kit } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 
 /**
  * What later turns remember as said: the text, and what svc could make words of, as this turn has
@@ -22,7 +22,7 @@ export function rememberedOf(text: string, attachments: readonly Attachment[]): 
  * @returns null: nothing is kept of what came with it
  */
 export async function asItWasSaid(
-  { ledger }: Pick<Kit, 'ledger'>,
+  { ledger }: Pick<Deps, 'ledger'>,
   claim: InClaim,
   { at, text }: TurnRow,
 ): Promise<{ readonly text: string; readonly attachments: readonly Attachment[] } | null> {

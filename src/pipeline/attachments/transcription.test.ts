@@ -1,7 +1,7 @@
 /** How long a voice message may take to be written down, and what is said where it is not. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import type { Attachment } from '../../domain/attachment.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
@@ -9,8 +9,8 @@ import type { Unread } from '../../domain/unread.ts';
 import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { Speech, Transcript } from './speech/speech.ts';
-import type { TurnDesk } from '../turn-context.ts';
-import type { ActiveRoute, Kit } from '../deps.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
+import type { ActiveRoute, Deps } from '../deps.ts';
 import { readAttachments } from './reading.ts';
 import { unreadSentences as say } from '../sentences.ts';
 
@@ -19,14 +19,14 @@ const note: Media = { type: 'text/plain', reference: 'note', file: 'note', bytes
 
 /** A turn that has so long, and reads what its server for speech makes of voice messages. */
 function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
-  const clock = handClock();
+  const clock = takeoverClock();
   const stop = new Stopper();
   const [fileBytes, spokenBytes] = [new ByteSemaphore(100), new ByteSemaphore(100)];
   const told: string[] = [];
   const events = {
     attachmentUnread: ({ part, reason }: Unread) => void told.push(`${part} ${reason}`),
   };
-  const kit = { ...clock, events, fileBytes, spokenBytes } as unknown as Kit;
+  const deps = { ...clock, events, fileBytes, spokenBytes } as unknown as Deps;
   const route = {
     channel: { fetch: async () => ({ kind: 'fetched', bytes: Buffer.from('words') }) },
     brain: { sensitivity: 'public' },
@@ -36,8 +36,8 @@ function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
     const sender = { id: '1', name: null };
     const message = { sensitivity: 'public', sender, media, text: '' } as unknown as Message;
     const deadlineAt = clock.in(turnMs);
-    const desk = { stop, deadlineAt, addStep: () => {} } as unknown as TurnDesk;
-    return (await readAttachments(kit, route, message, [media], desk))![0]!;
+    const turnContext = { stop, deadlineAt, addStep: () => {} } as unknown as PipelineTurnContext;
+    return (await readAttachments(deps, route, message, [media], turnContext))![0]!;
   };
   return { clock, stop, read, told };
 }

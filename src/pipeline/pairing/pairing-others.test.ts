@@ -35,14 +35,14 @@ function said(sender: string): Inbound {
 }
 
 /** One of those who work on that ledger. */
-function desk(ledger: Ledger) {
+function turnContext(ledger: Ledger) {
   const { events } = noteEvents();
   const { now, steady } = systemClock;
   const pairings = new Pairings(ledger, now, random);
   const gate = new Gate({ pairings, events, now });
   const approvals = new ApprovalWork({ steady });
   const [fileBytes, spokenBytes] = [new ByteSemaphore(0), new ByteSemaphore(0)];
-  const kit = {
+  const deps = {
     ledger,
     events,
     ids,
@@ -53,9 +53,9 @@ function desk(ledger: Ledger) {
     fileBytes,
     spokenBytes,
   };
-  const knock = (...senders: readonly string[]): Promise<Handled> =>
-    receiveAtGate(kit, gate, () => gated, senders.map(said));
-  return { pairings, gate, knock };
+  const pairingRequest = (...senders: readonly string[]): Promise<Handled> =>
+    receiveAtGate(deps, gate, () => gated, senders.map(said));
+  return { pairings, gate, pairingRequest };
 }
 
 /** The codes of all messages that wait, by sender. */
@@ -108,9 +108,9 @@ function altered(ledger: Ledger, other: Pick<Ledger, 'accept'> | Pick<Ledger, 'c
 
 test('a code that one gate gave is taken at the other, and each knows who was let in', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const [one, two] = [desk(ledger), desk(ledger)];
+  const [one, two] = [turnContext(ledger), turnContext(ledger)];
   for (const [at, sender] of ['1', '2', '3', '4'].entries()) {
-    const handled = await (at % 2 === 0 ? one : two).knock(sender);
+    const handled = await (at % 2 === 0 ? one : two).pairingRequest(sender);
     assert.equal(handled.kind, 'accepted');
   }
   const codes = await codesOf(ledger);
@@ -127,15 +127,15 @@ test('a code that one gate gave is taken at the other, and each knows who was le
 
 test('who is let in elsewhere during the first look at the pairings is read again', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const two = desk(ledger);
-  await two.knock('1');
+  const two = turnContext(ledger);
+  await two.pairingRequest('1');
   const code = (await codesOf(ledger)).get('1')!;
   let read: (() => Promise<void>) | null = async () => {
     read = null;
     assert.equal((await two.pairings.admit(code)).kind, 'admitted');
     one.pairings.doubt('messenger_a');
   };
-  const one = desk(
+  const one = turnContext(
     altered(ledger, {
       async cursor(...asked: Parameters<Ledger['cursor']>) {
         const kept = await ledger.cursor(...asked);
@@ -145,7 +145,7 @@ test('who is let in elsewhere during the first look at the pairings is read agai
       },
     }),
   );
-  assert.equal((await one.knock('2')).kind, 'accepted');
+  assert.equal((await one.pairingRequest('2')).kind, 'accepted');
   assert.equal(one.pairings.isAdmitted('messenger_a', '1'), true);
   assert.deepEqual(
     (await two.pairings.list()).map(({ sender, state }) => `${sender} ${state}`),
@@ -157,14 +157,14 @@ test('of many who knock at two gates at once none is forgotten', async () => {
   for (const form of ['memory', 'storage'] as const) {
     await using storage = form === 'storage' ? await openStorage() : null;
     const ledger = storage?.ledger ?? createMemoryLedger({ ...systemClock, ids });
-    const [one, two] = [desk(ledger), desk(ledger)];
+    const [one, two] = [turnContext(ledger), turnContext(ledger)];
     using loop = turns();
     const senders = Array.from({ length: 40 }, (_none, at) => `p${at}`);
-    const knocks = senders.map(async (sender, at) => {
+    const pairingRequests = senders.map(async (sender, at) => {
       const it = at % 2 === 0 ? one : two;
-      while ((await it.knock(sender)).kind === 'refused') await new Promise(setImmediate);
+      while ((await it.pairingRequest(sender)).kind === 'refused') await new Promise(setImmediate);
     });
-    await Promise.all(knocks);
+    await Promise.all(pairingRequests);
     assert.ok(loop.count > 0);
     const codes = await codesOf(ledger);
     assert.deepEqual([...codes.keys()].sort(), [...senders].sort());
@@ -178,8 +178,8 @@ test('of many who knock at two gates at once none is forgotten', async () => {
 
 test('where another is always quicker the answer is a refusal, and all else goes on', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const it = desk(ledger);
-  await it.knock('1');
+  const it = turnContext(ledger);
+  await it.pairingRequest('1');
   const [code] = (await codesOf(ledger)).values();
   let others = 0;
   const accept: Ledger['accept'] = async (batch, ...moves) => {
@@ -189,11 +189,11 @@ test('where another is always quicker the answer is a refusal, and all else goes
     await ledger.accept([], { channel: where, name, value });
     return ledger.accept(batch, ...moves);
   };
-  const late = desk(altered(ledger, { accept }));
+  const late = turnContext(altered(ledger, { accept }));
   const acts = [
     () => late.pairings.admit(code!).then(({ kind }) => kind),
     () => late.pairings.remove('messenger_a', '1'),
-    () => late.knock('2').then((handled) => handled.kind === 'refused' && handled.reason),
+    () => late.pairingRequest('2').then((handled) => handled.kind === 'refused' && handled.reason),
   ];
   const answers: unknown[] = [];
   for (const act of acts) {
@@ -208,14 +208,14 @@ test('where another is always quicker the answer is a refusal, and all else goes
 test('who was refused for want of room beside a code on its way gets the next one', async () => {
   await using storage = await openStorage(3);
   const { ledger } = storage;
-  const it = desk(ledger);
+  const it = turnContext(ledger);
   await ledger.accept([said('filler')]);
-  const first = it.knock('1');
-  const both = it.knock('2', '3');
+  const first = it.pairingRequest('1');
+  const both = it.pairingRequest('2', '3');
   const refused = await both;
   assert.ok(refused.kind === 'refused' && refused.reason === 'full');
   using loop = turns();
-  assert.equal((await it.knock('4')).kind, 'accepted');
+  assert.equal((await it.pairingRequest('4')).kind, 'accepted');
   assert.equal((await first).kind, 'accepted');
   const codes = await codesOf(ledger);
   assert.deepEqual([...codes.keys()], ['filler', '1', '4']);
@@ -229,11 +229,14 @@ test('who was refused for want of room beside a code on its way gets the next on
 test('a word of the operator counts beside codes on their way and refused ones', async () => {
   await using storage = await openStorage(3);
   const { ledger } = storage;
-  const it = desk(ledger);
-  await it.knock('1');
+  const it = turnContext(ledger);
+  await it.pairingRequest('1');
   const [code] = (await codesOf(ledger)).values();
-  const flying = it.knock('2');
-  const [refused, admission] = await Promise.all([it.knock('3', '4'), it.pairings.admit(code!)]);
+  const flying = it.pairingRequest('2');
+  const [refused, admission] = await Promise.all([
+    it.pairingRequest('3', '4'),
+    it.pairings.admit(code!),
+  ]);
   assert.equal(refused.kind, 'refused');
   assert.equal(admission.kind, 'admitted');
   assert.equal((await flying).kind, 'accepted');
@@ -243,24 +246,24 @@ test('a word of the operator counts beside codes on their way and refused ones',
 
 test('a change that could not be written undoes itself, and not what came after it', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
-  const { pairings } = desk(ledger);
+  const { pairings } = turnContext(ledger);
   await pairings.load('messenger_a');
-  const knock = (id: string) => {
-    const knocked = pairings.knock('messenger_a', { id, name: null });
+  const pairingRequest = (id: string) => {
+    const knocked = pairings.pairingRequest('messenger_a', { id, name: null });
     assert.ok(knocked.kind === 'code');
     return knocked;
   };
-  const [first, second] = [knock('1'), knock('2')];
+  const [first, second] = [pairingRequest('1'), pairingRequest('2')];
   assert.equal(second.move.expected, first.move.value);
   first.undo();
-  assert.equal(pairings.knock('messenger_a', { id: '2', name: null }).kind, 'turned_away');
-  assert.equal(knock('1').move.expected, second.move.value);
-  const alone = desk(ledger).pairings;
+  assert.equal(pairings.pairingRequest('messenger_a', { id: '2', name: null }).kind, 'turned_away');
+  assert.equal(pairingRequest('1').move.expected, second.move.value);
+  const alone = turnContext(ledger).pairings;
   await alone.load('messenger_a');
-  const only = alone.knock('messenger_a', { id: '1', name: null });
+  const only = alone.pairingRequest('messenger_a', { id: '1', name: null });
   assert.ok(only.kind === 'code' && only.move.expected === null);
   only.undo();
-  const again = alone.knock('messenger_a', { id: '1', name: null });
+  const again = alone.pairingRequest('messenger_a', { id: '1', name: null });
   assert.ok(again.kind === 'code' && again.move.expected === null, 'it expects what is there');
 });
 
@@ -274,18 +277,18 @@ test('what is read again gives way to what was changed meanwhile', async () => {
     await held;
     return value;
   };
-  const { pairings, knock } = desk(altered(ledger, { cursor }));
+  const { pairings, pairingRequest } = turnContext(altered(ledger, { cursor }));
   await pairings.load('messenger_a');
   asked = 0;
   const late = Promise.withResolvers<void>();
   held = late.promise;
   const lists = [pairings.list(), pairings.list()];
-  assert.equal((await knock('1')).kind, 'accepted');
+  assert.equal((await pairingRequest('1')).kind, 'accepted');
   late.resolve();
   held = null;
   for (const rows of await Promise.all(lists)) assert.equal(rows.length, 1);
   assert.ok(asked <= messengerTypes.length, 'they share a reading of each messenger');
-  assert.equal(pairings.knock('messenger_a', { id: '1', name: null }).kind, 'turned_away');
+  assert.equal(pairings.pairingRequest('messenger_a', { id: '1', name: null }).kind, 'turned_away');
   const [code] = (await codesOf(ledger)).values();
   assert.equal((await pairings.admit(code!)).kind, 'admitted');
 });

@@ -7,7 +7,7 @@ import { Pairings } from './pairing.ts';
 
 const hourMs = 60 * 60_000;
 
-async function desk(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
+async function turnContext(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
   const clock = { now: 0 };
   const now = (): number => clock.now;
   const ids = createIdSource(now, () => {});
@@ -15,19 +15,19 @@ async function desk(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
   const pairings = new Pairings(ledger, now, random);
   await pairings.load('messenger_a');
   /** As the gate does: the code is given in the commit of the message. */
-  const knock = async (id: string): Promise<string> => {
-    const knocked = pairings.knock('messenger_a', { id, name: null });
+  const pairingRequest = async (id: string): Promise<string> => {
+    const knocked = pairings.pairingRequest('messenger_a', { id, name: null });
     if (knocked.kind === 'turned_away') return knocked.reason;
     assert.equal((await ledger.accept([], knocked.move)).kind, 'accepted');
     return knocked.code;
   };
-  return { ledger, pairings, knock, clock };
+  return { ledger, pairings, pairingRequest, clock };
 }
 
 test('a code is eight characters that look like no other, each as likely', async () => {
   // A linear congruential generator: the same codes at every run.
   let state = 4_711;
-  const { knock, clock } = await desk((bytes) => {
+  const { pairingRequest, clock } = await turnContext((bytes) => {
     for (let i = 0; i < bytes.length; i++) {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
       bytes[i] = state >>> 24;
@@ -35,7 +35,7 @@ test('a code is eight characters that look like no other, each as likely', async
   });
   const counts = new Map<string, number>();
   for (let i = 0; i < 20_000; i++, clock.now += hourMs) {
-    const code = await knock('1');
+    const code = await pairingRequest('1');
     assert.match(code, /^[^01258BILOSZ\W_a-z]{8}$/);
     for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
@@ -45,12 +45,14 @@ test('a code is eight characters that look like no other, each as likely', async
 });
 
 test('a thousand may be let in by a code on a channel, and then none', async () => {
-  const { pairings, knock, clock } = await desk((bytes) => void crypto.getRandomValues(bytes));
+  const { pairings, pairingRequest, clock } = await turnContext(
+    (bytes) => void crypto.getRandomValues(bytes),
+  );
   for (let i = 0; i < 1_000; i++) {
-    assert.equal((await pairings.admit(await knock(String(i)))).kind, 'admitted');
+    assert.equal((await pairings.admit(await pairingRequest(String(i)))).kind, 'admitted');
     clock.now += 1_000;
   }
-  const code = await knock('too many');
+  const code = await pairingRequest('too many');
   assert.equal((await pairings.admit(code)).kind, 'full');
   assert.equal(await pairings.remove('messenger_a', '500'), 'done');
   assert.equal((await pairings.admit(code)).kind, 'admitted');
@@ -58,41 +60,55 @@ test('a thousand may be let in by a code on a channel, and then none', async () 
 });
 
 test('a code of one that was taken back is taken no more, and nobody else is removed', async () => {
-  const { pairings, knock } = await desk((bytes) => void crypto.getRandomValues(bytes));
-  const [first, second] = [await knock('1'), await knock('2')];
+  const { pairings, pairingRequest } = await turnContext(
+    (bytes) => void crypto.getRandomValues(bytes),
+  );
+  const [first, second] = [await pairingRequest('1'), await pairingRequest('2')];
   assert.equal(await pairings.remove('messenger_a', '1'), 'done');
   assert.equal((await pairings.admit(first)).kind, 'not_found');
-  assert.equal(await knock('1'), 'code_pending', 'silent for the rest of the hour');
+  assert.equal(await pairingRequest('1'), 'code_pending', 'silent for the rest of the hour');
   assert.equal((await pairings.admit(second)).kind, 'admitted');
   assert.equal(await pairings.remove('messenger_b', '2'), 'not_found');
   assert.equal(await pairings.remove('webhook', '2'), 'not_found');
 });
 
 test('a code of a clock that was ahead keeps nobody from another one', async () => {
-  const { pairings, knock, clock } = await desk((bytes) => void crypto.getRandomValues(bytes));
+  const { pairings, pairingRequest, clock } = await turnContext(
+    (bytes) => void crypto.getRandomValues(bytes),
+  );
   clock.now = 40 * 24 * hourMs;
-  const before = await knock('1');
+  const before = await pairingRequest('1');
   clock.now = 0;
-  const again = await knock('1');
+  const again = await pairingRequest('1');
   assert.match(again, /^[^a-z]{8}$/);
   assert.equal((await pairings.admit(before)).kind, 'not_found');
   assert.equal((await pairings.admit(again)).kind, 'admitted');
 });
 
 test('a crowd of strangers keeps nobody else out for more than ten minutes', async () => {
-  const { pairings, knock, clock } = await desk((bytes) => void crypto.getRandomValues(bytes));
+  const { pairings, pairingRequest, clock } = await turnContext(
+    (bytes) => void crypto.getRandomValues(bytes),
+  );
   const crowd = Array.from({ length: 100 }, (_none, index) => `crowd ${index}`);
   const codes: string[] = [];
-  for (const one of crowd) codes.push(await knock(one));
+  for (const one of crowd) codes.push(await pairingRequest(one));
   assert.ok(codes.every((code) => code.length === 8));
-  assert.equal(await knock('friend'), 'codes_out', 'each of them has ten minutes to be used');
+  assert.equal(
+    await pairingRequest('friend'),
+    'codes_out',
+    'each of them has ten minutes to be used',
+  );
   clock.now += 10 * 60_000;
-  const code = await knock('friend');
+  const code = await pairingRequest('friend');
   assert.equal((await pairings.admit(codes[0]!)).kind, 'not_found', 'the oldest gave way');
-  assert.equal(await knock(crowd[0]!), 'code_pending', 'and gets no other within the hour');
-  for (let again = 0; again < 200; again++) await knock(`more ${again}`);
+  assert.equal(
+    await pairingRequest(crowd[0]!),
+    'code_pending',
+    'and gets no other within the hour',
+  );
+  for (let again = 0; again < 200; again++) await pairingRequest(`more ${again}`);
   clock.now += 10 * 60_000 - 1;
-  for (let again = 200; again < 400; again++) await knock(`more ${again}`);
+  for (let again = 200; again < 400; again++) await pairingRequest(`more ${again}`);
   assert.equal((await pairings.admit(code)).kind, 'admitted', 'his had its ten minutes');
   assert.equal((await pairings.list()).length, 100);
 });

@@ -33,7 +33,7 @@ const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
 const codeLength = 8;
 
 /** `undo` is for a code whose message was not accepted: it was not given. */
-export type Knock =
+export type PairingRequest =
   | ({ readonly kind: 'code'; readonly code: string } & Change)
   | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
 
@@ -82,7 +82,7 @@ export class Pairings implements Admissions {
     this.#kept = new Map(messengerTypes.map((type) => [type, new KeptPairings(ledger, type)]));
   }
 
-  /** Reads what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
+  /** Reads the stored pairings of a messenger. Call it before `isAdmitted` and `pairingRequest`. */
   load(type: string): Promise<void> {
     return this.#of(type).load();
   }
@@ -97,7 +97,7 @@ export class Pairings implements Admissions {
   }
 
   /** A code for a stranger. `move` goes with the message that tells it. */
-  knock(type: string, { id: sender, name }: Sender): Knock {
+  pairingRequest(type: string, { id: sender, name }: Sender): PairingRequest {
     const kept = this.#of(type);
     const now = this.#now();
     const asking = kept.state.asking.filter((one) => isRecent(one, now)).slice(1 - askingMax);

@@ -2,24 +2,24 @@
 import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import type { Brain } from '../../brains/brain.ts';
 import type { Channel } from '../../channels/channel.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../../domain/ids.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { createMemoryLedger } from '../../ledger/memory/memory.ts';
-import type { ByHandMessage, Effects, Ledger } from '../../ledger/ledger.ts';
+import type { TakeoverMessage, Effects, Ledger } from '../../ledger/ledger.ts';
 import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
 import { ApprovalWork } from '../approvals/state.ts';
-import { answerByHand } from './takeover.ts';
+import { answerAsOperator } from './takeover.ts';
 import type { ActiveRoute } from '../deps.ts';
 
 const where = { channel: 'webhook' as ChannelKey, conversation: 'c1' as ConversationId };
 
 /** @returns what an answer to both messages changes */
-async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}, preview?: string) {
-  const { now, steady } = handClock();
+async function answered(asked: Sensitivity, more: Partial<TakeoverMessage> = {}, preview?: string) {
+  const { now, steady } = takeoverClock();
   const ids = createIdSource(now, (bytes) => crypto.getRandomValues(bytes));
   const ledger = createMemoryLedger({ now, steady, ids });
   const { events, calls } = noteEvents();
@@ -34,7 +34,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}, p
         return effects;
       }),
   } as Pick<Ledger['byHand'], 'answer'>;
-  const kit = {
+  const deps = {
     events,
     ids,
     now,
@@ -65,11 +65,11 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}, p
   assert.ok(acceptance.kind === 'accepted');
   const last = acceptance.receipts[1]!.id;
   const written = { text: 'by|hand', upTo: last };
-  assert.equal((await answerByHand(kit, undefined, where, written)).kind, 'not_served');
-  assert.equal((await answerByHand(kit, route, where, written)).kind, 'answered');
+  assert.equal((await answerAsOperator(deps, undefined, where, written)).kind, 'not_served');
+  assert.equal((await answerAsOperator(deps, route, where, written)).kind, 'answered');
   assert.deepEqual(
     calls.map(([name]) => name),
-    ['answeredByHand', 'answeredByHand'],
+    ['answeredByOperator', 'answeredByOperator'],
   );
   return { first: made[0]!, second: made[1]!, last };
 }
@@ -109,7 +109,7 @@ test('a private question has a private answer, and so has one behind private tur
 });
 
 test('a message that ends the process is kept from later turns, whoever answers it', async () => {
-  const { second } = await answered('public', { condemned: true });
+  const { second } = await answered('public', { poison: true });
   assert.equal(second.turn, null);
   assert.equal(second.replies.length, 2);
 });

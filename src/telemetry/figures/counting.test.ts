@@ -166,8 +166,8 @@ test('what is kept at the end of svc is as of now, and counting goes on', () => 
 test('a configuration is marked in its minute, and known in those that follow', () => {
   const { counts, turnAt } = start();
   const plan = { channels: 1, brains: 1, models: [] };
-  counts.planUsed({ revision: 'a', ...plan });
-  counts.planUsed({ revision: 'b', ...plan });
+  counts.configUsed({ revision: 'a', ...plan });
+  counts.configUsed({ revision: 'b', ...plan });
   const [first] = turnAt(1);
   const [second] = turnAt(2);
   assert.deepEqual(readBody(first!.body)!.configs, [

@@ -55,7 +55,7 @@ export class FigureCounts {
     this.#minute.answered++;
   }
 
-  answeredByHand(): void {
+  answeredByOperator(): void {
     this.#minute.answered++;
   }
 
@@ -85,7 +85,7 @@ export class FigureCounts {
     this.#minute.times.observe(totalMs);
   }
 
-  planUsed({ revision }: Of<'planUsed'>): void {
+  configUsed({ revision }: Of<'configUsed'>): void {
     this.#revision = revision;
     this.#minute.mark({ at: this.#now(), revision });
   }

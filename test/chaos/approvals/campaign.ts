@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { assertKept, figuresOf } from './audit.ts';
 import { Deeds, Life, ways, type Order } from './life.ts';
-import { Scene, type Form } from './scene.ts';
+import { Scene, type Backend } from './scene.ts';
 import { Strikes } from './strikes.ts';
 import { until } from '../../support/waiting.ts';
 
 export type Campaign = {
-  readonly form: Form;
+  readonly backend: Backend;
   readonly random: () => number;
   /** How many orders there are. */
   readonly orders: number;
@@ -21,13 +21,13 @@ type Figures = ReturnType<typeof figuresOf> & { readonly kills: number };
 const atOnce = 6;
 
 export async function campaign(plan: Campaign): Promise<Figures> {
-  await using scene = await Scene.open(plan.form, plan.random);
+  await using scene = await Scene.open(plan.backend, plan.random);
   const deeds = new Deeds();
   try {
     return await run(scene, deeds, plan);
   } catch (error) {
     const logs = scene.services.instances.map((one) => one.log()).join('\n');
-    const message = `${plan.form}: ${(error as Error).message}\nthey have written\n${logs}`;
+    const message = `${plan.backend}: ${(error as Error).message}\nthey have written\n${logs}`;
     throw new Error(message, { cause: error });
   }
 }
@@ -44,7 +44,7 @@ async function run(scene: Scene, deeds: Deeds, plan: Campaign): Promise<Figures>
   const strikes = betweenMs === null ? null : { scene, deeds, underWay, betweenMs, killsMax };
   const striking = strikes === null ? null : new Strikes(strikes);
   await Promise.all([working, striking?.until(working)]);
-  say(`${orders} orders on ${plan.form}, ${striking?.kills ?? 0} kills`);
+  say(`${orders} orders on ${plan.backend}, ${striking?.kills ?? 0} kills`);
   for (const one of services.instances) await one.untilUp();
   await until('all is settled', () => isSettled(scene));
   people.look();

@@ -17,7 +17,7 @@ import { Till } from './till.ts';
 import { until } from '../../support/waiting.ts';
 
 /** Where svc keeps what waits: nowhere, in a file, or on a server that two of them share. */
-export type Form = 'memory' | 'SQLite' | 'PostgreSQL';
+export type Backend = 'memory' | 'SQLite' | 'PostgreSQL';
 
 export const adminToken = 'an-admin-token-of-the-approvals';
 
@@ -35,7 +35,7 @@ export type Services = AsyncDisposable & {
 };
 
 export class Scene implements AsyncDisposable {
-  readonly form: Form;
+  readonly backend: Backend;
   readonly random: () => number;
   readonly moments: Moments;
   readonly people: People;
@@ -48,7 +48,7 @@ export class Scene implements AsyncDisposable {
   readonly #own: AsyncDisposableStack;
 
   private constructor(parts: Parts & Pick<Scene, 'services'>, own: AsyncDisposableStack) {
-    this.form = parts.form;
+    this.backend = parts.backend;
     this.random = parts.random;
     this.moments = parts.moments;
     this.people = parts.people;
@@ -60,7 +60,7 @@ export class Scene implements AsyncDisposable {
     this.#own = own;
   }
 
-  static async open(form: Form, random: () => number): Promise<Scene> {
+  static async open(backend: Backend, random: () => number): Promise<Scene> {
     await using own = new AsyncDisposableStack();
     const moments = new Moments();
     const till = own.use(await Till.open(moments, random));
@@ -74,7 +74,7 @@ export class Scene implements AsyncDisposable {
         return { ...pays(call), delayMs: random() * 15 };
       }),
     );
-    const parts = { form, random, moments, till, receiver, people, changing };
+    const parts = { backend, random, moments, till, receiver, people, changing };
     const services = own.use(await servicesOf(parts, model.url));
     return new Scene({ ...parts, services }, own.move());
   }
@@ -86,18 +86,18 @@ export class Scene implements AsyncDisposable {
 
 type Parts = Pick<
   Scene,
-  'form' | 'random' | 'moments' | 'people' | 'till' | 'receiver' | 'changing'
+  'backend' | 'random' | 'moments' | 'people' | 'till' | 'receiver' | 'changing'
 >;
 
 async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
-  const { form, random, people } = parts;
+  const { backend, random, people } = parts;
   const document = documentFor(parts, modelUrl);
   const env = {
     WEBHOOK_SECRET: secret,
     ADMIN_TOKEN: adminToken,
     TELEGRAM_TOKEN: people.telegram.token,
   };
-  if (form !== 'PostgreSQL') return oneService(form, document, env);
+  if (backend !== 'PostgreSQL') return oneService(backend, document, env);
   await using own = new AsyncDisposableStack();
   const server = own.use(await PostgresServer.start());
   const common = { servers: aloneServer(server), instances: 2, random };
@@ -119,14 +119,14 @@ async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
 }
 
 async function oneService(
-  form: 'memory' | 'SQLite',
+  backend: 'memory' | 'SQLite',
   document: object,
   env: Record<string, string>,
 ): Promise<Services> {
   await using own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
   const [port, adminPort] = [await freePort(), await freePort()];
-  const storage = form === 'SQLite' ? { storage: { path: 'svc.db' } } : {};
+  const storage = backend === 'SQLite' ? { storage: { path: 'svc.db' } } : {};
   const file = await writeConfig(folder, { ...document, ...storage });
   const where = ['--webhook-bind', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${adminPort}`];
   const time = { aheadMs: 0 };
@@ -155,7 +155,7 @@ async function oneService(
   return {
     instances: [instance],
     untilMayDie: () => until('an answer to what was under way at two ends', mayDie),
-    left: async () => (form === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
+    left: async () => (backend === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
     async passTime(ms) {
       time.aheadMs += ms;
     },

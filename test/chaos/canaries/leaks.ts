@@ -27,8 +27,8 @@ export function leaksIn(seen: readonly Seen[], canaries: readonly Canary[]): rea
     canaries
       .filter(({ name, kind }) => (may === 'texts' ? kind === 'secret' : !may.includes(name)))
       .flatMap(({ name, value }) => {
-        const at = formsOf(value).reduce(
-          (found, form) => (found >= 0 ? found : text.indexOf(form)),
+        const at = backendsOf(value).reduce(
+          (found, backend) => (found >= 0 ? found : text.indexOf(backend)),
           -1,
         );
         const near = text.slice(Math.max(0, at - nearLength), at + nearLength);
@@ -38,7 +38,7 @@ export function leaksIn(seen: readonly Seen[], canaries: readonly Canary[]): rea
 }
 
 /** How a value may stand in a text: either end of it, and the middle of its base64 and hex. */
-function formsOf(value: string): readonly string[] {
+function backendsOf(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].map((shift) => {
     const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');

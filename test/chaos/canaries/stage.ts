@@ -66,7 +66,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** @param form with storage, or with none */
-  static async make(seed: number, form: { readonly storage: boolean }): Promise<Stage> {
+  static async make(seed: number, backend: { readonly storage: boolean }): Promise<Stage> {
     const folder = await scratch();
     for (const name of ['home', 'cwd', 'config']) mkdirSync(join(folder.path, name));
     const secrets = Object.fromEntries(
@@ -89,7 +89,7 @@ export class Stage implements AsyncDisposable {
     const receiver = await startReceiver();
     const [port, adminPort] = [await freePort(), await freePort()];
     const where = { port, adminPort, modelUrl: local.url, receiverUrl: receiver.url };
-    const document = configOf(webhookConfig(where), hosted.url, receiver.url, form.storage);
+    const document = configOf(webhookConfig(where), hosted.url, receiver.url, backend.storage);
     const file = await writeConfig(join(folder.path, 'config'), document);
     return new Stage({ secrets, texts, folder, hosted, local, receiver, port, adminPort, file });
   }

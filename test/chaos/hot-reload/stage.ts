@@ -15,10 +15,10 @@ import type { Program } from '../../support/program.ts';
 import { privateChats, Talk } from '../talk.ts';
 import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 
-export type Form = 'memory' | 'sqlite';
+export type Backend = 'memory' | 'sqlite';
 
 /** All that is outside of svc. */
-export async function openStage(form: Form, random: Random) {
+export async function openStage(backend: Backend, random: Random) {
   const own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
   mkdirSync(join(folder, 'store'), { mode: 0o700 });
@@ -39,7 +39,7 @@ export async function openStage(form: Form, random: Random) {
     receiverUrl: receiver.url,
     telegramUrl: telegram.url,
     takenPort: (taken.address() as AddressInfo).port,
-    storage: form === 'sqlite' ? { path: 'store/svc.db' } : undefined,
+    storage: backend === 'sqlite' ? { path: 'store/svc.db' } : undefined,
   };
   const first = { port: places.ports[0]!, path: '/webhook', telegram: true };
   const draft = draftOf(places, first, random, 0);

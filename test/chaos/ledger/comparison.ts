@@ -119,10 +119,10 @@ export class Comparison {
     equal(gauges.outboxWaiting, outbox.length - outClaimed - deferred, 'gauge of replies waiting');
     equal(gauges.outboxClaimed, outClaimed, 'gauge of replies claimed');
     equal(gauges.outboxDeferred, deferred, 'gauge of replies deferred');
-    const lanes = new Set<string>();
-    for (const { lane } of inbox) lanes.add(lane);
-    for (const { lane } of outbox) lanes.add(lane);
-    equal(gauges.conversationsAtWork, lanes.size, 'gauge of conversations at work');
+    const queues = new Set<string>();
+    for (const { queue } of inbox) queues.add(queue);
+    for (const { queue } of outbox) queues.add(queue);
+    equal(gauges.conversationsAtWork, queues.size, 'gauge of conversations at work');
     // Parts of a reply that died at different times may count as one, or each.
     const dead = Math.min(Math.max(gauges.deadLetters, deadLettersFrom), deadLettersTo);
     equal(gauges.deadLetters, dead, 'gauge of dead letters');

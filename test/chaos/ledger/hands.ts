@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { holdMs } from '../../../src/domain/takeover.ts';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
-import type { ByHandMessage, Effects, InClaim } from '../../../src/ledger/ledger.ts';
+import type { TakeoverMessage, Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import type { Reference } from './reference.ts';
 import { effectsOf, short } from './turns.ts';
 import type { World } from './worlds.ts';
@@ -22,39 +22,39 @@ export class Hands {
   /** @returns what was done, for whoever reads it; null: there was nothing to do */
   async take(kind: HandKind, dice: readonly number[]): Promise<string | null> {
     const held = [...this.#model.held.keys()].filter(this.#model.isHeld);
-    const waiting = this.#model.inbox.map(({ lane }) => lane);
-    const lane = pick(kind === 'hold' ? waiting : held, dice[0]!);
-    if (lane === undefined) return null;
-    const [channel = '', conversation = ''] = lane.split(' ');
+    const waiting = this.#model.inbox.map(({ queue }) => queue);
+    const queue = pick(kind === 'hold' ? waiting : held, dice[0]!);
+    if (queue === undefined) return null;
+    const [channel = '', conversation = ''] = queue.split(' ');
     const where = {
       channel: channel as ChannelKey,
       conversation: conversation as ConversationId,
     };
-    if (kind === 'hold') await this.#hold(where, lane);
-    else if (kind === 'giveBack') await this.#giveBack(where, lane);
-    else await this.#answer(where, lane, dice);
-    return `${kind} ${lane}`;
+    if (kind === 'hold') await this.#hold(where, queue);
+    else if (kind === 'giveBack') await this.#giveBack(where, queue);
+    else await this.#answer(where, queue, dice);
+    return `${kind} ${queue}`;
   }
 
-  async #hold(where: ConversationKey, lane: string): Promise<void> {
+  async #hold(where: ConversationKey, queue: string): Promise<void> {
     const { byHand } = this.#world.ledger;
     assert.equal(typeof (await this.#world.during(byHand.hold(where))), 'object', 'it is held');
     for (const row of this.#model.inbox) {
-      if (row.lane !== lane || this.#model.isHeld(lane)) continue;
+      if (row.queue !== queue || this.#model.isHeld(queue)) continue;
       Object.assign(row, { claimed: false, givenBack: false, readySince: null });
     }
-    this.#model.held.set(lane, this.#world.now + holdMs);
+    this.#model.held.set(queue, this.#world.now + holdMs);
   }
 
-  async #giveBack(where: ConversationKey, lane: string): Promise<void> {
+  async #giveBack(where: ConversationKey, queue: string): Promise<void> {
     const { byHand } = this.#world.ledger;
     assert.equal(await this.#world.during(byHand.giveBack(where)), 'done', 'it is given back');
-    this.#model.held.delete(lane);
+    this.#model.held.delete(queue);
   }
 
-  async #answer(where: ConversationKey, lane: string, dice: readonly number[]): Promise<void> {
+  async #answer(where: ConversationKey, queue: string, dice: readonly number[]): Promise<void> {
     const { byHand } = this.#world.ledger;
-    const rows = this.#model.inbox.filter((row) => row.lane === lane);
+    const rows = this.#model.inbox.filter((row) => row.queue === queue);
     const named = dice[1]! > 0.2 ? pick(rows, dice[2]!) : undefined;
     const last = named ?? rows[0];
     const upTo = named?.id ?? null;
@@ -70,11 +70,11 @@ export class Hands {
     if (ids.length === 0) return assert.equal(answered.kind, 'nothing_to_answer');
     assert.ok(answered.kind === 'answered', answered.kind);
     assert.deepEqual(answered.messages, ids);
-    this.#model.held.set(lane, this.#world.now + holdMs);
+    this.#model.held.set(queue, this.#world.now + holdMs);
   }
 
   /** Each sees what those before it leave. */
-  #effects(one: ByHandMessage, isLast: boolean, dice: readonly number[]): Effects {
+  #effects(one: TakeoverMessage, isLast: boolean, dice: readonly number[]): Effects {
     const row = this.#model.inbox.find(({ id }) => id === one.message.id);
     assert.ok(row !== undefined, `${short(one.message.text)} does not wait`);
     assert.deepEqual(one.message, row.message);

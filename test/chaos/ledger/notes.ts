@@ -2,7 +2,7 @@
 import type { Message } from '../../../src/domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../../../src/domain/note.ts';
 
-type Kept = Note & { readonly lane: string };
+type Kept = Note & { readonly queue: string };
 
 const brain = { kind: 'brain', brain: 'main' } as const;
 const here = { kind: 'conversation' } as const;
@@ -28,27 +28,27 @@ export class NoteReference {
   readonly #kept = new Map<string, readonly Kept[]>();
 
   /** A turn in that lane has ended. */
-  finish(lane: string, moves: readonly NoteMove[]): void {
+  finish(queue: string, moves: readonly NoteMove[]): void {
     for (const move of moves) {
-      const key = keyOf(lane, move.scope);
+      const key = keyOf(queue, move.scope);
       if (move.kind === 'clear') this.#kept.delete(key);
       else {
-        const notes = [...(this.#kept.get(key) ?? []), { lane, ...move.note }];
+        const notes = [...(this.#kept.get(key) ?? []), { queue, ...move.note }];
         this.#kept.set(key, shared(notes, move.notesMax));
       }
     }
   }
 
-  of(lane: string, scope: NoteScope): readonly Note[] {
-    const notes = this.#kept.get(keyOf(lane, scope)) ?? [];
+  of(queue: string, scope: NoteScope): readonly Note[] {
+    const notes = this.#kept.get(keyOf(queue, scope)) ?? [];
     return notes.map(({ at, text, sensitivity }) => ({ at, text, sensitivity }));
   }
 
-  forget(lanes: ReadonlySet<string>): void {
+  forget(queues: ReadonlySet<string>): void {
     for (const [key, notes] of this.#kept) {
       this.#kept.set(
         key,
-        notes.filter(({ lane }) => !lanes.has(lane)),
+        notes.filter(({ queue }) => !queues.has(queue)),
       );
     }
   }
@@ -59,14 +59,14 @@ function shared(notes: readonly Kept[], most: number): readonly Kept[] {
   let left = notes;
   while (left.length > most) {
     const counts = new Map<string, number>();
-    for (const { lane } of left) counts.set(lane, (counts.get(lane) ?? 0) + 1);
+    for (const { queue } of left) counts.set(queue, (counts.get(queue) ?? 0) + 1);
     const largest = Math.max(...counts.values());
-    const goes = left.find(({ lane }) => counts.get(lane) === largest);
+    const goes = left.find(({ queue }) => counts.get(queue) === largest);
     left = left.filter((note) => note !== goes);
   }
   return left;
 }
 
-function keyOf(lane: string, scope: NoteScope): string {
-  return scope.kind === 'brain' ? `brain ${scope.brain}` : `lane ${lane}`;
+function keyOf(queue: string, scope: NoteScope): string {
+  return scope.kind === 'brain' ? `brain ${scope.brain}` : `lane ${queue}`;
 }

@@ -56,20 +56,20 @@ export class People {
     const rows = [...this.#model.inbox, ...this.#model.outbox];
     const row = rows[Math.floor(die * rows.length)];
     if (row === undefined) return null;
-    const { channel, lane } = row;
-    const [, conversation] = lane.split(' ') as [string, ConversationId];
+    const { channel, queue } = row;
+    const [, conversation] = queue.split(' ') as [string, ConversationId];
     const sender = senderOf(conversation);
     const on = { channel: channel as ChannelKey };
     const whose: Whose =
       by < 0.7 ? { ...on, kind: 'conversation', conversation } : { ...on, kind: 'sender', sender };
-    const lanes = this.#model.lanesOf((one) => {
+    const queues = this.#model.queuesOf((one) => {
       const [where, other] = one.split(' ') as [string, string];
       if (where !== channel) return false;
       if (whose.kind === 'conversation') return other === conversation;
       return senderOf(other) === sender && this.#model.knowsSenderOf(one);
     });
-    this.#notes.forget(lanes);
-    const expected = this.#model.forget(lanes, whose.kind);
+    this.#notes.forget(queues);
+    const expected = this.#model.forget(queues, whose.kind);
     if (whose.kind === 'conversation') this.#model.held.delete(`${channel} ${conversation}`);
     const deleted = await this.#world.during(this.#world.ledger.forget(whose));
     assert.equal(deleted, expected, 'how much was forgotten');
@@ -77,15 +77,15 @@ export class People {
   }
 
   /** A turn has ended, and this is what it leaves. */
-  finished({ lane }: MessageRow, effects: Effects | null): void {
-    if (this.#world.durable) this.#notes.finish(lane, effects?.notes ?? []);
+  finished({ queue }: MessageRow, effects: Effects | null): void {
+    if (this.#world.durable) this.#notes.finish(queue, effects?.notes ?? []);
   }
 
   /** What a turn that is at work can look up. */
   async recall(claim: InClaim, row: MessageRow, dice: readonly number[]): Promise<boolean> {
     for (const scope of scopes) {
       const notes = await this.#world.ledger.notes(claim, scope);
-      assert.deepEqual(notes, this.#notes.of(row.lane, scope), `notes of the ${scope.kind}`);
+      assert.deepEqual(notes, this.#notes.of(row.queue, scope), `notes of the ${scope.kind}`);
     }
     const n = 1 + Math.floor(dice[1]! * 8);
     const expected = this.#model.recall(row, n);

@@ -42,12 +42,12 @@ export type Expected =
 export type First = { readonly id: string; readonly isReuse: boolean };
 type KnownKey = { readonly id: string; readonly until: number; readonly said: string | undefined };
 
-type Form = Pick<Reference, 'durable' | 'quarantines' | 'messagesMax' | 'keyMs' | 'now'>;
+type Backend = Pick<Reference, 'durable' | 'crashIsolations' | 'messagesMax' | 'keyMs' | 'now'>;
 
 export class Reference {
   readonly durable: boolean;
   /** Deaths count neither after a clean stop nor along a reply's schedule. */
-  readonly quarantines: boolean;
+  readonly crashIsolations: boolean;
   readonly messagesMax: number;
   /** How long a key is remembered, by channel. */
   readonly keyMs: (channel: string) => number;
@@ -60,20 +60,20 @@ export class Reference {
   dead: Row[] = [];
   /** Lanes that an operator answers by hand, and until when. */
   readonly held = new Map<string, number>();
-  readonly isHeld = (lane: string): boolean => (this.held.get(lane) ?? 0) > this.now;
+  readonly isHeld = (queue: string): boolean => (this.held.get(queue) ?? 0) > this.now;
   /** Whole ids of what was buried in one go. */
   #burials: string[] = [];
   /** Messages and replies that are on the disk, settled ones too; `of`: the message answered. */
-  #kept: { readonly id: string; readonly lane: string; readonly of: string | null }[] = [];
+  #kept: { readonly id: string; readonly queue: string; readonly of: string | null }[] = [];
   readonly #keys = new Map<string, KnownKey>();
   readonly #remembered = new Map<string, Remembered>();
 
-  constructor(form: Form) {
-    this.durable = form.durable;
-    this.quarantines = form.quarantines;
-    this.messagesMax = form.messagesMax;
-    this.keyMs = form.keyMs;
-    this.now = form.now;
+  constructor(backend: Backend) {
+    this.durable = backend.durable;
+    this.crashIsolations = backend.crashIsolations;
+    this.messagesMax = backend.messagesMax;
+    this.keyMs = backend.keyMs;
+    this.now = backend.now;
   }
 
   /** Ids of messages that are not settled, or have a reply that is not. */
@@ -133,10 +133,10 @@ export class Reference {
         this.#keys.set(key, { id, until: this.now + this.keyMs(channel), said });
       }
       const message = { ...facts, id, acceptedAt: this.now } as Message;
-      const lane = `${channel} ${facts.conversation}`;
-      const common = { id, channel, lane, roomOf: id, attempt: 1, claimed: false };
+      const queue = `${channel} ${facts.conversation}`;
+      const common = { id, channel, queue, roomOf: id, attempt: 1, claimed: false };
       this.inbox.push({ ...common, box: 'in', message, readySince: null, givenBack: false });
-      this.#kept.push({ id, lane, of: null });
+      this.#kept.push({ id, queue, of: null });
     }
   }
 
@@ -147,23 +147,23 @@ export class Reference {
   }
 
   #mayBeClaimed(row: Row): boolean {
-    if (row.claimed || (row.box === 'in' && this.isHeld(row.lane))) return false;
+    if (row.claimed || (row.box === 'in' && this.isHeld(row.queue))) return false;
     if (row.box === 'in') {
-      const first = this.inbox.find(({ lane }) => lane === row.lane);
-      const replies = this.outbox.filter(({ lane }) => lane === row.lane).length;
+      const first = this.inbox.find(({ queue }) => queue === row.queue);
+      const replies = this.outbox.filter(({ queue }) => queue === row.queue).length;
       return first === row && replies < repliesMax;
     }
     if (row.dueAt !== null && row.dueAt > this.now) return false;
-    return row.parked || this.#headOf(row.lane) === row;
+    return row.parked || this.#headOf(row.queue) === row;
   }
 
-  #headOf(lane: string): ReplyRow | undefined {
-    return this.outbox.find((row) => row.lane === lane && !row.parked);
+  #headOf(queue: string): ReplyRow | undefined {
+    return this.outbox.find((row) => row.queue === queue && !row.parked);
   }
 
   /** What a claim of that row must remember. */
-  memoryOf({ lane, message }: MessageRow): Memory {
-    const known = this.durable ? this.#remembered.get(lane) : undefined;
+  memoryOf({ queue, message }: MessageRow): Memory {
+    const known = this.durable ? this.#remembered.get(queue) : undefined;
     if (known === undefined) {
       const session = { number: 1, startedAt: message.acceptedAt };
       return { session, turns: [], windows: noStarts, previousAt: null, empty: true };
@@ -183,7 +183,7 @@ export class Reference {
     this.inbox = this.inbox.filter((one) => one !== row);
     if (dead) this.#bury([row]);
     for (const reply of effects?.replies ?? []) this.#send(reply, row.roomOf);
-    const before = this.#remembered.get(row.lane);
+    const before = this.#remembered.get(row.queue);
     const { acceptedAt } = row.message;
     const move = effects?.session ?? null;
     const imported = effects?.imported ?? null;
@@ -206,7 +206,7 @@ export class Reference {
     if (move === null && effects?.window !== undefined) {
       windows.set(effects.window.brain, effects.window.start);
     }
-    this.#remembered.set(row.lane, {
+    this.#remembered.set(row.queue, {
       session: (before?.session ?? 1) + (move === null ? 0 : 1),
       startedAt: move?.at ?? before?.startedAt ?? acceptedAt,
       previousAt: Math.max(before?.previousAt ?? acceptedAt, acceptedAt),
@@ -219,12 +219,12 @@ export class Reference {
 
   #send(reply: Reply, roomOf: string): void {
     const { channel } = reply.address;
-    const lane = `${channel} ${reply.conversation}`;
-    const common = { id: reply.id, channel, lane, roomOf, attempt: 1, claimed: false };
+    const queue = `${channel} ${reply.conversation}`;
+    const common = { id: reply.id, channel, queue, roomOf, attempt: 1, claimed: false };
     const marks = { possibleDuplicate: false, late: false, parked: false, dueAt: null };
     const row = { box: 'out', reply, readySince: null, givenBack: false } as const;
     this.outbox.push({ ...row, ...common, ...marks, replayedAfter: 0 });
-    this.#kept.push({ id: reply.id, lane, of: reply.inReplyTo });
+    this.#kept.push({ id: reply.id, queue, of: reply.inReplyTo });
   }
 
   delivered(row: ReplyRow): void {
@@ -233,8 +233,8 @@ export class Reference {
 
   /** A part that dies takes the later ones of its reply with it, as one dead letter. */
   buryReply(row: ReplyRow): void {
-    const lane = this.outbox.filter((one) => one.lane === row.lane && !one.parked);
-    const behind = lane.slice(lane.indexOf(row) + 1);
+    const queue = this.outbox.filter((one) => one.queue === row.queue && !one.parked);
+    const behind = queue.slice(queue.indexOf(row) + 1);
     const other = behind.findIndex(({ id }) => wholeId(id) !== wholeId(row.id));
     const parts = row.parked ? [] : behind.slice(0, other < 0 ? behind.length : other);
     this.outbox = this.outbox.filter((one) => one !== row && !parts.includes(one));
@@ -289,8 +289,8 @@ export class Reference {
   }
 
   /** It is said again: the turn that its burial left goes. */
-  #unsay({ lane, id }: MessageRow): void {
-    const known = this.#remembered.get(lane);
+  #unsay({ queue, id }: MessageRow): void {
+    const known = this.#remembered.get(queue);
     if (known === undefined) return;
     const without = (turns: readonly Turn[]): readonly Turn[] =>
       turns.filter(({ of }) => of !== id);
@@ -306,30 +306,30 @@ export class Reference {
   }
 
   /** Conversations that anything is known of. */
-  lanesOf(is: (lane: string) => boolean): ReadonlySet<string> {
-    const known = [...this.inbox, ...this.outbox, ...this.#kept].map(({ lane }) => lane);
+  queuesOf(is: (queue: string) => boolean): ReadonlySet<string> {
+    const known = [...this.inbox, ...this.outbox, ...this.#kept].map(({ queue }) => queue);
     return new Set([...known, ...this.#remembered.keys()].filter(is));
   }
 
   /** Whether a message or a turn that is kept tells who talks there. */
-  knowsSenderOf(lane: string): boolean {
-    const { turns = [], past = [] } = this.#remembered.get(lane) ?? {};
-    const said = this.#kept.some((row) => row.lane === lane && row.of === null);
+  knowsSenderOf(queue: string): boolean {
+    const { turns = [], past = [] } = this.#remembered.get(queue) ?? {};
+    const said = this.#kept.some((row) => row.queue === queue && row.of === null);
     return said || [turns, ...past].flat().some(({ of }) => of !== null);
   }
 
   /** What answers a discarded message goes with its conversation only. @returns how many went */
-  forget(lanes: ReadonlySet<string>, by: 'conversation' | 'sender'): number {
+  forget(queues: ReadonlySet<string>, by: 'conversation' | 'sender'): number {
     const known = new Set(this.#kept.map(({ id }) => id));
-    const stays = (row: { readonly lane: string; readonly of?: string | null }): boolean =>
-      !lanes.has(row.lane) || (by === 'sender' && row.of != null && !known.has(row.of));
+    const stays = (row: { readonly queue: string; readonly of?: string | null }): boolean =>
+      !queues.has(row.queue) || (by === 'sender' && row.of != null && !known.has(row.of));
     const gone = [...this.inbox, ...this.outbox].filter((row) => !stays(row)).length;
     const kept = this.#kept.filter((row) => !stays(row)).length;
     let turns = 0;
-    for (const lane of lanes) {
-      const talk = this.#remembered.get(lane);
+    for (const queue of queues) {
+      const talk = this.#remembered.get(queue);
       for (const session of [talk?.turns ?? [], ...(talk?.past ?? [])]) turns += session.length;
-      this.#remembered.delete(lane);
+      this.#remembered.delete(queue);
     }
     const dead = new Set(this.dead.filter((row) => !stays(row)).map(({ id }) => wholeId(id)));
     if (this.durable) {
@@ -343,8 +343,8 @@ export class Reference {
   }
 
   /** The last n turns of the newest session that has any; null where the active one has. */
-  recall({ lane }: MessageRow, n: number): readonly TurnRow[] | null {
-    const known = this.#remembered.get(lane);
+  recall({ queue }: MessageRow, n: number): readonly TurnRow[] | null {
+    const known = this.#remembered.get(queue);
     if (known === undefined || !this.durable) return [];
     if (known.turns.some(isSeen)) return null;
     const said = known.past.map((turns) => turns.filter((one) => one.of !== null && isSeen(one)));
@@ -353,13 +353,13 @@ export class Reference {
   }
 
   /** Something of what is remembered cannot be known. */
-  unsureOf({ lane }: MessageRow): boolean {
-    return this.#remembered.get(lane)?.unsure ?? false;
+  unsureOf({ queue }: MessageRow): boolean {
+    return this.#remembered.get(queue)?.unsure ?? false;
   }
 
   /** The process stopped as it should, and another one begins. */
   restart(): void {
-    if (this.quarantines) for (const row of this.inbox) row.attempt = 1;
+    if (this.crashIsolations) for (const row of this.inbox) row.attempt = 1;
     this.#begin();
   }
 
@@ -375,7 +375,7 @@ export class Reference {
 
   /** One more death would make suspects, which run alone: those are not for this walk. */
   get mayDie(): boolean {
-    return !this.quarantines || this.inbox.every(({ attempt }) => attempt === 1);
+    return !this.crashIsolations || this.inbox.every(({ attempt }) => attempt === 1);
   }
 
   /**
@@ -383,15 +383,15 @@ export class Reference {
    * parked one whose time had come may have been sent.
    */
   crash(): void {
-    for (const row of this.inbox.filter(({ lane }) => !this.isHeld(lane))) {
-      if (this.inbox.find(({ lane }) => lane === row.lane) === row) row.attempt++;
+    for (const row of this.inbox.filter(({ queue }) => !this.isHeld(queue))) {
+      if (this.inbox.find(({ queue }) => queue === row.queue) === row) row.attempt++;
     }
     for (const row of this.outbox) {
       const due = row.dueAt === null || row.dueAt <= this.now;
-      if (!due || !(row.parked || this.#headOf(row.lane) === row)) continue;
+      if (!due || !(row.parked || this.#headOf(row.queue) === row)) continue;
       row.attempt++;
       row.possibleDuplicate = true;
-      if (this.quarantines) row.replayedAfter++;
+      if (this.crashIsolations) row.replayedAfter++;
     }
     this.#begin();
   }

@@ -5,7 +5,7 @@ import type { Reply } from '../../../src/domain/reply.ts';
 type Common = {
   readonly id: string;
   readonly channel: string;
-  readonly lane: string;
+  readonly queue: string;
   /** What it takes room as: a message and its replies take it once. */
   roomOf: string;
   attempt: number;

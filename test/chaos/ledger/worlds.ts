@@ -26,7 +26,7 @@ import type { Effects, Ledger } from '../../../src/ledger/ledger.ts';
 export type Plant = (ledger: Ledger, crashes: number) => Ledger;
 export const sound: Plant = (ledger) => ledger;
 
-export type FormName = 'memory' | 'sqlite' | 'postgres';
+export type BackendName = 'memory' | 'sqlite' | 'postgres';
 
 /**
  * Runs with `setTimeout` stopped: deadlines come due when the world's clock is moved. What is asked
@@ -59,7 +59,7 @@ function askCounted(ask: ServerReads['ask']): ServerReads['ask'] {
 }
 
 export type WorldOptions = {
-  readonly form: FormName;
+  readonly backend: BackendName;
   readonly messagesMax: number;
   readonly random: () => number;
   readonly plant: Plant;
@@ -69,7 +69,7 @@ export abstract class World implements AsyncDisposable {
   abstract readonly durable: boolean;
   ledger!: Ledger;
   /** A message under which the process dies again and again is found out. */
-  readonly quarantines = 'aloneMs' in sqliteLimits;
+  readonly crashIsolations = 'aloneMs' in sqliteLimits;
   now = startAt;
   readonly clock: Clock = {
     now: () => this.now,
@@ -119,8 +119,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
 }
 
 function makeWorld(options: WorldOptions): MemoryWorld | SqliteWorld | PostgresWorld {
-  if (options.form === 'memory') return new MemoryWorld(options);
-  return options.form === 'sqlite' ? new SqliteWorld(options) : new PostgresWorld(options);
+  if (options.backend === 'memory') return new MemoryWorld(options);
+  return options.backend === 'sqlite' ? new SqliteWorld(options) : new PostgresWorld(options);
 }
 
 /** A form that forgets does all that people ask for. */
@@ -242,7 +242,7 @@ class SqliteWorld extends World {
 
 /** Longer than any walk: no timer of the flights comes due in it. */
 const neverMs = 2 ** 31 - 1;
-const beatMs = 1_000;
+const heartbeatMs = 1_000;
 /** Of the machine, whatever the clock of a world says. */
 const machineTimeout = setTimeout;
 
@@ -262,8 +262,8 @@ class PostgresWorld extends World {
       retentionDays: 0,
       version: 'model',
       limits: { messagesMax },
-      times: { awayMs: neverMs, beatMs: neverMs, holdMs: neverMs },
-      peersTimes: { beatMs, deadMs: neverMs, holdMs: neverMs },
+      times: { awayMs: neverMs, heartbeatMs: neverMs, holdMs: neverMs },
+      peersTimes: { heartbeatMs, deadMs: neverMs, holdMs: neverMs },
       // A process that began before all others is none that runs.
       self: { ...ownProcess(), began: '0' },
       killed: this.#life.signal,
@@ -279,7 +279,7 @@ class PostgresWorld extends World {
    */
   async settle(): Promise<void> {
     await this.#land();
-    mock.timers.tick(beatMs);
+    mock.timers.tick(heartbeatMs);
     do {
       await this.#land();
       mock.timers.tick(1);

@@ -5,7 +5,7 @@ import type { Instance } from './instance.ts';
 import { until } from '../../support/waiting.ts';
 
 /** How many conversations of it must have something in hand. */
-const lanesMin = 2;
+const queuesMin = 2;
 
 /**
  * Ends one that works conversations, all else being calm, and holds its next start back.
@@ -19,15 +19,15 @@ export async function handover(
 ): Promise<number> {
   await fleet.untilUp();
   await fleet.untilMayDie();
-  const [one, lanes] = await somebodyAtWork(fleet, end === 'kill' ? 2 : 3);
+  const [one, queues] = await somebodyAtWork(fleet, end === 'kill' ? 2 : 3);
   const goOn = one.hold();
   const asked = model.calls.length;
   const beganAt = performance.now();
   const ending = one[end]();
-  const left = new Set(lanes);
+  const left = new Set(queues);
   let lastAt = beganAt;
   let looked = asked;
-  await until(`others work ${lanes.length} conversations of ${one.name}`, () => {
+  await until(`others work ${queues.length} conversations of ${one.name}`, () => {
     for (; looked < model.calls.length; looked++) {
       if (left.delete(conversationOf(model.calls[looked]!.body))) lastAt = performance.now();
     }
@@ -47,9 +47,9 @@ async function somebodyAtWork(
   return until('somebody works on something', async () => {
     const one = fleet.instances[tried++ % fleet.instances.length]!;
     const id = await fleet.rows.instanceOf(one.pid);
-    const lanes = id === null ? new Map<string, number>() : await fleet.rows.lanesOf(id);
-    const some = [...lanes].flatMap(([lane, n]) => (n >= queued ? [lane] : []));
-    return some.length >= lanesMin ? ([one, some] as [Instance, readonly string[]]) : null;
+    const queues = id === null ? new Map<string, number>() : await fleet.rows.queuesOf(id);
+    const some = [...queues].flatMap(([queue, n]) => (n >= queued ? [queue] : []));
+    return some.length >= queuesMin ? ([one, some] as [Instance, readonly string[]]) : null;
   });
 }
 

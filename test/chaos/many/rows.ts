@@ -17,12 +17,12 @@ type Unsettled = {
 
 const posts = 'SELECT name, owner FROM svc.post';
 const now = 'extract(epoch FROM clock_timestamp()) * 1000';
-const ofLane = 'channel = lane.channel AND conversation = lane.conversation';
+const ofQueue = 'channel = lane.channel AND conversation = lane.conversation';
 const box = (table: string, tried: string, due: string): string => `
 SELECT '${table}' AS box, channel, conversation, count(*) AS rows, owner, waits,
   ${tried}, (min(${due}) - ${now})::bigint AS "dueInMs",
   EXISTS (SELECT FROM svc.instance WHERE id = lane.owner AND NOT dead) AS "isAlive",
-  EXISTS (SELECT FROM svc.hold WHERE ${ofLane} AND until_at > ${now}) AS "isHeld"
+  EXISTS (SELECT FROM svc.hold WHERE ${ofQueue} AND until_at > ${now}) AS "isHeld"
 FROM svc.${table} LEFT JOIN svc.lane AS lane USING (channel, conversation)
 GROUP BY channel, conversation, lane.channel, lane.conversation, owner, waits`;
 const unsettled = `
@@ -74,7 +74,7 @@ export class Rows {
   }
 
   /** Conversations that an instance works, and how many messages wait or are at work in each. */
-  async lanesOf(instance: number): Promise<ReadonlyMap<string, number>> {
+  async queuesOf(instance: number): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#ask<{ conversation: string; n: number }>(
       'SELECT conversation, count(*) AS n FROM svc.lane ' +
         'JOIN svc.inbox USING (channel, conversation) WHERE owner = $1 GROUP BY conversation',
@@ -95,12 +95,12 @@ export class Rows {
 
   /** What each unsettled conversation waits for, and who has what, for who reads of a failure. */
   async told(): Promise<string> {
-    const lanes = (await this.#ask<Unsettled>(unsettled)).map((lane) => {
-      return { ...lane, waitsFor: waitsFor(lane) };
+    const queues = (await this.#ask<Unsettled>(unsettled)).map((queue) => {
+      return { ...queue, waitsFor: waitsFor(queue) };
     });
     const instances = 'SELECT id, dead, buried, ended FROM svc.instance ORDER BY id DESC LIMIT 12';
     const others = [...(await this.#ask(instances)), ...(await this.#ask(posts))];
-    return [...lanes, ...others].map((row) => JSON.stringify(row)).join('\n');
+    return [...queues, ...others].map((row) => JSON.stringify(row)).join('\n');
   }
 
   /** Who has a post. */

@@ -22,7 +22,7 @@ import { until } from '../../support/waiting.ts';
 /** Each way between svc and its server, so that what two read and write at once overlaps. */
 const latencyMs = 5;
 
-export type Form = 'memory' | 'sqlite' | 'postgres';
+export type Backend = 'memory' | 'sqlite' | 'postgres';
 
 /** A line of `svc spend --json`. */
 export type SpendLine = {
@@ -41,7 +41,7 @@ export class Deployment implements AsyncDisposable {
   readonly instances: readonly Instance[];
   /** The configuration's text, of which a trial is a draft. */
   readonly text: string;
-  readonly form: Form;
+  readonly backend: Backend;
   readonly #file: string;
   readonly #env: Record<string, string>;
   /** Where everything is kept: a file, or a database of a server. */
@@ -50,10 +50,10 @@ export class Deployment implements AsyncDisposable {
   #lives = 0;
   #asked = 0;
 
-  private constructor(parts: Pick<Deployment, 'instances' | 'text' | 'form'> & Settings) {
+  private constructor(parts: Pick<Deployment, 'instances' | 'text' | 'backend'> & Settings) {
     this.instances = parts.instances;
     this.text = parts.text;
-    this.form = parts.form;
+    this.backend = parts.backend;
     this.#file = parts.file;
     this.#env = parts.env;
     this.#place = parts.place;
@@ -61,18 +61,18 @@ export class Deployment implements AsyncDisposable {
   }
 
   static async start(place: Place): Promise<Deployment> {
-    const { form, folder, brain, receiverUrl } = place;
+    const { backend, folder, brain, receiverUrl } = place;
     mkdirSync(join(folder, 'store'), { mode: 0o700 });
     const instances: Instance[] = [];
-    for (let at = 0; at < (form === 'postgres' ? 2 : 1); at++) {
+    for (let at = 0; at < (backend === 'postgres' ? 2 : 1); at++) {
       instances.push({ port: await freePort(), adminPort: await freePort(), program: null });
     }
     const [{ port, adminPort }] = instances as [Instance];
     await using own = new AsyncDisposableStack();
-    const url = form === 'postgres' ? await newDatabase() : join(folder, 'store', 'svc.db');
-    const way = form === 'postgres' ? own.use(await Way.to(url)) : null;
+    const url = backend === 'postgres' ? await newDatabase() : join(folder, 'store', 'svc.db');
+    const way = backend === 'postgres' ? own.use(await Way.to(url)) : null;
     if (way !== null) way.latencyMs = latencyMs;
-    const kept = keptAt(form, way?.url(url) ?? url);
+    const kept = keptAt(backend, way?.url(url) ?? url);
     const where = { port, adminPort, modelUrl: 'http://127.0.0.1', receiverUrl };
     const document = {
       ...webhookConfig(where),
@@ -89,7 +89,15 @@ export class Deployment implements AsyncDisposable {
       ...kept?.env,
     };
     const text = JSON.stringify(document);
-    const made = new Deployment({ instances, text, form, file, env, place: url, own: own.move() });
+    const made = new Deployment({
+      instances,
+      text,
+      backend,
+      file,
+      env,
+      place: url,
+      own: own.move(),
+    });
     await Promise.all(instances.map((_, at) => made.begin(at)));
     return made;
   }
@@ -102,13 +110,13 @@ export class Deployment implements AsyncDisposable {
     const where = [...webhook, '--admin-addr', `127.0.0.1:${adminPort}`];
     const env = { ...this.#env, API_KEY: `life-${this.#lives++}` };
     const spawn = (): Program => startProgram(['serve', '--config', this.#file, ...where], env);
-    instance.program = this.form === 'sqlite' ? await spawnPast(this.#place, spawn) : spawn();
+    instance.program = this.backend === 'sqlite' ? await spawnPast(this.#place, spawn) : spawn();
     await instance.program.saw('"listening"');
   }
 
   /** SIGKILL. @param struck in the moment of it */
   async kill(at: number, struck: () => void): Promise<void> {
-    if (this.form === 'postgres') {
+    if (this.backend === 'postgres') {
       const rows = new Rows(() => this.#place);
       await until('an answer to what ran alone', async () => !(await rows.ranAlone()));
     }
@@ -153,7 +161,7 @@ export class Deployment implements AsyncDisposable {
 }
 
 export type Place = {
-  readonly form: Form;
+  readonly backend: Backend;
   readonly folder: string;
   readonly brain: object;
   readonly receiverUrl: string;
@@ -166,8 +174,8 @@ type Settings = {
   readonly own: AsyncDisposableStack;
 };
 
-function keptAt(form: Form, place: string): Kept {
-  switch (form) {
+function keptAt(backend: Backend, place: string): Kept {
+  switch (backend) {
     case 'memory':
       return null;
     case 'sqlite':
@@ -175,7 +183,7 @@ function keptAt(form: Form, place: string): Kept {
     case 'postgres':
       return { block: { url_env: 'LETTERS_URL' }, env: { LETTERS_URL: place } };
     default:
-      return form satisfies never;
+      return backend satisfies never;
   }
 }
 

@@ -45,12 +45,12 @@ const orders: AttackerOrders = {
   async play({ count, seed }) {
     // Nothing else goes on yet, so that these are the answers that are right.
     const known = [...kinds, ...Object.values(odd).flat()].filter(({ ends }) => !ends);
-    await inLanes(known, async (kind) => {
+    await inQueues(known, async (kind) => {
       expected.set(kind, await learn(kind, ports[kind.listener]));
     });
     const sizeOf = (kind: Kind): number => expected.get(kind)!.size;
     const numbers = Array.from({ length: count }, (_, number) => number);
-    await inLanes(numbers, async (number) => {
+    await inQueues(numbers, async (number) => {
       const pattern = patternOf(number, seed, kinds, sizeOf);
       recent.unshift(pattern.text);
       recent.length = Math.min(recent.length, recentMax);
@@ -88,7 +88,7 @@ async function read(path: string): Promise<string> {
   return answer?.body ?? '';
 }
 
-async function inLanes<T>(list: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+async function inQueues<T>(list: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
   const waiting = list.values();
   await Promise.all(
     Array.from({ length: atOnce }, async () => {

@@ -190,17 +190,17 @@ const useCases: readonly LedgerCase[] = [
 ];
 
 /** Calls that may not be repeated. */
-const journalCases: readonly LedgerCase[] = [
+const callLogCases: readonly LedgerCase[] = [
   promise(
     'each call of one run runs once, whether or not it is the same as one before',
     async (it) => {
       const claim = await turn(it, 'ann');
       for (const place of ['1:0', '1:1', '2:0']) {
-        assert.deepEqual(await it.ledger.calls.journal(claim, begun(claim, place, 'same')), {
+        assert.deepEqual(await it.ledger.calls.logCall(claim, begun(claim, place, 'same')), {
           kind: 'run',
         });
       }
-      const taken = await it.ledger.calls.journal(claim, begun(claim, '1:0', 'else'));
+      const taken = await it.ledger.calls.logCall(claim, begun(claim, '1:0', 'else'));
       assert.deepEqual(taken, { kind: 'unwritten' }, 'a key is used once');
       assert.deepEqual(
         await it.ledger.calls.earlierCalls(claim),
@@ -212,15 +212,15 @@ const journalCases: readonly LedgerCase[] = [
   promise('a turn that was given back and runs again repeats no call', async (it) => {
     const first = await turn(it, 'ann');
     const keys = [0, 1, 2].map((n) => `1:${n}`);
-    const answers = keys.map((key) => it.ledger.calls.journal(first, begun(first, key, key)));
+    const answers = keys.map((key) => it.ledger.calls.logCall(first, begun(first, key, key)));
     for (const told of await Promise.all(answers)) assert.deepEqual(told, { kind: 'run' });
     const [one, two, three] = keys.map((key) => `${first.message.id}:${key}`);
-    it.ledger.calls.journalEnd(first, one!, ended('ended before'));
+    it.ledger.calls.logCallEnd(first, one!, ended('ended before'));
     await it.ledger.release(first);
-    it.ledger.calls.journalEnd(first, two!, ended('ended late'));
+    it.ledger.calls.logCallEnd(first, two!, ended('ended late'));
     const again = await oneIn(it);
     const told = keys.map((key, n) =>
-      it.ledger.calls.journal(again, begun(again, `${n + 7}:0`, key)),
+      it.ledger.calls.logCall(again, begun(again, `${n + 7}:0`, key)),
     );
     assert.deepEqual(await Promise.all(told), [
       { kind: 'done', key: one, ending: ended('ended before') },
@@ -231,24 +231,24 @@ const journalCases: readonly LedgerCase[] = [
   promise('a call is known by what it is and not by its place', async (it) => {
     const first = await turn(it, 'ann');
     const key = `${first.message.id}:1:0`;
-    await it.ledger.calls.journal(first, begun(first, '1:0', 'seven euros'));
+    await it.ledger.calls.logCall(first, begun(first, '1:0', 'seven euros'));
     await it.ledger.release(first);
     const again = await oneIn(it);
     const [earlier, ...more] = await it.ledger.calls.earlierCalls(again);
     assert.deepEqual([earlier?.key, earlier?.ending, more.length], [key, null, 0]);
-    const another = await it.ledger.calls.journal(again, begun(again, '1:0:2', 'nine euros'));
+    const another = await it.ledger.calls.logCall(again, begun(again, '1:0:2', 'nine euros'));
     assert.deepEqual(another, { kind: 'run' });
-    const same = await it.ledger.calls.journal(again, begun(again, '2:0', 'seven euros'));
+    const same = await it.ledger.calls.logCall(again, begun(again, '2:0', 'seven euros'));
     assert.deepEqual(same, { kind: 'unknown', key });
     assert.deepEqual(await it.ledger.calls.earlierCalls(again), []);
-    const second = await it.ledger.calls.journal(again, begun(again, '3:0', 'seven euros'));
+    const second = await it.ledger.calls.logCall(again, begun(again, '3:0', 'seven euros'));
     assert.deepEqual(second, { kind: 'run' }, 'one earlier call answers one');
   }),
   promise('a call that ran is in the audit though its turn came to no end', async (it) => {
     const first = await turn(it, 'ann');
-    await it.ledger.calls.journal(first, begun(first, '1:0', 'one'));
-    await it.ledger.calls.journal(first, begun(first, '1:1', 'two'));
-    it.ledger.calls.journalEnd(first, `${first.message.id}:1:1`, ended('204'));
+    await it.ledger.calls.logCall(first, begun(first, '1:0', 'one'));
+    await it.ledger.calls.logCall(first, begun(first, '1:1', 'two'));
+    it.ledger.calls.logCallEnd(first, `${first.message.id}:1:1`, ended('204'));
     await it.ledger.release(first);
     const again = await oneIn(it);
     const outcomes = async (claim: InClaim) =>
@@ -277,12 +277,12 @@ const journalCases: readonly LedgerCase[] = [
   promise('nothing may run for a claim that is over', async (it) => {
     const claim = await turn(it, 'ann');
     await answer(it, claim, 'a');
-    assert.deepEqual(await it.ledger.calls.journal(claim, begun(claim)), { kind: 'unwritten' });
+    assert.deepEqual(await it.ledger.calls.logCall(claim, begun(claim)), { kind: 'unwritten' });
     assert.deepEqual(await it.ledger.calls.earlierCalls(claim), []);
   }),
   promise('a call whose claim is lost while it is written down may not run', async (it) => {
     const claim = await turn(it, 'ann');
-    const asked = it.ledger.calls.journal(claim, begun(claim));
+    const asked = it.ledger.calls.logCall(claim, begun(claim));
     await it.ledger.release(claim);
     assert.deepEqual(await asked, { kind: 'unwritten' });
   }),
@@ -290,9 +290,9 @@ const journalCases: readonly LedgerCase[] = [
     const claim = await turn(it, 'ann');
     const { id } = claim.message;
     for (const n of [0, 1, 2]) {
-      await it.ledger.calls.journal(claim, begun(claim, `1:${n}`, n === 0 ? 'zero' : 'twice'));
+      await it.ledger.calls.logCall(claim, begun(claim, `1:${n}`, n === 0 ? 'zero' : 'twice'));
     }
-    it.ledger.calls.journalEnd(claim, `${id}:1:1`, ended('it said 204'));
+    it.ledger.calls.logCallEnd(claim, `${id}:1:1`, ended('it said 204'));
     await it.reopen();
     const again = await oneIn(it);
     const earlier = await it.ledger.calls.earlierCalls(again);
@@ -305,7 +305,7 @@ const journalCases: readonly LedgerCase[] = [
       ],
     );
     const ask = (place: string, hash: string) =>
-      it.ledger.calls.journal(again, begun(again, place, hash));
+      it.ledger.calls.logCall(again, begun(again, place, hash));
     const done = { kind: 'done', key: `${id}:1:1`, ending: ended('it said 204') };
     assert.deepEqual(await ask('5:0', 'twice'), done, 'in the order of their beginnings');
     assert.deepEqual(await ask('5:1', 'zero'), { kind: 'unknown', key: `${id}:1:0` });
@@ -315,8 +315,8 @@ const journalCases: readonly LedgerCase[] = [
   durably('a message that is replayed repeats no call, and its audit stays', async (it) => {
     const claim = await turn(it, 'ann');
     const key = `${claim.message.id}:1:0`;
-    await it.ledger.calls.journal(claim, begun(claim));
-    it.ledger.calls.journalEnd(claim, key, ended('it said 204'));
+    await it.ledger.calls.logCall(claim, begun(claim));
+    it.ledger.calls.logCallEnd(claim, key, ended('it said 204'));
     await it.ledger.bury(claim, failure('fault'));
     await it.ledger.replay(claim.message.id);
     const again = await oneIn(it);
@@ -325,11 +325,11 @@ const journalCases: readonly LedgerCase[] = [
       [[key, 'done']],
     );
     const done = { kind: 'done', key, ending: ended('it said 204') };
-    assert.deepEqual(await it.ledger.calls.journal(again, begun(again, '4:0')), done);
+    assert.deepEqual(await it.ledger.calls.logCall(again, begun(again, '4:0')), done);
   }),
 ];
 
-export const agentCases: readonly LedgerCase[] = [...noteCases, ...useCases, ...journalCases];
+export const agentCases: readonly LedgerCase[] = [...noteCases, ...useCases, ...callLogCases];
 
 const ended = (text: string): CallEnding => ({ text, outcome: 'done', ms: 5 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
 import { holdMs } from '../../../src/domain/takeover.ts';
-import { type ByHandMessage } from '../../../src/ledger/takeover.ts';
+import { type TakeoverMessage } from '../../../src/ledger/takeover.ts';
 import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
@@ -30,7 +30,7 @@ import {
 const ann: ConversationKey = { channel: hook, conversation: 'ann' as ConversationId };
 
 /** An answer by hand: the last message bears it, those before it have none. */
-export function byHand(text: string): (one: ByHandMessage, isLast: boolean) => Effects {
+export function byHand(text: string): (one: TakeoverMessage, isLast: boolean) => Effects {
   return (one, isLast) => effects(one as InClaim, isLast ? [text] : []);
 }
 

@@ -14,7 +14,7 @@ import { putNewDatabase } from '../../fake/new-database.ts';
 import { writeHere } from '../../fake/writer-here.ts';
 import { newIds, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
-export type Form = {
+export type Backend = {
   readonly durable: boolean;
   open(limits: Limits, plant: Plant): Promise<ClockedBench>;
 };
@@ -25,9 +25,9 @@ const sound: Plant = (ledger) => ledger;
 
 /** A form as it is. */
 export const openSound =
-  (form: Form): OpenBench =>
+  (backend: Backend): OpenBench =>
   (limits) =>
-    form.open(limits, sound);
+    backend.open(limits, sound);
 
 /** The machine's clock, as far ahead as a case sets it. */
 export function clockAtHand() {
@@ -49,7 +49,7 @@ export function clockAtHand() {
   };
 }
 
-export const memoryForm: Form = {
+export const memoryBackend: Backend = {
   durable: false,
   async open(limits, plant) {
     const { clock, ...hands } = clockAtHand();
@@ -63,7 +63,7 @@ export const memoryForm: Form = {
   },
 };
 
-export const sqliteForm: Form = {
+export const sqliteBackend: Backend = {
   durable: true,
   async open(limits, plant) {
     const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-'));
@@ -102,10 +102,10 @@ async function openAt(path: string, clock: GatheringClock, limits: Limits): Prom
   return opened;
 }
 
-export const postgresForm: Form = postgresBehind((url) => url);
+export const postgresBackend: Backend = postgresBehind((url) => url);
 
 /** @param way the URL by which a database is reached */
-export function postgresBehind(way: (url: string) => string | Promise<string>): Form {
+export function postgresBehind(way: (url: string) => string | Promise<string>): Backend {
   return {
     durable: true,
     open: (limits, plant) => openPostgres(way, limits, plant),

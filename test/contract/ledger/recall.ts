@@ -105,9 +105,9 @@ export const recallCases: readonly LedgerCase[] = [
       await accept(it, said(who, 'two', { sensitivity: 'public' }));
       const claim = await oneIn(it);
       const found = await it.ledger.earlier(claim, claim.message.acceptedAt, 9);
-      const stamps = found.kind === 'kept' ? found.turns : [found];
+      const labels = found.kind === 'kept' ? found.turns : [found];
       assert.deepEqual(
-        stamps.map((one) => one.sensitivity),
+        labels.map((one) => one.sensitivity),
         [sensitivity],
       );
       await answer(it, claim, 'b');

@@ -66,7 +66,7 @@ type Live = {
   readonly fault: ConnectionFault | null;
   session: Session | null;
   sentAt: number[];
-  beatAt: number;
+  heartbeatAt: number;
 };
 
 export type GatewayHost = {
@@ -120,10 +120,10 @@ export class Gateway {
   }
 
   nextFault(): ConnectionFault | null {
-    const plan = this.#planned[0];
-    if (plan === undefined) return null;
-    if (--plan.left <= 0) this.#planned.shift();
-    return plan.fault;
+    const runningConfig = this.#planned[0];
+    if (runningConfig === undefined) return null;
+    if (--runningConfig.left <= 0) this.#planned.shift();
+    return runningConfig.fault;
   }
 
   /** @param port of the connection's other end */
@@ -139,7 +139,7 @@ export class Gateway {
       heartbeats: [],
       closed: null,
     };
-    const live: Live = { socket, seen, fault, session: null, sentAt: [], beatAt: at };
+    const live: Live = { socket, seen, fault, session: null, sentAt: [], heartbeatAt: at };
     this.connections.push(seen);
     this.#live.add(live);
     socket.on('message', (data) => this.#take(live, data as Buffer));
@@ -211,7 +211,7 @@ export class Gateway {
       return this.#end(live, 4_008, 'You are being rate limited.');
     switch (packet.op) {
       case op.heartbeat:
-        live.beatAt = now;
+        live.heartbeatAt = now;
         live.seen.heartbeats.push(packet.d as number | null);
         if (this.acknowledges) this.#put(live, { op: op.heartbeatAck, d: null });
         break;
@@ -366,7 +366,7 @@ export class Gateway {
    */
   #endSilent(): void {
     const oldest = this.#host.now() - 3 * this.#host.options.heartbeatMs;
-    for (const live of this.#live) if (live.beatAt < oldest) this.#end(live, 4_000);
+    for (const live of this.#live) if (live.heartbeatAt < oldest) this.#end(live, 4_000);
   }
 }
 

@@ -97,14 +97,14 @@ export class McpStage {
         sensitivity: this.#sensitivity,
         key: 'm:1:0',
         channel: 'webhook',
-        rehearsal: false,
+        dryRun: false,
         note: () => '',
         ask: async () => 'asked',
-        journal: async ({ tool }) => {
+        logCall: async ({ tool }) => {
           this.journaled.push(tool);
           return { kind: 'run' };
         },
-        journalEnd: () => {},
+        logCallEnd: () => {},
       },
     );
   }
@@ -152,7 +152,7 @@ export class McpStage {
       this.warnedAt ??= performance.now();
       this.warnings.push(message);
     };
-    const kit = {
+    const deps = {
       ...systemClock,
       http: createHttpClient(deadlines, { connectMs: patienceMs }),
       deadlines,
@@ -161,11 +161,11 @@ export class McpStage {
       mcp: new McpInUse(),
       pinsFile: this.pinsFile,
     };
-    this.#servers = new McpServers([brain], secrets, kit, options.initMs ?? patienceMs);
+    this.#servers = new McpServers([brain], secrets, deps, options.initMs ?? patienceMs);
     this.#servers.open();
     const resolve = () => Promise.reject(new Error('nothing is resolved here'));
-    const toolKit = { ...kit, mcp: this.#servers, brain: 'default', resolve, heldDatabase: null };
-    const tools = createTools(brain.agent!, { ...toolKit, reserved: noReserved });
+    const toolDeps = { ...deps, mcp: this.#servers, brain: 'default', resolve, heldDatabase: null };
+    const tools = createTools(brain.agent!, { ...toolDeps, reserved: noReserved });
     const onFault = (error: unknown): void => assert.fail(error as Error);
     this.#toolbox = createToolbox({ ...systemClock, tools, grants: [], onFault });
   }

@@ -1,22 +1,22 @@
 /** Who writes marks by flights, and what they are told. */
 import assert from 'node:assert/strict';
-import type { Mark, MarkFlights } from './marks.ts';
+import type { Mark, MarkBatches } from './marks.ts';
 
 /** For flights that go only with what is written. */
-export const never = { beatMs: 1e6 };
+export const never = { heartbeatMs: 1e6 };
 
 /** What callers were told, in order. */
 export class Told {
   readonly all: string[] = [];
 
-  write(flights: MarkFlights, mark: Mark): void {
-    flights.add(mark);
-    flights.flush((places) => this.#landed(mark, places !== null));
+  write(batches: MarkBatches, mark: Mark): void {
+    batches.add(mark);
+    batches.flush((places) => this.#landed(mark, places !== null));
   }
 
-  tryTo(flights: MarkFlights, mark: Mark): void {
-    flights.add(mark);
-    flights.flush(
+  tryTo(batches: MarkBatches, mark: Mark): void {
+    batches.add(mark);
+    batches.flush(
       (places) => this.#landed(mark, places !== null),
       () => this.all.push(`${mark} refused`),
     );
@@ -31,14 +31,14 @@ export class Told {
   }
 }
 
-export function write(flights: MarkFlights, mark: Mark): Promise<boolean> {
-  flights.add(mark);
-  return flights.written((places) => assert.ok(places.has(mark)));
+export function write(batches: MarkBatches, mark: Mark): Promise<boolean> {
+  batches.add(mark);
+  return batches.written((places) => assert.ok(places.has(mark)));
 }
 
 /** What `onChange` tells, and what is so just then. */
-export function newsOf(flights: MarkFlights): readonly string[] {
+export function newsOf(batches: MarkBatches): readonly string[] {
   const news: string[] = [];
-  flights.onChange(() => news.push(`${flights.state}, ${flights.mayHandOut ? 'open' : 'held'}`));
+  batches.onChange(() => news.push(`${batches.state}, ${batches.mayHandOut ? 'open' : 'held'}`));
   return news;
 }

@@ -7,10 +7,10 @@ import {
   othersColumns,
   untilFree,
   type Attempt,
-  type Beats,
+  type Heartbeats,
   type Locked,
   type Other,
-  type TakingParts,
+  type TakingDeps,
 } from '../../../src/ledger/postgres/ledger/instance.ts';
 
 export type Taken = { readonly kind: 'taken'; readonly id: number } | Locked;
@@ -19,15 +19,15 @@ export type Taken = { readonly kind: 'taken'; readonly id: number } | Locked;
  * @param client in no transaction
  * @throws what the server says, or the reason of the signal
  */
-export async function takeInstance(client: Client, parts: TakingParts): Promise<Taken> {
+export async function takeInstance(client: Client, parts: TakingDeps): Promise<Taken> {
   const taken = await untilFree(parts, (still) => tryToTake(client, parts, still));
   return 'kind' in taken ? taken : { kind: 'taken', id: taken.got };
 }
 
 async function tryToTake(
   client: Client,
-  { version, self }: TakingParts,
-  still: Beats,
+  { version, self }: TakingDeps,
+  still: Heartbeats,
 ): Promise<Attempt<number>> {
   // What another start did while this one waited for the lock must be seen.
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');

@@ -3,30 +3,30 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow, type ClockReading } from '../../../src/lib/clock.ts';
 import type { ProcessFacts } from '../../../src/ledger/postgres/ledger/instance.ts';
-import type { PostgresFlights } from '../../../src/ledger/postgres/deps.ts';
+import type { PostgresBatches } from '../../../src/ledger/postgres/deps.ts';
 import { joinInstances } from '../../../src/ledger/postgres/peers/joining.ts';
 import { createPeers } from '../../../src/ledger/postgres/peers/peers.ts';
 import type { BeatingPeers, PeersTimes } from '../../../src/ledger/postgres/peers/peers.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { compose } from '../../../src/ledger/postgres/write/compose.ts';
-import type { FlightTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
-import { Flights } from '../../../src/ledger/postgres/write/batches.ts';
+import type { BatchTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
+import { Batches } from '../../../src/ledger/postgres/write/batches.ts';
 import { Writer } from '../../../src/ledger/postgres/write/writer.ts';
-import { handClock } from '../../support/hand-clock.ts';
+import { takeoverClock } from '../../support/hand-clock.ts';
 import { patienceMs } from '../../support/waiting.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
 
 /** Of these the beats alone go by the machine's clock. */
-export const shortTimes: PeersTimes = { beatMs: 20, deadMs: 2_000, holdMs: 1_000 };
+export const shortTimes: PeersTimes = { heartbeatMs: 20, deadMs: 2_000, holdMs: 1_000 };
 /** Less than a third of what it takes to be dead, and than what it takes to lose a post. */
 const stepMs = 500;
 
 /** Its flights go with beats alone. */
-const alone: FlightTimes = {
+const alone: BatchTimes = {
   awayMs: patienceMs,
-  beatMs: 1e6,
+  heartbeatMs: 1e6,
   holdMs: patienceMs,
   undoneMs: patienceMs,
   closeMs: patienceMs,
@@ -41,7 +41,7 @@ type Begun = {
 export type TestInstance = {
   readonly id: number;
   readonly peers: BeatingPeers;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   readonly way: Way;
   /** Why it can write no more; null: it can. */
   readonly broken: () => Error | null;
@@ -52,7 +52,7 @@ export type TestInstance = {
 
 export class TestInstances extends TestDatabase {
   /** By it they die, and lose their posts. */
-  readonly clock = handClock();
+  readonly clock = takeoverClock();
 
   static async open(): Promise<TestInstances> {
     return new TestInstances(await openDatabase());
@@ -70,30 +70,30 @@ export class TestInstances extends TestDatabase {
       answerMs: patienceMs,
     });
     const taker = { instance: joined.id, takes: true, takesSuspects: true };
-    const flights: PostgresFlights = new Flights(writer, {
+    const batches: PostgresBatches = new Batches(writer, {
       compose: (writes) => compose(writes, taker),
       steady: steadyNow,
       times: alone,
     });
-    this.own.defer(() => flights.abandon());
+    this.own.defer(() => batches.abandon());
     let error: Error | null = null;
-    flights.onBroken((why) => (error = why));
+    batches.onBroken((why) => (error = why));
     const faulted = (why: unknown): void => assert.fail(why as Error);
     // What follows the server's time goes by the machine's clock.
     const { steady, deadlines } = this.clock;
     const clock = follow === undefined ? { steady, deadlines } : {};
-    const peers = createPeers({ joined, flights, times, faulted, follow, ...clock });
+    const peers = createPeers({ joined, batches, times, faulted, follow, ...clock });
     this.own.defer(() => peers.close());
     const one: TestInstance = {
       id: joined.id,
       peers,
-      flights,
+      batches,
       way,
       broken: () => error,
-      kill: () => flights.abandon(),
+      kill: () => batches.abandon(),
       async close() {
         peers.close();
-        await flights.close();
+        await batches.close();
       },
     };
     return one;
@@ -112,7 +112,7 @@ export class TestInstances extends TestDatabase {
     for (let left = ms; left > 0; left -= stepMs) {
       this.clock.pass(Math.min(left, stepMs));
       // One may be under way.
-      await Promise.all(living.map(({ peers }) => beats(peers, 2)));
+      await Promise.all(living.map(({ peers }) => heartbeats(peers, 2)));
     }
   }
 
@@ -124,7 +124,7 @@ export class TestInstances extends TestDatabase {
     return this.pass(2 * (shortTimes.deadMs + 2 * stepMs), ...living);
   }
 
-  async post(name: string): Promise<{ readonly owner: number | null; readonly epoch: number }> {
+  async lease(name: string): Promise<{ readonly owner: number | null; readonly epoch: number }> {
     const { rows } = await this.client.query<{ owner: number | null; epoch: number }>(
       'SELECT owner, epoch FROM svc.post WHERE name = $1',
       [name],
@@ -147,9 +147,9 @@ export function knows(peers: BeatingPeers, count: number): Promise<void> {
 }
 
 /** Resolves after so many more beats. */
-export function beats(peers: BeatingPeers, count: number): Promise<void> {
+export function heartbeats(peers: BeatingPeers, count: number): Promise<void> {
   let left = count;
-  return new Promise((resolve) => peers.beat.onNews(() => --left === 0 && resolve()));
+  return new Promise((resolve) => peers.heartbeat.onNews(() => --left === 0 && resolve()));
 }
 
 /** What holds a post: it runs until it is stopped, and then until `end` is called. */

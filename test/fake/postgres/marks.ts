@@ -7,14 +7,14 @@ import type { Client } from 'pg';
 import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import type { ProcessFacts } from '../../../src/ledger/postgres/ledger/instance.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
-import { flightTimes, type FlightTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
-import { Flights } from '../../../src/ledger/postgres/write/batches.ts';
-import type { Rear } from '../../../src/ledger/postgres/write/trailing-transaction.ts';
+import { batchTimes, type BatchTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
+import { Batches } from '../../../src/ledger/postgres/write/batches.ts';
+import type { TrailingTransaction } from '../../../src/ledger/postgres/write/trailing-transaction.ts';
 import type { Composed, Statement } from '../../../src/ledger/postgres/write/statement.ts';
 import {
   Writer,
   type Outcome,
-  type WriterParts,
+  type WriterDeps,
 } from '../../../src/ledger/postgres/write/writer.ts';
 import { patienceMs } from '../../support/waiting.ts';
 import { openDatabase, TestDatabase, type OpenedDatabase } from './database.ts';
@@ -24,7 +24,7 @@ import { Way } from './way.ts';
 export type Mark = number;
 /** The place of each mark in the order of the writing. */
 type Places = ReadonlyMap<Mark, number>;
-export type MarkFlights = Flights<Mark, Places>;
+export type MarkBatches = Batches<Mark, Places>;
 
 /** A process that is no more, on a machine that all of these share. */
 export const goneProcess: ProcessFacts = {
@@ -65,8 +65,8 @@ function composeMarks(marks: readonly Mark[]): Composed<Places> {
 }
 
 /** A machine of any speed meets none of them. */
-const patient: FlightTimes = {
-  ...flightTimes,
+const patient: BatchTimes = {
+  ...batchTimes,
   awayMs: patienceMs,
   holdMs: patienceMs,
   undoneMs: patienceMs,
@@ -96,12 +96,12 @@ export class Lateness {
   }
 }
 
-type FlightsAsked = {
-  readonly times?: Partial<FlightTimes>;
+type BatchesAsked = {
+  readonly times?: Partial<BatchTimes>;
   readonly lateness?: Lateness;
   readonly answerMs?: number;
   readonly steady?: () => SteadyTime;
-  readonly rear?: Rear;
+  readonly trailing?: TrailingTransaction;
 };
 
 export class Marks extends TestDatabase {
@@ -134,7 +134,7 @@ export class Marks extends TestDatabase {
   }
 
   /** One that goes by the way that fails. */
-  async writer(parts: Partial<WriterParts> = {}): Promise<Writer> {
+  async writer(parts: Partial<WriterDeps> = {}): Promise<Writer> {
     const instance = parts.instance ?? (await this.take());
     const asked = { connect: this.connect, answerMs: patienceMs, ...parts, instance };
     const writer = new Writer(await this.connect(), asked);
@@ -142,18 +142,18 @@ export class Marks extends TestDatabase {
     return writer;
   }
 
-  async flights(asked: FlightsAsked = {}) {
-    const { times, lateness, answerMs = patienceMs, steady = steadyNow, rear } = asked;
+  async batches(asked: BatchesAsked = {}) {
+    const { times, lateness, answerMs = patienceMs, steady = steadyNow, trailing } = asked;
     const writer = await this.writer({ answerMs });
-    const flights: MarkFlights = new Flights(writer, {
+    const batches: MarkBatches = new Batches(writer, {
       compose: composeMarks,
       steady,
       times: { ...patient, ...times },
-      ...(rear === undefined ? {} : { rear }),
+      ...(trailing === undefined ? {} : { trailing }),
       ...(lateness === undefined ? {} : { whenLate: lateness.whenLate }),
     });
-    this.own.defer(() => flights.abandon());
-    return flights;
+    this.own.defer(() => batches.abandon());
+    return batches;
   }
 
   /** All that was written, in the order of the writing. */

@@ -10,7 +10,7 @@ import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
 
 /** They beat often, and none dies or loses a post by time alone. */
-const frequent = { beatMs: 50, deadMs: patienceMs, holdMs: patienceMs };
+const frequent = { heartbeatMs: 50, deadMs: patienceMs, holdMs: patienceMs };
 
 export type TestStore = {
   readonly id: number;
@@ -25,7 +25,7 @@ export type TestStore = {
 };
 
 /** A lane's row. */
-export type LaneRow = {
+export type QueueRow = {
   readonly owner: number | null;
   readonly epoch: number;
   readonly tail: number;
@@ -89,8 +89,8 @@ export class TestStores extends TestDatabase {
   }
 
   /** @returns null: there is no row of it */
-  async lane(conversation: string, channel: string = hook): Promise<LaneRow | null> {
-    const { rows } = await this.client.query<LaneRow>(
+  async queue(conversation: string, channel: string = hook): Promise<QueueRow | null> {
+    const { rows } = await this.client.query<QueueRow>(
       'SELECT owner, epoch, tail, waits FROM svc.lane WHERE channel = $1 AND conversation = $2',
       [channel, conversation],
     );
@@ -100,7 +100,7 @@ export class TestStores extends TestDatabase {
   /** Resolves when that lane has this owner. */
   owned(conversation: string, owner: number | null, channel: string = hook): Promise<void> {
     return until(`${conversation} belongs to ${owner}`, async () => {
-      return (await this.lane(conversation, channel))?.owner === owner;
+      return (await this.queue(conversation, channel))?.owner === owner;
     });
   }
 

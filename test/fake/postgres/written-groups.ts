@@ -17,8 +17,8 @@ export const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
 export const place = { channel: 'webhook', conversation: 'ann' };
 
 const ofAgents = ['note', 'tool_use', 'tool_call'];
-const ofLanes = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'search'];
-const tables = [...ofLanes, ...ofAgents, 'dedupe', 'cursor', 'audit'];
+const ofQueues = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'search'];
+const tables = [...ofQueues, ...ofAgents, 'dedupe', 'cursor', 'audit'];
 
 type Groups = {
   /** Beside the writes, for the rows of a case. */
@@ -55,8 +55,8 @@ export function groupSuite(name: string, cases: (groups: Groups) => void): void 
       // Of a lane in which nothing came it tells more afterwards, which nobody asks for.
       const ofMessages = ({ numbers, known, done }: Landed): unknown[] => [numbers, known, done];
       assert.deepEqual(ofMessages(landed(later)), ofMessages(landed(answers)));
-      for (const [lane, facts] of landed(answers).lanes) {
-        assert.deepEqual(landed(later).lanes.get(lane), facts);
+      for (const [queue, facts] of landed(answers).queues) {
+        assert.deepEqual(landed(later).queues.get(queue), facts);
       }
       return landed(answers);
     }
@@ -76,10 +76,10 @@ export function came(
   id: string,
   key: string | null = null,
   fingerprint: string | null = null,
-  lane = place,
+  queue = place,
 ): AcceptWrite {
   const said = { at: 1, sender: 'ann', private: false, body: '{}' };
-  return { kind: 'accept', id, ...lane, ...said, key, expiresAt: 100, fingerprint };
+  return { kind: 'accept', id, ...queue, ...said, key, expiresAt: 100, fingerprint };
 }
 
 /** The end of that message's turn, answered twice. */
@@ -104,7 +104,7 @@ export function turn(id: string, notes: readonly NoteStep[] = []): TurnWrite {
     unsent: null,
     replies,
     said: { session: 1, at: 1, quoted: false, private: false, text: 'hi', reply: 'hello' },
-    lane: null,
+    queue: null,
     cut: null,
     marks: [],
     uses: [],

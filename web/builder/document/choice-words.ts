@@ -1,12 +1,12 @@
 /** What things are called in lists to choose from. */
 import { findKind } from '../../../src/channels/registry.ts';
-import { sayProvider } from '../../../src/domain/model-words.ts';
+import { describeProvider } from '../../../src/domain/model-words.ts';
 
 const asks: Readonly<Record<string, string>> = { fanout: 'all at once', sequential: 'in turn' };
 
 /** `local_runtime` → `Ollama`; a name that people have no other for stays as it is. */
 export function choiceOf(name: string): string {
-  return findKind(name)?.name ?? asks[name] ?? sayProvider(name);
+  return findKind(name)?.name ?? asks[name] ?? describeProvider(name);
 }
 
 /** Names of the contract within a sentence of the schema. */

@@ -2,7 +2,7 @@
 import { useEffect } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { ask } from '../../kit/api.ts';
-import { problemsNow, tellFacts, useDraft } from './store.ts';
+import { problemsNow, reportFacts, useDraft } from './store.ts';
 
 type Answer = { readonly problems: readonly ConfigProblem[] };
 
@@ -27,5 +27,5 @@ async function askFacts(text: string, signal: AbortSignal): Promise<void> {
   const { document } = useDraft.getState();
   const question = { method: 'POST', body: text, signal } as const;
   const answer = await ask<Answer>('config/validate', question);
-  if (answer.kind === 'ok' && !signal.aborted) tellFacts(document, answer.value.problems);
+  if (answer.kind === 'ok' && !signal.aborted) reportFacts(document, answer.value.problems);
 }

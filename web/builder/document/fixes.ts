@@ -1,5 +1,5 @@
 /** What can be done about a problem by one press: edits that a person would have made. */
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Field } from '../../../src/config/field.ts';
@@ -221,7 +221,7 @@ function addStorage(): readonly Fix[] {
 function routeTo(channel: Json, brain: string, document: JsonObject): readonly Fix[] {
   const routes = document['routes'];
   const at = isList(routes) ? routes.length : 0;
-  const label = `Route ${sayChannel(canonical(wordOf(channel)))} to ${brain}`;
+  const label = `Route ${channelName(canonical(wordOf(channel)))} to ${brain}`;
   return [{ label, edits: [insert(['routes'], at, { channel, brain })] }];
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Json } from '../../../src/config/locate.ts';
 import { keysAt } from './fields.ts';
 import { isSamePath, pathOf, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { isDirty, problemsNow, redo, tellFacts, undo, useDraft } from './store.ts';
+import { isDirty, problemsNow, redo, reportFacts, undo, useDraft } from './store.ts';
 import { isList, isObject } from './value.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -146,7 +146,7 @@ test('what the service alone knows is told once, until something else stands the
     remedy: 'Make it.',
   } as const;
   const seen = () => state().problems.filter(({ code }) => code === fact.code);
-  tellFacts(state().document, [...own, fact]);
+  reportFacts(state().document, [...own, fact]);
   assert.equal(state().problems.length, own.length + 1);
   const line =
     state()

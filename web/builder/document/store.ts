@@ -163,7 +163,7 @@ export function problemsNow(): readonly ConfigProblem[] {
 }
 
 /** The service has said what is wrong with the document; what the page knows is left out. */
-export function tellFacts(of: JsonObject, told: readonly ConfigProblem[]): void {
+export function reportFacts(of: JsonObject, told: readonly ConfigProblem[]): void {
   const known = new Set(problemsOf(useDraft.getState().text, null).map(nameOf));
   const problems = told.filter((problem) => !known.has(nameOf(problem)));
   useDraft.setState({ facts: { of, problems } });

@@ -2,8 +2,8 @@
  * The configuration as three columns: channels, brains, models. Positions follow from the document
  * alone and are never kept.
  */
-import { sayProvider } from '../../../src/domain/model-words.ts';
-import { findKind, sayChannel } from '../../../src/channels/registry.ts';
+import { describeProvider } from '../../../src/domain/model-words.ts';
+import { findKind, channelName } from '../../../src/channels/registry.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
@@ -178,7 +178,7 @@ function modelNodes(
       path,
       name: `${provider}/${modelId}`,
       title: modelId || 'a model without a name',
-      facts: [sayProvider(provider), textAt(value, 'locality')]
+      facts: [describeProvider(provider), textAt(value, 'locality')]
         .filter((word) => word !== '')
         .join(' · '),
       remark,
@@ -214,7 +214,7 @@ function channelNodes(
       id: textOf(path),
       path,
       type,
-      title: type === '' ? 'a channel without a type' : sayChannel(type),
+      title: type === '' ? 'a channel without a type' : channelName(type),
       facts: channelFacts(value, type),
       remark,
       dim: route === undefined,
@@ -259,7 +259,7 @@ function routeEdges(
     const source = channels.find((node) => node.kind === 'channel' && node.type === channel);
     const target = brains.find(({ kind, title }) => kind === 'brain' && title === brain);
     if (source === undefined || target === undefined) return [];
-    const label = `${sayChannel(channel)} is answered by ${brain}`;
+    const label = `${channelName(channel)} is answered by ${brain}`;
     const id = textOf(path);
     const ends = { source: source.id, target: target.id, from: channel, to: brain };
     return [{ id, kind: 'route', path, ...ends, dim: false, label }];

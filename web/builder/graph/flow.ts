@@ -1,6 +1,6 @@
 /** The drawing as the graph library takes it, with every size said so that it measures nothing. */
 import { Position, type Edge } from '@xyflow/react';
-import type { TrafficStatus } from '../../../src/admin/admin.ts';
+import type { ThroughputStatus } from '../../../src/admin/admin.ts';
 import { isSamePath, type Path } from '../../../src/config/edit/path.ts';
 import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
 import type { FlowNode } from './node-view.tsx';
@@ -64,10 +64,10 @@ function labelOf({ kind, title, facts, remark, problems }: GraphNode): string {
 export function flowEdges(
   { edges }: Drawing,
   selection: Path,
-  traffic: TrafficStatus | null,
+  throughput: ThroughputStatus | null,
 ): Edge[] {
   return edges.map(({ id, kind, path, source, target, dim, label, from, to }) => {
-    const count = kind === 'route' ? answered(traffic, from, to) : asked(traffic, from, to);
+    const count = kind === 'route' ? answered(throughput, from, to) : asked(throughput, from, to);
     const isBusy = count > 0;
     return {
       id,
@@ -85,12 +85,12 @@ export function flowEdges(
   });
 }
 
-function answered(traffic: TrafficStatus | null, channel: string, brain: string): number {
-  const way = traffic?.answered.find((one) => one.channel === channel && one.brain === brain);
+function answered(throughput: ThroughputStatus | null, channel: string, brain: string): number {
+  const way = throughput?.answered.find((one) => one.channel === channel && one.brain === brain);
   return way?.perMinute ?? 0;
 }
 
-function asked(traffic: TrafficStatus | null, brain: string, model: string): number {
-  const way = traffic?.asked.find((one) => one.brain === brain && one.model === model);
+function asked(throughput: ThroughputStatus | null, brain: string, model: string): number {
+  const way = throughput?.asked.find((one) => one.brain === brain && one.model === model);
   return way?.perMinute ?? 0;
 }

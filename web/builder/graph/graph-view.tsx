@@ -72,17 +72,17 @@ function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   }, []);
 }
 
-const trafficEveryMs = 2_000;
+const throughputEveryMs = 2_000;
 
 function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
   const wide = useStore(({ width }) => (width > 0 && width < narrowBelow ? 'narrow' : 'whole'));
   const nodes = useMemo(() => flowNodes(drawing, selection, wide), [drawing, selection, wide]);
-  const { value: status } = useAsked<Status>('status', trafficEveryMs);
-  const traffic = status?.traffic ?? null;
+  const { value: status } = useAsked<Status>('status', throughputEveryMs);
+  const throughput = status?.traffic ?? null;
   const edges = useMemo(
-    () => flowEdges(drawing, selection, traffic),
-    [drawing, selection, traffic],
+    () => flowEdges(drawing, selection, throughput),
+    [drawing, selection, throughput],
   );
   const onNodesChange = useCallback((changes: NodeChange<FlowNode>[]) => {
     const chosen = changes.find((one) => one.type === 'select' && one.selected);

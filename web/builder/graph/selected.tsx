@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { Button } from '../../kit/button.tsx';
 import { SelectField } from '../../kit/field.tsx';
 import { goTo } from '../../kit/place.ts';
@@ -164,7 +164,7 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
       <p className="text-sm sm:col-span-2 2xl:col-span-1">
         {routed.length === 0
           ? 'It answers no channel.'
-          : `It answers ${routed.map(sayChannel).join(', ')}.`}
+          : `It answers ${routed.map(channelName).join(', ')}.`}
       </p>
       {others.length === 0 ? null : (
         <SelectField
@@ -175,7 +175,7 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
           onChange={({ target }) => change((now) => route(now, target.value, name))}
           options={[
             { value: '', label: 'Choose a channel' },
-            ...others.map((type) => ({ value: type, label: sayChannel(canonical(type)) })),
+            ...others.map((type) => ({ value: type, label: channelName(canonical(type)) })),
           ]}
         />
       )}

@@ -25,7 +25,7 @@ export function NeedsRestart({ base, fields }: Props) {
   return (
     <div className="flex flex-col gap-2">
       <p>
-        {upper(names)} cannot change while svc runs. {sayApart(apart)}
+        {upper(names)} cannot change while svc runs. {describeApart(apart)}
       </p>
       {apart.kind === 'rest' ? (
         <Button
@@ -47,7 +47,7 @@ export function NeedsRestart({ base, fields }: Props) {
   );
 }
 
-function sayApart(apart: Apart): string {
+function describeApart(apart: Apart): string {
   switch (apart.kind) {
     case 'rest':
       return 'All else can be applied now; that stays as the draft.';

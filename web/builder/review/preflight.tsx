@@ -1,5 +1,5 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { CheckLine, Preflighted } from '../../../src/admin/config-trials.ts';
 import type { Answered } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
@@ -24,7 +24,7 @@ const words: Readonly<Record<CheckLine['kind'], string>> = {
 
 /** A channel or a model is the first word of what a line is about. */
 const named = (subject: string): string =>
-  subject.replace(/^\S+/, (name) => sayChannel(sayModelName(name)));
+  subject.replace(/^\S+/, (name) => channelName(formatModelName(name)));
 
 export function Preflight() {
   const text = useDraft((state) => state.text);

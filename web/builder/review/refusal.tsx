@@ -68,7 +68,7 @@ function adviceFor({ code, status, extra }: Refused, sent: string): Advice {
         ),
       };
     case 'restart_required':
-      return { title: 'This needs a restart', next: <ByHand fields={extra['fields']} /> };
+      return { title: 'This needs a restart', next: <Takeovers fields={extra['fields']} /> };
     case 'would_lock_out':
       return { title: 'It would lock you out', next: null };
     case 'file_changed':
@@ -105,7 +105,7 @@ function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
 }
 
 /** What belongs to the process, and what the service alone knows to come by hand only. */
-function ByHand({ fields }: { readonly fields: unknown }) {
+function Takeovers({ fields }: { readonly fields: unknown }) {
   const base = useDraft((state) => state.base);
   if (base === null || !Array.isArray(fields)) return null;
   return <NeedsRestart base={base} fields={fields as readonly string[]} />;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { templates, textOf } from '../../../src/config/templates/templates.ts';
 import { validateText } from '../../../src/config/validate.ts';
-import { sayExpectation } from '../../../src/config/say-expectation.ts';
+import { describeExpectation } from '../../../src/config/say-expectation.ts';
 import { casesOf, dropCase, keepCase, type Expected, type TestCase } from './cases.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -67,7 +67,7 @@ test('what a case expects is shown, and stays when others are kept and dropped',
 
 function say(expected: Expected): string {
   if (expected.kind === 'any') return '';
-  return expected.kind === 'told' ? sayExpectation(expected.expect) : expected.why;
+  return expected.kind === 'told' ? describeExpectation(expected.expect) : expected.why;
 }
 
 test('a reply is judged as svc try does, but for what takes a judge or a pattern', () => {

@@ -1,6 +1,6 @@
 /** What a test case expects, and whether the reply that came is that. */
 import type { TryResult } from '../../../src/admin/config-trials.ts';
-import { sayExpectation } from '../../../src/config/say-expectation.ts';
+import { describeExpectation } from '../../../src/config/say-expectation.ts';
 import type { Expectation } from '../../../src/config/test-case.ts';
 import { LongText } from '../../kit/long-text.tsx';
 import { State } from '../../kit/state.tsx';
@@ -16,7 +16,7 @@ export function Expects({ expected, name }: Props & { readonly name: string }) {
     case 'told':
       return (
         <div className="text-sm text-soft">
-          <LongText text={`Expects: ${sayExpectation(expected.expect)}`} name={name} />
+          <LongText text={`Expects: ${describeExpectation(expected.expect)}`} name={name} />
         </div>
       );
     case 'unreadable':

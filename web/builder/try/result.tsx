@@ -1,4 +1,4 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/config-trials.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { GrowingText, LongText } from '../../kit/long-text.tsx';
@@ -69,14 +69,14 @@ function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boo
       <h4
         className={`text-sm font-semibold break-words ${kind === 'dropped' ? 'line-through' : ''}`}
       >
-        <AsWritten text={sayModelName(model)} />
+        <AsWritten text={formatModelName(model)} />
       </h4>
       <p className="flex flex-wrap gap-x-3 text-sm">
         <State tone={tone}>{word}</State>
         {ms === null ? null : <span className="text-soft">{length(ms)}</span>}
         {won ? <strong className="text-good">this is the reply</strong> : null}
       </p>
-      {text === null ? null : <LongText text={text} name={`What ${sayModelName(model)} said`} />}
+      {text === null ? null : <LongText text={text} name={`What ${formatModelName(model)} said`} />}
       {reason === null ? null : <p className="text-sm text-soft">{reason}</p>}
       {failure === null ? null : (
         <p className="text-sm text-soft">
@@ -99,7 +99,7 @@ function Votes({ steps }: { readonly steps: TryResult['trace']['steps'] }) {
       <ul className="ms-5 list-disc">
         {policy.votes.map((group) => (
           <li key={group.join()}>
-            {some(group.length, 'vote')}: {group.map(sayModelName).join(', ')}
+            {some(group.length, 'vote')}: {group.map(formatModelName).join(', ')}
             {policy.winner !== null && group.includes(policy.winner) ? ' (the reply)' : ''}
           </li>
         ))}
@@ -118,7 +118,7 @@ function Tools({ tools }: { readonly tools: readonly ToolRow[] }) {
           <li key={index} className="flex flex-col gap-0.5 px-3 py-1.5">
             <span className="flex flex-wrap gap-x-3">
               <strong>{tool}</strong>
-              <State tone={outcomeTone(outcome)}>{sayOutcome(mode, outcome)}</State>
+              <State tone={outcomeTone(outcome)}>{describeOutcome(mode, outcome)}</State>
               <span className="text-soft">{mode}</span>
             </span>
             <div className="font-mono">
@@ -141,7 +141,7 @@ const outcomes: Readonly<Partial<Record<ToolRow['outcome'], string>>> = {
   rehearsed: 'Not run: a rehearsal',
 };
 
-function sayOutcome(mode: ToolRow['mode'], outcome: ToolRow['outcome']): string {
+function describeOutcome(mode: ToolRow['mode'], outcome: ToolRow['outcome']): string {
   if (mode === 'ask' && outcome === 'rehearsed') return 'Not run: in use it asks first';
   return outcomes[outcome] ?? spaced(outcome);
 }

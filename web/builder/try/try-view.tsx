@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';
@@ -152,7 +152,7 @@ function Channel({
       onChange={({ target }) => onChange(target.value)}
       options={[
         { value: '', label: 'the channel that is routed to it' },
-        ...types.map((type) => ({ value: type, label: sayChannel(type) })),
+        ...types.map((type) => ({ value: type, label: channelName(type) })),
       ]}
     />
   );

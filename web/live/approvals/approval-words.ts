@@ -1,5 +1,5 @@
 /** Calls that wait for a yes, in words. */
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { Approval, ApprovalState, Verdict } from '../../../src/domain/approval.ts';
 import { outcomeWords } from '../../../src/domain/tool-words.ts';
 import type { Tone } from '../../kit/state.tsx';
@@ -19,15 +19,15 @@ export const toneOfState: Readonly<Record<ApprovalState, Tone>> = {
 };
 
 /** Who decided: `operator`, what the list tells of a person, or a messenger and an id on it. */
-export function sayDecider(decidedBy: string): string {
+export function describeDecider(decidedBy: string): string {
   if (decidedBy === 'operator') return 'an operator';
   const colon = decidedBy.indexOf(':');
   if (colon < 0) return 'an approver';
-  return `${decidedBy.slice(colon + 1)} on ${sayChannel(decidedBy.slice(0, colon))}`;
+  return `${decidedBy.slice(colon + 1)} on ${channelName(decidedBy.slice(0, colon))}`;
 }
 
 /** What became of a call that was decided. */
-export function sayFate(
+export function describeFate(
   verdict: Verdict,
   { settledAt, outcome }: Pick<Approval, 'settledAt' | 'outcome'>,
 ): string {

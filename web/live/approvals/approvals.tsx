@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
 import { approvalStates, type ApprovalRow } from '../../../src/domain/approval.ts';
 import type { ApprovalState } from '../../../src/domain/approval.ts';
@@ -18,7 +18,7 @@ import { opener } from '../opener.tsx';
 import { Paged } from '../paged.tsx';
 import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
-import { sayDecider, sayFate, stateWords, toneOfState } from './approval-words.ts';
+import { describeDecider, describeFate, stateWords, toneOfState } from './approval-words.ts';
 import { Deciding, type Wish } from './deciding.tsx';
 import { OpenedApproval } from './opened.tsx';
 
@@ -103,7 +103,7 @@ const factsAt = (now: number): readonly Column<ApprovalRow>[] => [
     ),
   },
   { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
 ];
 
 const messageColumn: Column<ApprovalRow> = {
@@ -123,7 +123,7 @@ const decidedColumns: readonly Column<ApprovalRow>[] = [
       <>
         <State tone={toneOfState[state]}>{stateWords[state]}</State>
         <p className="text-soft">
-          {decidedBy === null ? 'nobody decided in time' : `by ${sayDecider(decidedBy)}`}
+          {decidedBy === null ? 'nobody decided in time' : `by ${describeDecider(decidedBy)}`}
           {decidedAt === null ? '' : `, ${moment(decidedAt)}`}
         </p>
       </>
@@ -131,6 +131,6 @@ const decidedColumns: readonly Column<ApprovalRow>[] = [
   },
   {
     title: 'What became of it',
-    cell: (row) => (row.state === 'waiting' ? '–' : sayFate(row.state, row)),
+    cell: (row) => (row.state === 'waiting' ? '–' : describeFate(row.state, row)),
   },
 ];

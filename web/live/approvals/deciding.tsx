@@ -7,7 +7,7 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { visible } from '../../kit/visible.ts';
 import { moment } from '../../kit/words.ts';
-import { sayDecider, stateWords } from './approval-words.ts';
+import { describeDecider, stateWords } from './approval-words.ts';
 import { Arguments } from './arguments.tsx';
 import { Fate } from './fate.tsx';
 
@@ -123,7 +123,7 @@ function Other({ approval }: { readonly approval: ApprovalText | null }) {
   return (
     <Notice tone="wait">
       Somebody was first: {moment(decidedAt)} it was {stateWords[state]} by{' '}
-      <AsWritten text={sayDecider(decidedBy)} />.
+      <AsWritten text={describeDecider(decidedBy)} />.
     </Notice>
   );
 }

@@ -4,7 +4,7 @@ import type { Page } from '../../../src/domain/page.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { upper } from '../../kit/words.ts';
-import { sayFate, stateWords } from './approval-words.ts';
+import { describeFate, stateWords } from './approval-words.ts';
 
 const everyMs = 1_500;
 
@@ -20,7 +20,7 @@ export function Fate({ id, verdict }: Props) {
   return (
     <div role="status">
       <Notice tone="good">
-        {upper(stateWords[verdict])}: {sayFate(verdict, row)}.
+        {upper(stateWords[verdict])}: {describeFate(verdict, row)}.
       </Notice>
     </div>
   );

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ApprovalRow, ApprovalText } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
@@ -7,7 +7,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { moment } from '../../kit/words.ts';
 import { ConversationOf } from '../links/conversation-of.tsx';
 import { OperatorOnly } from '../operator-only.tsx';
-import { sayDecider } from './approval-words.ts';
+import { describeDecider } from './approval-words.ts';
 import { Arguments } from './arguments.tsx';
 import type { Wish } from './deciding.tsx';
 
@@ -74,13 +74,13 @@ function Whose({ approval }: { readonly approval: ApprovalText }) {
           (<AsWritten text={sender.id} />)
         </>
       )}{' '}
-      on {sayChannel(channel)}, in the conversation <ConversationOf message={messageId} />, at{' '}
+      on {channelName(channel)}, in the conversation <ConversationOf message={messageId} />, at{' '}
       {moment(askedAt)}.{' '}
       {decidedBy === null ? (
         `Without a yes until ${moment(expiresAt)} it does not run.`
       ) : (
         <>
-          Decided by <AsWritten text={sayDecider(decidedBy)} />.
+          Decided by <AsWritten text={describeDecider(decidedBy)} />.
         </>
       )}
     </p>

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { AuditRow } from '../../../src/domain/audit.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -54,7 +54,7 @@ const columns: readonly Column<AuditRow>[] = [
         {Object.entries(target).map(([name, value]) => (
           <li key={name} className="wrap-anywhere">
             <span className="text-soft">{spaced(name)}</span>{' '}
-            <AsWritten text={name === 'channel' ? sayChannel(value) : value} />
+            <AsWritten text={name === 'channel' ? channelName(value) : value} />
           </li>
         ))}
       </ul>

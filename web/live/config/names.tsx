@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ReactNode } from 'react';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -26,7 +26,7 @@ export function Names({ names }: { readonly names: ConfigNames }) {
         <List>
           {routes.map(({ channel, brain }) => (
             <li key={`${channel} ${brain}`}>
-              <Link to={{ view: 'messages', channel }}>{sayChannel(channel)}</Link> →{' '}
+              <Link to={{ view: 'messages', channel }}>{channelName(channel)}</Link> →{' '}
               <Link to={{ view: 'messages', brain }}>
                 <AsWritten text={brain} />
               </Link>
@@ -36,8 +36,8 @@ export function Names({ names }: { readonly names: ConfigNames }) {
       </Fact>
       <Fact name="Without a route">
         {without(
-          channels.map(sayChannel),
-          routes.map(({ channel }) => sayChannel(channel)),
+          channels.map(channelName),
+          routes.map(({ channel }) => channelName(channel)),
         ) ?? 'no channel'}
         ;{' '}
         <AsWritten

@@ -18,7 +18,7 @@ type Asked = { readonly [Field in keyof Hold]: Hold[Field] | null };
 type Props = { readonly id: string; readonly counted: Counted };
 
 /** Taking a conversation over from its brain, answering it, giving it back. */
-export function ByHand({ id, counted }: Props) {
+export function Takeovers({ id, counted }: Props) {
   const own = encodeURIComponent(id);
   const { value, refused, again } = useAsked<Asked>(`holds/${own}`, everyMs);
   const [busy, setBusy] = useState(false);

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ConversationText } from '../../../src/domain/story.ts';
 import type { TurnText } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
@@ -10,7 +10,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { moment, some } from '../../kit/words.ts';
 import { Reveal } from '../reveal.tsx';
 import { useRefresh } from '../use-refresh.ts';
-import { ByHand } from './by-hand.tsx';
+import { Takeovers } from './by-hand.tsx';
 import { DeleteConversation } from './delete-conversation.tsx';
 import { Export } from './export.tsx';
 import { Notes } from './notes.tsx';
@@ -48,7 +48,7 @@ export function Conversation({ id }: { readonly id: string }) {
           >
             <p className="text-soft">
               {[
-                sayChannel(value.channel),
+                channelName(value.channel),
                 some(value.turns, 'turn'),
                 some(value.sessions, 'session'),
                 `${moment(value.firstAt)} to ${moment(value.lastAt)}`,
@@ -57,7 +57,7 @@ export function Conversation({ id }: { readonly id: string }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
-          <ByHand id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
+          <Takeovers id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
           <TurnsOf conversation={value} />
           <Notes of={value} />
         </>

@@ -1,5 +1,5 @@
 import { FirstConversation } from '../next-step.tsx';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
@@ -82,7 +82,7 @@ function Counts() {
 }
 
 const countColumns: readonly Column<CountRow>[] = [
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   { title: 'Conversations', number: true, cell: ({ conversations }) => count(conversations) },
   { title: 'Turns', number: true, cell: ({ turns }) => count(turns) },
   { title: 'Last turn', cell: ({ lastAt, now }) => (lastAt === null ? '–' : ago(lastAt, now)) },
@@ -125,7 +125,7 @@ const columns: readonly Column<ConversationRow>[] = [
       </Link>
     ),
   },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   { title: 'Turns', number: true, cell: ({ turns }) => count(turns) },
   { title: 'Sessions', number: true, cell: ({ sessions }) => count(sessions) },
   { title: 'Waiting', number: true, cell: ({ waiting }) => count(waiting) },

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { Hold } from '../../../src/domain/takeover.ts';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -40,7 +40,7 @@ const columns: readonly Column<Row>[] = [
     title: 'Held since',
     cell: ({ id, since }) => <Link to={conversationPlace(id)}>{moment(since)}</Link>,
   },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   { title: 'Waiting', number: true, cell: ({ waiting }) => count(waiting) },
   { title: 'Goes back', cell: ({ untilAt, now }) => ahead(untilAt, now) },
 ];

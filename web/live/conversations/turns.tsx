@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Tabs } from '@base-ui/react/tabs';
 import type { Page } from '../../../src/domain/page.ts';
 import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import { cutReasons } from '../../../src/domain/trace.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { focusOn } from '../../kit/focus.ts';
@@ -123,7 +123,7 @@ function Turn({ turn: told }: { readonly turn: TurnText }) {
       <div className="ps-6">
         {model === null ? null : (
           <p className="text-sm text-soft wrap-anywhere">
-            <AsWritten text={sayModelName(model)} />
+            <AsWritten text={formatModelName(model)} />
           </p>
         )}
         {reply !== null && byHand !== null ? <p className="text-sm text-soft">By hand</p> : null}

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { StorageForm } from '../../../src/domain/storage-form.ts';
+import type { StorageBackend } from '../../../src/domain/storage-form.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
 import { Link } from '../../kit/link.tsx';
 import { Notice } from '../../kit/notice.tsx';
@@ -81,7 +81,7 @@ function titleOf({ reason, box, message }: Narrowing): string {
 }
 
 /** Without storage dead letters are told and gone; with storage an operator moves them. */
-function MayMove({ storage }: { readonly storage: StorageForm | null }) {
+function MayMove({ storage }: { readonly storage: StorageBackend | null }) {
   if (storage === 'memory') {
     return (
       <Notice tone="wait">

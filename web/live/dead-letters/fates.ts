@@ -1,5 +1,5 @@
 /** What became of dead letters that were replayed, of their stories, in words. */
-import { sayWhy } from '../../../src/domain/ending.ts';
+import { describeWhy } from '../../../src/domain/ending.ts';
 import type { DeadLetter, Story } from '../../../src/domain/story.ts';
 import type { TurnOutcome } from '../../../src/domain/trace.ts';
 import { count, spaced } from '../../kit/words.ts';
@@ -25,14 +25,14 @@ export function fateIn(story: Story | null, { id, box }: Mover): Fate {
   if (story === null) return { kind: 'unknown' };
   if (box === 'in') {
     if (story.state === 'waiting') return { kind: 'waits', why: null };
-    if (story.state === 'dead') return { kind: 'dead', why: sayWhy(story.failure) };
+    if (story.state === 'dead') return { kind: 'dead', why: describeWhy(story.failure) };
   }
   const replies = story.replies.filter((reply) => box === 'in' || reply.id.startsWith(id));
   const dead = replies.find(({ state }) => state === 'dead');
-  if (dead !== undefined) return { kind: 'dead', why: sayWhy(dead.failure) };
+  if (dead !== undefined) return { kind: 'dead', why: describeWhy(dead.failure) };
   const waiting = replies.find(({ state }) => state === 'waiting');
   if (waiting !== undefined) {
-    return { kind: 'waits', why: waiting.failure === null ? null : sayWhy(waiting.failure) };
+    return { kind: 'waits', why: waiting.failure === null ? null : describeWhy(waiting.failure) };
   }
   const outcome = box === 'in' ? (story.trace?.outcome ?? 'reply') : 'reply';
   if (!answered.has(outcome)) {
@@ -42,15 +42,15 @@ export function fateIn(story: Story | null, { id, box }: Mover): Fate {
 }
 
 /** `2 delivered, 1 dead again (the receiver answers 410), 1 still waits`. */
-export function sayFates(fates: readonly Fate[]): string {
+export function describeFates(fates: readonly Fate[]): string {
   const of = (kind: Fate['kind']): readonly Fate[] => fates.filter((fate) => fate.kind === kind);
   const waits = of('waits');
   return [
-    sayGroup(of('delivered'), 'delivered'),
-    sayGroup(of('unanswered'), 'without an answer again'),
-    sayGroup(of('dead'), 'dead again'),
-    sayGroup(waits, waits.length === 1 ? 'still waits' : 'still wait'),
-    sayGroup(of('unknown'), 'not known any more'),
+    describeGroup(of('delivered'), 'delivered'),
+    describeGroup(of('unanswered'), 'without an answer again'),
+    describeGroup(of('dead'), 'dead again'),
+    describeGroup(waits, waits.length === 1 ? 'still waits' : 'still wait'),
+    describeGroup(of('unknown'), 'not known any more'),
   ]
     .filter((words) => words !== '')
     .join(', ');
@@ -59,7 +59,7 @@ export function sayFates(fates: readonly Fate[]): string {
 /** Of several reasons the most frequent ones are told. */
 const reasonsMax = 3;
 
-function sayGroup(fates: readonly Fate[], words: string): string {
+function describeGroup(fates: readonly Fate[], words: string): string {
   if (fates.length === 0) return '';
   const reasons = fates.flatMap((fate) => ('why' in fate && fate.why !== null ? [fate.why] : []));
   const counted = [...Map.groupBy(reasons, (why) => why)]

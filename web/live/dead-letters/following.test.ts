@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { failure } from '../../../src/domain/failure.ts';
 import type { Story } from '../../../src/domain/story.ts';
-import type { LiveFrame } from '../feed.ts';
-import { fateIn, sayFates, type Fate, type Mover } from './fates.ts';
+import type { PageEvent } from '../feed.ts';
+import { fateIn, describeFates, type Fate, type Mover } from './fates.ts';
 import { Following } from './following.ts';
 
 const message = 'm'.repeat(22);
@@ -39,11 +39,11 @@ test('fates are counted, with reasons', () => {
   const delivered: Fate = { kind: 'delivered' };
   const all: Fate[] = [delivered, { kind: 'dead', why }, delivered, { kind: 'waits', why: null }];
   assert.equal(
-    sayFates(all),
+    describeFates(all),
     '2 delivered, 1 dead again (the receiver answers 410), 1 still waits',
   );
   assert.equal(
-    sayFates([
+    describeFates([
       { kind: 'dead', why },
       { kind: 'dead', why },
       { kind: 'dead', why: 'other' },
@@ -71,7 +71,7 @@ function followed(t: TestContext) {
     t.mock.timers.tick(ms);
     for (let turns = 0; turns < 20; turns++) await Promise.resolve();
   };
-  return { following, stories, asked, pass, said: () => sayFates(last) };
+  return { following, stories, asked, pass, said: () => describeFates(last) };
 }
 
 test('one that waits is asked for until it has come to an end, and then no more', async (t) => {
@@ -99,7 +99,7 @@ test('what an event tells of is asked for first; what could not be read, again',
   for (const letter of many) it.following.add(letter);
   await it.pass(100);
   assert.equal(it.asked.length, 20, 'not all at once');
-  it.following.hear({ kind: 'reply_delivered', message: 'm45' } as LiveFrame);
+  it.following.hear({ kind: 'reply_delivered', message: 'm45' } as PageEvent);
   it.asked.length = 0;
   await it.pass(100);
   assert.equal(it.asked[0], 'm45');

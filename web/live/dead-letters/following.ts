@@ -3,7 +3,7 @@
  * asked for first; of the others, which may be many, some each second, in turn.
  */
 import type { Story } from '../../../src/domain/story.ts';
-import type { LiveFrame } from '../feed.ts';
+import type { PageEvent } from '../feed.ts';
 import { fateIn, type Fate, type Mover } from './fates.ts';
 
 /** At most so many are asked for at a time, and then there is a rest. */
@@ -46,8 +46,8 @@ export class Following implements Disposable {
     this.#ask('told');
   }
 
-  hear(frame: LiveFrame): void {
-    const told = toldBy(frame);
+  hear(liveEvent: PageEvent): void {
+    const told = toldBy(liveEvent);
     if (told === null) return;
     for (const id of this.#byId.get(told) ?? []) if (this.#open.has(id)) this.#told.add(id);
     if (this.#told.size > 0) this.#ask('told');
@@ -93,9 +93,9 @@ export class Following implements Disposable {
 const idLength = 22;
 
 /** The message or the letter of which it tells something that may have ended it. */
-function toldBy(frame: LiveFrame): string | null {
-  const { kind } = frame;
-  if (kind === 'turn_finished' || kind === 'command_answered') return frame.id;
-  if (kind === 'reply_delivered' || kind === 'delivery_failed') return frame.message;
-  return kind === 'dead_letter' ? frame.id.slice(0, idLength) : null;
+function toldBy(liveEvent: PageEvent): string | null {
+  const { kind } = liveEvent;
+  if (kind === 'turn_finished' || kind === 'command_answered') return liveEvent.id;
+  if (kind === 'reply_delivered' || kind === 'delivery_failed') return liveEvent.message;
+  return kind === 'dead_letter' ? liveEvent.id.slice(0, idLength) : null;
 }

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
 import type { DeadLetter } from '../../../src/domain/story.ts';
 import { Button } from '../../kit/button.tsx';
@@ -86,7 +86,7 @@ function chooser(chosen: ReadonlySet<string>, pick: (id: string) => void): Colum
 
 const factsAt = (now: number): readonly Column<DeadLetter>[] => [
   { title: 'Died', cell: ({ diedAt }) => <span title={moment(diedAt)}>{ago(diedAt, now)}</span> },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   { title: 'What', cell: ({ box }) => boxWords[box] },
   {
     title: 'Reason',

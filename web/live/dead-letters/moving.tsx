@@ -5,7 +5,7 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { TextField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { count, some } from '../../kit/words.ts';
-import { sayFates, type Fate, type Mover } from './fates.ts';
+import { describeFates, type Fate, type Mover } from './fates.ts';
 import { replayWords, type Box, type Move, type Narrowing } from './letter-words.ts';
 import { gatherLetters, moveLetters, type Moved } from './move-letters.ts';
 import { useFollowing } from './use-following.ts';
@@ -166,7 +166,7 @@ function Progress({ stage, move, fates }: ProgressProps) {
       <p role="status">{said}</p>
       {fates.length === 0 ? null : (
         <p role="status" className="wrap-anywhere">
-          <AsWritten text={`${sayFates(fates)}.`} />
+          <AsWritten text={`${describeFates(fates)}.`} />
         </p>
       )}
       {moved?.stopped ? <Notice tone="bad">{moved.stopped}</Notice> : null}

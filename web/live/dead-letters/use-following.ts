@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
 import { ask } from '../../kit/api.ts';
-import { useFrames } from '../feed.ts';
+import { useLiveEvents } from '../feed.ts';
 import type { Fate, Mover } from './fates.ts';
 import { Following } from './following.ts';
 
@@ -10,7 +10,7 @@ export function useFollowing() {
   const [fates, setFates] = useState<readonly Fate[]>([]);
   const [following] = useState(() => new Following({ read: readStory, onChange: setFates }));
   useEffect(() => () => following[Symbol.dispose](), [following]);
-  useFrames((frame) => following.hear(frame));
+  useLiveEvents((liveEvent) => following.hear(liveEvent));
   return { fates, follow: (letter: Mover): void => following.add(letter) };
 }
 

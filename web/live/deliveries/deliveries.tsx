@@ -1,5 +1,5 @@
 import { toneOfOutcome } from '../outcome-tone.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { deliveryStates, type DeliveryRow } from '../../../src/domain/records.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -110,7 +110,7 @@ function Filters({ place }: { readonly place: Place }) {
           value={channel}
           options={[
             { value: '', label: 'any' },
-            ...[...known].map((value) => ({ value, label: sayChannel(value) })),
+            ...[...known].map((value) => ({ value, label: channelName(value) })),
           ]}
           onChange={(event) => set({ channel: event.target.value })}
         />
@@ -162,7 +162,7 @@ const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRo
     title: 'Made',
     cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt, now)}</span>,
   },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   {
     title: 'State',
     cell: ({ state, failure }) => (

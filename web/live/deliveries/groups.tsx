@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { useEffect, useRef, useState } from 'react';
 import type { DeferredGroup } from '../../../src/domain/records.ts';
 import { channelTypeOf, type ChannelKey } from '../../../src/domain/ids.ts';
@@ -86,7 +86,7 @@ function Group({ group, now, onBegin }: GroupProps) {
           {spaced(failure)}
           {status === null ? '' : ` (status ${status})`}
         </span>
-        <span className="text-sm font-normal text-soft">{sayChannel(channel)}</span>
+        <span className="text-sm font-normal text-soft">{channelName(channel)}</span>
       </h3>
       {group.count === 0 ? (
         <p className="text-soft">None waits for this reason any more.</p>

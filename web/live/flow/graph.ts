@@ -1,6 +1,6 @@
 /** Channels, brains and models as the nodes of a drawing in three columns. */
-import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import { standingWords } from '../../../src/domain/health-sentences.ts';
 import type { Place } from '../../kit/place.ts';
@@ -66,7 +66,7 @@ function channelNode(
   const isDeaf = deaf.has(type);
   return {
     key: `channel ${type}`,
-    name: sayChannel(type),
+    name: channelName(type),
     tone: isDeaf ? 'bad' : toneOf(state),
     state: isDeaf ? 'its replies do not arrive' : spaced(state),
     to: brain === null ? [] : [brain],
@@ -89,7 +89,7 @@ function brainNode(brain: Status['brains'][number], index: number, tone: Tone): 
     name,
     tone,
     state: `${sensitivity}, ${asks}, ${policy}`,
-    to: models.flatMap((model) => (model.state === 'asked' ? [sayModelName(model.name)] : [])),
+    to: models.flatMap((model) => (model.state === 'asked' ? [formatModelName(model.name)] : [])),
     place: { view: 'messages', brain: name },
     at: `brains[${index}]`,
   };
@@ -108,7 +108,7 @@ function modelNodes({ brains, models: met }: Status): readonly FlowNode[] {
     const isDropped = state === 'dropped';
     nodes.set(key, {
       key,
-      name: sayModelName(name),
+      name: formatModelName(name),
       tone: isDropped ? 'off' : toneOf(standing),
       state: isDropped ? 'dropped by the shield' : standingWords[standing],
       to: [],

@@ -11,19 +11,19 @@ export type Rates = {
 export const lineKey = (from: string, to: string): string => `${from} → ${to}`;
 
 /** A channel and a brain count messages that were answered, a model its calls. */
-export function ratesOf({ traffic }: Pick<Status, 'traffic'>): Rates {
+export function ratesOf({ traffic: throughput }: Pick<Status, 'traffic'>): Rates {
   const nodes = new Map<string, number>();
   const lines = new Map<string, number>();
   const add = (map: Map<string, number>, key: string, count: number): void => {
     map.set(key, (map.get(key) ?? 0) + count);
   };
-  for (const { channel, brain, perMinute } of traffic?.answered ?? []) {
+  for (const { channel, brain, perMinute } of throughput?.answered ?? []) {
     const [from, to] = [`channel ${channel}`, `brain ${brain}`];
     add(nodes, from, perMinute);
     add(nodes, to, perMinute);
     add(lines, lineKey(from, to), perMinute);
   }
-  for (const { brain, model, perMinute } of traffic?.asked ?? []) {
+  for (const { brain, model, perMinute } of throughput?.asked ?? []) {
     const to = `model ${model}`;
     add(nodes, to, perMinute);
     add(lines, lineKey(`brain ${brain}`, to), perMinute);

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -80,7 +80,7 @@ const columnsOf = (status: Status, now: number): readonly Column<InstanceStatus>
         <ul className="text-soft">
           {addresses.map(({ of, address }) => (
             <li key={`${of} ${address}`} className="wrap-anywhere">
-              {sayChannel(of)} {address}
+              {channelName(of)} {address}
             </li>
           ))}
         </ul>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../../../test/support/stories.ts';
-import type { FailureTold, ReplyStory, Story } from '../../../src/domain/story.ts';
+import type { FailureSummary, ReplyStory, Story } from '../../../src/domain/story.ts';
 import { deliveriesIn, lettersIn } from './of-story.ts';
 
-const failure: FailureTold = { kind: 'gone', whose: 'operator', status: 410, detail: 'gone' };
+const failure: FailureSummary = { kind: 'gone', whose: 'operator', status: 410, detail: 'gone' };
 const whole = 'r'.repeat(22);
 
 function replyOf(id: string, more: Partial<ReplyStory>): ReplyStory {
@@ -53,7 +53,7 @@ test('the parts of a reply that died are one letter, of the one that died last',
 });
 
 test('a message that died is a letter itself, and counts the try that ended it', () => {
-  const fault: FailureTold = { ...failure, kind: 'fault' };
+  const fault: FailureSummary = { ...failure, kind: 'fault' };
   for (const [why, attempts] of [[failure, 2] as const, [fault, 3] as const]) {
     const dead = of([], { state: 'dead', failure: why, settledAt: 7, diedUnder: 2 });
     const [letter] = lettersIn(dead);

@@ -1,4 +1,4 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Story, StoryText, UnsentAnswer } from '../../../src/domain/story.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { some } from '../../kit/words.ts';
@@ -19,7 +19,7 @@ export function Answers({ story, text: { unsent } }: Props) {
         // oxlint-disable-next-line react/no-array-index-key -- a model may be listed twice
         <div key={index}>
           <p className="text-sm text-soft wrap-anywhere">
-            <AsWritten text={sayAnswer(answer, story)} />
+            <AsWritten text={describeAnswer(answer, story)} />
           </p>
           <Words>{answer.text}</Words>
         </div>
@@ -37,14 +37,14 @@ function answeredIn({ trace }: Story): number {
   return answered.length - (policy.winner === null ? 0 : 1);
 }
 
-function sayAnswer({ model }: UnsentAnswer, { trace }: Story): string {
+function describeAnswer({ model }: UnsentAnswer, { trace }: Story): string {
   const policy = trace?.steps.find((step) => step.kind === 'policy');
   const side = policy?.votes.find((group) => group.includes(model));
-  const name = sayModelName(model);
+  const name = formatModelName(model);
   if (side === undefined) return name;
   if (policy?.winner !== null && policy !== undefined && side.includes(policy.winner)) {
     return `${name}, which agreed`;
   }
-  const others = side.filter((other) => other !== model).map(sayModelName);
+  const others = side.filter((other) => other !== model).map(formatModelName);
   return others.length === 0 ? `${name}, alone` : `${name}, with ${others.join(', ')}`;
 }

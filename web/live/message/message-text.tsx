@@ -1,4 +1,4 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Story, StoryText } from '../../../src/domain/story.ts';
 import { summaryOf } from '../../../src/domain/trace.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -69,7 +69,7 @@ function Said({ story, text: said }: Props & { readonly text: StoryText }) {
         <div key={reply.id} className="ps-6">
           <p className="text-sm text-soft wrap-anywhere">
             {`Reply ${reply.id}`}
-            <AsWritten text={sayFrom(story)} />
+            <AsWritten text={describeFrom(story)} />
           </p>
           <Words>{reply.text}</Words>
         </div>
@@ -79,9 +79,9 @@ function Said({ story, text: said }: Props & { readonly text: StoryText }) {
 }
 
 /** Whose words a reply has. */
-function sayFrom({ trace }: Story): string {
+function describeFrom({ trace }: Story): string {
   if (trace === null) return '';
   const { outcome, model } = summaryOf(trace);
-  if (outcome === 'reply') return model === null ? '' : `, by ${sayModelName(model)}`;
+  if (outcome === 'reply') return model === null ? '' : `, by ${formatModelName(model)}`;
   return outcome === 'command' ? ', by svc itself' : ', an apology by svc itself';
 }

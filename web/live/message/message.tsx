@@ -1,11 +1,11 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
 import { endingOf, remediesOf } from '../../../src/domain/ending.ts';
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import { endOf, timelineOf } from '../../../src/domain/timeline.ts';
 import { unexplainedIn } from '../../../src/domain/timeline.ts';
-import { saySpentIn, summaryOf } from '../../../src/domain/trace.ts';
+import { describeSpentIn, summaryOf } from '../../../src/domain/trace.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -16,7 +16,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { length, moment, some, upper } from '../../kit/words.ts';
 import { CopyJson } from '../copy-json.tsx';
-import { useFrames } from '../feed.ts';
+import { useLiveEvents } from '../feed.ts';
 import { Related } from '../links/related.tsx';
 import { MessageText } from './message-text.tsx';
 import { Waterfall } from './waterfall.tsx';
@@ -28,9 +28,9 @@ export function MessagePage() {
   const { id = '' } = usePlace();
   const path = id === '' ? null : `messages/${encodeURIComponent(id)}`;
   const { value: story, refused, again } = useAsked<Story>(path, everyMs);
-  useFrames((frame) => {
-    if ('id' in frame && frame.id === id) again();
-    else if ('message' in frame && frame.message === id) again();
+  useLiveEvents((liveEvent) => {
+    if ('id' in liveEvent && liveEvent.id === id) again();
+    else if ('message' in liveEvent && liveEvent.message === id) again();
   });
   return (
     <>
@@ -90,14 +90,14 @@ type FactsProps = { readonly story: Story; readonly endMs: number; readonly lost
 function Facts({ story, endMs, lostMs }: FactsProps) {
   const { trace, channel, acceptedAt, diedUnder } = story;
   const model = trace === null ? null : summaryOf(trace).model;
-  const spent = trace === null ? null : saySpentIn(trace.steps);
+  const spent = trace === null ? null : describeSpentIn(trace.steps);
   return (
     <dl className="flex flex-wrap gap-x-8 gap-y-2 rounded-md border border-line bg-card px-4 py-3">
       <Fact name="Accepted">{moment(acceptedAt)}</Fact>
-      <Fact name="Channel">{sayChannel(channel)}</Fact>
+      <Fact name="Channel">{channelName(channel)}</Fact>
       <Fact name="Brain">{trace === null ? '–' : <AsWritten text={trace.brain} />}</Fact>
       <Fact name="Answer by">
-        {model === null ? '–' : <AsWritten text={sayModelName(model)} />}
+        {model === null ? '–' : <AsWritten text={formatModelName(model)} />}
       </Fact>
       <Fact name={isOver(story) ? 'In all' : 'So far'}>{length(endMs)}</Fact>
       <Fact name="Not accounted for">{lostMs === 0 ? 'nothing' : length(lostMs)}</Fact>

@@ -1,5 +1,5 @@
 import type { ToolUseText } from '../../../src/domain/tool-use.ts';
-import { modeWords, outcomeWords, sayRule } from '../../../src/domain/tool-words.ts';
+import { modeWords, outcomeWords, describeRule } from '../../../src/domain/tool-words.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State } from '../../kit/state.tsx';
@@ -24,7 +24,7 @@ export function ToolCalls({ tools }: { readonly tools: readonly ToolUseText[] })
               </code>
               <State tone={toneOfOutcome(use.outcome)}>{outcomeWords[use.outcome]}</State>
               <span className="text-soft">
-                {modeWords[use.mode]}: {sayRule(use.rule)}, {length(use.ms)}
+                {modeWords[use.mode]}: {describeRule(use.rule)}, {length(use.ms)}
               </span>
             </p>
             <ToolTexts use={use} />

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { messageStates } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';
@@ -36,7 +36,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
   const isNarrowed = filterNames.some((name) => (place[name] ?? '') !== '');
   return (
     <div className="grid grid-cols-2 items-end gap-3 sm:grid-cols-3 lg:grid-cols-[repeat(5,minmax(0,12rem))_auto]">
-      {select('channel', 'Channel', choicesOf(names?.channels ?? [], sayChannel), sayChannel)}
+      {select('channel', 'Channel', choicesOf(names?.channels ?? [], channelName), channelName)}
       {select('brain', 'Brain', choicesOf(names?.brains ?? [], asIs), asIs)}
       {select('state', 'State', choicesOf(messageStates))}
       {select('outcome', 'Outcome', choicesOf(turnOutcomes))}

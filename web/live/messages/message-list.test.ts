@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Frame } from '../../../src/domain/live-event.ts';
+import type { LiveEvent } from '../../../src/domain/live-event.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../../src/domain/ids.ts';
 import { anyMessage, type MessageRow } from '../../../src/domain/records.ts';
 import { MessageList, messagesKept } from './message-list.ts';
@@ -18,16 +18,16 @@ function makeList(): { list: MessageList; tick: () => number } {
   return { list: new MessageList(tick), tick };
 }
 
-function accepted(number: number): Frame {
+function accepted(number: number): LiveEvent {
   return { kind: 'message_accepted', at: number, channel, id: idOf(number), duplicate: false };
 }
 
-function finished(number: number): Frame {
+function finished(number: number): LiveEvent {
   const turn = { channel, id: idOf(number), brain: 'desk', ms: 4 };
   return { kind: 'turn_finished', at: number + 5, ...turn, outcome: 'reply', model };
 }
 
-function delivered(number: number): Frame {
+function delivered(number: number): LiveEvent {
   const reply = { id: 'r' as ReplyId, message: idOf(number), attempt: 1 };
   return { kind: 'reply_delivered', at: number + 9, channel, ...reply, totalMs: 9 };
 }
@@ -47,7 +47,8 @@ const row: MessageRow = {
 
 test('a message is followed from its acceptance to its delivery', () => {
   const { list } = makeList();
-  for (const frame of [accepted(7), finished(7), delivered(7)]) assert.ok(list.apply(frame));
+  for (const liveEvent of [accepted(7), finished(7), delivered(7)])
+    assert.ok(list.apply(liveEvent));
   const replies = { waiting: 0, delivered: 1, dead: 0 };
   const turn = { brain: 'desk', outcome: 'reply', model } as const;
   const end = { state: 'answered', settledAt: 12, totalMs: 9 } as const;

@@ -2,10 +2,10 @@
  * The messages that a view knows of, newest first: read from the API in pages, and moved on by
  * the events since. What an event tells wins over an answer that was asked for before it.
  */
-import type { Dropped, Frame } from '../../../src/domain/live-event.ts';
+import type { Dropped, LiveEvent } from '../../../src/domain/live-event.ts';
 import { isOnChannel, type MessageFilter, type MessageRow } from '../../../src/domain/records.ts';
 
-type LiveFrame = Frame | Dropped;
+type PageEvent = LiveEvent | Dropped;
 
 /** At most so many messages are kept; the oldest go first. */
 export const messagesKept = 10_000;
@@ -77,10 +77,10 @@ export class MessageList {
   }
 
   /** @returns whether it changed anything here */
-  apply(frame: LiveFrame): boolean {
-    const moved = movedBy(frame, (id) => this.#rows.get(id));
+  apply(liveEvent: PageEvent): boolean {
+    const moved = movedBy(liveEvent, (id) => this.#rows.get(id));
     if (moved === null) {
-      this.#noteUnknown(frame);
+      this.#noteUnknown(liveEvent);
       return false;
     }
     this.#put(moved);
@@ -99,8 +99,8 @@ export class MessageList {
     return found;
   }
 
-  #noteUnknown(frame: LiveFrame): void {
-    const id = 'message' in frame ? frame.message : 'id' in frame ? frame.id : null;
+  #noteUnknown(liveEvent: PageEvent): void {
+    const id = 'message' in liveEvent ? liveEvent.message : 'id' in liveEvent ? liveEvent.id : null;
     if (id === null || this.#rows.has(id)) return;
     this.#toldAt.delete(id);
     this.#toldAt.set(id, this.#clock());
@@ -130,31 +130,36 @@ export class MessageList {
 }
 
 function movedBy(
-  frame: LiveFrame,
+  liveEvent: PageEvent,
   known: (id: string) => MessageRow | undefined,
 ): MessageRow | null {
-  switch (frame.kind) {
+  switch (liveEvent.kind) {
     case 'message_accepted':
-      return frame.duplicate || known(frame.id) !== undefined ? null : accepted(frame);
+      return liveEvent.duplicate || known(liveEvent.id) !== undefined ? null : accepted(liveEvent);
     case 'turn_started': {
-      const row = known(frame.id);
-      return row === undefined ? null : { ...row, brain: frame.brain };
+      const row = known(liveEvent.id);
+      return row === undefined ? null : { ...row, brain: liveEvent.brain };
     }
     case 'turn_finished': {
-      const { outcome, model } = frame;
-      return answered(known(frame.id), { brain: frame.brain, outcome, model, at: frame.at });
+      const { outcome, model } = liveEvent;
+      return answered(known(liveEvent.id), {
+        brain: liveEvent.brain,
+        outcome,
+        model,
+        at: liveEvent.at,
+      });
     }
     case 'command_answered': {
-      const { brain, at } = frame;
-      return answered(known(frame.id), { brain, outcome: 'command', model: null, at });
+      const { brain, at } = liveEvent;
+      return answered(known(liveEvent.id), { brain, outcome: 'command', model: null, at });
     }
     case 'reply_delivered':
-      return settled(known(frame.message), 'delivered', frame.totalMs);
+      return settled(known(liveEvent.message), 'delivered', liveEvent.totalMs);
     case 'delivery_failed':
-      return frame.nextAt === null ? settled(known(frame.message), 'dead', null) : null;
+      return liveEvent.nextAt === null ? settled(known(liveEvent.message), 'dead', null) : null;
     case 'dead_letter': {
-      const row = known(frame.id);
-      return row === undefined ? null : { ...row, state: 'dead', settledAt: frame.at };
+      const row = known(liveEvent.id);
+      return row === undefined ? null : { ...row, state: 'dead', settledAt: liveEvent.at };
     }
     case 'channel_changed':
     case 'dropped':
@@ -167,11 +172,11 @@ function movedBy(
     case 'warned':
       return null;
     default:
-      return frame satisfies never;
+      return liveEvent satisfies never;
   }
 }
 
-function accepted({ id, channel, at }: Extract<LiveFrame, { kind: 'message_accepted' }>) {
+function accepted({ id, channel, at }: Extract<PageEvent, { kind: 'message_accepted' }>) {
   return {
     id,
     channel,

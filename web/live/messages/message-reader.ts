@@ -2,7 +2,7 @@ import type { Page } from '../../../src/domain/page.ts';
 import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
-import { listen, type LiveFrame } from '../feed.ts';
+import { listen, type PageEvent } from '../feed.ts';
 import { queryOf } from './message-filter.ts';
 import { MessageList } from './message-list.ts';
 
@@ -91,7 +91,7 @@ export class MessageReader {
   #begin(): () => void {
     this.#ending = new AbortController();
     this.#forget();
-    return listen((frame) => this.#heard(frame));
+    return listen((liveEvent) => this.#heard(liveEvent));
   }
 
   #forget(): void {
@@ -100,11 +100,11 @@ export class MessageReader {
     this.#newestOf = -Infinity;
   }
 
-  #heard(frame: LiveFrame): void {
-    if (frame.kind === 'dropped') {
+  #heard(liveEvent: PageEvent): void {
+    if (liveEvent.kind === 'dropped') {
       this.#forget();
       if (this.#show !== null) void this.newest();
-    } else if (this.list.apply(frame)) this.#showSoon();
+    } else if (this.list.apply(liveEvent)) this.#showSoon();
   }
 
   #tell(change: Partial<Shown>): void {

@@ -1,5 +1,5 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { useEffect, useLayoutEffect, useRef, type HTMLAttributes } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { MessageRow } from '../../../src/domain/records.ts';
@@ -203,13 +203,13 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
       </span>
       {isOperator ? <Whose message={row.id} /> : null}
       <span role="cell" className={`truncate ${isOperator ? 'max-lg:hidden' : 'max-sm:order-3'}`}>
-        {sayChannel(row.channel)}
+        {channelName(row.channel)}
       </span>
       <span role="cell" className={`truncate ${isOperator ? 'max-lg:hidden' : 'max-sm:hidden'}`}>
         {row.brain === null ? '–' : <AsWritten text={row.brain} />}
       </span>
       <span role="cell" className="truncate max-lg:hidden">
-        {row.model === null ? '–' : <AsWritten text={sayModelName(row.model)} />}
+        {row.model === null ? '–' : <AsWritten text={formatModelName(row.model)} />}
       </span>
       <span role="cell" className="text-right tabular-nums max-sm:order-4">
         {length(row.totalMs)}

@@ -57,10 +57,10 @@ function ranksOf(
   });
 }
 
-export type Rehearsal = { readonly config: string; readonly brain: string };
+export type DryRun = { readonly config: string; readonly brain: string };
 
 /** A configuration whose brain asks this model alone, to hear what it says; null: none has it. */
-export function askingAlone(text: string, name: string): Rehearsal | null {
+export function askingAlone(text: string, name: string): DryRun | null {
   const { value } = locate(text);
   const brains = brainsOf(text);
   const at = brains.findIndex(({ models }) => models.some((model) => isNamed(model, name)));

@@ -1,8 +1,8 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import { useState } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ConfigInUse } from '../../../src/admin/config-control.ts';
-import type { ModelLook } from '../../../src/admin/model-probes.ts';
+import type { ModelProbe } from '../../../src/admin/model-probes.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -14,7 +14,7 @@ import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, count, length, some } from '../../kit/words.ts';
-import { useFrames } from '../feed.ts';
+import { useLiveEvents } from '../feed.ts';
 import { OperatorOnly } from '../operator-only.tsx';
 import { useRefresh } from '../use-refresh.ts';
 import { adviceFor } from './advice.ts';
@@ -30,7 +30,7 @@ import { useStatus } from '../status.tsx';
 export function ModelPage() {
   const { id = '' } = usePlace();
   const { value: status, refused, again } = useStatus();
-  useFrames(({ kind }) => void (kind === 'plan_used' && again()));
+  useLiveEvents(({ kind }) => void (kind === 'plan_used' && again()));
   // Outside what it changes: once another is used, this model is none any more.
   const [other, setOther] = useState<string | null>(null);
   return (
@@ -72,7 +72,10 @@ function Shown({ name, status, onOther }: ShownProps) {
   }
   return (
     <>
-      <Panel title={sayModelName(name)} aside={<Link to={{ view: 'providers' }}>All models</Link>}>
+      <Panel
+        title={formatModelName(name)}
+        aside={<Link to={{ view: 'providers' }}>All models</Link>}
+      >
         <Headline name={name} verdict={verdict} />
         <Counts name={name} status={status} />
         <Refusal refused={refused} />
@@ -154,7 +157,7 @@ function Counts({ name, status: { models, brains } }: Of) {
 
 type HelpProps = Pick<ShownProps, 'name' | 'onOther'> & {
   readonly verdict: Extract<Verdict, { readonly kind: 'failing' }>;
-  readonly look: ModelLook | null;
+  readonly look: ModelProbe | null;
 };
 
 function Help({ name, verdict, look, onOther }: HelpProps) {

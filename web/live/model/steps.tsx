@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ModelLook } from '../../../src/admin/model-probes.ts';
+import type { ModelProbe } from '../../../src/admin/model-probes.ts';
 import { useApplication } from '../../kit/application.ts';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
@@ -10,7 +10,7 @@ import type { Step } from './advice.ts';
 type Props = {
   readonly steps: readonly Step[];
   /** null: it was not looked at. */
-  readonly look: ModelLook | null;
+  readonly look: ModelProbe | null;
   /** Where it stands in the configuration, `brains[0].models[1]`; null: that is not known. */
   readonly place: string | null;
   /** Another model is to take its place. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { ModelLook } from '../../../src/admin/model-probes.ts';
+import type { ModelProbe } from '../../../src/admin/model-probes.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { isLocalRuntime, isSeenByLooks } from './advice.ts';
@@ -39,10 +39,10 @@ export function useLook(name: string | null): {
 }
 
 const lookAt = (model: string, signal: AbortSignal) =>
-  ask<ModelLook>('models/look', { method: 'POST', body: { model }, signal });
+  ask<ModelProbe>('models/look', { method: 'POST', body: { model }, signal });
 
 /** A hosted one is not asked for again and again. One that was slow may be quicker next time. */
-const mayComeBack = ({ model, failure }: ModelLook): boolean =>
+const mayComeBack = ({ model, failure }: ModelProbe): boolean =>
   failure !== null &&
   isLocalRuntime(model) &&
   (isSeenByLooks(failure.kind) || failure.kind === 'timeout');

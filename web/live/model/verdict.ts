@@ -1,11 +1,11 @@
 /** How a model stands, of all that the page knows of it: the newest counts that can tell. */
 import type { Status } from '../../../src/admin/admin.ts';
-import type { ModelLook } from '../../../src/admin/model-probes.ts';
+import type { ModelProbe } from '../../../src/admin/model-probes.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { isSeenByLooks } from './advice.ts';
 
 /** `at`: milliseconds since 1970. */
-export type Looked = { readonly at: number; readonly look: ModelLook };
+export type Looked = { readonly at: number; readonly look: ModelProbe };
 /** What came of a question that was asked here. */
 export type Heard = { readonly at: number; readonly result: 'answer' | FailureKind };
 

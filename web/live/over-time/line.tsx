@@ -1,10 +1,10 @@
-import type { FiguresTold } from '../../../src/admin/figures.ts';
+import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { moment, some } from '../../kit/words.ts';
 import { bandsOf, barsHigh, barsOf } from './drawing.ts';
 import { coveredBy } from './over-time.ts';
 
 type Props = {
-  readonly of: FiguresTold;
+  readonly of: FiguresSummary;
   /** Read out first: what the values are. */
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -45,14 +45,14 @@ export function Line({ of, name, values, say, tone = 'accent' }: Props) {
 }
 
 /** Where configurations were taken into use, in steps from the beginning. */
-function marksOf({ configs, from, until, stepMs }: FiguresTold): readonly number[] {
+function marksOf({ configs, from, until, stepMs }: FiguresSummary): readonly number[] {
   return configs.flatMap(({ at }) =>
     at < from || at > until ? [] : [Math.round(((at - from) / stepMs) * 100) / 100],
   );
 }
 
 function labelOf(
-  of: FiguresTold,
+  of: FiguresSummary,
   name: string,
   values: readonly (number | null)[],
   most: string,

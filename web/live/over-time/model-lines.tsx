@@ -1,5 +1,5 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
-import type { FiguresTold } from '../../../src/admin/figures.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -29,16 +29,16 @@ export function ModelLines() {
   );
 }
 
-type Model = FiguresTold['models'][number];
+type Model = FiguresSummary['models'][number];
 
-function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
+function columnsOf(figures: FiguresSummary): readonly Column<Model>[] {
   const step = everyStep(figures);
   return [
     {
       title: 'Model',
       cell: ({ model }) => (
         <Link to={{ view: 'model', id: model }}>
-          <AsWritten text={sayModelName(model)} />
+          <AsWritten text={formatModelName(model)} />
         </Link>
       ),
     },
@@ -47,7 +47,7 @@ function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
       cell: ({ model, answered }) => (
         <Line
           of={figures}
-          name={`Answers of ${sayModelName(model)} ${step}`}
+          name={`Answers of ${formatModelName(model)} ${step}`}
           values={answered}
           say={count}
         />
@@ -59,7 +59,7 @@ function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
       cell: ({ model, failed }) => (
         <Line
           of={figures}
-          name={`Failures of ${sayModelName(model)} ${step}`}
+          name={`Failures of ${formatModelName(model)} ${step}`}
           values={failed}
           say={count}
           tone="bad"
@@ -72,7 +72,7 @@ function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
       cell: ({ model, p95Ms }) => (
         <Line
           of={figures}
-          name={`95 % of ${sayModelName(model)} within`}
+          name={`95 % of ${formatModelName(model)} within`}
           values={p95Ms}
           say={length}
         />

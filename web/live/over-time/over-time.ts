@@ -1,10 +1,10 @@
 /** What the service kept of the last hour, day or month, and in which words a page tells of it. */
-import type { FiguresTold } from '../../../src/admin/figures.ts';
+import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { usePlace } from '../../kit/place.ts';
 import { useAsked, type Asked } from '../../kit/use-asked.ts';
 import { length, moment } from '../../kit/words.ts';
 
-export type Span = FiguresTold['span'];
+export type Span = FiguresSummary['span'];
 
 export const spans: Readonly<Record<Span, { readonly label: string; readonly last: string }>> = {
   hour: { label: '1 h', last: 'in the last hour' },
@@ -22,17 +22,17 @@ export function useSpan(): Span {
   return spanNames.find((one) => one === span) ?? 'hour';
 }
 
-export function useOverTime(span: Span): Asked<FiguresTold> {
-  return useAsked<FiguresTold>(`figures?span=${span}`, everyMs);
+export function useOverTime(span: Span): Asked<FiguresSummary> {
+  return useAsked<FiguresSummary>(`figures?span=${span}`, everyMs);
 }
 
 /** `in the last 24 h`; where less is kept, `since 12:05:00`. */
-export function coveredBy({ span, from, since }: FiguresTold): string {
+export function coveredBy({ span, from, since }: FiguresSummary): string {
   return since !== null && since > from ? `since ${moment(since)}` : spans[span].last;
 }
 
 /** `a minute`, `in 15 min`. */
-export function everyStep({ stepMs }: Pick<FiguresTold, 'stepMs'>): string {
+export function everyStep({ stepMs }: Pick<FiguresSummary, 'stepMs'>): string {
   if (stepMs === 60_000) return 'a minute';
   return stepMs === 3_600_000 ? 'an hour' : `in ${length(stepMs)}`;
 }

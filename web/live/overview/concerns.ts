@@ -1,6 +1,6 @@
 /** Facts of a service's status that may need a person, the gravest first. */
-import { sayWarning } from '../../../src/config/place-words.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { describeWarning } from '../../../src/config/place-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
 import { cutChannels } from './cut-channels.ts';
@@ -94,7 +94,7 @@ function ofChannels(status: Status): readonly Concern[] {
     const why = reason === null ? '' : `: ${reason}`;
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
     const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
-    const what = sentence(`The channel ${sayChannel(type)} ${how}${where}${why}`);
+    const what = sentence(`The channel ${channelName(type)} ${how}${where}${why}`);
     // A setting of it is wrong where it stays failed; else what came last may tell more.
     const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: type };
     return [{ key: `channel ${type}`, tone, what, remedy: null, place }];
@@ -120,14 +120,14 @@ function ofBacklog(status: Status, now: number): readonly Concern[] {
     // Replies that wait for a receiver that fails are told with it.
     if (waitedMs > longWaitMs && (areMessages || !told.has(channel))) {
       const many = count(inbox + outbox);
-      const what = `On ${sayChannel(channel)} ${many} wait, the oldest for ${length(waitedMs)}.`;
+      const what = `On ${channelName(channel)} ${many} wait, the oldest for ${length(waitedMs)}.`;
       const place = areMessages
         ? { view: 'messages', channel, state: 'waiting' }
         : { view: 'deliveries', channel };
       concerns.push({ key: `wait ${channel}`, tone: 'wait', what, remedy: null, place });
     }
     if (unroutable > 0) {
-      const many = `${count(unroutable)} of ${sayChannel(channel)}`;
+      const many = `${count(unroutable)} of ${channelName(channel)}`;
       const what = `${many} wait for a channel or route that is gone.`;
       const remedy = 'Put it back, or let them become dead letters after seven days.';
       concerns.push({ key: `gone ${channel}`, tone: 'wait', what, remedy, place: null });
@@ -141,7 +141,7 @@ function ofWarnings(status: Status): readonly Concern[] {
     const { code, path, remedy, instances } = warning;
     const at = (instances ?? []).join(', ');
     const whose = at === '' ? '' : `At instance ${at}: `;
-    const { where, message } = sayWarning(warning, status);
+    const { where, message } = describeWarning(warning, status);
     const said = where === '' ? message : `${where}: ${message}`;
     // A place that has no name stays as it is written.
     const isPlace = where !== '' && where === path;

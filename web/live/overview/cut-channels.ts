@@ -1,6 +1,6 @@
 /** Channels on which no messages come in: each says itself why, and what a person can do. */
 import type { ChannelStatus, Status } from '../../../src/admin/admin.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { visible } from '../../kit/visible.ts';
 
 /** A platform often closes a connection that is made again at once: that cuts nobody off. */
@@ -19,7 +19,7 @@ export function cutChannels(
 }
 
 /** For the headline. */
-export function sayCut({ type, state, reason }: ChannelStatus): string {
+export function describeCut({ type, state, reason }: ChannelStatus): string {
   const what = state === 'failed' ? 'failed' : 'takes no messages in';
-  return `channel ${sayChannel(type)} ${what}${reason === null ? '' : ` (${visible(reason)})`}`;
+  return `channel ${channelName(type)} ${what}${reason === null ? '' : ` (${visible(reason)})`}`;
 }

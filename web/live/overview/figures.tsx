@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { FiguresTold } from '../../../src/admin/figures.ts';
+import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import type { Place } from '../../kit/place.ts';
@@ -35,7 +35,7 @@ export function Figures({ status, now }: Props) {
   );
 }
 
-type Shown = { readonly figures: FiguresTold | null };
+type Shown = { readonly figures: FiguresSummary | null };
 
 /** How far back the list of messages goes that a number leads to; its longest is a day. */
 const withinOf: Readonly<Record<Span, string>> = { hour: '1h', day: '1d', month: '' };

@@ -1,15 +1,15 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
-import { sayChannel } from '../../../src/channels/registry.ts';
-import { sayModelName, sayModelOn } from '../../../src/domain/model-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
+import { formatModelName, describeModelOn } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/probe-status.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { sayCause } from '../../../src/domain/health-sentences.ts';
+import { describeCause } from '../../../src/domain/health-sentences.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
-import { cutChannels, sayCut } from './cut-channels.ts';
+import { cutChannels, describeCut } from './cut-channels.ts';
 import { longWaits } from './long-waits.ts';
 import { arrivesAtTimes, failingReceivers, receiverMove, undelivered } from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
@@ -43,9 +43,9 @@ export function healthOf(status: Status): HealthWords {
       deaf.some((one) => one.channel === type && !arrivesAtTimes(one, now)),
   );
   const what = [
-    ...cut.map(sayCut),
-    sayBrains('no model answers for', silent),
-    sayBrains('some messages get no answer from', halting),
+    ...cut.map(describeCut),
+    describeBrains('no model answers for', silent),
+    describeBrains('some messages get no answer from', halting),
     ...deaf.map((one) => undelivered(one, now)),
   ].filter((part) => part !== '');
   if (what.length === 0) return ofModels(status);
@@ -62,10 +62,10 @@ function troubled(
 }
 
 /** With the cause that the first of them has. */
-function sayBrains(begin: string, all: readonly AnsweringStatus[]): string {
+function describeBrains(begin: string, all: readonly AnsweringStatus[]): string {
   const [first] = all;
   if (first === undefined) return '';
-  const cause = sayCause(first.model, first.reason, sayModelOn);
+  const cause = describeCause(first.model, first.reason, describeModelOn);
   const names = listed(
     'brain',
     all.map(({ brain }) => brain),
@@ -80,7 +80,7 @@ function ofModels(status: Status): HealthWords {
   const worst = failing.length > 0 ? failing : inUse.filter((one) => one.standing === 'degraded');
   const [first] = worst;
   if (first === undefined) return ofWaits(status);
-  const names = worst.map(({ model }) => visible(sayModelName(model))).join(', ');
+  const names = worst.map(({ model }) => visible(formatModelName(model))).join(', ');
   const isOne = worst.length === 1;
   const how =
     failing.length > 0
@@ -91,7 +91,7 @@ function ofModels(status: Status): HealthWords {
 
 /** No call fails; one that hangs does so only after minutes. */
 function ofWaits(status: Status): HealthWords {
-  const channels = longWaits(status).map(sayChannel);
+  const channels = longWaits(status).map(channelName);
   if (channels.length === 0) return { tone: 'good', words: 'Working', move: null };
   const words = `Working, but messages on ${channels.join(', ')} wait long for an answer`;
   const move = 'See at Models whether the models of its brain answer at all, or are too slow.';

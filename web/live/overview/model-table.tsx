@@ -1,8 +1,8 @@
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/probe-status.ts';
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
-import { sayFailed, standingWords } from '../../../src/domain/health-sentences.ts';
+import { describeFailed, standingWords } from '../../../src/domain/health-sentences.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
@@ -29,10 +29,10 @@ const columns: readonly Column<Row>[] = [
     title: 'Model',
     cell: ({ model: { model, inUse } }) =>
       inUse === false ? (
-        <AsWritten text={sayModelName(model)} />
+        <AsWritten text={formatModelName(model)} />
       ) : (
         <Link to={{ view: 'model', id: model }}>
-          <AsWritten text={sayModelName(model)} />
+          <AsWritten text={formatModelName(model)} />
         </Link>
       ),
   },
@@ -76,7 +76,7 @@ export function Standing({ of, reason, now }: StandingProps) {
   if (standing === null || standing === 'unknown') {
     return <State tone="off">{standingWords.unknown}</State>;
   }
-  const counted = sayFailed(window, 'calls') ?? `last tried ${ago(shownAt, now)}`;
+  const counted = describeFailed(window, 'calls') ?? `last tried ${ago(shownAt, now)}`;
   return (
     <>
       <State tone={toneOf(standing)}>{standingWords[standing]}</State>

@@ -8,7 +8,7 @@ import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { count, length, moment, some } from '../../kit/words.ts';
-import { useFrames } from '../feed.ts';
+import { useLiveEvents } from '../feed.ts';
 import { concernsOf, type Concern } from './concerns.ts';
 import { Figures } from './figures.tsx';
 import { absenceOf, healthOf } from './health.ts';
@@ -19,7 +19,7 @@ import { useStatus } from '../status.tsx';
 /** How the service is, at a glance. */
 export function Overview() {
   const { value: status, answeredAt, refused, again } = useStatus();
-  useFrames(({ kind }) => {
+  useLiveEvents(({ kind }) => {
     if (kind === 'channel_changed' || kind === 'plan_used') again();
   });
   if (status === null) {

@@ -1,6 +1,6 @@
 import { NoBrain, NoChannel } from '../next-step.tsx';
-import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type {
   BacklogStatus,
   BrainStatus,
@@ -46,7 +46,7 @@ const channelColumns: readonly Column<ChannelRow>[] = [
     title: 'Channel',
     cell: ({ channel: { type, address, addresses } }) => (
       <>
-        <Link to={{ view: 'messages', channel: type }}>{sayChannel(type)}</Link>
+        <Link to={{ view: 'messages', channel: type }}>{channelName(type)}</Link>
         {placesOf(address, addresses).map((place) => (
           <p key={place} className="text-soft wrap-anywhere">
             {place}
@@ -78,8 +78,11 @@ const channelColumns: readonly Column<ChannelRow>[] = [
       </>
     ),
   },
-  { title: 'Since', cell: ({ channel: { since }, now }) => sayAgo(since, now) },
-  { title: 'Last heard of', cell: ({ channel: { lastSeenAt }, now }) => sayAgo(lastSeenAt, now) },
+  { title: 'Since', cell: ({ channel: { since }, now }) => describeAgo(since, now) },
+  {
+    title: 'Last heard of',
+    cell: ({ channel: { lastSeenAt }, now }) => describeAgo(lastSeenAt, now),
+  },
   {
     title: 'To answer',
     number: true,
@@ -116,7 +119,7 @@ function placesOf(
   return all.map((one) => `${one.address} (instance ${one.instance})`);
 }
 
-const sayAgo = (at: number | null, now: number): string => (at === null ? '–' : ago(at, now));
+const describeAgo = (at: number | null, now: number): string => (at === null ? '–' : ago(at, now));
 
 const brainColumns: readonly Column<BrainStatus>[] = [
   {
@@ -138,10 +141,10 @@ const brainColumns: readonly Column<BrainStatus>[] = [
           <li key={name}>
             {state === 'dropped' ? (
               <s className="text-soft">
-                <AsWritten text={sayModelName(name)} />
+                <AsWritten text={formatModelName(name)} />
               </s>
             ) : (
-              <AsWritten text={sayModelName(name)} />
+              <AsWritten text={formatModelName(name)} />
             )}{' '}
             <span className="text-soft">
               {locality}

@@ -1,5 +1,5 @@
 /** Who takes replies, and does not: what is said of it, and what a person can do. */
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
@@ -13,7 +13,7 @@ type Moves = Partial<Readonly<Record<FailureKind, string>>>;
 
 /** For the headline. */
 export const undelivered = (receiver: DeliveryStatus, now: number): string =>
-  `${arrivesAtTimes(receiver, now) ? 'some ' : ''}replies on ${sayChannel(receiver.channel)} ` +
+  `${arrivesAtTimes(receiver, now) ? 'some ' : ''}replies on ${channelName(receiver.channel)} ` +
   'do not arrive';
 
 /** Within its first minute what arrived is from before. */
@@ -24,7 +24,7 @@ export const arrivesAtTimes = ({ minute, since }: DeliveryStatus, now: number): 
 export function receiverCause(receiver: DeliveryStatus, now: number): string {
   const { channel, since, waiting, oldestAt } = receiver;
   const began = since === null ? '' : ` since ${moment(since, now)}`;
-  const who = channel === 'webhook' ? 'The receiver of webhook replies' : sayChannel(channel);
+  const who = channel === 'webhook' ? 'The receiver of webhook replies' : channelName(channel);
   const waits = some(waiting, 'reply waits', 'replies wait');
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
   return sentence(`${who} ${doing(receiver, now)}${began}; ${waits}${oldest}`);

@@ -1,10 +1,10 @@
 /** Brains whose messages get no answer, and models in whose place others answer, as concerns. */
 import { failure } from '../../../src/domain/failure.ts';
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/probe-status.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { isRescued, sayCause, sayFailed } from '../../../src/domain/health-sentences.ts';
+import { isRescued, describeCause, describeFailed } from '../../../src/domain/health-sentences.ts';
 import { ago, lasted, sentence, some, upper } from '../../kit/words.ts';
 import type { Concern } from './concerns.ts';
 
@@ -27,12 +27,12 @@ function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
     standing === 'failing'
       ? `No model answers for the brain ${brain}`
       : `Some messages to the brain ${brain} get no answer`;
-  const cause = sayCause(model, reason);
+  const cause = describeCause(model, reason);
   const what = sentences(
     `${begin}${since === null ? '' : `, for ${lasted(since, now)} now`}${
       cause === '' ? '' : `: ${cause}`
     }`,
-    sayFailed(one.window, 'messages') ?? sayAge(one.shownAt, now),
+    describeFailed(one.window, 'messages') ?? formatAge(one.shownAt, now),
   );
   const remedy = model === null || reason === null ? null : remedyForModel(reason, model);
   const place = model === null ? { view: 'messages', brain } : { view: 'model', id: model };
@@ -43,7 +43,7 @@ function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
 function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Concern[] {
   const { model, inUse, standing, since, reason, answeredByOthers } = one;
   if (inUse !== true || (standing !== 'failing' && standing !== 'degraded')) return [];
-  const name = sayModelName(model);
+  const name = formatModelName(model);
   const begin =
     standing === 'failing'
       ? `${name} does not answer${since === null ? '' : `, for ${lasted(since, now)} now`}`
@@ -53,7 +53,7 @@ function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): reado
     (answeredByOthers ?? 0) > 0
       ? `Other models answered ${some(answeredByOthers ?? 0, 'message')} in its place`
       : null;
-  const counted = sayFailed(one.window, 'calls') ?? sayAge(one.shownAt, now);
+  const counted = describeFailed(one.window, 'calls') ?? formatAge(one.shownAt, now);
   const what = sentences(`${begin}${why}`, counted, others);
   const remedy = reason === null ? null : remedyForModel(reason, model);
   return [
@@ -62,7 +62,7 @@ function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): reado
 }
 
 /** What nobody asked lately stands as it did. */
-const sayAge = (shownAt: number | null, now: number): string | null =>
+const formatAge = (shownAt: number | null, now: number): string | null =>
   shownAt === null ? null : `last tried ${ago(shownAt, now)}`;
 
 function sentences(first: string, ...more: readonly (string | null)[]): string {

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { useState, type FormEvent } from 'react';
 import type { Pairing } from '../../../src/domain/gate.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -69,7 +69,7 @@ function AdmitForm({ onDone }: { readonly onDone: () => void }) {
     const { name, sender, channel } = answer.value;
     setSaid({
       tone: 'good',
-      words: `${visible(name ?? sender)} may talk on ${sayChannel(channel)} from now on.`,
+      words: `${visible(name ?? sender)} may talk on ${channelName(channel)} from now on.`,
     });
     setCode('');
     onDone();
@@ -110,7 +110,7 @@ const columnsAt = (
 ): readonly Column<Pairing>[] => [
   { title: 'Name', cell: ({ name }) => (name === null ? '–' : <AsWritten text={name} />) },
   { title: 'Sender', cell: ({ sender }) => <AsWritten text={sender} /> },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   {
     title: 'State',
     cell: ({ state, at }) =>
@@ -150,7 +150,7 @@ type RemoveProps = {
 function RemoveDialog({ pairing, onClose, onDone }: RemoveProps) {
   const { channel, sender, name, state } = pairing;
   const who = visible(name ?? sender);
-  const where = sayChannel(channel);
+  const where = channelName(channel);
   const stranger =
     `${who} is a stranger on ${where} again, turned away unless access.allow lists them. ` +
     'What they said before is kept.';

@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { TurnedAway, TurnedAwayReason } from '../../../src/domain/gate.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -73,7 +73,7 @@ function columnsAt(now: number, isOperator: boolean): readonly Column<Row>[] {
   };
   return [
     { title: 'Last', cell: ({ at }) => <span title={moment(at)}>{ago(at, now)}</span> },
-    { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+    { title: 'Channel', cell: ({ channel }) => channelName(channel) },
     ...(isOperator ? [sender] : []),
     { title: 'Why', cell: ({ reason }) => reasons[reason] },
     { title: 'Messages', number: true, cell: (row) => count(row.count) },

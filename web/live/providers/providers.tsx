@@ -1,5 +1,5 @@
 import { NoBrain } from '../next-step.tsx';
-import { sayModelName, sayProvider } from '../../../src/domain/model-words.ts';
+import { formatModelName, describeProvider } from '../../../src/domain/model-words.ts';
 import type { BrainStatus } from '../../../src/admin/admin.ts';
 import type { ProviderStatus } from '../../../src/admin/probe-status.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -59,7 +59,7 @@ export function Providers() {
 }
 
 const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
-  { title: 'Provider', cell: ({ provider }) => sayProvider(provider) },
+  { title: 'Provider', cell: ({ provider }) => describeProvider(provider) },
   {
     title: 'State',
     cell: (provider) => <Standing of={provider} reason={provider.reason} now={now} />,
@@ -105,7 +105,7 @@ function usesOf(brains: readonly BrainStatus[]): readonly Use[] {
 }
 
 const askedColumns: readonly Column<Use>[] = [
-  { title: 'Model', cell: ({ model }) => <AsWritten text={sayModelName(model)} /> },
+  { title: 'Model', cell: ({ model }) => <AsWritten text={formatModelName(model)} /> },
   { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
   {
     title: 'Asked?',

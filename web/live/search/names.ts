@@ -1,6 +1,6 @@
 /** What is found by its name: views, channels, brains and models. */
-import { sayModelName } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Place } from '../../kit/place.ts';
 import type { NavigationEntry } from '../navigation/navigation.tsx';
@@ -28,7 +28,7 @@ export function namesOf(
       return { kind: 'view', name: title, written: name, place: { view: name } };
     }),
     ...[...channels].map((channel): Named => {
-      const name = sayChannel(channel);
+      const name = channelName(channel);
       return { kind: 'channel', name, written: channel, place: { view: 'messages', channel } };
     }),
     ...brains.map(({ name }): Named => {
@@ -36,7 +36,7 @@ export function namesOf(
     }),
     ...[...models].map((name): Named => ({
       kind: 'model',
-      name: sayModelName(name),
+      name: formatModelName(name),
       written: name,
       place: { view: 'model', id: name },
     })),

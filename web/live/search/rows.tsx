@@ -1,4 +1,4 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import type { Excerpt, FoundRow, FoundText } from '../../../src/domain/search.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ChoiceName, type Choice, type ChoiceGroup } from '../../kit/choices.tsx';
@@ -43,7 +43,7 @@ function idChoice(row: FoundRow): Choice {
     messageId === null
       ? { view: kind === 'dead_letter' ? 'dead-letters' : 'deliveries' }
       : { view: 'message', id: messageId };
-  const note = [spaced(kind), sayChannel(channel), state ?? '', moment(at)]
+  const note = [spaced(kind), channelName(channel), state ?? '', moment(at)]
     .filter(Boolean)
     .join(' · ');
   return {
@@ -66,7 +66,7 @@ function textChoice(row: FoundText, index: number): Choice {
         <span className="flex flex-wrap gap-x-2 text-xs text-soft wrap-anywhere">
           {sender === null ? null : <AsWritten text={sender} />}
           {excerpt === null ? null : <AsWritten text={conversation} />}
-          <span>{sayChannel(channel)}</span>
+          <span>{channelName(channel)}</span>
           {ended === null ? null : <span>{spaced(ended)}</span>}
           <span>{moment(at)}</span>
         </span>

@@ -1,17 +1,17 @@
-import type { BudgetsTold, LimitTold } from '../../../src/admin/spend.ts';
+import type { BudgetsSummary, LimitSummary } from '../../../src/admin/spend.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { NoBudget } from '../next-step.tsx';
-import { fullness, sayLimit } from './spend-words.ts';
+import { fullness, describeLimit } from './spend-words.ts';
 
 const everyMs = 10_000;
 
 /** How full the budgets of brains are today. */
 export function Budgets() {
-  const { value: budgets, refused } = useAsked<BudgetsTold>('spend/budgets', everyMs);
+  const { value: budgets, refused } = useAsked<BudgetsSummary>('spend/budgets', everyMs);
   return (
     <Panel title="Budgets today">
       <Refusal refused={refused} />
@@ -40,12 +40,12 @@ export function Budgets() {
   );
 }
 
-function Limit({ limit }: { readonly limit: LimitTold }) {
+function Limit({ limit }: { readonly limit: LimitSummary }) {
   const { percent } = limit;
   return (
     <div className="flex flex-col gap-1 text-sm">
       <p className="flex flex-wrap items-baseline justify-between gap-x-3">
-        <span>{sayLimit(limit)}</span>
+        <span>{describeLimit(limit)}</span>
         {percent === null ? null : <Full percent={percent} />}
       </p>
       {percent === null ? null : <Bar percent={percent} />}

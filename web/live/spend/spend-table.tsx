@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import type { SpendTold } from '../../../src/admin/spend.ts';
-import { sayChannel } from '../../../src/channels/registry.ts';
-import { sayModelName } from '../../../src/domain/model-words.ts';
+import type { SpendSummary } from '../../../src/admin/spend.ts';
+import { channelName } from '../../../src/channels/registry.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { SpendBy, SpendRow } from '../../../src/domain/spend.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
@@ -10,7 +10,7 @@ import { count } from '../../kit/words.ts';
 import { bothOf, byWords, hasCost, roughCost, tokensIn } from './spend-words.ts';
 
 /** A row for each model, brain, day or sender. */
-export function SpendTable({ told }: { readonly told: SpendTold }) {
+export function SpendTable({ told }: { readonly told: SpendSummary }) {
   const { by, rows, total } = told;
   return (
     <Table
@@ -28,7 +28,7 @@ export function SpendTable({ told }: { readonly told: SpendTold }) {
 function namesOf(by: SpendBy): readonly Column<SpendRow>[] {
   const name = { title: byWords[by], cell: ({ key }: SpendRow) => nameOf(by, key) };
   if (by !== 'sender') return [name];
-  const channel = ({ channel: of }: SpendRow) => (of === null ? '–' : sayChannel(of));
+  const channel = ({ channel: of }: SpendRow) => (of === null ? '–' : channelName(of));
   return [name, { title: 'Channel', cell: channel }];
 }
 
@@ -37,7 +37,7 @@ function nameOf(by: SpendBy, key: string): ReactNode {
     case 'model':
       return (
         <Link to={{ view: 'model', id: key }}>
-          <AsWritten text={sayModelName(key)} />
+          <AsWritten text={formatModelName(key)} />
         </Link>
       );
     case 'brain':

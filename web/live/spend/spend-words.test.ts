@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allOf, fullness, roughCost, sayLimit, tokensIn } from './spend-words.ts';
+import { allOf, fullness, roughCost, describeLimit, tokensIn } from './spend-words.ts';
 
 const spent = {
   calls: 3,
@@ -30,11 +30,14 @@ const digits = (maximumFractionDigits: number) => ({ maximumFractionDigits });
 
 test('a bound says what is used of it, or that it is of each turn', () => {
   const day = { limit: 'tokens_per_day', most: '900', used: '250', percent: 27 } as const;
-  assert.equal(sayLimit({ ...day, reserved: '0' }), 'Tokens today: 250 of 900 used');
-  assert.equal(sayLimit({ ...day, reserved: '15' }), 'Tokens today: 250 of 900 used, 15 reserved');
+  assert.equal(describeLimit({ ...day, reserved: '0' }), 'Tokens today: 250 of 900 used');
+  assert.equal(
+    describeLimit({ ...day, reserved: '15' }),
+    'Tokens today: 250 of 900 used, 15 reserved',
+  );
   const turn = { limit: 'tokens_per_turn', most: '200' } as const;
   const none = { used: null, reserved: null, percent: null };
-  assert.equal(sayLimit({ ...turn, ...none }), 'Tokens of each turn: 200 at most');
+  assert.equal(describeLimit({ ...turn, ...none }), 'Tokens of each turn: 200 at most');
 });
 
 test('a budget that is nearly used up is told so before it is', () => {

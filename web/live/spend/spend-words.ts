@@ -1,5 +1,5 @@
 /** What was spent, in words. */
-import type { LimitTold } from '../../../src/admin/spend.ts';
+import type { LimitSummary } from '../../../src/admin/spend.ts';
 import type { SpendBy, Spent, Tokens } from '../../../src/domain/spend.ts';
 import type { Tone } from '../../kit/state.tsx';
 import { count, some } from '../../kit/words.ts';
@@ -45,7 +45,7 @@ export function hasCost({ cost, openCost }: Spent): boolean {
   return cost !== null || openCost !== null;
 }
 
-const limitNames: Readonly<Record<LimitTold['limit'], string>> = {
+const limitNames: Readonly<Record<LimitSummary['limit'], string>> = {
   tokens_per_turn: 'Tokens of each turn',
   tokens_per_day: 'Tokens today',
   cost_per_day: 'Cost today',
@@ -53,7 +53,7 @@ const limitNames: Readonly<Record<LimitTold['limit'], string>> = {
 };
 
 /** `Tokens today: 250 of 1,000 used, 150 reserved`. */
-export function sayLimit({ limit, most, used, reserved }: LimitTold): string {
+export function describeLimit({ limit, most, used, reserved }: LimitSummary): string {
   const say = (amount: string): string =>
     limit === 'cost_per_day' ? roughCost(amount) : count(Number(amount));
   if (used === null) return `${limitNames[limit]}: ${say(most)} at most`;

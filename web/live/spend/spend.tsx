@@ -1,4 +1,4 @@
-import type { SpendTold } from '../../../src/admin/spend.ts';
+import type { SpendSummary } from '../../../src/admin/spend.ts';
 import type { SpendBy } from '../../../src/domain/spend.ts';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -41,7 +41,7 @@ export function Spend() {
 }
 
 function Told({ path }: { readonly path: string }) {
-  const { value: told, refused } = useAsked<SpendTold>(path, everyMs);
+  const { value: told, refused } = useAsked<SpendSummary>(path, everyMs);
   const { days } = useChosen();
   if (told === null) {
     return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;

@@ -1,7 +1,7 @@
-import { sayChannel } from '../../../src/channels/registry.ts';
+import { channelName } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
 import type { ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
-import { modeWords, outcomeWords, sayRule } from '../../../src/domain/tool-words.ts';
+import { modeWords, outcomeWords, describeRule } from '../../../src/domain/tool-words.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -98,9 +98,9 @@ const factsAt = (now: number): readonly Column<ToolUseRow>[] => [
       return <State tone={toneOfOutcome(outcome)}>{outcomeWords[outcome]}</State>;
     },
   },
-  { title: 'Rule', cell: ({ rule }) => sayRule(rule) },
+  { title: 'Rule', cell: ({ rule }) => describeRule(rule) },
   { title: 'Took', number: true, cell: ({ ms }) => length(ms) },
-  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
   {
     title: 'Message',
     cell: ({ messageId }) => <Link to={{ view: 'message', id: messageId }}>{messageId}</Link>,

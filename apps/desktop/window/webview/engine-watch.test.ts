@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EngineWatch, type Pulse } from './engine-watch.ts';
+import { EngineWatch, type PingMonitor } from './engine-watch.ts';
 
 /** An engine that answers so, one after the other; the last one for ever. */
-function watched(pulses: readonly Pulse[], { isLoaded = true, loadsAgain = true } = {}) {
+function watched(pulses: readonly PingMonitor[], { isLoaded = true, loadsAgain = true } = {}) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done: string[] = [];
   let asked = 0;

@@ -6,10 +6,10 @@
  */
 
 /** `gone`: its process has ended. `silent`: no answer came in time. */
-export type Pulse = 'alive' | 'silent' | 'gone';
+export type PingMonitor = 'alive' | 'silent' | 'gone';
 
 export type Engine = {
-  ask(): Promise<Pulse>;
+  ask(): Promise<PingMonitor>;
   /** Loads the page that it showed, in a process of its own. */
   renew(was: 'silent' | 'gone'): void;
   hopeless(): void;
@@ -49,10 +49,10 @@ export class EngineWatch {
   async #look(): Promise<void> {
     if (!this.#isLoaded || this.#isAsking) return;
     this.#isAsking = true;
-    const pulse = await this.#engine.ask();
+    const pingMonitor = await this.#engine.ask();
     this.#isAsking = false;
-    if (pulse === 'alive') this.#silent = 0;
-    else if (pulse === 'gone' || ++this.#silent >= silentMax) this.#renew(pulse);
+    if (pingMonitor === 'alive') this.#silent = 0;
+    else if (pingMonitor === 'gone' || ++this.#silent >= silentMax) this.#renew(pingMonitor);
   }
 
   #renew(was: 'silent' | 'gone'): void {

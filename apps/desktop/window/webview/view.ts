@@ -5,7 +5,7 @@
 import type { BrowserWindow, Webview, WebContext } from '@webviewjs/webview';
 import type { SignedIn } from '../../desktop.ts';
 import { wayOf } from '../addresses.ts';
-import { EngineWatch, type Pulse, type WatchTimes } from './engine-watch.ts';
+import { EngineWatch, type PingMonitor, type WatchTimes } from './engine-watch.ts';
 import { answerScript, bridgeScript, parsePageQuestion } from './page-bridge.ts';
 
 export type ViewEvents = {
@@ -21,7 +21,7 @@ export type ViewEvents = {
 const toldWithinMs = 1_000;
 /** After it a page is tried again where nobody answered. */
 const againMs = 1_000;
-const pulseMs = 2_000;
+const pingMonitorMs = 2_000;
 /** Of two pages that were opened one after the other, the second may come this much later. */
 const lateMs = 500;
 
@@ -72,7 +72,7 @@ export class View {
     this.#events = events;
     this.#view = this.#create();
     const engine = {
-      ask: () => this.#pulse(),
+      ask: () => this.#pingMonitor(),
       renew: (was: 'silent' | 'gone') => this.#renew(was),
       hopeless: events.onHopeless,
     };
@@ -203,7 +203,7 @@ export class View {
     view.evaluateScript(answerScript(origin, question.id, answer));
   }
 
-  async #pulse(): Promise<Pulse> {
+  async #pingMonitor(): Promise<PingMonitor> {
     const result = await this.#evaluate('1 + 1');
     if (result === null) return 'silent';
     // An engine that is gone gives nothing, and at once.
@@ -213,7 +213,7 @@ export class View {
   /** @returns null: no answer in time; undefined: there is no engine */
   #evaluate(script: string): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => resolve(null), pulseMs);
+    const timer = setTimeout(() => resolve(null), pingMonitorMs);
     this.#view.evaluateScriptWithCallback(script, (error: Error | null, result: string) => {
       clearTimeout(timer);
       resolve(error === null && result !== '' ? (JSON.parse(result) as unknown) : undefined);

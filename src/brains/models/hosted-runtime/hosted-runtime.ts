@@ -7,8 +7,8 @@ import { LoadOnce } from '../../../lib/load-once.ts';
 import type { Stop } from '../../../lib/stop.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
-import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
-import { answerIn, lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { answerOfProbe, callProvider, failureOfProbe, outcomeOf } from '../provider-call.ts';
+import { answerIn, probeProvider, refusesPrivate } from '../provider-call.ts';
 import { BaseUrl, isListed, isThere } from '../base-url.ts';
 import { errorIn } from '../errors.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
@@ -135,7 +135,7 @@ class HostedRuntime implements Model {
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
     const result = await this.#list(sensitivity, deadlineAt);
-    const failed = failureOfLook(result);
+    const failed = failureOfProbe(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
     const runs = this.locality === 'local' ? 'here' : 'elsewhere';
@@ -144,7 +144,7 @@ class HostedRuntime implements Model {
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
-      const told = answerOfLook(await this.#list(sensitivity, deadlineAt));
+      const told = answerOfProbe(await this.#list(sensitivity, deadlineAt));
       if (told === 'unreached') return told;
       return told.status === 200 ? seesBy(told.body, this.modelId) : null;
     });
@@ -153,7 +153,7 @@ class HostedRuntime implements Model {
   /** What `GET /models` answers. */
   #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
     const look = ({ modelsUrl }: Urls): Promise<HttpResult> =>
-      lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
+      probeProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
     return this.#base.ask(look, answerIn, isListed);
   }
 }

@@ -16,8 +16,8 @@ import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { ContextSeen, Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { BaseUrl, isListed, isThere } from '../base-url.ts';
 import { failureOf } from '../errors.ts';
-import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
-import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { answerOfProbe, callProvider, failureOfProbe, outcomeOf } from '../provider-call.ts';
+import { probeProvider, refusesPrivate } from '../provider-call.ts';
 import { answerIn } from '../provider-call.ts';
 import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
@@ -141,8 +141,8 @@ class LocalRuntime implements Model {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
       const url = this.#base.urls.showUrl;
-      const look = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
-      const told = answerOfLook(look);
+      const look = await probeProvider(this.#options, url, sensitivity, deadlineAt, body);
+      const told = answerOfProbe(look);
       // The model is not there yet.
       if (told === 'unreached' || told.status === 404) return 'unreached';
       return told.status === 200 ? seesBy(told.body) : null;
@@ -153,8 +153,8 @@ class LocalRuntime implements Model {
     const { showUrl, psUrl } = this.#base.urls;
     const body = JSON.stringify({ model: this.modelId });
     const looks = [
-      lookAtProvider(this.#options, showUrl, sensitivity, deadlineAt, body),
-      lookAtProvider(this.#options, psUrl, sensitivity, deadlineAt),
+      probeProvider(this.#options, showUrl, sensitivity, deadlineAt, body),
+      probeProvider(this.#options, psUrl, sensitivity, deadlineAt),
     ];
     const [shown, running] = (await Promise.all(looks)).map((look) => {
       return look.kind === 'answer' && look.status === 200 ? look.body : null;
@@ -188,7 +188,7 @@ class LocalRuntime implements Model {
       const entry = this.#relay.enter(steady());
       if (entry.kind === 'go') return entry;
       const looked = async (allowed: Admitted): Promise<Admitted> => {
-        const why = await unlessStopped(this.#lookAtModel(ownEnd), stop);
+        const why = await unlessStopped(this.#probeModel(ownEnd), stop);
         if (why === null && !stop.stopped && this.#relay.state === 'here') return allowed;
         if (allowed.kind === 'first') allowed.over();
         if (this.#relay.state === 'away') return { kind: 'closed', failure: leftMachine };
@@ -210,16 +210,16 @@ class LocalRuntime implements Model {
    * What the runtime says of the model itself, just before something private is sent.
    * @returns why nothing may be sent; null: nothing speaks against it
    */
-  async #lookAtModel(deadlineAt: SteadyTime): Promise<Failure | null> {
+  async #probeModel(deadlineAt: SteadyTime): Promise<Failure | null> {
     const body = JSON.stringify({ model: this.modelId });
-    const look = await lookAtProvider(
+    const look = await probeProvider(
       this.#options,
       this.#base.urls.showUrl,
       'private',
       deadlineAt,
       body,
     );
-    const failed = failureOfLook(look);
+    const failed = failureOfProbe(look);
     if (failed !== null) return failed;
     if (look.kind === 'fault') return failure('answer_too_large', { detail: untold });
     const { status } = look;
@@ -276,14 +276,14 @@ class LocalRuntime implements Model {
   /** What `GET /api/tags` answers. */
   #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
     const look = ({ tagsUrl }: Urls): Promise<HttpResult> =>
-      lookAtProvider(this.#options, tagsUrl, sensitivity, deadlineAt);
+      probeProvider(this.#options, tagsUrl, sensitivity, deadlineAt);
     return this.#base.ask(look, answerIn, isListed);
   }
 
   /** One for public requests may go anywhere, so it can show no model to be here. */
   async #look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Look> {
     const result = await this.#list(sensitivity, deadlineAt);
-    const failed = failureOfLook(result);
+    const failed = failureOfProbe(result);
     if (failed !== null) return { check: { kind: 'failed', failure: failed }, failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
     if (found?.namesVendor === true) this.#relay.shownAway();

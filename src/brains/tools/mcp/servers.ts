@@ -11,7 +11,7 @@ import type { McpServer, McpSource } from './mcp.ts';
 import { PinsFile } from './pins-file.ts';
 import { SupervisedServer, type ServerOptions } from './supervised-server.ts';
 
-export type McpKit = Clock & {
+export type McpDeps = Clock & {
   readonly http: HttpClient;
   readonly version: string;
   readonly events: Pick<Events, 'warned'>;
@@ -28,20 +28,20 @@ const pinsMs = 5_000;
 export class McpServers implements McpSource {
   readonly #servers: ReadonlyMap<string, SupervisedServer>;
   readonly #pins: PinsFile;
-  readonly #kit: McpKit;
+  readonly #deps: McpDeps;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(brains: readonly BrainConfig[], secrets: Secrets, kit: McpKit, initMs = 30_000) {
-    this.#kit = kit;
-    this.#pins = new PinsFile(kit.pinsFile, (why) => {
+  constructor(brains: readonly BrainConfig[], secrets: Secrets, deps: McpDeps, initMs = 30_000) {
+    this.#deps = deps;
+    this.#pins = new PinsFile(deps.pinsFile, (why) => {
       const message = `${why}, so no tool of an MCP server is announced`;
-      kit.events.warned({ code: 'mcp_server', message });
+      deps.events.warned({ code: 'mcp_server', message });
     });
     const made = brains.flatMap((brain) =>
       (brain.agent?.mcp ?? []).flatMap((config) => {
         const listed = toolsOf(brain, config.name);
         if (listed.length === 0) return [];
-        const options = optionsOf(brain, config, secrets, kit);
+        const options = optionsOf(brain, config, secrets, deps);
         const server = new SupervisedServer({ ...options, listed, pins: this.#pins, initMs });
         return [[keyOf(brain.name, config.name), server] as const];
       }),
@@ -60,7 +60,7 @@ export class McpServers implements McpSource {
 
   /** They are those of the plan in use. */
   run(): void {
-    this.#kit.mcp.use(this);
+    this.#deps.mcp.use(this);
   }
 
   async close(): Promise<void> {
@@ -106,12 +106,12 @@ function optionsOf(
   brain: BrainConfig,
   config: McpServerConfig,
   secrets: Secrets,
-  kit: McpKit,
+  deps: McpDeps,
 ): Omit<ServerOptions, 'listed' | 'pins' | 'initMs'> {
   const mask = new Mask();
-  const { reach, secret } = reachOf(brain, config, (name) => secrets.get(name) ?? '', kit);
+  const { reach, secret } = reachOf(brain, config, (name) => secrets.get(name) ?? '', deps);
   mask.add(secret);
-  const { version, steady, events } = kit;
+  const { version, steady, events } = deps;
   return {
     brain: brain.name,
     config,
@@ -128,7 +128,7 @@ export function reachOf(
   brain: BrainConfig,
   { reach, timeoutMs }: McpServerConfig,
   valueOf: (name: EnvName) => string,
-  { http, steady, version }: Pick<McpKit, 'http' | 'steady' | 'version'>,
+  { http, steady, version }: Pick<McpDeps, 'http' | 'steady' | 'version'>,
 ): { readonly reach: ServerOptions['reach']; readonly secret: readonly string[] } {
   if (reach.kind === 'command') {
     const env = Object.entries(reach.env).map(([key, name]) => [key, valueOf(name)] as const);

@@ -4,7 +4,7 @@ import { Mask } from '../../../lib/mask.ts';
 import { Connection } from './connection.ts';
 import type { Definition } from './definition.ts';
 import { reasonOf } from './url-fault.ts';
-import { reachOf, toolsOf, type McpKit } from './servers.ts';
+import { reachOf, toolsOf, type McpDeps } from './servers.ts';
 
 export type SurveyedServer = {
   readonly server: string;
@@ -19,7 +19,7 @@ export type SurveyedServer = {
     | { readonly kind: 'down'; readonly reason: string; readonly said: string | null };
 };
 
-export type SurveyKit = Pick<McpKit, 'http' | 'steady' | 'version'>;
+export type SurveyDeps = Pick<McpDeps, 'http' | 'steady' | 'version'>;
 
 const initMs = 30_000;
 const saidMax = 300;
@@ -28,14 +28,14 @@ const saidMax = 300;
 export async function surveyServers(
   brains: readonly BrainConfig[],
   secrets: Secrets,
-  kit: SurveyKit,
+  deps: SurveyDeps,
   signal: AbortSignal,
 ): Promise<readonly SurveyedServer[]> {
   const names = new Set(brains.flatMap(({ agent }) => (agent?.mcp ?? []).map(({ name }) => name)));
   const asked = Array.from(names, async (name): Promise<SurveyedServer> => {
     const own = brains.filter(({ agent }) => agent?.mcp.some((one) => one.name === name));
     const listed = [...new Set(own.flatMap((brain) => toolsOf(brain, name)))];
-    return { server: name, listed, answer: await ask(own, name, secrets, kit, signal) };
+    return { server: name, listed, answer: await ask(own, name, secrets, deps, signal) };
   });
   return Promise.all(asked);
 }
@@ -44,14 +44,14 @@ async function ask(
   own: readonly BrainConfig[],
   name: string,
   secrets: Secrets,
-  kit: SurveyKit,
+  deps: SurveyDeps,
   signal: AbortSignal,
 ): Promise<SurveyedServer['answer']> {
   // The strictest of those that use it: what it says is the same for all.
   const brain = own.find(({ sensitivity }) => sensitivity === 'private') ?? own[0]!;
   const config = brain.agent!.mcp.find((one) => one.name === name)!;
-  const { version, steady } = kit;
-  const { reach, secret } = reachOf(brain, config, (env) => secrets.get(env) ?? '', kit);
+  const { version, steady } = deps;
+  const { reach, secret } = reachOf(brain, config, (env) => secrets.get(env) ?? '', deps);
   const toolsChanged = (): void => {};
   const connection = new Connection({ reach, version, steady, initMs, toolsChanged });
   try {

@@ -52,25 +52,25 @@ const suspectsMax = 16;
  */
 export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly Suspect[] {
   const most = Math.max(0, suspectsMax - known);
-  const condemned = tried.filter(({ row }) => row.condemned);
+  const poison = tried.filter(({ row }) => row.poison);
   const others = tried
-    .filter(({ row }) => !row.condemned)
+    .filter(({ row }) => !row.poison)
     .sort((a, b) => b.row.attempt - a.row.attempt || a.row.seq - b.row.seq);
-  for (const { row } of others.slice(most)) row.lane.inBusy = false;
-  return [...condemned, ...others.slice(0, most)];
+  for (const { row } of others.slice(most)) row.queue.inBusy = false;
+  return [...poison, ...others.slice(0, most)];
 }
 
-export type QuarantineParts = {
+export type CrashIsolationDeps = {
   readonly rows: WorkingSet;
   readonly steady: () => SteadyTime;
-  readonly limits: QuarantineLimits;
+  readonly limits: CrashIsolationLimits;
   /** Writes down how often it has run alone. Resolves once that is safe; false: it cannot be. */
   readonly mark: (row: InRow, alone: number) => Promise<boolean>;
   /** Writes down that it is no suspect. */
   readonly clear: (row: InRow) => void;
 };
 
-export type QuarantineLimits = {
+export type CrashIsolationLimits = {
   /** A message that has run alone for so long without the process ending is no suspect. */
   readonly aloneMs: number;
   /** How long a suspect waits beside the others before it runs alone. */
@@ -79,8 +79,8 @@ export type QuarantineLimits = {
   readonly stallMs: number;
 };
 
-export class Quarantine {
-  readonly #parts: QuarantineParts;
+export class CrashIsolation {
+  readonly #deps: CrashIsolationDeps;
   readonly #deadlines: Deadlines;
   /** Those among them whose channel is not served hold nothing up. */
   #held: Suspect[] = [];
@@ -95,9 +95,9 @@ export class Quarantine {
   #turn: Deadline | null = null;
   #closed = false;
 
-  constructor(suspects: readonly Suspect[], parts: QuarantineParts) {
-    this.#parts = parts;
-    this.#deadlines = createDeadlines(parts.steady);
+  constructor(suspects: readonly Suspect[], deps: CrashIsolationDeps) {
+    this.#deps = deps;
+    this.#deadlines = createDeadlines(deps.steady);
     this.#phase = 'open';
     this.hold(suspects);
   }
@@ -107,15 +107,13 @@ export class Quarantine {
     if (suspects.length === 0 || this.#closed) return;
     this.#held = [...this.#held, ...suspects].sort(
       (a, b) =>
-        Number(b.row.condemned) - Number(a.row.condemned) ||
-        a.alone - b.alone ||
-        a.row.seq - b.row.seq,
+        Number(b.row.poison) - Number(a.row.poison) || a.alone - b.alone || a.row.seq - b.row.seq,
     );
     if (this.#phase !== 'open') return this.#proceed();
     this.#phase = 'beside';
     this.#stall?.cancel();
     this.#stall = null;
-    this.#after(this.#parts.limits.besideMs, () => this.#close());
+    this.#after(this.#deps.limits.besideMs, () => this.#close());
     this.#proceed();
   }
 
@@ -154,27 +152,27 @@ export class Quarantine {
   /** The suspect that may run now, if it is of this channel. */
   async next(channel: ChannelKey): Promise<InRow | null> {
     const suspect = this.#first();
-    if (this.#newest !== null || suspect?.row.lane.channel !== channel) return null;
+    if (this.#newest !== null || suspect?.row.queue.channel !== channel) return null;
     if (!this.#mayRun(suspect)) return null;
     this.#held.splice(this.#held.indexOf(suspect), 1);
     this.#newest = suspect;
     const { row } = suspect;
-    if (!row.condemned) {
+    if (!row.poison) {
       this.#marked = this.#phase === 'alone';
       if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
       // Taken away while its mark was being written, or an operator has it now.
       if (row.gone) return null;
-      if (row.lane.byHand) return this.#heldAgain(suspect);
+      if (row.queue.byHand) return this.#heldAgain(suspect);
       // The suspect has not run, and does not run any more.
       if (this.#closed) {
         if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
         return null;
       }
-      const { aloneMs, stallMs } = this.#parts.limits;
+      const { aloneMs, stallMs } = this.#deps.limits;
       this.#aside = this.#deadlines.after(aloneMs, () => this.#clear(suspect));
       if (this.#marked) this.#stall ??= this.#deadlines.after(stallMs, () => this.#open());
     }
-    this.#parts.rows.takeHeld(row);
+    this.#deps.rows.takeHeld(row);
     return row;
   }
 
@@ -182,11 +180,11 @@ export class Quarantine {
   takeUnserved(channel: ChannelKey): InRow | null {
     if (this.#served === null || this.#served.has(channel)) return null;
     const at = this.#held.findIndex(
-      ({ row: { lane } }) => lane.channel === channel && !lane.byHand,
+      ({ row: { queue } }) => queue.channel === channel && !queue.byHand,
     );
     if (at < 0) return null;
     const [suspect] = this.#held.splice(at, 1);
-    this.#parts.rows.takeHeld(suspect!.row);
+    this.#deps.rows.takeHeld(suspect!.row);
     return suspect!.row;
   }
 
@@ -206,7 +204,7 @@ export class Quarantine {
   released(row: InRow): boolean {
     const suspect = this.#newest;
     if (suspect?.row !== row) return false;
-    this.#parts.rows.holdAgain(row);
+    this.#deps.rows.holdAgain(row);
     this.#heldAgain(suspect);
     return true;
   }
@@ -221,13 +219,13 @@ export class Quarantine {
 
   /** The condemned are only buried: they need not wait. */
   #mayRun({ row }: Suspect): boolean {
-    return row.condemned || this.#phase === 'alone' || this.#phase === 'open';
+    return row.poison || this.#phase === 'alone' || this.#phase === 'open';
   }
 
   /** The others are held from now on, and those under way come to their end. */
   #close(): void {
     this.#phase = 'closing';
-    const { steady, rows, limits } = this.#parts;
+    const { steady, rows, limits } = this.#deps;
     const latestAt = later(steady(), limits.besideMs);
     const look = (): void => {
       if (rows.totals.claimed.in > 0 && steady() < latestAt) return this.#after(lookMs, look);
@@ -245,12 +243,12 @@ export class Quarantine {
   /** Who is answered by hand does not run, and holds nothing up. */
   #first(): Suspect | undefined {
     const isServed = (key: ChannelKey): boolean => this.#served?.has(key) !== false;
-    return this.#held.find(({ row: { lane } }) => !lane.byHand && isServed(lane.channel));
+    return this.#held.find(({ row: { queue } }) => !queue.byHand && isServed(queue.channel));
   }
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {
     suspect.alone = alone;
-    return this.#parts.mark(suspect.row, alone);
+    return this.#deps.mark(suspect.row, alone);
   }
 
   /** It has not run. */
@@ -262,7 +260,7 @@ export class Quarantine {
   }
 
   #clear({ row }: Suspect): void {
-    this.#parts.clear(row);
+    this.#deps.clear(row);
     this.#marked = false;
     this.#phase = 'open';
     this.#leave();
@@ -289,9 +287,9 @@ export class Quarantine {
 
   /** Tells whoever may claim now. */
   #proceed(): void {
-    const { rows } = this.#parts;
+    const { rows } = this.#deps;
     const first = this.#newest === null ? this.#first() : undefined;
-    if (first !== undefined && this.#mayRun(first)) rows.ready.ring('in', first.row.lane.channel);
+    if (first !== undefined && this.#mayRun(first)) rows.ready.ring('in', first.row.queue.channel);
     if (!this.holdsOthers()) {
       this.#stall?.cancel();
       rows.ready.ringAll();

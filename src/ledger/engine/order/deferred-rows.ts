@@ -22,7 +22,7 @@ export class DeferredRows {
     let group = this.#groups.get(key);
     if (group === undefined) {
       const { kind, status } = whyOf(row);
-      group = { channel: row.lane.channel, failure: kind, status, rows: new Map() };
+      group = { channel: row.queue.channel, failure: kind, status, rows: new Map() };
       this.#groups.set(key, group);
     }
     group.rows.set(row.head.id, row);
@@ -93,5 +93,5 @@ function whyOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: 
 
 function keyOf(row: OutRow): string {
   const { kind, status } = whyOf(row);
-  return `${row.lane.channel} ${kind} ${status}`;
+  return `${row.queue.channel} ${kind} ${status}`;
 }

@@ -28,7 +28,7 @@ export class DelayQueue {
     row.late = true;
     row.parked = true;
     this.#parked.add(row);
-    (row.lane.parked ??= new Set()).add(row);
+    (row.queue.parked ??= new Set()).add(row);
   }
 
   /**
@@ -63,7 +63,7 @@ export class DelayQueue {
   drop(row: OutRow): void {
     if (row.parked) {
       this.#parked.delete(row);
-      row.lane.parked?.delete(row);
+      row.queue.parked?.delete(row);
     }
     this.stop(row);
   }

@@ -48,7 +48,7 @@ export class Leaving {
     if (row.taken) this.#totals.claimed[row.box]--;
     this.#ready.went(row);
     if (row.box === 'out') {
-      row.lane.replies--;
+      row.queue.replies--;
       this.#totals.replyWent(row);
       this.#delayed.drop(row);
     }
@@ -56,19 +56,19 @@ export class Leaving {
   }
 
   drop(row: OutRow): void {
-    const { lane } = row;
+    const { queue } = row;
     this.#ready.went(row);
-    lane.replies--;
+    queue.replies--;
     this.#totals.replyWent(row);
     this.#delayed.drop(row);
-    if (!row.parked) lane.outbox.shift();
+    if (!row.parked) queue.outbox.shift();
     this.#totals.left(row.progress);
   }
 
   #settleOne(row: InRow): void {
     this.#totals.claimed.in--;
     this.#ready.went(row);
-    row.lane.inbox.shift();
+    row.queue.inbox.shift();
     this.#totals.left(row.progress);
   }
 }

@@ -51,7 +51,7 @@ test('a message that may end the process runs as the message that it is', () => 
   one!.attempt = 3;
   assert.deepEqual(joinedTo(one!), []);
   one!.attempt = 1;
-  two!.condemned = true;
+  two!.poison = true;
   assert.deepEqual(joinedTo(one!), [], 'nobody takes one along that is to be buried');
   rows.close();
 });
@@ -139,7 +139,7 @@ test('what was joined to a message that the storage had no more is taken next', 
   rows.takeHeld(one!);
   rows.leaving.join(one!);
   rows.lost(one!);
-  assert.deepEqual([two!.taken, two!.lane.inbox.peek()], [false, two]);
+  assert.deepEqual([two!.taken, two!.queue.inbox.peek()], [false, two]);
   assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
   rows.close();
 });

@@ -8,7 +8,7 @@ import type { PlatformTime } from '../../../domain/message.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import { attemptsMax } from './crash-isolation.ts';
-import { noneJoined, type InRow, type Lane, type WholeInRow } from './rows.ts';
+import { noneJoined, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
 
 /** So many are joined at most, the first included. */
 const piecesMax = 10;
@@ -35,20 +35,20 @@ export class Gathering {
 
   /** Whether it waits from now on; asked again it waits for what belongs to it by then. */
   waits(head: InRow): boolean {
-    const { lane } = head;
-    this.stop(lane);
+    const { queue } = head;
+    this.stop(queue);
     const ms = leftMs(head, this.#now());
     if (ms <= 0) return false;
-    lane.gathering = this.#deadlines.after(ms, () => {
-      lane.gathering = null;
+    queue.gathering = this.#deadlines.after(ms, () => {
+      queue.gathering = null;
       this.#over(head);
     });
     return true;
   }
 
-  stop(lane: Lane): void {
-    lane.gathering?.cancel();
-    lane.gathering = null;
+  stop(queue: ConversationQueue): void {
+    queue.gathering?.cancel();
+    queue.gathering = null;
   }
 }
 
@@ -103,7 +103,7 @@ function leftMs(head: InRow, now: number): number {
   const gather = head.message?.gather;
   if (gather === undefined || isSuspect(head)) return 0;
   const pieces = piecesOf(head);
-  const isOver = head.lane.inbox.length > 1 + pieces.length || pieces.length + 1 >= piecesMax;
+  const isOver = head.queue.inbox.length > 1 + pieces.length || pieces.length + 1 >= piecesMax;
   if (isOver) return 0;
   const last = pieces.at(-1) ?? head;
   const overAt = Math.min(last.head.acceptedAt + gather.ms, head.head.acceptedAt + gatheringMsMax);
@@ -112,7 +112,7 @@ function leftMs(head: InRow, now: number): number {
 
 /** By what is known of every row: who said it. */
 function* candidates(head: InRow): Generator<InRow> {
-  const { inbox } = head.lane;
+  const { inbox } = head.queue;
   for (let at = 1; at < piecesMax; at++) {
     const row = inbox.at(at);
     if (row === undefined || isSuspect(row) || row.taken) return;
@@ -154,8 +154,8 @@ function keyOf(gather: Gather): string {
 }
 
 /** It may end the process: it runs as the message that it is, so that it can be found. */
-function isSuspect({ attempt, condemned }: InRow): boolean {
-  return condemned || attempt > attemptsMax;
+function isSuspect({ attempt, poison }: InRow): boolean {
+  return poison || attempt > attemptsMax;
 }
 
 function isWholeIn(row: InRow): row is WholeInRow {

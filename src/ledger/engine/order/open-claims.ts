@@ -11,7 +11,7 @@ class OpenInClaim extends Linked implements InClaim {
   readonly box = 'in';
   readonly message: Message;
   readonly attempt: number;
-  readonly condemned: boolean;
+  readonly poison: boolean;
   readonly memory: Memory;
   readonly stop = new Stopper();
   row: WholeInRow | null;
@@ -20,7 +20,7 @@ class OpenInClaim extends Linked implements InClaim {
     super();
     this.message = joinedMessage(row);
     this.attempt = row.attempt;
-    this.condemned = row.condemned;
+    this.poison = row.poison;
     this.memory = memory;
     this.row = row;
   }

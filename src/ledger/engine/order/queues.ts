@@ -1,51 +1,51 @@
 /** Where lanes are found, and kept for a while. */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import { Lane } from './rows.ts';
+import { ConversationQueue } from './rows.ts';
 
 /** At most so many lanes without rows are kept: most conversations come back soon. */
 const idleMax = 4_096;
 
-export class Lanes {
-  readonly #channels = new Map<ChannelKey, Map<ConversationId, Lane>>();
+export class Queues {
+  readonly #channels = new Map<ChannelKey, Map<ConversationId, ConversationQueue>>();
   /** Whether an operator has a lane that is made just now. */
-  isByHand: (channel: ChannelKey, conversation: ConversationId) => boolean = () => false;
-  #lanes = 0;
+  isTakenOver: (channel: ChannelKey, conversation: ConversationId) => boolean = () => false;
+  #queues = 0;
   #idle = 0;
 
   /** Lanes that have rows. */
   get busy(): number {
-    return this.#lanes - this.#idle;
+    return this.#queues - this.#idle;
   }
 
   /** The lane of a conversation that is to get a row. */
-  of(channel: ChannelKey, conversation: ConversationId): Lane {
-    let lanes = this.#channels.get(channel);
-    if (lanes === undefined) this.#channels.set(channel, (lanes = new Map()));
-    let lane = lanes.get(conversation);
-    if (lane === undefined) {
-      lane = new Lane(channel, conversation);
-      lane.byHand = this.isByHand(channel, conversation);
-      lanes.set(conversation, lane);
-      this.#lanes++;
-    } else if (lane.idle) {
+  of(channel: ChannelKey, conversation: ConversationId): ConversationQueue {
+    let queues = this.#channels.get(channel);
+    if (queues === undefined) this.#channels.set(channel, (queues = new Map()));
+    let queue = queues.get(conversation);
+    if (queue === undefined) {
+      queue = new ConversationQueue(channel, conversation);
+      queue.byHand = this.isTakenOver(channel, conversation);
+      queues.set(conversation, queue);
+      this.#queues++;
+    } else if (queue.idle) {
       this.#idle--;
     }
-    lane.idle = false;
-    return lane;
+    queue.idle = false;
+    return queue;
   }
 
   /** The lanes of a channel, or the one of a conversation on it, as far as there are any. */
-  on(channel: ChannelKey, conversation: ConversationId | null): readonly Lane[] {
-    const lanes = this.#channels.get(channel);
-    if (conversation === null) return [...(lanes?.values() ?? [])];
-    const lane = lanes?.get(conversation);
-    return lane === undefined ? [] : [lane];
+  on(channel: ChannelKey, conversation: ConversationId | null): readonly ConversationQueue[] {
+    const queues = this.#channels.get(channel);
+    if (conversation === null) return [...(queues?.values() ?? [])];
+    const queue = queues?.get(conversation);
+    return queue === undefined ? [] : [queue];
   }
 
   /** To be told when a lane may have become empty. */
-  rest(lane: Lane): void {
-    if (lane.idle || !lane.empty) return;
-    lane.idle = true;
+  rest(queue: ConversationQueue): void {
+    if (queue.idle || !queue.empty) return;
+    queue.idle = true;
     if (++this.#idle > idleMax) this.#forgetIdle();
   }
 
@@ -78,15 +78,15 @@ export class Lanes {
     }
   }
 
-  *[Symbol.iterator](): Generator<Lane> {
-    for (const lanes of this.#channels.values()) yield* lanes.values();
+  *[Symbol.iterator](): Generator<ConversationQueue> {
+    for (const queues of this.#channels.values()) yield* queues.values();
   }
 
   #forgetIdle(): void {
-    for (const lanes of this.#channels.values()) {
-      for (const [conversation, lane] of lanes) if (lane.idle) lanes.delete(conversation);
+    for (const queues of this.#channels.values()) {
+      for (const [conversation, queue] of queues) if (queue.idle) queues.delete(conversation);
     }
-    this.#lanes -= this.#idle;
+    this.#queues -= this.#idle;
     this.#idle = 0;
   }
 }

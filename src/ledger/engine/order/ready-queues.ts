@@ -26,18 +26,18 @@ export class ReadyQueues {
 
   /** Behind all that can be taken already. */
   offer(row: Row): void {
-    const queues = this.#of(row.lane.channel);
+    const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.in.push(row);
     else queues.out.push(row);
-    this.#notifier.ring(row.box, row.lane.channel);
+    this.#notifier.ring(row.box, row.queue.channel);
   }
 
   /** Before all that can be taken already. */
   offerFirst(row: Row): void {
-    const queues = this.#of(row.lane.channel);
+    const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.in.unshift(row);
     else queues.out.unshift(row);
-    this.#notifier.ring(row.box, row.lane.channel);
+    this.#notifier.ring(row.box, row.queue.channel);
   }
 
   /** Tells that something may be claimable. */
@@ -71,14 +71,14 @@ export class ReadyQueues {
 
   /** There is one unsettled row more. */
   came(row: Row): void {
-    const queues = this.#of(row.lane.channel);
+    const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.inbox.add(row);
     else queues.outbox.add(row);
   }
 
   /** It is settled, or gone. */
   went(row: Row): void {
-    const queues = this.#of(row.lane.channel);
+    const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.inbox.delete(row);
     else queues.outbox.delete(row);
   }

@@ -24,7 +24,7 @@ export function isBefore(row: Row, beforeId: string): boolean {
 
 /** Whether a row is theirs, or a reply to one of theirs as far as that is known. */
 export function rowIsOf(whose: Whose, row: Row): boolean {
-  return isOf(whose, row.lane, row.progress.sender);
+  return isOf(whose, row.queue, row.progress.sender);
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Linked } from '../../../lib/linked-set.ts';
 import { Queue } from '../../../lib/queue.ts';
 
 /** One conversation on one channel: its unsettled rows in order. */
-export class Lane {
+export class ConversationQueue {
   readonly channel: ChannelKey;
   readonly conversation: ConversationId;
   readonly inbox = new Queue<InRow>();
@@ -114,7 +114,7 @@ export type StoredReply = Stored<ReplyHead>;
 export type InRow = Linked & {
   readonly box: 'in';
   readonly seq: number;
-  readonly lane: Lane;
+  readonly queue: ConversationQueue;
   readonly head: MessageHead;
   /** Null: it is with the storage, and read when the row is handed out. */
   message: Message | null;
@@ -130,13 +130,13 @@ export type InRow = Linked & {
   /** Taken away: it counts nowhere any more. */
   gone: boolean;
   /** The process ended twice while it ran alone: it is buried, and runs no more. */
-  condemned: boolean;
+  poison: boolean;
 };
 
 export type OutRow = Linked & {
   readonly box: 'out';
   readonly seq: number;
-  readonly lane: Lane;
+  readonly queue: ConversationQueue;
   readonly head: ReplyHead;
   /** Null: as for a message. */
   reply: Reply | null;
@@ -191,14 +191,14 @@ export const noneJoined: readonly WholeInRow[] = [];
 export function makeInRow(
   head: MessageHead,
   message: Message | null,
-  lane: Lane,
+  queue: ConversationQueue,
   progress: MessageProgress,
   seq: number,
 ): InRow {
   return {
     box: 'in',
     seq,
-    lane,
+    queue,
     head,
     message,
     progress,
@@ -207,7 +207,7 @@ export function makeInRow(
     historyVersion: 0,
     taken: false,
     gone: false,
-    condemned: false,
+    poison: false,
     before: null,
     after: null,
   };
@@ -217,14 +217,14 @@ export function makeOutRow(
   head: ReplyHead,
   reply: Reply | null,
   bytes: number,
-  lane: Lane,
+  queue: ConversationQueue,
   progress: MessageProgress,
   seq: number,
 ): OutRow {
   return {
     box: 'out',
     seq,
-    lane,
+    queue,
     head,
     reply,
     bytes,
@@ -249,12 +249,12 @@ export function makeOutRow(
 export const wholeIdLength = 22;
 
 /** The parts that wait behind this part of a split reply: when it dies they die with it. */
-export function laterParts({ head, lane, parked }: OutRow): readonly OutRow[] {
+export function laterParts({ head, queue, parked }: OutRow): readonly OutRow[] {
   if (parked || head.id.length === wholeIdLength) return [];
   const parts: OutRow[] = [];
   const whole = head.id.slice(0, wholeIdLength);
   for (let place = 1; ; place++) {
-    const part = lane.outbox.at(place);
+    const part = queue.outbox.at(place);
     if (part === undefined || !part.head.id.startsWith(whole)) return parts;
     parts.push(part);
   }

@@ -3,22 +3,22 @@
  * ever. A lane may come and go meanwhile: what is known here is kept by conversation.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import type { Lanes } from './queues.ts';
+import type { Queues } from './queues.ts';
 import type { Offering } from './offering.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 import type { InRow } from './rows.ts';
 
-export class LanesByHand {
-  readonly #lanes: Lanes;
+export class TakenOverQueues {
+  readonly #queues: Queues;
   readonly #ready: ReadyQueues;
   readonly #offering: Offering;
   readonly #channels = new Map<ChannelKey, Set<ConversationId>>();
 
-  constructor(lanes: Lanes, ready: ReadyQueues, offering: Offering) {
-    this.#lanes = lanes;
+  constructor(queues: Queues, ready: ReadyQueues, offering: Offering) {
+    this.#queues = queues;
     this.#ready = ready;
     this.#offering = offering;
-    lanes.isByHand = (channel, conversation) => this.has(channel, conversation);
+    queues.isTakenOver = (channel, conversation) => this.has(channel, conversation);
   }
 
   has(channel: ChannelKey, conversation: ConversationId): boolean {
@@ -29,11 +29,11 @@ export class LanesByHand {
   take(channel: ChannelKey, conversation: ConversationId): void {
     const held = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, held.add(conversation));
-    for (const lane of this.#lanes.on(channel, conversation)) {
-      lane.byHand = true;
-      const offered = this.#ready.withdraw(channel, (row) => row.lane === lane);
-      if (offered.length > 0) lane.inBusy = false;
-      this.#offering.withdraw(lane);
+    for (const queue of this.#queues.on(channel, conversation)) {
+      queue.byHand = true;
+      const offered = this.#ready.withdraw(channel, (row) => row.queue === queue);
+      if (offered.length > 0) queue.inBusy = false;
+      this.#offering.withdraw(queue);
     }
   }
 
@@ -42,16 +42,16 @@ export class LanesByHand {
     const held = this.#channels.get(channel);
     if (held?.delete(conversation) !== true) return;
     if (held.size === 0) this.#channels.delete(channel);
-    for (const lane of this.#lanes.on(channel, conversation)) {
-      lane.byHand = false;
-      this.#offering.goOn(lane);
+    for (const queue of this.#queues.on(channel, conversation)) {
+      queue.byHand = false;
+      this.#offering.goOn(queue);
     }
   }
 
   /** Its messages in order, but for one whose end is being written down. */
   waiting(channel: ChannelKey, conversation: ConversationId, most: number): readonly InRow[] {
     const rows: InRow[] = [];
-    for (const { inbox } of this.#lanes.on(channel, conversation)) {
+    for (const { inbox } of this.#queues.on(channel, conversation)) {
       for (let at = 0; at < inbox.length && rows.length < most; at++) {
         const row = inbox.at(at)!;
         if (!row.taken) rows.push(row);

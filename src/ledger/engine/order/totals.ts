@@ -33,8 +33,8 @@ export class Totals {
     progress.close();
   }
 
-  /** @param deferred replies that wait for their time; `lanes`: conversations that have rows */
-  gauges(ready: ReadyQueues, deferred: number, lanes: number) {
+  /** @param deferred replies that wait for their time; `queues`: conversations that have rows */
+  gauges(ready: ReadyQueues, deferred: number, queues: number) {
     const { claimed } = this;
     return {
       inboxWaiting: ready.unsettled('in') - claimed.in,
@@ -43,7 +43,7 @@ export class Totals {
       outboxClaimed: claimed.out,
       outboxDeferred: deferred,
       bytesHeld: this.bytes,
-      conversationsAtWork: lanes,
+      conversationsAtWork: queues,
     };
   }
 }

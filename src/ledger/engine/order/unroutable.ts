@@ -24,7 +24,7 @@ const keptMs = 7 * 86_400_000;
 const lookMs = 60_000;
 const batch = 100;
 
-export type UnroutableParts = Clock & {
+export type UnroutableDeps = Clock & {
   readonly rows: Pick<WorkingSet, 'backlog'>;
   readonly news: LedgerNews;
   /** When a channel began to be unroutable, as a process before this one wrote it down. */
@@ -37,7 +37,7 @@ export type UnroutableParts = Clock & {
 };
 
 export class Unroutable {
-  readonly #parts: UnroutableParts;
+  readonly #deps: UnroutableDeps;
   readonly #deadlines: Deadlines;
   /** The channels that are served; null: nobody has said yet. */
   #served: ReadonlySet<ChannelKey> | null = null;
@@ -47,9 +47,9 @@ export class Unroutable {
   #burying = false;
   #closed = false;
 
-  constructor(parts: UnroutableParts) {
-    this.#parts = parts;
-    this.#deadlines = createDeadlines(parts.steady);
+  constructor(deps: UnroutableDeps) {
+    this.#deps = deps;
+    this.#deadlines = createDeadlines(deps.steady);
   }
 
   serve(channels: readonly ChannelKey[]): void {
@@ -68,8 +68,8 @@ export class Unroutable {
 
   backlog(): readonly ChannelBacklog[] {
     const since = ({ channel }: { channel: ChannelKey }): number | null =>
-      this.#isServed(channel) ? null : (this.#since.get(channel) ?? this.#parts.now());
-    const rows = this.#parts.rows.backlog();
+      this.#isServed(channel) ? null : (this.#since.get(channel) ?? this.#deps.now());
+    const rows = this.#deps.rows.backlog();
     return rows.map((row) => ({ ...row, unroutableSince: since(row) }));
   }
 
@@ -83,14 +83,14 @@ export class Unroutable {
   }
 
   #waiting(): ReturnType<WorkingSet['backlog']> {
-    return this.#parts.rows.backlog().filter(({ channel }) => !this.#isServed(channel));
+    return this.#deps.rows.backlog().filter(({ channel }) => !this.#isServed(channel));
   }
 
   #look(): void {
     this.#next?.cancel();
     if (this.#closed) return;
     const waiting = this.#waiting();
-    const now = this.#parts.now();
+    const now = this.#deps.now();
     for (const { channel, inbox, outbox } of waiting) {
       if (!this.#since.has(channel)) this.#begin(channel, inbox + outbox, now);
     }
@@ -102,7 +102,7 @@ export class Unroutable {
   }
 
   #begin(channel: ChannelKey, rows: number, now: number): void {
-    const { read, keep, news } = this.#parts;
+    const { read, keep, news } = this.#deps;
     const kept = read(channel);
     if (kept === null) keep(channel, now);
     const since = kept ?? now;
@@ -112,7 +112,7 @@ export class Unroutable {
 
   #forget(channel: ChannelKey): void {
     const known = this.#since.delete(channel);
-    if (known || this.#parts.read(channel) !== null) this.#parts.keep(channel, null);
+    if (known || this.#deps.read(channel) !== null) this.#deps.keep(channel, null);
   }
 
   async #buryOld(now: number): Promise<void> {
@@ -131,13 +131,13 @@ export class Unroutable {
     // Others have their turn between two batches.
     await new Promise(setImmediate);
     if (this.#closed || this.#isServed(channel)) return false;
-    const claims = await this.#parts.take(box, channel, batch);
+    const claims = await this.#deps.take(box, channel, batch);
     const done = await Promise.all(claims.map((claim) => this.#bury(claim, channel)));
     return done.length > 0 && done.every(Boolean);
   }
 
   async #bury(claim: Claim, channel: ChannelKey): Promise<boolean> {
-    const { bury, news } = this.#parts;
+    const { bury, news } = this.#deps;
     const why = failure('unroutable');
     const { box } = claim;
     const { id } = claim.box === 'in' ? claim.message : claim.reply;

@@ -21,11 +21,11 @@ function withParked(dueAt: number): WorkingSet {
 test('a parked reply whose time has come is ready at once: its lane is not quiet till then', () => {
   for (const dueAt of [1, now]) {
     const rows = withParked(dueAt);
-    assert.equal(rows.lanesOn(where.channel, where.conversation)[0]?.isQuiet, false);
+    assert.equal(rows.queuesOn(where.channel, where.conversation)[0]?.isQuiet, false);
     assert.equal(rows.take('out', where.channel)?.head.id, 'r1');
   }
   const rows = withParked(now + 1_000);
-  assert.equal(rows.lanesOn(where.channel, where.conversation)[0]?.isQuiet, true);
+  assert.equal(rows.queuesOn(where.channel, where.conversation)[0]?.isQuiet, true);
   assert.equal(rows.take('out', where.channel), undefined);
   rows.close();
 });

@@ -11,27 +11,35 @@ import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import { Totals } from './totals.ts';
-import { Lanes } from './queues.ts';
-import { LanesByHand } from './taken-over-queues.ts';
+import { Queues } from './queues.ts';
+import { TakenOverQueues } from './taken-over-queues.ts';
 import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { Gathering, type GatheringClock } from './merging.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
-import type { InRow, Lane, OutRow, OutState, Row, StoredMessage, StoredReply } from './rows.ts';
+import type {
+  InRow,
+  ConversationQueue,
+  OutRow,
+  OutState,
+  Row,
+  StoredMessage,
+  StoredReply,
+} from './rows.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import type { ChannelBacklog } from '../../ledger.ts';
 import { messageRow, replyRow } from './weight.ts';
 
 export class WorkingSet {
-  readonly #lanes = new Lanes();
+  readonly #queues = new Queues();
   readonly ready = new ReadyQueues();
   readonly delayed: DelayQueue;
   readonly totals = new Totals();
   readonly #gathering: Gathering;
   readonly leaving: Leaving;
   readonly #offering: Offering;
-  readonly byHand: LanesByHand;
+  readonly byHand: TakenOverQueues;
   #seq = 0;
   #closed = false;
 
@@ -40,8 +48,8 @@ export class WorkingSet {
     this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
     this.#gathering = new Gathering(clock, (row) => ready.offer(row));
     this.leaving = new Leaving(this.totals, ready, this.delayed);
-    this.#offering = new Offering(ready, this.#lanes, this.#gathering);
-    this.byHand = new LanesByHand(this.#lanes, ready, this.#offering);
+    this.#offering = new Offering(ready, this.#queues, this.#gathering);
+    this.byHand = new TakenOverQueues(this.#queues, ready, this.#offering);
   }
 
   /** The order of acceptance, over all conversations. */
@@ -56,25 +64,25 @@ export class WorkingSet {
 
   /** Ids of the messages that are handed out. */
   get atWork(): readonly string[] {
-    return this.#lanes.idsOfTaken();
+    return this.#queues.idsOfTaken();
   }
 
   /** Is told of a lane each time that something in it has ended, or was given back. */
-  onRest(rested: (lane: Lane) => void): void {
+  onRest(rested: (queue: ConversationQueue) => void): void {
     this.#offering.onRest(rested);
   }
 
   /** Rows are to be put back into it: none of its messages is offered until it goes on. */
-  hold(channel: ChannelKey, conversation: ConversationId): Lane {
-    const lane = this.#lanes.of(channel, conversation);
-    lane.inBusy = true;
-    return lane;
+  hold(channel: ChannelKey, conversation: ConversationId): ConversationQueue {
+    const queue = this.#queues.of(channel, conversation);
+    queue.inBusy = true;
+    return queue;
   }
 
   /** @param held its first message is not to be offered */
-  goOn(lane: Lane, held = false): void {
-    lane.inBusy = held;
-    this.#offering.goOn(lane);
+  goOn(queue: ConversationQueue, held = false): void {
+    queue.inBusy = held;
+    this.#offering.goOn(queue);
   }
 
   addMessage(message: Message, seq: number): InRow {
@@ -83,8 +91,8 @@ export class WorkingSet {
 
   addReply(reply: Reply, of: MessageProgress, seq: number): OutRow {
     const row = this.#makeReply(replyRow(reply, seq), reply, of);
-    row.lane.outbox.push(row);
-    this.#offering.reply(row.lane);
+    row.queue.outbox.push(row);
+    this.#offering.reply(row.queue);
     return row;
   }
 
@@ -94,7 +102,7 @@ export class WorkingSet {
     if (row === undefined) return undefined;
     this.totals.claimed[box]++;
     row.taken = true;
-    if (row.box === 'in') row.historyVersion = row.lane.historyVersion;
+    if (row.box === 'in') row.historyVersion = row.queue.historyVersion;
     return row;
   }
 
@@ -103,14 +111,14 @@ export class WorkingSet {
     if (!this.#gathering.waits(row)) return false;
     this.holdAgain(row);
     // It takes the place of another that may be taken.
-    this.ready.ring('in', row.lane.channel);
+    this.ready.ring('in', row.queue.channel);
     return true;
   }
 
   takeHeld(row: InRow): void {
     this.totals.claimed.in++;
     row.taken = true;
-    row.historyVersion = row.lane.historyVersion;
+    row.historyVersion = row.queue.historyVersion;
   }
 
   /** A row that was taken is held again. */
@@ -124,21 +132,21 @@ export class WorkingSet {
    * @param parts what lies behind it in the lane and ends with it
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
-    const { lane } = row;
+    const { queue } = row;
     if (row.box === 'in') this.leaving.settle(row);
     if (row.gone) return this.#offering.pass(row);
-    if (row.box === 'in') lane.inBusy = false;
+    if (row.box === 'in') queue.inBusy = false;
     else {
       this.totals.claimed.out--;
       this.leaving.drop(row);
       for (const part of parts) this.leaving.drop(part);
       if (!row.parked) {
-        lane.outBusy = false;
-        this.#offering.reply(lane);
+        queue.outBusy = false;
+        this.#offering.reply(queue);
       }
     }
-    this.#offering.message(lane);
-    this.#offering.rest(lane);
+    this.#offering.message(queue);
+    this.#offering.rest(queue);
   }
 
   /** The storage had it no more when it ended: what was joined to it are messages of their own. */
@@ -160,20 +168,20 @@ export class WorkingSet {
     if (row.gone) return this.#offering.pass(row);
     this.totals.claimed.out--;
     row.taken = false;
-    const { lane } = row;
+    const { queue } = row;
     if (park && !row.parked) {
       this.delayed.park(row);
-      lane.outbox.shift();
-      lane.outBusy = false;
-      this.#offering.reply(lane);
+      queue.outbox.shift();
+      queue.outBusy = false;
+      this.#offering.reply(queue);
     }
     this.delayed.until(row, at);
-    this.#offering.rest(lane);
+    this.#offering.rest(queue);
   }
 
   /** The lanes of a channel, or the one of a conversation on it, as far as they are known. */
-  lanesOn(channel: ChannelKey, conversation: ConversationId | null): readonly Lane[] {
-    return this.#lanes.on(channel, conversation);
+  queuesOn(channel: ChannelKey, conversation: ConversationId | null): readonly ConversationQueue[] {
+    return this.#queues.on(channel, conversation);
   }
 
   /**
@@ -188,45 +196,45 @@ export class WorkingSet {
     matches: (row: Row) => boolean,
   ): number {
     let removed = 0;
-    const lanes = this.#lanes.on(channel, conversation);
-    for (const lane of lanes) {
-      const rows = lane.extract(matches);
+    const queues = this.#queues.on(channel, conversation);
+    for (const queue of queues) {
+      const rows = queue.extract(matches);
       for (const row of rows) this.leaving.vanish(row);
       removed += rows.length;
     }
     for (const row of this.delayed.parked) {
-      if (row.lane.channel !== channel || !matches(row)) continue;
-      if (conversation !== null && row.lane.conversation !== conversation) continue;
+      if (row.queue.channel !== channel || !matches(row)) continue;
+      if (conversation !== null && row.queue.conversation !== conversation) continue;
       this.leaving.vanish(row);
       removed++;
     }
     this.ready.forgetGone(channel);
-    for (const lane of lanes) this.#offering.goOn(lane);
+    for (const queue of queues) this.#offering.goOn(queue);
     return removed;
   }
 
   /** What is remembered of a conversation has changed; a claim on it may have the older memory. */
   outdate(channel: ChannelKey, conversation: ConversationId): void {
-    for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
+    for (const queue of this.#queues.on(channel, conversation)) queue.historyVersion++;
   }
 
   outdateAll(): void {
-    for (const lane of this.#lanes) lane.historyVersion++;
+    for (const queue of this.#queues) queue.historyVersion++;
   }
 
   /** After a restart, or dead and back. @param message null: it is read when it is handed out */
   restoreMessage(stored: StoredMessage, message: Message | null = null): InRow {
     const { head, channel, conversation, seq, bytes, sender } = stored;
-    const lane = this.#lanes.of(channel, conversation);
+    const queue = this.#queues.of(channel, conversation);
     // One text in memory for all that one person says, as far as that is easily seen.
-    const known = lane.inbox.peek()?.progress.sender;
+    const known = queue.inbox.peek()?.progress.sender;
     const progress = new MessageProgress(bytes, known === sender ? known : sender);
-    const row = makeInRow(head, message, lane, progress, seq);
+    const row = makeInRow(head, message, queue, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
     this.totals.messageCame(progress);
     this.ready.came(row);
-    lane.inbox.push(row);
-    this.#offering.message(lane);
+    queue.inbox.push(row);
+    this.#offering.message(queue);
     return row;
   }
 
@@ -236,7 +244,7 @@ export class WorkingSet {
    */
   restoreReply(stored: StoredReply, of: MessageProgress | null, state: OutState): OutRow {
     const row = this.#makeReply(stored, null, of);
-    const { lane } = row;
+    const { queue } = row;
     const { dueAt, ...written } = state;
     Object.assign(row, written);
     if (row.parked) {
@@ -244,11 +252,11 @@ export class WorkingSet {
       this.delayed.until(row, dueAt ?? 0);
       return row;
     }
-    lane.outbox.push(row);
-    if (dueAt === null || lane.outBusy) {
-      this.#offering.reply(lane);
+    queue.outbox.push(row);
+    if (dueAt === null || queue.outBusy) {
+      this.#offering.reply(queue);
     } else {
-      lane.outBusy = true;
+      queue.outBusy = true;
       this.delayed.until(row, dueAt);
     }
     return row;
@@ -256,8 +264,8 @@ export class WorkingSet {
 
   /** Whether it stands here already. */
   hasReply({ head, channel, conversation }: StoredReply): boolean {
-    const [lane] = this.#lanes.on(channel, conversation);
-    return lane !== undefined && lane.hasReply(head.id);
+    const [queue] = this.#queues.on(channel, conversation);
+    return queue !== undefined && queue.hasReply(head.id);
   }
 
   /** @param isRestoring rows of before are being put back: no message is offered until all are */
@@ -272,11 +280,11 @@ export class WorkingSet {
 
   idsOfUnsettled(most: number): readonly string[] {
     const parked = Array.from(this.delayed.parked, ({ head }) => head.id);
-    return [...this.#lanes.idsOfRows(most), ...parked].slice(0, most);
+    return [...this.#queues.idsOfRows(most), ...parked].slice(0, most);
   }
 
   gauges() {
-    return this.totals.gauges(this.ready, this.delayed.deferred.size, this.#lanes.busy);
+    return this.totals.gauges(this.ready, this.delayed.deferred.size, this.#queues.busy);
   }
 
   backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
@@ -287,19 +295,19 @@ export class WorkingSet {
   close(): void {
     this.#closed = true;
     this.ready.close();
-    this.#lanes.stopTimers();
+    this.#queues.stopTimers();
     for (const { due } of this.delayed.parked) due?.cancel();
   }
 
   #makeReply(stored: StoredReply, reply: Reply | null, of: MessageProgress | null): OutRow {
     const { head, channel, conversation, seq, bytes } = stored;
-    const lane = this.#lanes.of(channel, conversation);
+    const queue = this.#queues.of(channel, conversation);
     const progress = of ?? new MessageProgress(0, null);
-    const row = makeOutRow(head, reply, bytes, lane, progress, seq);
+    const row = makeOutRow(head, reply, bytes, queue, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
     this.totals.replyCame(row, of);
     this.ready.came(row);
-    lane.replies++;
+    queue.replies++;
     return row;
   }
 }

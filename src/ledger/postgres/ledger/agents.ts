@@ -34,8 +34,8 @@ export class AgentReads {
         ? { text: notesOfBrain, values: [toText(scope.brain)] }
         : { text: notesHere, values: [channel, toText(conversation)] },
     );
-    return rows.map(({ at, text, private: stamp }) => {
-      const sensitivity = stamp === true ? 'private' : 'public';
+    return rows.map(({ at, text, private: label }) => {
+      const sensitivity = label === true ? 'private' : 'public';
       return { at: Number(at), text: fromText(String(text)), sensitivity };
     });
   }

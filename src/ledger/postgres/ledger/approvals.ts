@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Approval, ApprovalId } from '../../../domain/approval.ts';
 import type { Approvals, Decided } from '../../approvals.ts';
 import { ReadFailed } from '../../ledger.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
 import { wireValue, type Ask } from '../read/ask.ts';
 import { findByIdOrCode, listOwed, listWaiting } from '../read/approvals.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
@@ -21,13 +21,13 @@ const decide =
 /** Whether it was this call of `decide`, and no other one by the same person at that time. */
 const decidedBefore = 'SELECT id FROM svc.approval WHERE id = $1 AND decision = $2';
 
-type Parts = { readonly reads: Reads; readonly flights: PostgresFlights };
+type Deps = { readonly reads: Reads; readonly batches: PostgresBatches };
 
 export class StoredApprovals implements Approvals {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   find(idOrCode: string): Promise<Approval | null> {
@@ -35,11 +35,11 @@ export class StoredApprovals implements Approvals {
   }
 
   decide(id: ApprovalId, { verdict, by, at }: Decided) {
-    const { flights } = this.#parts;
+    const { batches } = this.#deps;
     const decision = randomUUID();
     const key = toText(id);
     let isFirst = false;
-    flights.add({
+    batches.add({
       kind: 'single',
       text: decide,
       values: [key, verdict, toTextOrNull(by), Math.round(at), decision],
@@ -48,7 +48,7 @@ export class StoredApprovals implements Approvals {
     });
     return new Promise<'decided' | 'not_waiting' | 'storage_failed'>((resolve) => {
       const failed = (): void => resolve('storage_failed');
-      flights.flushAlone({
+      batches.flushAlone({
         written: (landed) =>
           landed === null ? failed() : resolve(isFirst ? 'decided' : 'not_waiting'),
         refused: failed,
@@ -67,7 +67,7 @@ export class StoredApprovals implements Approvals {
 
   async #read<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     const ask = async <Row>(text: string, ...values: Parameters<typeof wireValue>[0][]) => {
-      const asked = this.#parts.reads.ask({ text, values: values.map(wireValue) });
+      const asked = this.#deps.reads.ask({ text, values: values.map(wireValue) });
       const found = await Promise.race([asked, pause(answerMs, null, { ref: false })]);
       if (found !== null) return found as readonly Row[];
       asked.catch(() => {});

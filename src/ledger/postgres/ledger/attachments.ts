@@ -1,7 +1,7 @@
 import { timeText } from '../../../domain/ids.ts';
 import { attachmentOf, attachmentRows, byMessage, pictureOf } from '../../engine/attachments.ts';
 import { idLagMs, type StoredAttachments } from '../../engine/attachments.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
 import { fromText, toText } from '../server/text.ts';
 
 /** Whoever deletes the message just now deletes what it keeps behind it. */
@@ -38,14 +38,14 @@ WHERE a.message_id >= $1 AND a.message_id < $2 AND a.channel = $3 AND a.conversa
   AND m.accepted_at = $5
 ORDER BY a.message_id, a.place`;
 
-export function storedAttachments(reads: Reads, flights: PostgresFlights): StoredAttachments {
+export function storedAttachments(reads: Reads, batches: PostgresBatches): StoredAttachments {
   return {
     keep({ id }, attachments) {
       const rows = attachmentRows(attachments).map((row) => {
         return { ...row, name: toText(row.name), content: toText(row.content) };
       });
-      flights.add({ kind: 'single', text: keep, values: [id, JSON.stringify(rows), rows.length] });
-      return flights.writtenNow();
+      batches.add({ kind: 'single', text: keep, values: [id, JSON.stringify(rows), rows.length] });
+      return batches.writtenNow();
     },
     async of({ id }) {
       const rows = await reads.ask({ text: ofMessage, values: [id] });
@@ -60,9 +60,9 @@ export function storedAttachments(reads: Reads, flights: PostgresFlights): Store
       const first = timeText(Math.max(0, since - idLagMs));
       const values = [channel, toText(conversation), first, since, n];
       const rows = await reads.ask({ text: pictures, values });
-      return rows.map(({ at, type, private: stamp, content }) => ({
+      return rows.map(({ at, type, private: label, content }) => ({
         at: Number(at),
-        sensitivity: stamp === false ? 'public' : 'private',
+        sensitivity: label === false ? 'public' : 'private',
         picture: pictureOf(type, String(content)),
       }));
     },

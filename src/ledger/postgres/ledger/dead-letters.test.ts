@@ -1,7 +1,7 @@
 /** Dead letters of PostgreSQL: what a person does with one while the sweep may take it away. */
 import assert from 'node:assert/strict';
 import { all, count, died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
-import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
+import { now, openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { sweepOnce } from './sweep.ts';
@@ -13,7 +13,7 @@ const parts = [`${reply}-00`, `${reply}-01`];
 const dayMs = 86_400_000;
 
 /** A dead message with what it left behind, and a dead reply of two parts to another one. */
-const open = (): Promise<LedgerParts> =>
+const open = (): Promise<LedgerDeps> =>
   openParts(async (client) => {
     await put(client, 'lane', { tail: 4 });
     const left = { attempts: 2, failure: died, trace: '{}', outcome: null };
@@ -27,7 +27,7 @@ const open = (): Promise<LedgerParts> =>
     await put(client, 'sent', { id: idOf(4), seq: 9, message_id: idOf(3) });
   });
 
-const sweep = ({ reads, letters }: LedgerParts): Promise<number> =>
+const sweep = ({ reads, letters }: LedgerDeps): Promise<number> =>
   sweepOnce({
     reads,
     retentionDays: 1,

@@ -3,10 +3,10 @@ import { LetterCount } from '../../engine/order/letter-count.ts';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { DeadLetterMove } from '../../ledger.ts';
-import type { Lanes } from '../queues/queues.ts';
-import type { LaneGrowth } from '../queues/owned-queue.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
-import type { LockedLane } from '../write/accepts.ts';
+import type { Queues } from '../queues/queues.ts';
+import type { QueueGrowth } from '../queues/owned-queue.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
+import type { LockedQueue } from '../write/accepts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 import type { History } from './history.ts';
@@ -25,7 +25,7 @@ const partsOf =
   'WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
 
 /** Its owner sees by the number that something came; a free one is taken by whoever has room. */
-const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
+const queueGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   SELECT DISTINCT channel, conversation, 1, 2 FROM gone
   ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
     waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
@@ -48,7 +48,7 @@ WITH gone AS (
   DELETE FROM svc.turn AS turn USING gone WHERE turn.channel = gone.channel
     AND turn.conversation = gone.conversation AND turn.message_id = gone.id
 ), lane AS (
-  ${laneGrows}
+  ${queueGrows}
 )
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, replayed, body)
 SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, true,
@@ -65,7 +65,7 @@ const resend = `
 WITH gone AS (
   DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL RETURNING *
 ), lane AS (
-  ${laneGrows}
+  ${queueGrows}
 )
 INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, attempts, replayed,
   possible_duplicate, late, replayed_at, tries, body)
@@ -92,33 +92,33 @@ WITH gone AS (
 SELECT id FROM gone`;
 const discardReplies = 'DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL';
 
-type Parts = {
+type Deps = {
   readonly reads: Reads;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   readonly rows: WorkingSet;
   readonly history: History;
-  readonly lanes: Lanes;
+  readonly queues: Queues;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
-type Found = { readonly lane: LockedLane } & (
+type Found = { readonly queue: LockedQueue } & (
   | { readonly kind: 'message'; readonly id: string }
   | { readonly kind: 'reply'; readonly ids: readonly string[] }
 );
 
 export class DeadLetters {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   readonly #letters = new LetterCount();
   #counted: number | null = null;
 
-  private constructor(parts: Parts) {
-    this.#parts = parts;
+  private constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
-  static async open(parts: Parts): Promise<DeadLetters> {
-    const letters = new DeadLetters(parts);
+  static async open(deps: Deps): Promise<DeadLetters> {
+    const letters = new DeadLetters(deps);
     for (const table of ['message', 'sent']) await letters.#count(deadIds(table));
     return letters;
   }
@@ -148,14 +148,14 @@ export class DeadLetters {
     const told = (rows: Rows): void => void back.push(rows);
     const single =
       found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told);
-    this.#parts.flights.add({ ...single, lanes: [found.lane] });
+    this.#deps.batches.add({ ...single, queues: [found.queue] });
     const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
-    const written = await this.#parts.flights.written(() => enter(back[0] ?? []));
+    const written = await this.#deps.batches.written(() => enter(back[0] ?? []));
     if (!written) return 'storage_failed';
     // The sweep may have taken it meanwhile.
     if ((back[0]?.length ?? 0) === 0) return 'not_found';
     this.#removeAll(found);
-    await this.#parts.lanes.takeWaiting();
+    await this.#deps.queues.takeWaiting();
     return 'done';
   }
 
@@ -166,9 +166,9 @@ export class DeadLetters {
       found.kind === 'message'
         ? { text: discardMessage, values: [found.id] }
         : { text: discardReplies, values: [found.ids] };
-    this.#parts.flights.add({ kind: 'single', ...asked });
-    this.#parts.flights.add(lastIdMark(id));
-    if (!(await this.#parts.flights.written(() => {}))) return 'storage_failed';
+    this.#deps.batches.add({ kind: 'single', ...asked });
+    this.#deps.batches.add(lastIdMark(id));
+    if (!(await this.#deps.batches.written(() => {}))) return 'storage_failed';
     this.#removeAll(found);
     return 'done';
   }
@@ -176,7 +176,7 @@ export class DeadLetters {
   async #count(text: string): Promise<void> {
     let found: Rows;
     for (let last = ''; ; last = String(found.at(-1)!['id'])) {
-      found = await this.#parts.reads.ask({ text, values: [last, pageRows] });
+      found = await this.#deps.reads.ask({ text, values: [last, pageRows] });
       for (const { id } of found) this.add(String(id));
       if (found.length < pageRows) return;
     }
@@ -188,58 +188,58 @@ export class DeadLetters {
 
   async #find(id: string): Promise<Found | null> {
     if (id.length !== wholeIdLength) return null;
-    const { reads } = this.#parts;
+    const { reads } = this.#deps;
     const [message] = await reads.ask({ text: deadMessage, values: [id] });
-    if (message !== undefined) return { kind: 'message', id, lane: laneOf(message) };
+    if (message !== undefined) return { kind: 'message', id, queue: queueOf(message) };
     const parts = await reads.ask({ text: partsOf, values: [id, `${id}.`] });
     const [first] = parts;
     if (first === undefined) return null;
     const ids = parts.map((part) => String(part['id']));
-    return { kind: 'reply', ids, lane: laneOf(first) };
+    return { kind: 'reply', ids, queue: queueOf(first) };
   }
 
   #rerun(id: string, told: (rows: Rows) => void): Single {
     const again = { text: rerunBefore, values: [id] };
-    return { kind: 'single', text: rerun, values: [id, this.#parts.now(), preview], again, told };
+    return { kind: 'single', text: rerun, values: [id, this.#deps.now(), preview], again, told };
   }
 
   #resend(parts: readonly string[], told: (rows: Rows) => void): Single {
     return {
       kind: 'single',
       text: resend,
-      values: [parts, this.#parts.now()],
+      values: [parts, this.#deps.now()],
       again: { text: resentBefore, values: [parts] },
       told,
     };
   }
 
   readonly #enterMessage = (found: Rows): void => {
-    const { rows, history, lanes } = this.#parts;
+    const { rows, history, queues } = this.#deps;
     for (const row of found) {
       const { stored } = foundMessage(row, rows.nextSeq());
       rows.outdate(stored.channel, stored.conversation);
       history.drop(stored);
-      if (lanes.owned.grew(stored, growthOf(row)) === 'next') rows.restoreMessage(stored);
+      if (queues.owned.grew(stored, growthOf(row)) === 'next') rows.restoreMessage(stored);
     }
   };
 
   readonly #enterReplies = (found: Rows): void => {
-    const { rows, lanes } = this.#parts;
+    const { rows, queues } = this.#deps;
     let progress = null;
     for (const [at, row] of found.entries()) {
       const { stored, state } = foundReply(row, rows.nextSeq());
-      if (at === 0 && lanes.owned.grew(stored, growthOf(row)) === 'theirs') return;
+      if (at === 0 && queues.owned.grew(stored, growthOf(row)) === 'theirs') return;
       if (rows.hasReply(stored)) continue;
       ({ progress } = rows.restoreReply(stored, progress, state));
     }
   };
 }
 
-function laneOf({ channel, conversation }: Rows[number]): LockedLane {
+function queueOf({ channel, conversation }: Rows[number]): LockedQueue {
   return { channel: String(channel), conversation: String(conversation) };
 }
 
 /** What the lane of a row that was put back has become. */
-function growthOf({ tail, owner }: Rows[number]): LaneGrowth {
+function growthOf({ tail, owner }: Rows[number]): QueueGrowth {
   return { tail: Number(tail), owner: owner === null ? null : Number(owner) };
 }

@@ -7,14 +7,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../domain/records.ts';
-import type { StorageTold, StoredDeferred } from '../../engine/storage.ts';
+import type { StorageReport, StoredDeferred } from '../../engine/storage.ts';
 import type { OutRow } from '../../engine/order/rows.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { ReadFailed } from '../../ledger.ts';
 import { Keeping } from './janitor.ts';
-import type { Lanes } from '../queues/queues.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
+import type { Queues } from '../queues/queues.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
 import { Values } from '../read/ask.ts';
 import { onChannel } from '../read/lists.ts';
 import type { Rows } from '../write/statement.ts';
@@ -80,7 +80,7 @@ RETURNING late.due_at - late.latest AS "aheadMs"`;
 
 export type TooLate = Pick<SoonerReply, 'aheadMs'>;
 
-type BoundingParts = {
+type BoundingDeps = {
   readonly reads: Reads;
   readonly now: () => number;
   /** Whether this instance is the one that does it. */
@@ -89,7 +89,7 @@ type BoundingParts = {
 };
 
 /** The server's clock may be put right while instances run. */
-export function beginBounding({ reads, now, isMine, sooner }: BoundingParts): Keeping {
+export function beginBounding({ reads, now, isMine, sooner }: BoundingDeps): Keeping {
   const step = async (): Promise<boolean> => {
     const replies = await boundParked(reads, now(), farthestLooked);
     sooner(replies);
@@ -116,10 +116,10 @@ export async function boundParked(
   return rows.map((row) => ({ aheadMs: Number(row['aheadMs']) }));
 }
 
-export type DeferredParts = {
+export type DeferredDeps = {
   readonly reads: Reads;
-  readonly flights: PostgresFlights;
-  readonly lanes: Pick<Lanes, 'takeWaiting'>;
+  readonly batches: PostgresBatches;
+  readonly queues: Pick<Queues, 'takeWaiting'>;
   readonly peers: Peers;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -134,19 +134,19 @@ export function triedNowWrite(rows: readonly OutRow[], at: number): Single {
 }
 
 export class StoredReplies implements StoredDeferred {
-  readonly #parts: DeferredParts;
+  readonly #deps: DeferredDeps;
   #counting: Promise<Rows> | null = null;
 
-  constructor(parts: DeferredParts) {
-    this.#parts = parts;
+  constructor(deps: DeferredDeps) {
+    this.#deps = deps;
   }
 
-  hear(tryHere: StorageTold['tryHere']): void {
-    this.#parts.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
+  hear(tryHere: StorageReport['tryHere']): void {
+    this.#deps.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
   }
 
   async groups(): Promise<readonly DeferredGroup[]> {
-    const { reads, now } = this.#parts;
+    const { reads, now } = this.#deps;
     this.#counting ??= reads.ask({ text: groups, values: [now()] });
     const found = await Promise.race([
       this.#counting.finally(() => (this.#counting = null)),
@@ -164,7 +164,7 @@ export class StoredReplies implements StoredDeferred {
   }
 
   async find(which: WhichDeferred, most: number): Promise<readonly string[]> {
-    const { reads, now } = this.#parts;
+    const { reads, now } = this.#deps;
     const asked =
       which.kind === 'one'
         ? { text: one, values: [which.id, now()] }
@@ -173,11 +173,11 @@ export class StoredReplies implements StoredDeferred {
   }
 
   async tryNow(ids: readonly string[]): Promise<boolean> {
-    const { flights, lanes, peers, now } = this.#parts;
-    flights.add({ kind: 'single', text: makeDue, values: [ids, now()] });
-    if (!(await flights.written(() => {}))) return false;
+    const { batches, queues, peers, now } = this.#deps;
+    batches.add({ kind: 'single', text: makeDue, values: [ids, now()] });
+    if (!(await batches.written(() => {}))) return false;
     void peers.tell(tryNowKind, JSON.stringify({ ids }));
-    await lanes.takeWaiting();
+    await queues.takeWaiting();
     return true;
   }
 }

@@ -1,7 +1,7 @@
 /** What is deleted of PostgreSQL's tables at a request, and what stays. */
 import assert from 'node:assert/strict';
 import { all, count, died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
-import { openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
+import { openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
@@ -17,19 +17,19 @@ const tables =
   'inbox outbox message sent turn cut note tool_use tool_call attachment dedupe lane'.split(' ');
 
 /** @param before number of the first id that stays */
-async function forget(it: LedgerParts, whose: Whose, before = 1_000): Promise<number> {
+async function forget(it: LedgerDeps, whose: Whose, before = 1_000): Promise<number> {
   const beforeId = idOf(before) as MessageId;
   return it.forgetting.forget({ whose, before: 1, beforeId, removed: 0, remove() {} });
 }
 
-async function counts({ client }: LedgerParts): Promise<Record<string, number>> {
+async function counts({ client }: LedgerDeps): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const table of tables) found[table] = await count(client, table);
   return found;
 }
 
 /** All that one conversation can have, its ids from `first` on. */
-async function fillTalk({ client }: LedgerParts, conversation: string, first: number) {
+async function fillTalk({ client }: LedgerDeps, conversation: string, first: number) {
   const here = { conversation };
   const id = idOf(first);
   const waiting = idOf(first + 1);
@@ -57,7 +57,7 @@ postgresTest(
     await put(it.client, 'turn', { message_id: idOf(10), channel: 'other' });
     assert.equal(await forget(it, talk(hostile)), 5, 'two messages, two replies, a turn');
     const left = { inbox: 1, outbox: 1, message: 1, sent: 1, turn: 2, cut: 1, note: 2 };
-    const rest = { tool_use: 1, tool_call: 1, attachment: 2, dedupe: 2, lane: 1 };
+    const rest = { tool_use: 1, tool_call: 1, attachment: 2, dedupe: 2, queue: 1 };
     assert.deepEqual(await counts(it), { ...left, ...rest });
     assert.deepEqual(await all(it.client, 'lane', 'conversation'), ['bob']);
   },
@@ -107,15 +107,15 @@ postgresTest('more than one batch goes, though the answers of a flight are lost'
   await put(it.client, 'lane', { tail: 450 });
   await put(it.client, 'message', ...many.map((n) => ({ id: idOf(n), n })));
   await put(it.client, 'turn', ...many.map((n) => ({ n, message_id: idOf(n) })));
-  let flights = 0;
-  const add = it.flights.add.bind(it.flights);
-  it.flights.add = (write) => {
+  let batches = 0;
+  const add = it.batches.add.bind(it.batches);
+  it.batches.add = (write) => {
     add(write);
     // Each flight in turn, until all have had it.
-    if (flights++ % 2 === 0) it.loseAnswers();
+    if (batches++ % 2 === 0) it.loseAnswers();
   };
   assert.equal(await forget(it, talk('ann')), 900);
-  assert.ok(flights > 6);
+  assert.ok(batches > 6);
   assert.deepEqual([await count(it.client, 'message'), await count(it.client, 'turn')], [0, 0]);
 });
 
@@ -126,7 +126,7 @@ postgresTest('flights of others go between the batches', async () => {
   let isOver = false;
   let landed = 0;
   const beside = async (): Promise<void> => {
-    await it.flights.written(() => {});
+    await it.batches.written(() => {});
     landed++;
     if (!isOver) return beside();
   };
@@ -178,22 +178,22 @@ postgresTest('notes are cleared of their scope, and those made afterwards stay',
     trace: null,
     unsent: null,
   };
-  const none = { replies: [], said: null, lane: null, cut: null, marks: [], uses: [] };
-  it.flights.flush(() => {
+  const none = { replies: [], said: null, queue: null, cut: null, marks: [], uses: [] };
+  it.batches.flush(() => {
     // It is asked for while the clearing is on its way.
     const where = { channel: 'webhook', conversation: 'c' };
-    it.flights.add({ kind: 'turn', id: idOf(1), at: 5, ...where, ...end, ...none, notes: [note] });
-    it.flights.flush(() => {});
+    it.batches.add({ kind: 'turn', id: idOf(1), at: 5, ...where, ...end, ...none, notes: [note] });
+    it.batches.flush(() => {});
   });
   assert.equal(await it.forgetting.clearNotes(of), 0);
-  assert.equal(await it.flights.written(() => {}), true);
+  assert.equal(await it.batches.written(() => {}), true);
   assert.deepEqual(await all(it.client, 'note', 'text'), ['a note', 'a note', 'new']);
 });
 
 postgresTest('nobody believes that the texts are gone when they cannot be deleted', async () => {
   await using it = await openParts();
   await put(it.client, 'message', {});
-  it.flights.abandon();
+  it.batches.abandon();
   await assert.rejects(forget(it, talk('ann')), /the storage has failed/);
   await assert.rejects(it.forgetting.clearNotes({ kind: 'brain', brain: 'b' }), /has failed/);
 });

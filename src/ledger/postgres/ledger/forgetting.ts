@@ -13,7 +13,7 @@ import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../engine/storage.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
 import { daysOf } from '../../engine/spending.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
@@ -68,9 +68,9 @@ const nothingLeft =
   `AND NOT EXISTS (SELECT 1 FROM svc.inbox WHERE ${inConversation}) ` +
   `AND NOT EXISTS (SELECT 1 FROM svc.outbox WHERE ${inConversation})`;
 
-type Parts = {
+type Deps = {
   readonly reads: Reads;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   readonly rows: WorkingSet;
   readonly history: History;
   readonly deadLetters: DeadLetters;
@@ -86,10 +86,10 @@ type Found = {
 };
 
 export class Forgetting {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /**
@@ -98,7 +98,7 @@ export class Forgetting {
    * @throws when the storage has failed, so that nobody believes that the texts are gone
    */
   async forget(asked: Forgotten): Promise<number> {
-    const { invalidations } = this.#parts;
+    const { invalidations } = this.#deps;
     const { whose, beforeId } = asked;
     const found: Found = { conversations: new Set(), waiting: [], answered: new Set() };
     const { conversations, waiting, answered } = found;
@@ -191,7 +191,7 @@ export class Forgetting {
         deleteAttachmentsOf(given),
       ].map((text) => ({ text, values: [ids] })),
     );
-    for (const id of ids) this.#parts.deadLetters.remove(id);
+    for (const id of ids) this.#deps.deadLetters.remove(id);
     return deleted;
   }
 
@@ -213,7 +213,7 @@ export class Forgetting {
           return { text: `DELETE FROM svc.${table} WHERE id = ANY($1)`, values: [ids] };
         }),
       );
-      for (const id of ids) this.#parts.deadLetters.remove(id);
+      for (const id of ids) this.#deps.deadLetters.remove(id);
     }
     return found.length;
   }
@@ -252,14 +252,14 @@ export class Forgetting {
 
   /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
   async #close({ whose: { channel }, beforeId }: Forgotten, conversation: ConversationId) {
-    const { rows, history } = this.#parts;
+    const { rows, history } = this.#deps;
     const place = [channel, toText(conversation)];
     // Whoever accepts a message there meanwhile is seen, since the lane is locked before that.
-    const lanes = [{ channel, conversation: toText(conversation) }];
+    const queues = [{ channel, conversation: toText(conversation) }];
     await this.#write(
       [
         // The notes made there may hold what they said.
-        { text: deleteNotes, values: [...place, beforeId], lanes },
+        { text: deleteNotes, values: [...place, beforeId], queues },
         { text: `DELETE FROM svc.cut WHERE ${nothingLeft}`, values: place },
         { text: `DELETE FROM svc.lane WHERE ${nothingLeft}`, values: place },
       ],
@@ -271,21 +271,21 @@ export class Forgetting {
   }
 
   #ask(text: string, ...values: readonly unknown[]): Promise<Rows> {
-    return this.#parts.reads.ask({ text, values });
+    return this.#deps.reads.ask({ text, values });
   }
 
   /** @returns the rows of each statement; none where the answer was lost */
   async #write(
-    all: readonly (Asked & Pick<Single, 'lanes'>)[],
+    all: readonly (Asked & Pick<Single, 'queues'>)[],
     then: () => void = () => {},
   ): Promise<readonly Rows[]> {
-    const { flights } = this.#parts;
+    const { batches } = this.#deps;
     const answers: Rows[] = all.map(() => []);
     for (const [at, asked] of all.entries()) {
       const told = (rows: Rows): void => void (answers[at] = rows);
-      flights.add({ kind: 'single', ...asked, told });
+      batches.add({ kind: 'single', ...asked, told });
     }
-    if (!(await flights.written(then))) throw new Error('the storage has failed');
+    if (!(await batches.written(then))) throw new Error('the storage has failed');
     return answers;
   }
 }

@@ -34,8 +34,8 @@ type WindowFields = TurnFields & {
   readonly first_at: string | null;
 };
 
-const ofLane = 'turn.channel = x.channel AND turn.conversation = x.conversation';
-const ofActive = `${ofLane} AND turn.session = coalesce(lane.session, 1)`;
+const ofQueue = 'turn.channel = x.channel AND turn.conversation = x.conversation';
+const ofActive = `${ofQueue} AND turn.session = coalesce(lane.session, 1)`;
 
 const windows = `
 SELECT x.place, lane.session, lane.started_at, lane.previous_at, lane.windows,
@@ -254,12 +254,12 @@ function turnsOf(newestFirst: Rows): readonly TurnRow[] {
   return (newestFirst as unknown as readonly TurnFields[]).map(turnOf).reverse();
 }
 
-function turnOf({ at, text, reply, private: stamp, left_out, sender }: TurnFields): TurnRow {
+function turnOf({ at, text, reply, private: label, left_out, sender }: TurnFields): TurnRow {
   const row: TurnRow = {
     at: Number(at),
     text: fromText(text),
     reply: fromTextOrNull(reply),
-    sensitivity: stamp ? 'private' : 'public',
+    sensitivity: label ? 'private' : 'public',
   };
   if (sender === null && reply === null) return { ...row, quoted: true };
   return left_out === 1 ? { ...row, doubted: true } : row;

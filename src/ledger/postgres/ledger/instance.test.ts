@@ -8,10 +8,10 @@ import { takeInstance, type Taken } from '../../../../test/fake/postgres/former-
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endedByStorage, endedClean, ownProcess } from './instance.ts';
-import type { ProcessFacts, TakingParts } from './instance.ts';
+import type { ProcessFacts, TakingDeps } from './instance.ts';
 import { patienceMs, until } from '../../../../test/support/waiting.ts';
 
-function take(marks: Marks, parts: Partial<TakingParts> = {}): Promise<Taken> {
+function take(marks: Marks, parts: Partial<TakingDeps> = {}): Promise<Taken> {
   return takeInstance(marks.client, { version: '1', self: goneProcess, ...parts });
 }
 

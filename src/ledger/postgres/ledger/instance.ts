@@ -43,7 +43,7 @@ export type Locked = {
   readonly process: ProcessFacts | null;
 };
 
-export type TakingParts = {
+export type TakingDeps = {
   readonly version: string;
   readonly self: ProcessFacts;
   /** Left out: this machine's. */
@@ -55,7 +55,7 @@ export type TakingParts = {
 };
 
 /** The last beat of each instance. */
-export type Beats = ReadonlyMap<number, string>;
+export type Heartbeats = ReadonlyMap<number, string>;
 
 /** One that may be alive. */
 export type Other = {
@@ -64,7 +64,7 @@ export type Other = {
   readonly process: string;
   /** Milliseconds since 1970 by the server's clock. */
   readonly beganAt: number;
-  readonly beat: string;
+  readonly heartbeat: string;
   /** Of the beat, in milliseconds. */
   readonly age: number;
 };
@@ -77,43 +77,43 @@ export type Attempt<Got> = { readonly got: Got } | { readonly inTheWay: Other };
  * @throws what `attempt` rejects with, or the reason of the signal
  */
 export async function untilFree<Got>(
-  parts: TakingParts,
-  attempt: (still: Beats) => Promise<Attempt<Got>>,
+  deps: TakingDeps,
+  attempt: (still: Heartbeats) => Promise<Attempt<Got>>,
 ): Promise<{ readonly got: Got } | Locked> {
-  const beats = new Map<number, string>();
-  const { steady = steadyNow } = parts;
+  const heartbeats = new Map<number, string>();
+  const { steady = steadyNow } = deps;
   let watchedFrom = steady();
   for (;;) {
-    parts.signal?.throwIfAborted();
+    deps.signal?.throwIfAborted();
     // The server's clock may have been set back, and a beat lie ahead of it.
-    const still = steady() - watchedFrom > deadMs ? beats : nothingWatched;
+    const still = steady() - watchedFrom > deadMs ? heartbeats : nothingWatched;
     const found = await attempt(still);
     if ('got' in found) return found;
     const { inTheWay } = found;
-    const known = beats.get(inTheWay.id);
-    if (known !== undefined && known !== inTheWay.beat) {
+    const known = heartbeats.get(inTheWay.id);
+    if (known !== undefined && known !== inTheWay.heartbeat) {
       const { beganAt, version } = inTheWay;
       const since = new Date(beganAt);
       return { kind: 'locked', since, version, process: factsOf(inTheWay.process) };
     }
     if (known === undefined) {
       watchedFrom = steady();
-      parts.waits?.(Math.min(deadMs, deadMs - inTheWay.age));
+      deps.waits?.(Math.min(deadMs, deadMs - inTheWay.age));
     }
-    beats.set(inTheWay.id, inTheWay.beat);
-    await pause(lookMs, undefined, parts.signal === undefined ? {} : { signal: parts.signal });
+    heartbeats.set(inTheWay.id, inTheWay.heartbeat);
+    await pause(lookMs, undefined, deps.signal === undefined ? {} : { signal: deps.signal });
   }
 }
 
-const nothingWatched: Beats = new Map();
+const nothingWatched: Heartbeats = new Map();
 
 /** Whether its beat is too old, or was watched for long enough, or its process plainly gone. */
 export function hasEnded(
-  { id, age, beat, process }: Other,
-  still: Beats,
+  { id, age, heartbeat, process }: Other,
+  still: Heartbeats,
   self: ProcessFacts,
 ): boolean {
-  return age >= deadMs || still.get(id) === beat || isGone(process, self);
+  return age >= deadMs || still.get(id) === heartbeat || isGone(process, self);
 }
 
 /**

@@ -101,7 +101,7 @@ for (const kind of ['forget', 'changed']) {
       await it.tell(kind, body);
       await reading;
       assert.deepEqual(it.remembered(), [], `${kind} ${JSON.stringify(body)}`);
-      assert.ok(row.historyVersion < row.lane.historyVersion);
+      assert.ok(row.historyVersion < row.queue.historyVersion);
       assert.deepEqual(it.forgotten, []);
     }
   });

@@ -6,7 +6,7 @@
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
-import type { StorageTold, Theirs } from '../../engine/storage.ts';
+import type { StorageReport, Theirs } from '../../engine/storage.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { History } from './history.ts';
@@ -21,22 +21,22 @@ type Changed = {
   readonly conversations: readonly ConversationId[];
 };
 
-export type InvalidationsParts = {
+export type InvalidationsDeps = {
   readonly peers: Peers;
   readonly rows: WorkingSet;
   readonly history: History;
 };
 
 export class Invalidations {
-  readonly #parts: InvalidationsParts;
+  readonly #deps: InvalidationsDeps;
 
-  constructor(parts: InvalidationsParts) {
-    this.#parts = parts;
+  constructor(deps: InvalidationsDeps) {
+    this.#deps = deps;
   }
 
   /** @param forgetHere takes what of theirs is in this instance's memory away */
-  hear(forgetHere: StorageTold['forgetHere']): void {
-    const { peers, rows, history } = this.#parts;
+  hear(forgetHere: StorageReport['forgetHere']): void {
+    const { peers, rows, history } = this.#deps;
     const believeNothing = (): void => {
       rows.outdateAll();
       history.dropAll();
@@ -64,14 +64,14 @@ export class Invalidations {
    * @param answered ids of messages: replies to them are theirs
    */
   async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
-    const { peers } = this.#parts;
+    const { peers } = this.#deps;
     const asked: Asked = { whose, beforeId, answered: [...answered] };
     await peers.tell(forgetKind, JSON.stringify(asked));
   }
 
   /** Resolves when no instance remembers these conversations as they were. */
   async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
-    const { peers } = this.#parts;
+    const { peers } = this.#deps;
     const told: Changed = { channel, conversations };
     await peers.tell(changedKind, JSON.stringify(told));
   }

@@ -4,7 +4,7 @@
  */
 const pauseMs = 50;
 
-type Parts = {
+type Deps = {
   /** @returns whether there may be more to do now */
   readonly step: () => Promise<boolean>;
   /** How long nothing is done once there is no more. A start has enough to do, too. */
@@ -14,13 +14,13 @@ type Parts = {
 };
 
 export class Keeping implements Disposable {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   #timer: NodeJS.Timeout | null = null;
   #over = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#after(parts.everyMs);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#after(deps.everyMs);
   }
 
   /** A step that is under way ends with the connection that it asks. */
@@ -36,7 +36,7 @@ export class Keeping implements Disposable {
 
   /** What fails is tried again at the next time: nothing is lost by it. */
   async #go(): Promise<void> {
-    const { isMine = () => true, step, everyMs } = this.#parts;
+    const { isMine = () => true, step, everyMs } = this.#deps;
     const more = isMine() && (await step().catch(() => false));
     this.#after(more ? pauseMs : everyMs);
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
 import { beganAt, everyMs, fillAll, idAt } from '../../../../test/fake/filled-postgres.ts';
-import { openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
+import { openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
@@ -17,7 +17,7 @@ const messages = 12_000;
 const channel = 'webhook' as ChannelKey;
 
 /** Each statement that these parts and a start send, with values that find something. */
-async function askAll(it: LedgerParts): Promise<readonly Asked[]> {
+async function askAll(it: LedgerDeps): Promise<readonly Asked[]> {
   await it.letters.replay(idAt(1_009));
   await it.letters.discard(idAt(2_009));
   await it.letters.replay(idAt(509, 'reply'));

@@ -56,7 +56,7 @@ type Reservation = {
   readonly tell: (reserving: Reserving) => void;
 };
 
-type Parts = {
+type Deps = {
   readonly instance: number;
   /** @throws where no host takes writes now */
   readonly connect: () => Promise<Client>;
@@ -65,14 +65,14 @@ type Parts = {
 };
 
 export class Reservations implements Disposable {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   #waiting: Reservation[] = [];
   #client: Client | null = null;
   #running = false;
   #closed = false;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
@@ -100,12 +100,12 @@ export class Reservations implements Disposable {
 
   /** @returns null: it is not written, or not known to be */
   async #decide(batch: readonly Reservation[]): Promise<readonly Reserving[] | null> {
-    if (this.#closed || !(await this.#parts.settled())) return null;
+    if (this.#closed || !(await this.#deps.settled())) return null;
     for (let tries = 0; tries < triesMax && !this.#closed; tries++) {
       let isSent = false;
       try {
-        this.#client ??= await this.#parts.connect();
-        const read = await this.#ask(this.#client, [begin, ...lookingAt(batch, this.#parts)]);
+        this.#client ??= await this.#deps.connect();
+        const read = await this.#ask(this.#client, [begin, ...lookingAt(batch, this.#deps)]);
         const decided = decideAll(batch, read);
         isSent = true;
         await this.#ask(this.#client, [...this.#writing(batch, decided), 'COMMIT']);
@@ -122,7 +122,7 @@ export class Reservations implements Disposable {
   }
 
   #writing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Asked[] {
-    const { instance } = this.#parts;
+    const { instance } = this.#deps;
     const writes = batch.flatMap(({ charged, most }, at): readonly SpentWrite[] => {
       if (decided[at]!.kind !== 'reserved') return [];
       return openedParts(charged, most).map((part) => {
@@ -154,7 +154,7 @@ export class Reservations implements Disposable {
   }
 }
 
-function lookingAt(batch: readonly Reservation[], { instance }: Parts): readonly Asked[] {
+function lookingAt(batch: readonly Reservation[], { instance }: Deps): readonly Asked[] {
   const places = batch.flatMap(({ charged }) => placesOf(charged).map(storedPlace));
   const distinct = new Map(places.map((place) => [sumKey(place), place]));
   const values = [

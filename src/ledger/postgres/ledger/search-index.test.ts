@@ -1,6 +1,6 @@
 /** The index of what was said on a server: what is in it, how it is filled, and what leaves it. */
 import assert from 'node:assert/strict';
-import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
+import { now, openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { count, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { timeText } from '../../../domain/ids.ts';
@@ -13,16 +13,16 @@ import { indexOnce } from './search-index.ts';
 
 const all: PageAsked = { after: null, limit: 100 };
 
-async function fillAll({ reads }: LedgerParts, at = now): Promise<void> {
+async function fillAll({ reads }: LedgerDeps, at = now): Promise<void> {
   while (await indexOnce(reads, at));
 }
 
-async function say(it: LedgerParts, id: string, text: string, n: number): Promise<void> {
+async function say(it: LedgerDeps, id: string, text: string, n: number): Promise<void> {
   await put(it.client, 'message', { id, n, body: JSON.stringify({ sender: { id: 'ann' }, text }) });
   await put(it.client, 'turn', { message_id: id, n, at: n, text, reply: `to ${n}` });
 }
 
-async function find(it: LedgerParts, words: string, asked = all) {
+async function find(it: LedgerDeps, words: string, asked = all) {
   const ask: Ask = async (text, ...values) => {
     return (await it.client.query(text, values.map(wireValue))).rows as never;
   };
@@ -34,7 +34,7 @@ async function find(it: LedgerParts, words: string, asked = all) {
   }
 }
 
-async function findAll(it: LedgerParts, words: string, limit = 100): Promise<FoundText[]> {
+async function findAll(it: LedgerDeps, words: string, limit = 100): Promise<FoundText[]> {
   const rows: FoundText[] = [];
   let after: string | null = null;
   do {

@@ -7,28 +7,28 @@ import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts
 import { FreeSpend } from '../../engine/free-spend.ts';
 import { settledParts, type SpendChange } from '../../engine/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
-import type { PostgresFlights } from '../deps.ts';
+import type { PostgresBatches } from '../deps.ts';
 import { Reservations } from './reservations.ts';
 
-export type SpendParts = {
+export type SpendDeps = {
   readonly instance: number;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   /** @throws where no host takes writes now */
   readonly connect: () => Promise<Client>;
 };
 
 export class Spend implements SpendBook, Disposable {
-  readonly #parts: SpendParts;
+  readonly #deps: SpendDeps;
   readonly #reservations: Reservations;
   /** What has been used and has not landed. */
   #flying = 0;
   readonly #free = new FreeSpend((charged, change) => this.#fly(charged, change, false));
 
-  constructor(parts: SpendParts) {
-    this.#parts = parts;
-    const { instance, flights, connect } = parts;
+  constructor(deps: SpendDeps) {
+    this.#deps = deps;
+    const { instance, batches, connect } = deps;
     const settled = async (): Promise<boolean> =>
-      !flights.broken && (this.#flying === 0 || flights.writtenNow());
+      !batches.broken && (this.#flying === 0 || batches.writtenNow());
     this.#reservations = new Reservations({ instance, connect, settled });
   }
 
@@ -52,10 +52,10 @@ export class Spend implements SpendBook, Disposable {
 
   /** @param known a row is there, since it was reserved; left alone where it was forgotten */
   #fly(charged: Charged, change: SpendChange, known: boolean): void {
-    const { flights, instance } = this.#parts;
-    flights.add({ kind: 'spent', instance, charged, change, known });
+    const { batches, instance } = this.#deps;
+    batches.add({ kind: 'spent', instance, charged, change, known });
     this.#flying++;
-    flights.flushSoon(() => void this.#flying--);
+    batches.flushSoon(() => void this.#flying--);
   }
 
   [Symbol.dispose](): void {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { all, count, died, idOf, put, type Columns } from '../../../../test/fake/ledger-rows.ts';
-import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
+import { now, openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { figureRowsMax } from '../../../telemetry/figures/figures.ts';
 import type { Reads } from '../deps.ts';
@@ -19,7 +19,7 @@ const parts = ({ reads }: { readonly reads: Reads }, days = 30, expired: string[
   expired: (id: string) => void expired.push(id),
 });
 
-async function sweepAll(it: LedgerParts, days = 30): Promise<readonly string[]> {
+async function sweepAll(it: LedgerDeps, days = 30): Promise<readonly string[]> {
   const expired: string[] = [];
   while ((await sweepOnce(parts(it, days, expired))) > 0);
   return expired.sort();

@@ -103,7 +103,7 @@ DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
   ORDER BY day, channel, sender LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
 )) RETURNING day`;
 
-export type SweepParts = {
+export type SweepDeps = {
   readonly reads: Reads;
   /** 0 keeps everything but expired keys, old figures and spend, and the audit of a year. */
   readonly retentionDays: number;
@@ -128,7 +128,7 @@ export const atTheStart = (): Place => ({ attachment: '' });
  * @returns how many rows went; with none there is nothing left to delete now
  */
 export async function sweepOnce(
-  { reads, retentionDays, now, expired }: SweepParts,
+  { reads, retentionDays, now, expired }: SweepDeps,
   place: Place = atTheStart(),
 ): Promise<number> {
   const at = now();
@@ -157,7 +157,7 @@ export async function sweepOnce(
 }
 
 /** Sweeps now and then until it is disposed of. */
-export function beginSweeping({ isMine, ...parts }: SweepParts): Keeping {
+export function beginSweeping({ isMine, ...deps }: SweepDeps): Keeping {
   const place = atTheStart();
-  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(parts, place)) > 0 });
+  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(deps, place)) > 0 });
 }

@@ -7,7 +7,7 @@ import type { ConversationKey } from '../../../domain/story.ts';
 import type { Hold } from '../../../domain/takeover.ts';
 
 /** `hold` null: it is held no more. */
-export type HeldTold = ConversationKey & { readonly hold: Hold | null };
+export type TakeoverSummary = ConversationKey & { readonly hold: Hold | null };
 
 /** These messages are answered, and the lane's newest number is this one. */
 export type Answered = ConversationKey & {
@@ -17,7 +17,7 @@ export type Answered = ConversationKey & {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function heldIn(body: string): HeldTold | null {
+export function heldIn(body: string): TakeoverSummary | null {
   const fields = fieldsIn(body);
   const where = whereIn(fields);
   const { hold } = fields;

@@ -12,18 +12,23 @@ import type { ConversationKey } from '../../../domain/story.ts';
 import type { HeldConversation, Hold } from '../../../domain/takeover.ts';
 import { messageFrom } from '../../engine/bodies.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
-import type { StorageTold, StoredByHand, TurnEnd } from '../../engine/storage.ts';
+import type { StorageReport, StoredTakeovers, TurnEnd } from '../../engine/storage.ts';
 import { aloneMax } from '../../engine/order/crash-isolation.ts';
-import { Lane, makeInRow, MessageProgress, type WholeInRow } from '../../engine/order/rows.ts';
+import {
+  ConversationQueue,
+  makeInRow,
+  MessageProgress,
+  type WholeInRow,
+} from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Peers } from '../../../cluster/peers.ts';
-import type { Lanes } from '../queues/queues.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
+import type { Queues } from '../queues/queues.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
 import { fromText, toText } from '../server/text.ts';
 import { turnWrite } from '../write/row-codec.ts';
 import type { Rows } from '../write/statement.ts';
 import type { TurnWrite } from '../write/turns.ts';
-import { answeredIn, heldIn, type Answered, type HeldTold } from './takeover-news.ts';
+import { answeredIn, heldIn, type Answered, type TakeoverSummary } from './takeover-news.ts';
 import type { History } from './history.ts';
 
 const heldKind = 'held';
@@ -46,42 +51,42 @@ const grow = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   RETURNING tail`;
 const grown = 'SELECT tail FROM svc.lane WHERE channel = $1 AND conversation = $2';
 
-export type ByHandParts = {
+export type TakeoverDeps = {
   readonly peers: Peers;
   readonly rows: WorkingSet;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   readonly reads: Reads;
   readonly history: History;
-  readonly lanes: Lanes;
+  readonly queues: Queues;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
-export class ByHand implements StoredByHand {
-  readonly #parts: ByHandParts;
+export class Takeovers implements StoredTakeovers {
+  readonly #deps: TakeoverDeps;
   #found: readonly HeldConversation[] = [];
-  #told: Pick<StorageTold, 'heldHere' | 'answeredHere'> | null = null;
+  #told: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
   /** What was heard before anybody listened. */
-  #early: HeldTold[] = [];
+  #early: TakeoverSummary[] = [];
 
-  private constructor(parts: ByHandParts) {
-    this.#parts = parts;
-    parts.peers.on(heldKind, async (body) => {
+  private constructor(deps: TakeoverDeps) {
+    this.#deps = deps;
+    deps.peers.on(heldKind, async (body) => {
       const told = heldIn(body);
       if (told === null) return;
       if (this.#told === null) this.#early.push(told);
       else await this.#told.heldHere(told, told.hold);
     });
-    parts.peers.on(answeredKind, (body) => {
+    deps.peers.on(answeredKind, (body) => {
       const told = answeredIn(body);
       if (told !== null) this.#answeredHere(told);
     });
   }
 
   /** What is held leaves the order of this instance before it takes anything. */
-  static async open(parts: ByHandParts): Promise<ByHand> {
-    const byHand = new ByHand(parts);
-    const { reads, rows, now } = parts;
+  static async open(deps: TakeoverDeps): Promise<Takeovers> {
+    const byHand = new Takeovers(deps);
+    const { reads, rows, now } = deps;
     byHand.#found = (await reads.ask({ text: theHeld, values: [now()] })).map(heldConversation);
     for (const { channel, conversation } of byHand.#found) rows.byHand.take(channel, conversation);
     return byHand;
@@ -91,24 +96,24 @@ export class ByHand implements StoredByHand {
     return this.#found;
   }
 
-  listen(told: Pick<StorageTold, 'heldHere' | 'answeredHere'>): void {
+  listen(told: Pick<StorageReport, 'heldHere' | 'answeredHere'>): void {
     this.#told = told;
     for (const early of this.#early.splice(0)) void told.heldHere(early, early.hold);
   }
 
   keep(where: ConversationKey, hold: Hold | null): Promise<boolean> {
-    const { flights, peers } = this.#parts;
+    const { batches, peers } = this.#deps;
     const place = [where.channel, toText(where.conversation)];
     const written =
       hold === null
         ? { text: end, values: place }
         : { text: begin, values: [...place, hold.since, hold.untilAt] };
-    flights.add({ kind: 'single', ...written });
+    batches.add({ kind: 'single', ...written });
     const { channel, conversation } = where;
-    const told: HeldTold = { channel, conversation, hold };
+    const told: TakeoverSummary = { channel, conversation, hold };
     return new Promise((resolve) => {
       // One that was refused may land all the same; then the others are told.
-      flights.flush(
+      batches.flush(
         (landed) => {
           if (landed === null) return resolve(false);
           void peers.tell(heldKind, JSON.stringify(told)).finally(() => resolve(true));
@@ -119,41 +124,41 @@ export class ByHand implements StoredByHand {
   }
 
   expired(now: number): void {
-    const { flights } = this.#parts;
-    flights.add({ kind: 'single', text: over, values: [Math.floor(now)] });
-    flights.flushSoon(() => {});
+    const { batches } = this.#deps;
+    batches.add({ kind: 'single', text: over, values: [Math.floor(now)] });
+    batches.flushSoon(() => {});
   }
 
   async waiting(where: ConversationKey, n: number): Promise<readonly WholeInRow[]> {
-    const { reads, history } = this.#parts;
+    const { reads, history } = this.#deps;
     // Another instance may have worked it since it was read here.
     history.drop(where);
     const values = [where.channel, toText(where.conversation), n];
-    const lane = new Lane(where.channel, where.conversation);
+    const queue = new ConversationQueue(where.channel, where.conversation);
     const found = await reads.ask({ text: theWaiting, values });
-    return found.map((row) => waitingRow(lane, row));
+    return found.map((row) => waitingRow(queue, row));
   }
 
   answered(ends: readonly TurnEnd[]): Promise<'answered' | 'answered_already' | 'storage_failed'> {
-    const { flights, peers, lanes } = this.#parts;
-    const { channel, conversation } = ends[0]!.row.lane;
-    const lane = { channel, conversation: toText(conversation) };
-    const values = [lane.channel, lane.conversation];
+    const { batches, peers, queues } = this.#deps;
+    const { channel, conversation } = ends[0]!.row.queue;
+    const queue = { channel, conversation: toText(conversation) };
+    const values = [queue.channel, queue.conversation];
     let tail = 0;
     const told = (rows: Rows): void => void (tail = Number(rows[0]?.['tail'] ?? 0));
     const again = { text: grown, values };
-    flights.add({ kind: 'single', text: grow, values, again, lanes: [lane], told });
-    for (const write of turnWrites(ends, this.#parts.history.bounds)) flights.add(write);
+    batches.add({ kind: 'single', text: grow, values, again, queues: [queue], told });
+    for (const write of turnWrites(ends, this.#deps.history.bounds)) batches.add(write);
     const messages = ends.map(({ row }) => row.head.id);
     return new Promise((resolve) => {
-      flights.flush(
+      batches.flush(
         (landed) => {
           if (landed === null) return resolve('storage_failed');
           const isDone = landed.done.has(messages.at(-1)!);
           const answered: Answered = { channel, conversation, messages, tail };
           void peers.tell(answeredKind, JSON.stringify(answered)).finally(() => {
             resolve(isDone ? 'answered' : 'answered_already');
-            void lanes.takeWaiting();
+            void queues.takeWaiting();
           });
         },
         () => resolve('storage_failed'),
@@ -162,13 +167,13 @@ export class ByHand implements StoredByHand {
   }
 
   #answeredHere({ channel, conversation, messages, tail }: Answered): void {
-    const { rows, history, lanes } = this.#parts;
+    const { rows, history, queues } = this.#deps;
     const where = { channel, conversation };
     this.#told?.answeredHere(where, new Set(messages));
     rows.outdate(channel, conversation);
     history.drop(where);
-    const lane = lanes.owned.get(where);
-    if (lane !== undefined && !lane.isLeaving) lanes.owned.read(lane, 'all', tail);
+    const queue = queues.owned.get(where);
+    if (queue !== undefined && !queue.isLeaving) queues.owned.read(queue, 'all', tail);
   }
 }
 
@@ -178,8 +183,8 @@ function turnWrites(ends: readonly TurnEnd[], bounds: HistoryBounds): readonly T
     const memory = memoryAfter(one.row.message, one.memory, one.effects, bounds);
     return turnWrite(one, memory, true);
   });
-  const last = writes.findLast(({ lane }) => lane !== null);
-  return writes.map((write) => (write === last ? write : { ...write, lane: null }));
+  const last = writes.findLast(({ queue }) => queue !== null);
+  return writes.map((write) => (write === last ? write : { ...write, queue: null }));
 }
 
 function heldConversation({ channel, conversation, since, until_at: untilAt }: Rows[number]) {
@@ -191,19 +196,19 @@ function heldConversation({ channel, conversation, since, until_at: untilAt }: R
   };
 }
 
-function waitingRow(lane: Lane, found: Rows[number]): WholeInRow {
-  const { id, accepted_at: acceptedAt, private: stamp, attempts, alone, body } = found;
+function waitingRow(queue: ConversationQueue, found: Rows[number]): WholeInRow {
+  const { id, accepted_at: acceptedAt, private: label, attempts, alone, body } = found;
   const message = messageFrom({
     id: String(id),
-    channel: lane.channel,
-    conversation: lane.conversation,
+    channel: queue.channel,
+    conversation: queue.conversation,
     acceptedAt: Number(acceptedAt),
-    sensitivity: stamp === true ? 'private' : 'public',
+    sensitivity: label === true ? 'private' : 'public',
     body: String(body),
   });
-  const made = makeInRow(message, message, lane, new MessageProgress(0, null), 0);
+  const made = makeInRow(message, message, queue, new MessageProgress(0, null), 0);
   const row = Object.assign(made, { message });
   row.attempt = Number(attempts) + 1;
-  row.condemned = Number(alone) >= aloneMax;
+  row.poison = Number(alone) >= aloneMax;
   return row;
 }

@@ -29,7 +29,7 @@ export function removeMissing(from: WorkingSet, rows: readonly Row[]): void {
   for (const row of rows) {
     const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
     if (!isMissing || row.gone) continue;
-    const { channel, conversation } = row.lane;
+    const { channel, conversation } = row.queue;
     from.remove(channel, conversation, (one) => one === row);
   }
 }
@@ -45,13 +45,13 @@ async function find(reads: Reads, text: string, rows: readonly Row[]): Promise<F
 function fillMessage(row: InRow, found: Found): void {
   const record = recordOf(row, found);
   if (record === null) return;
-  const { channel, conversation, accepted_at: acceptedAt, private: stamp, body } = record;
+  const { channel, conversation, accepted_at: acceptedAt, private: label, body } = record;
   row.message = messageFrom({
     id: row.head.id,
     channel: String(channel),
     conversation: fromText(String(conversation)),
     acceptedAt: Number(acceptedAt),
-    sensitivity: stamp === true ? 'private' : 'public',
+    sensitivity: label === true ? 'private' : 'public',
     body: String(body),
   });
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
-import { beats, TestInstances } from '../../../../test/fake/postgres/instances.ts';
+import { heartbeats, TestInstances } from '../../../../test/fake/postgres/instances.ts';
 import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
 /** Whether it is over, once two more beats of that instance have landed. */
-async function isOver(it: Promise<void>, one: Parameters<typeof beats>[0]): Promise<boolean> {
+async function isOver(it: Promise<void>, one: Parameters<typeof heartbeats>[0]): Promise<boolean> {
   let over = false;
   void it.then(() => (over = true));
-  await beats(one, 2);
+  await heartbeats(one, 2);
   return over;
 }
 
@@ -40,16 +40,16 @@ postgresTest('it waits for one that takes its time to act on it', async () => {
 
 postgresTest('who has acted on it says so at once', async () => {
   await using all = await TestInstances.open();
-  const rarely = { beatMs: 1e6, deadMs: 1e6, holdMs: 1e6 };
-  const one = await all.begin({ ...rarely, beatMs: 50 });
+  const rarely = { heartbeatMs: 1e6, deadMs: 1e6, holdMs: 1e6 };
+  const one = await all.begin({ ...rarely, heartbeatMs: 50 });
   const other = await all.begin(rarely);
-  await beats(other.peers, 1);
+  await heartbeats(other.peers, 1);
   const told = one.peers.tell('a', '');
   await until('it is on the board', async () => {
     const { rows } = await all.client.query('SELECT n FROM svc.board');
     return rows.length === 1;
   });
-  other.peers.beat.now();
+  other.peers.heartbeat.now();
   await told;
 });
 
@@ -139,7 +139,7 @@ postgresTest('whoever waits to be heard waits no longer when this instance ends'
     const one = await all.begin();
     one.peers.on('a', () => new Promise(() => {}));
     const told = one.peers.tell('a', '');
-    await beats(one.peers, 2);
+    await heartbeats(one.peers, 2);
     await one[how]();
     await told;
     await one.peers.tell('a', 'nobody writes this any more');

@@ -6,7 +6,7 @@
 import { Ears } from '../../../cluster/alone.ts';
 import { toText } from '../server/text.ts';
 import type { Single } from '../write/writes.ts';
-import type { Beat, BeatParts } from './heartbeat.ts';
+import type { Heartbeat, HeartbeatDeps } from './heartbeat.ts';
 import type { News, Told } from './news.ts';
 
 /** "svc2" in ASCII: the advisory lock under which the board grows. */
@@ -15,16 +15,16 @@ const lockKey = 0x73766332;
 const lookMs = 200;
 
 /** What all have heard, and who comes now need not hear. */
-export const readBoardRows =
+export const readBroadcastLogRows =
   "DELETE FROM svc.board WHERE at < clock_timestamp() - interval '1 hour' AND n <= " +
   '(SELECT coalesce(min(board_read), 0) FROM svc.instance WHERE NOT dead)';
 
 /** `n` is null until it stands on the board. */
 type Waiting = { n: number | null; readonly resolve: () => void };
 
-export class Board {
-  readonly #parts: BeatParts;
-  readonly #beat: Beat;
+export class BroadcastLog {
+  readonly #deps: HeartbeatDeps;
+  readonly #heartbeat: Heartbeat;
   readonly #ears = new Ears();
   readonly #faulted: (error: unknown) => void;
   #unsaid: Single[] = [];
@@ -36,15 +36,15 @@ export class Board {
   #over = false;
 
   /** @param faulted is told of ears that throw, which they must not; all else is heard */
-  constructor(beat: Beat, parts: BeatParts, faulted: (error: unknown) => void) {
-    this.#parts = parts;
-    this.#beat = beat;
+  constructor(heartbeat: Heartbeat, deps: HeartbeatDeps, faulted: (error: unknown) => void) {
+    this.#deps = deps;
+    this.#heartbeat = heartbeat;
     this.#faulted = faulted;
-    this.#read = parts.boardRead;
-    this.#readThere = parts.boardRead;
-    beat.bring(() => this.#write());
-    beat.onNews((news) => this.#hear(news));
-    beat.onEnd(() => this.#end());
+    this.#read = deps.broadcastLogRead;
+    this.#readThere = deps.broadcastLogRead;
+    heartbeat.bring(() => this.#write());
+    heartbeat.onNews((news) => this.#hear(news));
+    heartbeat.onEnd(() => this.#end());
   }
 
   /** @returns how to hear no more */
@@ -58,34 +58,34 @@ export class Board {
     return new Promise((resolve) => {
       const waiting: Waiting = { n: null, resolve };
       this.#waiting.add(waiting);
-      this.#unsaid.push(tellWrite(kind, body, (n) => (waiting.n = n)));
-      this.#beat.now();
+      this.#unsaid.push(reportWrite(kind, body, (n) => (waiting.n = n)));
+      this.#heartbeat.now();
     });
   }
 
   #write(): readonly Single[] {
     const unsaid = this.#unsaid;
     this.#unsaid = [];
-    const writes = unsaid.length === 0 ? [] : [lockBoard, ...unsaid];
+    const writes = unsaid.length === 0 ? [] : [lockBroadcastLog, ...unsaid];
     if (this.#read === this.#readThere) return writes;
     this.#readThere = this.#read;
     const text = 'UPDATE svc.instance SET board_read = $2 WHERE id = $1';
-    return [{ kind: 'single', text, values: [this.#parts.id, this.#read] }, ...writes];
+    return [{ kind: 'single', text, values: [this.#deps.id, this.#read] }, ...writes];
   }
 
-  #hear({ alive, board }: News): void {
-    const least = Math.min(...alive.map(({ boardRead }) => boardRead));
+  #hear({ alive, broadcastLog }: News): void {
+    const least = Math.min(...alive.map(({ broadcastLogRead }) => broadcastLogRead));
     for (const waiting of this.#waiting) {
       if (waiting.n === null || waiting.n > least) continue;
       this.#waiting.delete(waiting);
       waiting.resolve();
     }
-    if (this.#waiting.size > 0) this.#beat.within(lookMs);
-    if (board.length > 0) this.#hearing = this.#hearing.then(() => this.#act(board));
+    if (this.#waiting.size > 0) this.#heartbeat.within(lookMs);
+    if (broadcastLog.length > 0) this.#hearing = this.#hearing.then(() => this.#act(broadcastLog));
   }
 
-  async #act(board: readonly Told[]): Promise<void> {
-    for (const { n, kind, body } of board) {
+  async #act(broadcastLog: readonly Told[]): Promise<void> {
+    for (const { n, kind, body } of broadcastLog) {
       if (this.#over) return;
       try {
         await this.#ears.tell(kind, body);
@@ -94,7 +94,7 @@ export class Board {
       }
       this.#read = n;
     }
-    this.#beat.now();
+    this.#heartbeat.now();
   }
 
   #end(): void {
@@ -104,14 +104,14 @@ export class Board {
   }
 }
 
-const lockBoard: Single = {
+const lockBroadcastLog: Single = {
   kind: 'single',
   text: 'SELECT pg_advisory_xact_lock($1)',
   values: [lockKey],
 };
 
 /** Where its number was lost, the highest one does as well: it is no lower. */
-function tellWrite(kind: string, body: string, told: (n: number) => void): Single {
+function reportWrite(kind: string, body: string, told: (n: number) => void): Single {
   return {
     kind: 'single',
     text: 'INSERT INTO svc.board (kind, body) VALUES ($1, $2) RETURNING n',

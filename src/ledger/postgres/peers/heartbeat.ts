@@ -8,48 +8,48 @@
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Deadlines } from '../../../lib/deadlines.ts';
-import type { PostgresFlights } from '../deps.ts';
+import type { PostgresBatches } from '../deps.ts';
 import type { Single } from '../write/writes.ts';
 import { newsWrite, type News } from './news.ts';
 import { declareDead, Silence, type Seen } from './silence.ts';
 
 export type PeersTimes = {
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   /** Who has not moved for so long is dead; told by one that has looked all that time. */
   readonly deadMs: number;
   /** Whoever knows of no beat of its own that began within this time has lost its posts. */
   readonly holdMs: number;
 };
 
-export const peersTimes: PeersTimes = { beatMs: 1_000, deadMs: 9_000, holdMs: 7_000 };
+export const peersTimes: PeersTimes = { heartbeatMs: 1_000, deadMs: 9_000, holdMs: 7_000 };
 
-export type BeatParts = {
-  readonly flights: PostgresFlights;
+export type HeartbeatDeps = {
+  readonly batches: PostgresBatches;
   readonly id: number;
-  readonly boardRead: number;
+  readonly broadcastLogRead: number;
   readonly times: PeersTimes;
   readonly steady: () => SteadyTime;
   /** By that clock. */
   readonly deadlines: Deadlines;
 };
 
-export class Beat {
-  readonly #parts: BeatParts;
+export class Heartbeat {
+  readonly #deps: HeartbeatDeps;
   readonly #silence: Silence;
   readonly #heard: ((news: News) => void)[] = [];
   readonly #brought: (() => readonly Single[])[] = [];
   readonly #ended: (() => void)[] = [];
   #silent: readonly Seen[] = [];
-  #boardAfter: number;
+  #broadcastLogAfter: number;
   #underWay = false;
   #over = false;
   #timer: NodeJS.Timeout | null = null;
   #dueAt = Infinity;
 
-  constructor(parts: BeatParts) {
-    this.#parts = parts;
-    this.#silence = new Silence(parts.times.deadMs);
-    this.#boardAfter = parts.boardRead;
+  constructor(deps: HeartbeatDeps) {
+    this.#deps = deps;
+    this.#silence = new Silence(deps.times.deadMs);
+    this.#broadcastLogAfter = deps.broadcastLogRead;
     this.now();
   }
 
@@ -78,7 +78,7 @@ export class Beat {
 
   within(ms: number): void {
     if (this.#over) return;
-    const at = this.#parts.steady() + ms;
+    const at = this.#deps.steady() + ms;
     if (at >= this.#dueAt) return;
     this.#clear();
     this.#dueAt = at;
@@ -100,34 +100,34 @@ export class Beat {
   }
 
   #go(): void {
-    const { flights, steady, times } = this.#parts;
+    const { batches, steady, times } = this.#deps;
     this.#clear();
     this.#underWay = true;
     const askedAt = steady();
     let news: News | null = null;
     const writes = this.#brought.flatMap((brought) => brought());
     if (this.#silent.length > 0) writes.push(declareDead(this.#silent));
-    const found = newsWrite(this.#boardAfter, (is) => {
+    const found = newsWrite(this.#broadcastLogAfter, (is) => {
       news = { ...is, askedAt, landedAt: steady() };
     });
-    for (const write of [...writes, found]) flights.add(write);
-    flights.flush((landed) => {
+    for (const write of [...writes, found]) batches.add(write);
+    batches.flush((landed) => {
       this.#underWay = false;
       if (landed === null) this.close();
       if (this.#over) return;
       if (news !== null) this.#hear(news);
-      const dueAt = Math.min(this.#dueAt, askedAt + times.beatMs);
+      const dueAt = Math.min(this.#dueAt, askedAt + times.heartbeatMs);
       this.#dueAt = Infinity;
       this.within(Math.max(0, dueAt - steady()));
     });
   }
 
   #hear(news: News): void {
-    const others = news.alive.filter(({ id }) => id !== this.#parts.id);
+    const others = news.alive.filter(({ id }) => id !== this.#deps.id);
     const before = new Set(this.#silent.map(({ id }) => id));
     this.#silent = this.#silence.look(others, news.landedAt);
     if (this.#silent.some(({ id }) => !before.has(id))) this.now();
-    this.#boardAfter = news.board.at(-1)?.n ?? this.#boardAfter;
+    this.#broadcastLogAfter = news.broadcastLog.at(-1)?.n ?? this.#broadcastLogAfter;
     for (const heard of this.#heard) heard(news);
   }
 }

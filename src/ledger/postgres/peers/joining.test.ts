@@ -4,13 +4,13 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance } from '../../../../test/fake/postgres/former-instance.ts';
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import { endedClean } from '../ledger/instance.ts';
-import { joinInstances, type Joining, type JoiningParts } from './joining.ts';
+import { joinInstances, type Joining, type JoiningDeps } from './joining.ts';
 
-function join(client: Client, parts: Partial<JoiningParts> = {}): Promise<Joining> {
+function join(client: Client, parts: Partial<JoiningDeps> = {}): Promise<Joining> {
   return joinInstances(client, { version: '2', self: farProcess, now: Date.now, ...parts });
 }
 
-async function joined(client: Client, parts: Partial<JoiningParts> = {}) {
+async function joined(client: Client, parts: Partial<JoiningDeps> = {}) {
   const found = await join(client, parts);
   assert.ok(found.kind === 'joined');
   return found;
@@ -30,7 +30,7 @@ postgresTest('a start begins beside those that live', async () => {
   const other = await joined(marks.client);
   assert.deepEqual([one.id, other.id], [1, 2]);
   assert.deepEqual(
-    other.alive.map(({ id, version, posts }) => ({ id, version, posts })),
+    other.alive.map(({ id, version, posts: leases }) => ({ id, version, posts: leases })),
     [
       { id: 1, version: '1', posts: [] },
       { id: 2, version: '2', posts: [] },
@@ -70,10 +70,10 @@ postgresTest(
   'it begins where the board is, so that it hears what is told from then on',
   async () => {
     await using marks = await Marks.open();
-    assert.equal((await joined(marks.client)).boardRead, 0);
+    assert.equal((await joined(marks.client)).broadcastLogRead, 0);
     await marks.client.query("INSERT INTO svc.board (kind, body) VALUES ('a', ''), ('a', '')");
-    const { id, boardRead } = await joined(marks.client);
-    assert.equal(boardRead, 2);
+    const { id, broadcastLogRead } = await joined(marks.client);
+    assert.equal(broadcastLogRead, 2);
     assert.equal((await marks.instance(id))['board_read'], 2);
   },
 );

@@ -15,9 +15,9 @@ import {
   othersColumns,
   untilFree,
 } from '../ledger/instance.ts';
-import type { Attempt, Beats, Locked, Other, TakingParts } from '../ledger/instance.ts';
+import type { Attempt, Heartbeats, Locked, Other, TakingDeps } from '../ledger/instance.ts';
 import { codeOf } from '../server/errors.ts';
-import { readBoardRows } from './broadcast-log.ts';
+import { readBroadcastLogRows } from './broadcast-log.ts';
 
 /** A place among the instances. */
 export type Joined = {
@@ -25,7 +25,7 @@ export type Joined = {
   /** The living ones just then, this one too, without their posts. */
   readonly alive: readonly Instance[];
   /** What was told before is known to whoever reads the database from now on. */
-  readonly boardRead: number;
+  readonly broadcastLogRead: number;
 };
 
 export type Joining = (Joined & { readonly kind: 'joined' }) | Locked;
@@ -39,7 +39,7 @@ type Own = {
 
 type Row = Other & { readonly beside: boolean };
 
-export type JoiningParts = TakingParts & {
+export type JoiningDeps = TakingDeps & {
   readonly now: () => number;
   /** Is told what the server's clock shows, as soon as it has begun. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
@@ -58,7 +58,7 @@ const lockMsUsual = 15_000;
  * is dead like any other, and its lanes are made free as theirs are.
  */
 const nowKnown = 'UPDATE svc.instance SET beside = true WHERE dead AND NOT beside RETURNING id';
-const giveLanes = `
+const giveQueues = `
 UPDATE svc.lane AS lane SET owner = $1 FROM (
   SELECT channel, conversation FROM svc.inbox UNION SELECT channel, conversation FROM svc.outbox
 ) AS one
@@ -72,20 +72,20 @@ WHERE lane.channel = one.channel AND lane.conversation = one.conversation
  * @param client in no transaction
  * @throws what the server says, or the reason of the signal
  */
-export async function joinInstances(client: Client, parts: JoiningParts): Promise<Joining> {
+export async function joinInstances(client: Client, deps: JoiningDeps): Promise<Joining> {
   try {
-    const joined = await untilFree(parts, (still) => tryToJoin(client, parts, still));
+    const joined = await untilFree(deps, (still) => tryToJoin(client, deps, still));
     return 'kind' in joined ? joined : { kind: 'joined', ...joined.got };
   } catch (error) {
     if (codeOf(error) !== lockedState) throw error;
-    return { kind: 'locked', since: new Date(parts.now()), version: null, process: null };
+    return { kind: 'locked', since: new Date(deps.now()), version: null, process: null };
   }
 }
 
 async function tryToJoin(
   client: Client,
-  { version, self, lockMs = lockMsUsual, steady = steadyNow, follow }: JoiningParts,
-  still: Beats,
+  { version, self, lockMs = lockMsUsual, steady = steadyNow, follow }: JoiningDeps,
+  still: Heartbeats,
 ): Promise<Attempt<Joined>> {
   // What another start did while this one waited for the lock must be seen.
   await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs}`);
@@ -103,7 +103,7 @@ async function tryToJoin(
     ]);
     const { rows: former } = await client.query<{ id: number }>(nowKnown);
     if (former.length > 0) {
-      await client.query(giveLanes, [Math.max(...former.map(({ id }) => id))]);
+      await client.query(giveQueues, [Math.max(...former.map(({ id }) => id))]);
     }
     const askedAt = steady();
     const { rows: own } = await client.query<Own>(
@@ -115,9 +115,9 @@ async function tryToJoin(
     const { id, read, beganAt, now } = own[0]!;
     follow?.({ now, askedAt, answeredAt: steady() });
     await client.query(formerRows);
-    await client.query(readBoardRows);
+    await client.query(readBroadcastLogRows);
     const alive = [...rows.filter((row) => !gone.includes(row)), { id, version, beganAt }];
-    return { got: { id, boardRead: read, alive: alive.map(instanceOf) } };
+    return { got: { id, broadcastLogRead: read, alive: alive.map(instanceOf) } };
   } finally {
     await client.query('COMMIT');
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import {
-  beats,
+  heartbeats,
   knows,
   shortTimes,
   stopped,
@@ -29,12 +29,12 @@ postgresTest('a post that one has is given to another when it is let go', async 
   assert.equal(other!.peers.holds('a'), false);
   over.abort();
   await stopped(await first.begun);
-  assert.equal((await all.post('a')).owner, one!.id, 'it has not ended yet');
+  assert.equal((await all.lease('a')).owner, one!.id, 'it has not ended yet');
   first.end();
   await held;
   const stop = await second.begun;
   assert.equal(one!.peers.holds('a'), false);
-  assert.deepEqual(await all.post('a'), { owner: other!.id, epoch: 2 });
+  assert.deepEqual(await all.lease('a'), { owner: other!.id, epoch: 2 });
   assert.equal(stop.aborted, false);
   second.end();
   await waits;
@@ -47,7 +47,7 @@ postgresTest('a post is had once the server has said so, and not before', async 
   let [wants, begun] = [false, false];
   void first.begun.then(() => (begun = true));
   const asked = new Promise<void>((resolve) => {
-    one!.peers.beat.bring(() => {
+    one!.peers.heartbeat.bring(() => {
       if (wants) one!.way.hold();
       if (wants) resolve();
       return [];
@@ -61,7 +61,7 @@ postgresTest('a post is had once the server has said so, and not before', async 
   await second.begun;
   assert.deepEqual([begun, one!.peers.holds('a')], [false, false]);
   one!.way.release();
-  await beats(one!.peers, 2);
+  await heartbeats(one!.peers, 2);
   assert.deepEqual([begun, one!.peers.holds('a')], [false, false]);
   second.end();
   first.end();
@@ -95,7 +95,7 @@ postgresTest('within one instance, too, a post is held by one at a time', async 
   await second.begun;
   second.end();
   await next;
-  await until('it is free', async () => (await all.post('a')).owner === null);
+  await until('it is free', async () => (await all.lease('a')).owner === null);
 });
 
 postgresTest('a post that is being let go is not held again before it is free', async () => {
@@ -108,7 +108,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   first.end();
   await held;
   // It is on its way to the server from this beat on.
-  await new Promise<void>((resolve) => one.peers.beat.bring(() => (resolve(), [])));
+  await new Promise<void>((resolve) => one.peers.heartbeat.bring(() => (resolve(), [])));
   let begun = false;
   void second.begun.then(() => (begun = true));
   const again = one.peers.hold('a', second.run, always);
@@ -116,7 +116,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   assert.equal(begun, false);
   one.way.release();
   await second.begun;
-  assert.deepEqual(await all.post('a'), { owner: one.id, epoch: 2 });
+  assert.deepEqual(await all.lease('a'), { owner: one.id, epoch: 2 });
   second.end();
   await again;
 });
@@ -132,13 +132,13 @@ postgresTest('a post of one that ends, or is killed, goes to another', async () 
   await stopped(await first.begun);
   await all.passUntilDead(other!, third!);
   await second.begun;
-  assert.deepEqual(await all.post('a'), { owner: other!.id, epoch: 2 });
+  assert.deepEqual(await all.lease('a'), { owner: other!.id, epoch: 2 });
   assert.equal((await all.instance(one!.id))['dead'], true);
   void third!.peers.hold('a', last.run, always);
   await other!.close();
   await stopped(await second.begun);
   await last.begun;
-  assert.deepEqual(await all.post('a'), { owner: third!.id, epoch: 3 });
+  assert.deepEqual(await all.lease('a'), { owner: third!.id, epoch: 3 });
 });
 
 postgresTest('who cannot beat stops before another may begin, and has lost it then', async () => {
@@ -186,7 +186,7 @@ postgresTest(
     ended.resolve();
     await until('it runs again', () => runs.length === 2);
     assert.equal(runs[1]!.aborted, false);
-    assert.deepEqual(await all.post('a'), { owner: one.id, epoch: 1 });
+    assert.deepEqual(await all.lease('a'), { owner: one.id, epoch: 1 });
     over.abort();
     await held;
     ended = Promise.withResolvers();
@@ -201,11 +201,11 @@ postgresTest('what a beat says is as old as its question', async () => {
   void one.peers.hold('a', it.run, always);
   const stop = await it.begun;
   const old: boolean[] = [];
-  one.peers.beat.onNews(({ askedAt, landedAt }) => {
+  one.peers.heartbeat.onNews(({ askedAt, landedAt }) => {
     if (landedAt - askedAt > holdMs) old.push(one.peers.holds('a'));
   });
   await new Promise<void>((resolve) => {
-    one.peers.beat.bring(() => (one.way.hold(), resolve(), []));
+    one.peers.heartbeat.bring(() => (one.way.hold(), resolve(), []));
   });
   await all.pass(holdMs + 1);
   await stopped(stop);
@@ -238,21 +238,21 @@ postgresTest('of three that want a post again and again one has it at a time', a
   const over = new AbortController();
   const holders = new Map<string, number>();
   let [begun, most] = [0, 0];
-  const run = async (post: string): Promise<void> => {
-    const now = (holders.get(post) ?? 0) + 1;
-    holders.set(post, now);
+  const run = async (lease: string): Promise<void> => {
+    const now = (holders.get(lease) ?? 0) + 1;
+    holders.set(lease, now);
     most = Math.max(most, now);
     begun++;
     await turns(random() * 200);
-    holders.set(post, now - 1);
+    holders.set(lease, now - 1);
   };
-  const want = async (post: string, which: number): Promise<void> => {
+  const want = async (lease: string, which: number): Promise<void> => {
     while (!over.signal.aborted) {
-      await three[which]!.peers.hold(post, () => run(post), over.signal);
+      await three[which]!.peers.hold(lease, () => run(lease), over.signal);
       await turns(random() * 800);
     }
   };
-  const ends = ['a', 'b'].flatMap((post) => three.map((_, which) => want(post, which)));
+  const ends = ['a', 'b'].flatMap((lease) => three.map((_, which) => want(lease, which)));
   for (let cut = 0; cut < 20; cut++) {
     const least = begun + 3;
     await until('some have their turn', () => begun >= least);
@@ -262,7 +262,7 @@ postgresTest('of three that want a post again and again one has it at a time', a
   await Promise.all(ends);
   assert.equal(most, 1, `seed ${seed}`);
   await until('all are free', async () => {
-    return (await all.post('a')).owner === null && (await all.post('b')).owner === null;
+    return (await all.lease('a')).owner === null && (await all.lease('b')).owner === null;
   });
 });
 
@@ -283,6 +283,6 @@ postgresTest('the server away for longer than it takes to be dead kills nobody',
     three.map(({ broken }) => broken()),
     [null, null, null],
   );
-  assert.deepEqual(await all.post('a'), { owner: three[0]!.id, epoch: 1 });
+  assert.deepEqual(await all.lease('a'), { owner: three[0]!.id, epoch: 1 });
   it.end();
 });

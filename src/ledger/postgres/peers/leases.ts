@@ -10,14 +10,14 @@
 import type { Deadline } from '../../../lib/deadlines.ts';
 import type { Single } from '../write/writes.ts';
 import { toText } from '../server/text.ts';
-import type { Beat, BeatParts } from './heartbeat.ts';
+import type { Heartbeat, HeartbeatDeps } from './heartbeat.ts';
 import type { News } from './news.ts';
 
 type Run = (stop: AbortSignal) => Promise<void>;
 
-export class Posts {
-  readonly #parts: BeatParts;
-  readonly #beat: Beat;
+export class Leases {
+  readonly #deps: HeartbeatDeps;
+  readonly #heartbeat: Heartbeat;
   /** How many want it here. */
   readonly #wanted = new Map<string, number>();
   /** Whose each post was by the last beat. */
@@ -31,12 +31,12 @@ export class Posts {
   #lapse: Deadline | null = null;
   #over = false;
 
-  constructor(beat: Beat, parts: BeatParts) {
-    this.#parts = parts;
-    this.#beat = beat;
-    beat.bring(() => [...this.#free(), ...this.#take()]);
-    beat.onNews((news) => this.#hear(news));
-    beat.onEnd(() => this.#end());
+  constructor(heartbeat: Heartbeat, deps: HeartbeatDeps) {
+    this.#deps = deps;
+    this.#heartbeat = heartbeat;
+    heartbeat.bring(() => [...this.#free(), ...this.#take()]);
+    heartbeat.onNews((news) => this.#hear(news));
+    heartbeat.onEnd(() => this.#end());
   }
 
   /** Whether it is known to be this instance's just now. */
@@ -48,7 +48,7 @@ export class Posts {
   async hold(name: string, run: Run, until: AbortSignal): Promise<void> {
     if (until.aborted) return;
     this.#wanted.set(name, (this.#wanted.get(name) ?? 0) + 1);
-    this.#beat.now();
+    this.#heartbeat.now();
     try {
       while (!until.aborted) {
         const mayBegin = this.holds(name) && !this.#running.has(name);
@@ -59,7 +59,7 @@ export class Posts {
       const left = this.#wanted.get(name)! - 1;
       if (left > 0) this.#wanted.set(name, left);
       else this.#wanted.delete(name);
-      this.#beat.now();
+      this.#heartbeat.now();
       this.#wake();
     }
   }
@@ -84,7 +84,7 @@ export class Posts {
     if (names.length === 0) return [];
     for (const name of names) this.#had.delete(name);
     const text = 'UPDATE svc.post SET owner = NULL WHERE owner = $1 AND name = ANY($2)';
-    return [{ kind: 'single', text, values: [this.#parts.id, names.map(toText)] }];
+    return [{ kind: 'single', text, values: [this.#deps.id, names.map(toText)] }];
   }
 
   /** A number of an instance never comes back, so that one who is dead cannot be another by now. */
@@ -97,7 +97,7 @@ export class Posts {
       'SELECT name, $1, 1 FROM unnest($2::text[]) AS x(name) ' +
       'ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = was.epoch + 1 ' +
       'WHERE was.owner IS NULL OR was.owner = ANY($3::bigint[])';
-    return [{ kind: 'single', text, values: [this.#parts.id, names.map(toText), dead] }];
+    return [{ kind: 'single', text, values: [this.#deps.id, names.map(toText), dead] }];
   }
 
   #isFree(name: string): boolean {
@@ -105,25 +105,25 @@ export class Posts {
     return !this.#had.has(name) && (owner === null || !this.#alive.has(owner));
   }
 
-  #hear({ alive, posts, askedAt }: News): void {
-    this.#owners = new Map(posts.map(({ name, owner }) => [name, owner]));
+  #hear({ alive, posts: leases, askedAt }: News): void {
+    this.#owners = new Map(leases.map(({ name, owner }) => [name, owner]));
     this.#alive = new Set(alive.map(({ id }) => id));
     this.#had.clear();
-    for (const { name, owner } of posts) if (owner === this.#parts.id) this.#had.add(name);
+    for (const { name, owner } of leases) if (owner === this.#deps.id) this.#had.add(name);
     for (const [name, stop] of this.#running) if (!this.#had.has(name)) stop.abort(lost());
-    this.#believe(this.#parts.times.holdMs - (this.#parts.steady() - askedAt));
+    this.#believe(this.#deps.times.holdMs - (this.#deps.steady() - askedAt));
     this.#wake();
     const isOpen =
       [...this.#wanted.keys()].some((name) => this.#isFree(name)) ||
       [...this.#had].some((name) => !this.#wanted.has(name));
-    if (isOpen) this.#beat.now();
+    if (isOpen) this.#heartbeat.now();
   }
 
   /** It was so when the beat began, and others may say otherwise so long afterwards. */
   #believe(ms: number): void {
     this.#lapse?.cancel();
     this.#lapse = null;
-    if (ms > 0) this.#lapse = this.#parts.deadlines.after(ms, () => this.#doubt());
+    if (ms > 0) this.#lapse = this.#deps.deadlines.after(ms, () => this.#doubt());
     else this.#doubt();
   }
 

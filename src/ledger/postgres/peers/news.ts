@@ -11,9 +11,9 @@ export type News = {
   /** Those that are dead, and whose lanes are not free yet, in the order of their starts. */
   readonly unburied: readonly Unburied[];
   /** By their names. */
-  readonly posts: readonly Post[];
+  readonly posts: readonly Lease[];
   /** What is new on the board, in its order; the rest comes with the next beat. */
-  readonly board: readonly Told[];
+  readonly broadcastLog: readonly Told[];
   /** Milliseconds since 1970 by the server's clock, at some moment between the next two. */
   readonly serverNow: number;
   readonly askedAt: SteadyTime;
@@ -23,7 +23,7 @@ export type News = {
 export type Living = Instance & {
   /** The number of its last flight: it moves with every beat. */
   readonly grp: number;
-  readonly boardRead: number;
+  readonly broadcastLogRead: number;
 };
 
 export type Unburied = {
@@ -32,13 +32,17 @@ export type Unburied = {
   readonly ended: string | null;
 };
 
-export type Post = { readonly name: string; readonly owner: number | null; readonly epoch: number };
+export type Lease = {
+  readonly name: string;
+  readonly owner: number | null;
+  readonly epoch: number;
+};
 export type Told = { readonly n: number; readonly kind: string; readonly body: string };
 
 type Found = Omit<News, 'askedAt' | 'landedAt'>;
 
 /** So many rows of the board are read with one beat. */
-const boardRowsMax = 100;
+const broadcastLogRowsMax = 100;
 const unburiedMax = 1_000;
 
 /** One statement, so that all of it is of one moment. */
@@ -52,11 +56,11 @@ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
       SELECT * FROM svc.instance WHERE dead AND NOT buried ORDER BY id LIMIT ${unburiedMax}
     ) AS limited) AS unburied,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'owner', owner, 'epoch', epoch)
-    ORDER BY name), '[]') FROM svc.post) AS posts,
+    ORDER BY name), '[]') FROM svc.post) AS leases,
   (SELECT coalesce(json_agg(json_build_object('n', n, 'kind', kind, 'body', body)
     ORDER BY n), '[]') FROM (
-      SELECT * FROM svc.board WHERE n > $1 ORDER BY n LIMIT ${boardRowsMax}
-    ) AS limited) AS board`;
+      SELECT * FROM svc.board WHERE n > $1 ORDER BY n LIMIT ${broadcastLogRowsMax}
+    ) AS limited) AS "broadcastLog"`;
 
 /** @param after what of the board is known */
 export function newsWrite(after: number, found: (news: Found) => void): Single {
@@ -65,22 +69,26 @@ export function newsWrite(after: number, found: (news: Found) => void): Single {
 }
 
 function newsOf([row]: Rows): Found {
-  const { now, alive, unburied, posts, board } = row as Readonly<{
+  const { now, alive, unburied, leases, broadcastLog } = row as Readonly<{
     now: number;
     alive: readonly Omit<Living, 'posts'>[];
     unburied: readonly Unburied[];
-    posts: readonly Post[];
-    board: readonly Told[];
+    leases: readonly Lease[];
+    broadcastLog: readonly Told[];
   }>;
-  const named = posts.map((post) => ({ ...post, name: fromText(post.name) }));
-  const postsOf = (id: number): readonly string[] => {
+  const named = leases.map((lease) => ({ ...lease, name: fromText(lease.name) }));
+  const leasesOf = (id: number): readonly string[] => {
     return named.filter(({ owner }) => owner === id).map(({ name }) => name);
   };
   return {
     serverNow: now,
-    alive: alive.map((one) => ({ ...one, posts: postsOf(one.id) })),
+    alive: alive.map((one) => ({ ...one, posts: leasesOf(one.id) })),
     unburied,
     posts: named,
-    board: board.map(({ n, kind, body }) => ({ n, kind: fromText(kind), body: fromText(body) })),
+    broadcastLog: broadcastLog.map(({ n, kind, body }) => ({
+      n,
+      kind: fromText(kind),
+      body: fromText(body),
+    })),
   };
 }

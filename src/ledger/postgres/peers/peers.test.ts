@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { testPeersContract } from '../../../../test/contract/peers.ts';
 import { noPostgres, postgresTest } from '../../../../test/fake/postgres.ts';
-import { beats, knows, TestInstances } from '../../../../test/fake/postgres/instances.ts';
+import { heartbeats, knows, TestInstances } from '../../../../test/fake/postgres/instances.ts';
 import { FollowingClock, steadyNow, type ClockReading } from '../../../lib/clock.ts';
 
 const open = async () => {
@@ -70,7 +70,7 @@ postgresTest(
       }
     };
     agree();
-    await beats(one.peers, 5);
+    await heartbeats(one.peers, 5);
     agree();
     // Wherever the server's stands, they are so far apart.
     assert.ok(found[0]! - found[1]! > 500_000, String(found));

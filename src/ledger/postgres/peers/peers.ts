@@ -3,23 +3,23 @@ import { steadyNow, type ClockReading, type SteadyTime } from '../../../lib/cloc
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import type { Instance, Peers } from '../../../cluster/peers.ts';
 import { formerRows } from '../ledger/instance.ts';
-import type { PostgresFlights } from '../deps.ts';
+import type { PostgresBatches } from '../deps.ts';
 import type { Single } from '../write/writes.ts';
-import { Beat, peersTimes, type PeersTimes } from './heartbeat.ts';
-import { Board, readBoardRows } from './broadcast-log.ts';
+import { Heartbeat, peersTimes, type PeersTimes } from './heartbeat.ts';
+import { BroadcastLog, readBroadcastLogRows } from './broadcast-log.ts';
 import type { Joined } from './joining.ts';
 import type { News } from './news.ts';
-import { Posts } from './leases.ts';
+import { Leases } from './leases.ts';
 
 export type { PeersTimes } from './heartbeat.ts';
 
 /** The post of the one that puts away what nobody needs any more. */
-export const keeperPost = 'keeper';
+export const janitorLease = 'keeper';
 const tidyEveryMs = 60_000;
 
-export type PeersParts = {
+export type PeersDeps = {
   readonly joined: Joined;
-  readonly flights: PostgresFlights;
+  readonly batches: PostgresBatches;
   readonly times?: Partial<PeersTimes>;
   /** Left out: this machine's. */
   readonly steady?: () => SteadyTime;
@@ -32,39 +32,39 @@ export type PeersParts = {
 };
 
 export type BeatingPeers = Peers & {
-  readonly beat: Beat;
+  readonly heartbeat: Heartbeat;
   /** Stops what runs at posts, and resolves whatever waits to be heard. The flights are not its. */
   close(): void;
 };
 
 /** Beats from now on, until it is closed or the flights break. */
-export function createPeers({ joined, flights, ...others }: PeersParts): BeatingPeers {
-  const { id, boardRead } = joined;
+export function createPeers({ joined, batches, ...others }: PeersDeps): BeatingPeers {
+  const { id, broadcastLogRead } = joined;
   const times = { ...peersTimes, ...others.times };
   const steady = others.steady ?? steadyNow;
   const { deadlines = createDeadlines(steady) } = others;
-  const parts = { flights, id, boardRead, times, steady, deadlines };
-  const beat = new Beat(parts);
-  beat.onNews(({ serverNow: now, askedAt, landedAt: answeredAt }) => {
+  const deps = { batches, id, broadcastLogRead, times, steady, deadlines };
+  const heartbeat = new Heartbeat(deps);
+  heartbeat.onNews(({ serverNow: now, askedAt, landedAt: answeredAt }) => {
     others.follow?.({ now, askedAt, answeredAt });
   });
   const roll = new Roll(joined.alive);
-  beat.onNews((news) => roll.hear(news));
-  const posts = new Posts(beat, parts);
-  const board = new Board(beat, parts, others.faulted ?? (() => {}));
+  heartbeat.onNews((news) => roll.hear(news));
+  const leases = new Leases(heartbeat, deps);
+  const broadcastLog = new BroadcastLog(heartbeat, deps, others.faulted ?? (() => {}));
   const tidied = new Tidying(steady);
-  beat.bring(() => (posts.holds(keeperPost) ? tidied.writes() : []));
+  heartbeat.bring(() => (leases.holds(janitorLease) ? tidied.writes() : []));
   return {
     id,
     instances: () => roll.instances,
-    hold: (post, run, until) => posts.hold(post, run, until),
-    holds: (post) => posts.holds(post),
-    tell: (kind, body) => board.tell(kind, body),
-    on: (kind, heard) => board.on(kind, heard),
+    hold: (lease, run, until) => leases.hold(lease, run, until),
+    holds: (lease) => leases.holds(lease),
+    tell: (kind, body) => broadcastLog.tell(kind, body),
+    on: (kind, heard) => broadcastLog.on(kind, heard),
     share: () => Math.max(1, roll.instances.length),
     onChange: (changed) => roll.onChange(changed),
-    beat,
-    close: () => beat.close(),
+    heartbeat,
+    close: () => heartbeat.close(),
   };
 }
 
@@ -79,8 +79,8 @@ class Roll {
 
   hear({ alive }: News): void {
     const before = JSON.stringify(this.instances);
-    this.instances = alive.map(({ id, version, beganAt, posts }) => {
-      return { id, version, beganAt, posts };
+    this.instances = alive.map(({ id, version, beganAt, posts: leases }) => {
+      return { id, version, beganAt, posts: leases };
     });
     if (JSON.stringify(this.instances) === before) return;
     for (const changed of this.#changed) changed();
@@ -106,6 +106,6 @@ class Tidying {
   writes(): readonly Single[] {
     if (this.#steady() - this.#at < tidyEveryMs) return [];
     this.#at = this.#steady();
-    return [formerRows, readBoardRows].map((text) => ({ kind: 'single', text, values: [] }));
+    return [formerRows, readBroadcastLogRows].map((text) => ({ kind: 'single', text, values: [] }));
   }
 }

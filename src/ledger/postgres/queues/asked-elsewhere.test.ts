@@ -235,6 +235,6 @@ postgresTest('a message that comes while its conversation is deleted keeps its p
   );
   await client.query('COMMIT');
   await forgotten;
-  assert.equal((await all.lane('ann'))?.tail, 2);
+  assert.equal((await all.queue('ann'))?.tail, 2);
   assert.equal((await comesIn(one)).message.text, 'new');
 });

@@ -23,13 +23,13 @@ postgresTest('a lane is let go when nothing of it is in hand, and not before', a
   const [one] = await all.beginTwo();
   await accept(one, said('ann', 'hello'));
   const claim = await comesIn(one);
-  assert.equal((await all.lane('ann'))?.owner, one.id);
+  assert.equal((await all.queue('ann'))?.owner, one.id);
   await answer(one, claim, 'hi');
   const reply = await comesOut(one);
-  assert.equal((await all.lane('ann'))?.owner, one.id);
+  assert.equal((await all.queue('ann'))?.owner, one.id);
   await deliver(one, reply);
   await all.owned('ann', null);
-  assert.equal((await all.lane('ann'))?.waits, 0);
+  assert.equal((await all.queue('ann'))?.waits, 0);
 });
 
 postgresTest('where a lane is locked just then it is let go later', async () => {
@@ -43,7 +43,7 @@ postgresTest('where a lane is locked just then it is let go later', async () => 
   // Another flight goes meanwhile, and is not held up.
   await exchange(one, 'bob', 'hello');
   await all.owned('bob', null);
-  assert.equal((await all.lane('ann'))?.owner, one.id);
+  assert.equal((await all.queue('ann'))?.owner, one.id);
   await client.query('COMMIT');
   await all.owned('ann', null);
   await exchange(other, 'ann', 'hello again');
@@ -60,7 +60,7 @@ postgresTest('what is another instance’s by now is let go without a word', asy
   await until('it has nothing in hand', () => one.ledger.gauges().commitsPending === 0);
   await exchange(one, 'bob', 'hello');
   await all.owned('bob', null);
-  assert.equal((await all.lane('ann'))?.owner, other.id);
+  assert.equal((await all.queue('ann'))?.owner, other.id);
   assert.deepEqual([one.fault(), other.fault()], [null, null]);
 });
 
@@ -81,7 +81,7 @@ postgresTest('what nobody has room for waits, and is taken when there is', async
   const one = await all.begin({ limits: { heldMax: 1 } });
   await accept(one, said('ann', 'first'));
   await accept(one, said('bob', 'second'));
-  assert.deepEqual(await all.lane('bob').then((lane) => [lane?.owner, lane?.waits]), [null, 2]);
+  assert.deepEqual(await all.queue('bob').then((queue) => [queue?.owner, queue?.waits]), [null, 2]);
   const first = await comesIn(one);
   await noneIn(one);
   await answer(one, first);
@@ -94,9 +94,9 @@ postgresTest('a close gives all lanes back at once, with what lies in them', asy
   await accept(one, said('ann', 'in hand'), said('bob', 'waits'), said('ann', 'behind'));
   await comesIn(one);
   await one.close();
-  const lanes = [await all.lane('ann'), await all.lane('bob')];
-  const isFree = (lane: (typeof lanes)[0]): boolean => lane?.owner !== one.id;
-  assert.ok(lanes.every(isFree));
+  const queues = [await all.queue('ann'), await all.queue('bob')];
+  const isFree = (queue: (typeof queues)[0]): boolean => queue?.owner !== one.id;
+  assert.ok(queues.every(isFree));
   const claims = [await comesIn(other), await comesIn(other)];
   const told = claims.map(({ message, attempt }) => `${message.text} ${attempt}`);
   assert.deepEqual(told.toSorted(), ['in hand 1', 'waits 1']);
@@ -110,7 +110,7 @@ postgresTest('a close does not take back what it gives, though it was about to t
   // It looks for what waits.
   one.ledger.serve([hook]);
   await one.close();
-  const { owner, waits } = (await all.lane('ann'))!;
+  const { owner, waits } = (await all.queue('ann'))!;
   assert.deepEqual([owner, waits], [null, 2]);
 });
 
@@ -135,10 +135,10 @@ postgresTest('a drain leaves what is not in hand to others, which go on with it'
 
 postgresTest('what one does not serve any more is left to others', async () => {
   await using all = await TestStores.open();
-  const [keeper, one] = await all.beginTwo();
+  const [janitor, one] = await all.beginTwo();
   await accept(one, said('ann', 'hello'));
   one.ledger.serve([]);
-  assert.equal((await comesIn(keeper)).message.text, 'hello');
+  assert.equal((await comesIn(janitor)).message.text, 'hello');
 });
 
 postgresTest('so it is with what it takes when it does not serve it any more', async () => {
@@ -146,7 +146,7 @@ postgresTest('so it is with what it takes when it does not serve it any more', a
   const [, one] = await all.beginTwo({ limits: { heldMax: 0 } }, {});
   await exchange(one, 'ann', 'hello');
   await all.owned('ann', null);
-  const { epoch } = (await all.lane('ann'))!;
+  const { epoch } = (await all.queue('ann'))!;
   const goOn = await all.holdUpTakes();
   const client = await all.another();
   await client.query('BEGIN; UPDATE svc.lane SET tail = 2, waits = 2');
@@ -156,8 +156,8 @@ postgresTest('so it is with what it takes when it does not serve it any more', a
   one.ledger.serve([]);
   await goOn();
   await until('it is free again', async () => {
-    const lane = (await all.lane('ann'))!;
-    return lane.epoch > epoch && lane.owner === null && lane.waits === 2;
+    const queue = (await all.queue('ann'))!;
+    return queue.epoch > epoch && queue.owner === null && queue.waits === 2;
   });
 });
 
@@ -176,9 +176,9 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   );
   await until('the post is held', () => isHeld);
   for (const { ledger } of [one, other]) ledger.serve([hook, bot]);
-  const lane = { channel: bot, conversation: 'ann' };
-  await put(all.client, 'lane', { ...lane, tail: 2, waits: 2 });
-  await put(all.client, 'inbox', { ...lane }, { ...lane, id: idOf(2), n: 2 });
+  const queue = { channel: bot, conversation: 'ann' };
+  await put(all.client, 'lane', { ...queue, tail: 2, waits: 2 });
+  await put(all.client, 'inbox', { ...queue }, { ...queue, id: idOf(2), n: 2 });
   const claim = await comesIn(other, bot);
   assert.equal(claim.message.id, idOf(1));
   await noneIn(one, bot);
@@ -214,8 +214,8 @@ for (const what of ['message', 'reply that is due'] as const) {
     await until('one takes it', async () => (await all.waiting()) > 0);
     for (const { way } of both) way.hold();
     await goOn();
-    await until('it is taken', async () => (await all.lane('ann'))?.owner !== null);
-    const owned = await all.lane('ann');
+    await until('it is taken', async () => (await all.queue('ann'))?.owner !== null);
+    const owned = await all.queue('ann');
     const owner = both.find(({ id }) => id === owned?.owner)!;
     for (const { way } of both) {
       way.cut();
@@ -268,7 +268,7 @@ postgresTest('a conversation that was forgotten, and begins anew, is another one
     await deliverAll(one);
     const whose = { kind: 'conversation', channel: hook, conversation: 'ann' } as never;
     assert.equal(await one.ledger.forget(whose), 3, 'a message, a reply, a turn');
-    assert.equal(await all.lane('ann'), null);
+    assert.equal(await all.queue('ann'), null);
     await accept(one, said('ann', 'anew'));
     const claim = await comesIn(one);
     assert.deepEqual(claim.memory.turns, []);

@@ -6,11 +6,11 @@
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Reads } from '../deps.ts';
 import { toText } from '../server/text.ts';
-import type { OwnedLane } from './owned-queue.ts';
-import type { OwnedLanes } from './owned-queues.ts';
+import type { OwnedQueue } from './owned-queue.ts';
+import type { OwnedQueues } from './owned-queues.ts';
 
 /** So many lanes are looked at in one go; the others have their turn after them. */
-const lanesMax = 1_000;
+const queuesMax = 1_000;
 
 const tails = `
 SELECT x.place, lane.tail FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
@@ -20,20 +20,20 @@ CROSS JOIN LATERAL (
   OFFSET 0
 ) AS lane WHERE lane.epoch = x.epoch`;
 
-export type GrownLanesParts = {
+export type GrownQueuesDeps = {
   readonly rows: WorkingSet;
-  readonly lanes: OwnedLanes;
+  readonly queues: OwnedQueues;
   readonly reads: Reads;
 };
 
-export class GrownLanes {
-  readonly #parts: GrownLanesParts;
+export class GrownQueues {
+  readonly #deps: GrownQueuesDeps;
   #isLooking = false;
   /** How many were passed over, so that all have their turn. */
   #from = 0;
 
-  constructor(parts: GrownLanesParts) {
-    this.#parts = parts;
+  constructor(deps: GrownQueuesDeps) {
+    this.#deps = deps;
   }
 
   /** Nothing is done while a look goes on. Never rejects. */
@@ -41,14 +41,14 @@ export class GrownLanes {
     const waiting = this.#isLooking ? [] : this.#waiting();
     if (waiting.length === 0) return;
     this.#isLooking = true;
-    const { lanes, reads } = this.#parts;
+    const { queues, reads } = this.#deps;
     try {
       const named = waiting.map(({ channel, conversation, epoch }, place) => {
         return { place, channel, conversation: toText(conversation), epoch };
       });
       const found = await reads.ask({ text: tails, values: [JSON.stringify(named)] });
       for (const { place, tail } of found)
-        lanes.mayHaveGrown(waiting[Number(place)]!, Number(tail));
+        queues.mayHaveGrown(waiting[Number(place)]!, Number(tail));
     } catch {
       // The next beat looks again.
     } finally {
@@ -56,16 +56,16 @@ export class GrownLanes {
     }
   }
 
-  #waiting(): readonly OwnedLane[] {
-    const all = [...this.#parts.lanes].filter((lane) => this.#waitsForReplies(lane));
+  #waiting(): readonly OwnedQueue[] {
+    const all = [...this.#deps.queues].filter((queue) => this.#waitsForReplies(queue));
     if (this.#from >= all.length) this.#from = 0;
-    const some = all.slice(this.#from, this.#from + lanesMax);
+    const some = all.slice(this.#from, this.#from + queuesMax);
     this.#from += some.length;
     return some;
   }
 
-  #waitsForReplies({ channel, conversation }: OwnedLane): boolean {
-    const [known] = this.#parts.rows.lanesOn(channel, conversation);
+  #waitsForReplies({ channel, conversation }: OwnedQueue): boolean {
+    const [known] = this.#deps.rows.queuesOn(channel, conversation);
     return known !== undefined && known.inbox.length === 0 && known.outbox.length > 0;
   }
 }

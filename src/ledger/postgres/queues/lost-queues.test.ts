@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LaneName } from './row-pages.ts';
-import { LostLanes } from './lost-queues.ts';
+import type { QueueName } from './row-pages.ts';
+import { LostQueues } from './lost-queues.ts';
 
-const ann: LaneName = { channel: 'webhook', conversation: 'ann' };
+const ann: QueueName = { channel: 'webhook', conversation: 'ann' };
 
 test('who died is buried once all its lanes are free, and not before', async () => {
   const buried: unknown[] = [];
   let isFree = false;
   const page = [{ ...ann }, { channel: null, conversation: null, last: 'x', rows: 1 }];
-  const lost = new LostLanes({
+  const lost = new LostQueues({
     reads: { ask: async () => page } as never,
     takesParked: () => false,
     free: async () => isFree,

@@ -4,10 +4,10 @@
  * where nobody looks.
  */
 import type { Reads } from '../deps.ts';
-import { RowPages, type LaneName } from './row-pages.ts';
+import { RowPages, type QueueName } from './row-pages.ts';
 
 /** So many lanes are made free in one go. */
-const lanesMax = 500;
+const queuesMax = 500;
 
 /** $2: parked replies count, too; else they are found when they are due. */
 const isLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
@@ -17,27 +17,27 @@ const isLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
 
 const buried = 'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
 
-export type LostLanesParts = {
+export type LostQueuesDeps = {
   readonly reads: Reads;
   /** Whether parked replies are to be in hand as well: there is nobody else. */
   readonly takesParked: () => boolean;
   /** Makes lanes free. @returns false: it is not known whether they are */
-  readonly free: (lanes: readonly LaneName[]) => Promise<boolean>;
+  readonly free: (queues: readonly QueueName[]) => Promise<boolean>;
   /** Writes down that they are over. */
   readonly write: (text: string, values: readonly unknown[]) => Promise<boolean>;
 };
 
-export class LostLanes {
-  readonly #parts: LostLanesParts;
+export class LostQueues {
+  readonly #deps: LostQueuesDeps;
   readonly #pages: RowPages;
   #looking: Promise<void> | null = null;
   /** The dead that the newest look is for, and whether it goes over all rows. */
   #lookedFor: readonly number[] = [];
   #isWhole = false;
 
-  constructor(parts: LostLanesParts) {
-    this.#parts = parts;
-    this.#pages = new RowPages(parts.reads, isLost);
+  constructor(deps: LostQueuesDeps) {
+    this.#deps = deps;
+    this.#pages = new RowPages(deps.reads, isLost);
   }
 
   /**
@@ -69,15 +69,15 @@ export class LostLanes {
       isSound &&= seen.isSound;
       isOver = seen.isLast;
     }
-    if (isSound && dead.length > 0) await this.#parts.write(buried, [dead]);
+    if (isSound && dead.length > 0) await this.#deps.write(buried, [dead]);
   }
 
   async #next(): Promise<{ readonly isLast: boolean; readonly isSound: boolean }> {
-    const { free, takesParked } = this.#parts;
-    const { lanes, isLast } = await this.#pages.next(takesParked());
+    const { free, takesParked } = this.#deps;
+    const { queues, isLast } = await this.#pages.next(takesParked());
     let isSound = true;
-    for (let from = 0; from < lanes.length; from += lanesMax) {
-      if (!(await free(lanes.slice(from, from + lanesMax)))) isSound = false;
+    for (let from = 0; from < queues.length; from += queuesMax) {
+      if (!(await free(queues.slice(from, from + queuesMax)))) isSound = false;
     }
     return { isLast, isSound };
   }

@@ -11,7 +11,7 @@ import { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Behind } from '../write/writer.ts';
 import { release } from './queue-statements.ts';
 import { Moves } from './moves.ts';
-import { OwnedLanes } from './owned-queues.ts';
+import { OwnedQueues } from './owned-queues.ts';
 
 const ann = { channel: hook, conversation: 'ann' as ConversationId };
 
@@ -21,12 +21,12 @@ function makeMoves() {
   const history = { taken: () => {}, left: () => {} };
   let now = 0;
   const steady = (): SteadyTime => now as SteadyTime;
-  const lanes = new OwnedLanes({ instance: 7, rows, history, steady });
+  const queues = new OwnedQueues({ instance: 7, rows, history, steady });
   let asked = 0;
   const moves = new Moves({
     instance: 7,
     rows,
-    lanes,
+    queues,
     drop: () => false,
     soon: () => void asked++,
     steady,
@@ -37,7 +37,7 @@ function makeMoves() {
     const message = { ...said(conversation, 'hello'), conversation, id, acceptedAt: 1 };
     const arrival = { message, seq: n, dedupeKey: null, keyCheck: null } as never;
     const enter = (): never => rows.addMessage(message as never, n).progress as never;
-    lanes.arrive({ arrival, n, enter }, { owner: 7, epoch, waits: 0 });
+    queues.arrive({ arrival, n, enter }, { owner: 7, epoch, waits: 0 });
   };
   /** What is in hand of ann ends. */
   const ends = (): void => {
@@ -47,7 +47,7 @@ function makeMoves() {
   };
   return {
     rows,
-    lanes,
+    queues,
     moves,
     comes,
     ends,
@@ -68,10 +68,10 @@ postgresTest('what lets go late lets go of nothing that was taken again since', 
   await all.client.query('UPDATE svc.lane SET epoch = 4');
   const { text, values } = asked[0]!;
   assert.deepEqual((await all.client.query(text, [...values])).rows, []);
-  assert.equal((await all.lane('ann'))?.owner, 7);
+  assert.equal((await all.queue('ann'))?.owner, 7);
   await all.client.query('UPDATE svc.lane SET epoch = 3');
   assert.equal((await all.client.query(text, [...values])).rows.length, 1);
-  assert.equal((await all.lane('ann'))?.owner, null);
+  assert.equal((await all.queue('ann'))?.owner, null);
 });
 
 test('a quiet lane waits a little for others, and then all are let go together', () => {
@@ -92,8 +92,8 @@ test('a quiet lane waits a little for others, and then all are let go together',
 
 for (const [what, happens] of [
   ['there are many', (it) => quieten(it, 99)],
-  ['one is to be left', (it) => it.lanes.leave(it.lanes.get(ann)!)],
-  ['all is let go', (it) => it.lanes.close()],
+  ['one is to be left', (it) => it.queues.leave(it.queues.get(ann)!)],
+  ['all is let go', (it) => it.queues.close()],
   ['something is taken as well', (it) => void it.moves.takeBefore()],
   ['nothing else is to be written', null],
 ] as readonly (readonly [string, ((it: ReturnType<typeof makeMoves>) => void) | null])[]) {
@@ -112,11 +112,11 @@ postgresTest('what is let go is not taken back by what is taken with it', async 
   await put(all.client, 'lane', { owner: 7, epoch: 3, tail: 1 });
   it.comes(1, 3);
   // It leaves with what waits in it.
-  it.lanes.leave(it.lanes.get(ann)!);
+  it.queues.leave(it.queues.get(ann)!);
   const taking = { channels: [], allBut: [], suspectsOf: 'all' as const, now: 1 };
   void it.moves.takeWaiting(taking);
   for (const { text, values } of it.moves.take().asked) await all.client.query(text, [...values]);
-  const { owner, waits } = (await all.lane('ann'))!;
+  const { owner, waits } = (await all.queue('ann'))!;
   assert.deepEqual([owner, waits], [null, 2]);
 });
 
@@ -124,7 +124,7 @@ test('once all is let go nothing is taken, not even what was asked for before', 
   const it = makeMoves();
   quieten(it, 1);
   const taken = it.moves.takeBefore();
-  it.lanes.close();
+  it.queues.close();
   it.moves.close();
   assert.equal(await taken, false);
   assert.equal(await it.moves.takeBefore(), false);
@@ -137,7 +137,7 @@ test('once all is let go nothing is taken, not even what was asked for before', 
 /** So many lanes have nothing in hand any more. */
 function quieten(it: ReturnType<typeof makeMoves>, count: number): void {
   for (let at = 0; at < count; at++) {
-    const isFirst = it.lanes.get(ann) === undefined;
+    const isFirst = it.queues.get(ann) === undefined;
     it.comes(1, 3, isFirst ? ann.conversation : (`c${at}` as ConversationId));
     it.ends();
   }
@@ -158,10 +158,10 @@ postgresTest('a lane that could not be let go is tried again, and is asked about
   }
   assert.equal(behind.asked.length, 2, 'whose it is');
   it.moves.landed([[], [{ ...ann, owner: 7, epoch: 3 }]]);
-  assert.ok(it.lanes.get(ann), 'it was locked all that time');
+  assert.ok(it.queues.get(ann), 'it was locked all that time');
   it.moves.take(true);
   it.moves.landed([[], [{ ...ann, owner: 7, epoch: 5 }]]);
-  assert.equal(it.lanes.get(ann), undefined, 'it was taken again, and that was lost');
+  assert.equal(it.queues.get(ann), undefined, 'it was taken again, and that was lost');
   assert.equal(it.moves.withinMs, null);
 });
 
@@ -176,8 +176,8 @@ postgresTest(
       // What came with the flight before is in hand by now.
       if (!isQuiet) it.comes(2, 3);
       it.moves.landed([letGo(isQuiet ? 2 : 3, false) as never]);
-      const [lane] = it.lanes.unread.take();
-      assert.equal(lane?.unread, isQuiet ? 'all' : 'messages');
+      const [queue] = it.queues.unread.take();
+      assert.equal(queue?.unread, isQuiet ? 'all' : 'messages');
     }
   },
 );
@@ -188,11 +188,11 @@ postgresTest(
     const it = makeMoves();
     it.comes(1, 3);
     it.ends();
-    it.lanes.get(ann)!.hasParked = true;
+    it.queues.get(ann)!.hasParked = true;
     it.moves.take(true);
     it.comes(2, 3);
     it.moves.landed([letGo(2, false) as never]);
-    assert.equal(it.lanes.unread.hasAny, false);
+    assert.equal(it.queues.unread.hasAny, false);
     it.ends();
     const { asked } = it.moves.take(true);
     const [row] = JSON.parse(asked[0]!.values[0] as string) as { waits: number }[];

@@ -12,13 +12,13 @@ import type { Where } from '../../engine/memories.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import { fromText, toText } from '../server/text.ts';
 import { lazyMs } from '../write/batch-times.ts';
-import type { Rear } from '../write/trailing-transaction.ts';
+import type { TrailingTransaction } from '../write/trailing-transaction.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
-import { leftIn, type OwnedLane } from './owned-queue.ts';
-import type { OwnedLanes } from './owned-queues.ts';
-import type { LaneName } from './row-pages.ts';
-import { free, lanesMax, own, owners, release } from './queue-statements.ts';
+import { leftIn, type OwnedQueue } from './owned-queue.ts';
+import type { OwnedQueues } from './owned-queues.ts';
+import type { QueueName } from './row-pages.ts';
+import { free, queuesMax, own, owners, release } from './queue-statements.ts';
 import { takeDue, takenBefore, takeWaiting, untried } from './queue-statements.ts';
 
 /** After so many vain tries it is asked whose a lane is. */
@@ -41,12 +41,12 @@ export type Taking = {
   readonly now: number;
 };
 
-export type MovesParts = {
+export type MovesDeps = {
   readonly instance: number;
-  readonly lanes: OwnedLanes;
+  readonly queues: OwnedQueues;
   readonly rows: WorkingSet;
   /** Parked replies of a lane leave the working set with it. @returns whether there were any */
-  readonly drop: (lane: OwnedLane) => boolean;
+  readonly drop: (queue: OwnedQueue) => boolean;
   /** Something is to go. */
   readonly soon: () => void;
   readonly steady: () => SteadyTime;
@@ -54,21 +54,21 @@ export type MovesParts = {
 
 type Move = { readonly asked: Asked; readonly read: (rows: Rows | null) => void };
 
-export class Moves implements Rear {
-  readonly #parts: MovesParts;
+export class Moves implements TrailingTransaction {
+  readonly #deps: MovesDeps;
   readonly #takes: Move[] = [];
   #sent: readonly Move[] = [];
   #place: readonly [string, string] = ['', ''];
   #isOver = false;
 
-  constructor(parts: MovesParts) {
-    this.#parts = parts;
+  constructor(deps: MovesDeps) {
+    this.#deps = deps;
   }
 
   get withinMs(): number | null {
     if (this.#takes.length > 0) return lazyMs;
-    const { lanes, steady } = this.#parts;
-    const [first] = lanes.resting.values();
+    const { queues, steady } = this.#deps;
+    const [first] = queues.resting.values();
     if (first === undefined) return null;
     return this.#isDue ? lazyMs : Math.max(lazyMs, first + restMs - steady());
   }
@@ -108,7 +108,7 @@ export class Moves implements Rear {
    * @returns whether there may be more of the first; null: it is not known what was taken
    */
   takeWaiting({ channels, allBut, suspectsOf, now }: Taking): Promise<boolean | null> {
-    const { instance } = this.#parts;
+    const { instance } = this.#deps;
     const [channel, conversation] = this.#place;
     const which = [instance, channels, allBut !== null, allBut ?? []];
     const tries = suspectsOf === 'all' ? [true, []] : [false, suspectsOf];
@@ -118,7 +118,7 @@ export class Moves implements Rear {
     return Promise.all([due, waiting]).then(([replies, messages]) => {
       if (replies === null || messages === null) return null;
       for (const row of [...messages, ...replies]) this.#taken(row);
-      const isFull = messages.length >= lanesMax;
+      const isFull = messages.length >= queuesMax;
       this.#place = isFull ? newestOf(messages) : ['', ''];
       return isFull || channel !== '';
     });
@@ -126,15 +126,15 @@ export class Moves implements Rear {
 
   /** What was taken when the answer was lost. @returns false: it is still not known */
   async takeBefore(): Promise<boolean> {
-    const { instance } = this.#parts;
+    const { instance } = this.#deps;
     const found = await this.#ask({ text: takenBefore, values: [instance] });
     for (const row of found ?? []) this.#taken(row);
     return found !== null;
   }
 
   /** What of these is this instance's by the tables, and is not known here: a release was lost. */
-  async takeOwn(named: readonly LaneName[]): Promise<void> {
-    const values = [JSON.stringify(named.map(nameOf)), this.#parts.instance];
+  async takeOwn(named: readonly QueueName[]): Promise<void> {
+    const values = [JSON.stringify(named.map(nameOf)), this.#deps.instance];
     for (const row of (await this.#ask({ text: own, values })) ?? []) this.#taken(row);
   }
 
@@ -142,15 +142,15 @@ export class Moves implements Rear {
    * Makes lanes free whose owner is no more.
    * @returns false: not all are known to be; one may have been locked just then
    */
-  async free(lanes: readonly LaneName[], now: number): Promise<boolean> {
-    const values = [JSON.stringify(lanes.map(nameOf)), now];
+  async free(queues: readonly QueueName[], now: number): Promise<boolean> {
+    const values = [JSON.stringify(queues.map(nameOf)), now];
     const freed = await this.#ask({ text: free, values });
-    return freed?.length === lanes.length;
+    return freed?.length === queues.length;
   }
 
   #taken({ channel, conversation, epoch, tail }: Rows[number]): void {
     const where = whereOf({ channel: String(channel), conversation: String(conversation) });
-    this.#parts.lanes.take(where, Number(epoch), Number(tail));
+    this.#deps.queues.take(where, Number(epoch), Number(tail));
   }
 
   /** Resolves to null where it is not known whether it has landed. */
@@ -158,28 +158,28 @@ export class Moves implements Rear {
     if (this.#isOver) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#takes.push({ asked, read: resolve });
-      this.#parts.soon();
+      this.#deps.soon();
     });
   }
 
   get #isDue(): boolean {
-    const { lanes, steady } = this.#parts;
-    if (lanes.isClosing || lanes.resting.size >= restingMany) return true;
+    const { queues, steady } = this.#deps;
+    if (queues.isClosing || queues.resting.size >= restingMany) return true;
     const before = steady() - restMs;
-    for (const [{ isLeaving }, since] of lanes.resting)
+    for (const [{ isLeaving }, since] of queues.resting)
       if (isLeaving || since <= before) return true;
     return false;
   }
 
   #releases(): readonly Move[] {
-    const { lanes } = this.#parts;
-    const going = [...lanes.resting.keys()].slice(0, lanesMax).filter((lane) => {
-      const goes = lanes.mayGo(lane);
-      if (!goes) lanes.restsNoMore(lane);
+    const { queues } = this.#deps;
+    const going = [...queues.resting.keys()].slice(0, queuesMax).filter((queue) => {
+      const goes = queues.mayGo(queue);
+      if (!goes) queues.restsNoMore(queue);
       return goes;
     });
     if (going.length === 0) return [];
-    const given = going.filter((lane) => leftIn(lane, this.#parts.rows) === 2);
+    const given = going.filter((queue) => leftIn(queue, this.#deps.rows) === 2);
     const stuck = going.filter(({ skips }) => skips >= skipsMax);
     return [
       ...(given.length === 0 ? [] : [{ asked: this.#named(untried, given), read: () => {} }]),
@@ -188,12 +188,12 @@ export class Moves implements Rear {
     ];
   }
 
-  #release(going: readonly OwnedLane[]): Move {
-    const { instance, lanes, drop } = this.#parts;
-    const rows = going.map((lane) => {
-      const { channel, conversation, epoch, tail } = lane;
-      const waits = leftIn(lane, this.#parts.rows);
-      if (!lanes.isClosing) lane.hasParked = drop(lane) || lane.hasParked;
+  #release(going: readonly OwnedQueue[]): Move {
+    const { instance, queues, drop } = this.#deps;
+    const rows = going.map((queue) => {
+      const { channel, conversation, epoch, tail } = queue;
+      const waits = leftIn(queue, this.#deps.rows);
+      if (!queues.isClosing) queue.hasParked = drop(queue) || queue.hasParked;
       const given = waits === 2;
       return { channel, conversation: toText(conversation), epoch, tail, waits, given };
     });
@@ -201,35 +201,35 @@ export class Moves implements Rear {
     return { asked, read: (found) => this.#released(going, found) };
   }
 
-  #released(going: readonly OwnedLane[], found: Rows | null): void {
-    const { lanes } = this.#parts;
+  #released(going: readonly OwnedQueue[], found: Rows | null): void {
+    const { queues } = this.#deps;
     const byName = new Map(
       (found ?? []).map((row) => [`${String(row['channel'])} ${String(row['conversation'])}`, row]),
     );
-    for (const lane of going) {
-      const row = byName.get(`${lane.channel} ${toText(lane.conversation)}`);
-      if (row === undefined) lane.skips++;
-      else if (row['goes'] === true) lanes.gone(lane);
-      else lanes.stays(lane, Number(row['tail']));
+    for (const queue of going) {
+      const row = byName.get(`${queue.channel} ${toText(queue.conversation)}`);
+      if (row === undefined) queue.skips++;
+      else if (row['goes'] === true) queues.gone(queue);
+      else queues.stays(queue, Number(row['tail']));
     }
   }
 
   /** Of lanes that cannot be let go again and again: another's, taken again, or forgotten. */
-  #whose(stuck: readonly OwnedLane[]): Move {
-    const { lanes, instance } = this.#parts;
+  #whose(stuck: readonly OwnedQueue[]): Move {
+    const { queues, instance } = this.#deps;
     const read = (found: Rows | null): void => {
       for (const { channel, conversation, owner, epoch } of found ?? []) {
         const name = `${String(channel)} ${String(conversation)}`;
-        const lane = stuck.find((one) => `${one.channel} ${toText(one.conversation)}` === name);
-        if (lane === undefined || (owner === instance && epoch === lane.epoch)) continue;
-        lanes.gone(lane);
+        const queue = stuck.find((one) => `${one.channel} ${toText(one.conversation)}` === name);
+        if (queue === undefined || (owner === instance && epoch === queue.epoch)) continue;
+        queues.gone(queue);
       }
     };
     return { asked: this.#named(owners, stuck), read };
   }
 
-  #named(text: string, lanes: readonly OwnedLane[]): Asked {
-    const names = lanes.map(({ channel, conversation }) => {
+  #named(text: string, queues: readonly OwnedQueue[]): Asked {
+    const names = queues.map(({ channel, conversation }) => {
       return { channel, conversation: toText(conversation) };
     });
     return { text, values: [JSON.stringify(names)] };
@@ -237,14 +237,14 @@ export class Moves implements Rear {
 }
 
 /** The conversation that the tables name so. */
-export function whereOf({ channel, conversation }: LaneName): Where {
+export function whereOf({ channel, conversation }: QueueName): Where {
   return {
     channel: channel as ChannelKey,
     conversation: fromText(conversation) as ConversationId,
   };
 }
 
-function nameOf({ channel, conversation }: LaneName): LaneName {
+function nameOf({ channel, conversation }: QueueName): QueueName {
   return { channel, conversation };
 }
 

@@ -47,7 +47,7 @@ postgresTest('a lane to which another instance has added is not let go before th
   await accept(one, said('ann', 'first'));
   const claim = await comesIn(one);
   await accept(other, said('ann', 'second'), said('ann', 'third'));
-  const { epoch } = (await all.lane('ann'))!;
+  const { epoch } = (await all.queue('ann'))!;
   await answer(one, claim);
   for (const text of ['second', 'third']) {
     const next = await comesIn(one);
@@ -55,7 +55,7 @@ postgresTest('a lane to which another instance has added is not let go before th
     await answer(one, next);
   }
   await all.owned('ann', null);
-  assert.equal((await all.lane('ann'))!.epoch, epoch, 'nobody else has had it in between');
+  assert.equal((await all.queue('ann'))!.epoch, epoch, 'nobody else has had it in between');
 });
 
 postgresTest('very many that come in at two instances are worked in one order', async () => {
@@ -110,7 +110,7 @@ postgresTest('who takes a lane sees what the one before has made of it', async (
 
 postgresTest('so it is where the one before took it for what waited in it', async () => {
   await using all = await TestStores.open();
-  const [keeper, one] = await all.beginTwo();
+  const [janitor, one] = await all.beginTwo();
   await exchange(one, 'ann', 'hello');
   await all.owned('ann', null);
   // Nobody but the keeper takes what waits.
@@ -119,8 +119,8 @@ postgresTest('so it is where the one before took it for what waited in it', asyn
   await client.query('BEGIN; UPDATE svc.lane SET tail = 2, waits = 2');
   await put(client, 'inbox', { id: ids.message(), n: 2 });
   await client.query('COMMIT');
-  const second = await comesIn(keeper);
-  await answer(keeper, second);
+  const second = await comesIn(janitor);
+  await answer(janitor, second);
   await all.owned('ann', null);
   one.ledger.serve([hook]);
   await accept(one, said('ann', 'bye'));

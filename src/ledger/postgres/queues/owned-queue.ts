@@ -8,9 +8,9 @@ import type { Arrival, Enter } from '../../engine/storage.ts';
 export type Arrived = { readonly arrival: Arrival; readonly n: number; readonly enter: Enter };
 
 /** What a lane has become by what was put back into it. */
-export type LaneGrowth = { readonly tail: number; readonly owner: number | null };
+export type QueueGrowth = { readonly tail: number; readonly owner: number | null };
 
-export class OwnedLane {
+export class OwnedQueue {
   readonly channel: ChannelKey;
   readonly conversation: ConversationId;
   readonly epoch: number;
@@ -41,10 +41,10 @@ export class OwnedLane {
 }
 
 /** What lies in a lane that is let go, as its row says it. */
-export function leftIn(lane: OwnedLane, rows: Pick<WorkingSet, 'lanesOn'>): 0 | 1 | 2 {
-  if (lane.isLeaving || lane.hasOthers) return 2;
-  if (lane.unread !== 'nothing' || lane.arrived.length > 0) return 2;
-  const [known] = rows.lanesOn(lane.channel, lane.conversation);
+export function leftIn(queue: OwnedQueue, rows: Pick<WorkingSet, 'queuesOn'>): 0 | 1 | 2 {
+  if (queue.isLeaving || queue.hasOthers) return 2;
+  if (queue.unread !== 'nothing' || queue.arrived.length > 0) return 2;
+  const [known] = rows.queuesOn(queue.channel, queue.conversation);
   if (known !== undefined && known.inbox.length + known.outbox.length > 0) return 2;
-  return lane.hasParked || (known?.replies ?? 0) > 0 ? 1 : 0;
+  return queue.hasParked || (known?.replies ?? 0) > 0 ? 1 : 0;
 }

@@ -12,29 +12,29 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import { keyOf, type Where } from '../../engine/memories.ts';
 import type { Theirs } from '../../engine/storage.ts';
 import { isOf } from '../../engine/order/removal.ts';
-import type { Lane } from '../../engine/order/rows.ts';
+import type { ConversationQueue } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { History } from '../ledger/history.ts';
-import type { LaneFacts } from '../write/writes.ts';
-import { OwnedLane, type Arrived, type LaneGrowth } from './owned-queue.ts';
-import { UnreadLanes } from './unread-queues.ts';
+import type { QueueFacts } from '../write/writes.ts';
+import { OwnedQueue, type Arrived, type QueueGrowth } from './owned-queue.ts';
+import { UnreadQueues } from './unread-queues.ts';
 
 /** Of so many lanes that were let go it is known which. */
 const leftMax = 1_000;
 
-export type OwnedLanesParts = {
+export type OwnedQueuesDeps = {
   readonly instance: number;
   readonly rows: WorkingSet;
   readonly history: Pick<History, 'taken' | 'left'>;
   readonly steady: () => SteadyTime;
 };
 
-export class OwnedLanes {
-  readonly unread = new UnreadLanes();
-  readonly #parts: OwnedLanesParts;
-  readonly #lanes = new Map<string, OwnedLane>();
+export class OwnedQueues {
+  readonly unread = new UnreadQueues();
+  readonly #deps: OwnedQueuesDeps;
+  readonly #queues = new Map<string, OwnedQueue>();
   /** Those that may be let go, and since when, the oldest first. */
-  readonly #resting = new Map<OwnedLane, SteadyTime>();
+  readonly #resting = new Map<OwnedQueue, SteadyTime>();
   /** Some are leaving, or were once. */
   #hasLeaving = false;
   /** Those that were let go last, and how often each was taken by then. */
@@ -45,9 +45,9 @@ export class OwnedLanes {
   #keepsParked = false;
   #changed: () => void = () => {};
 
-  constructor(parts: OwnedLanesParts) {
-    this.#parts = parts;
-    parts.rows.onRest((lane) => this.#changedIn(lane));
+  constructor(deps: OwnedQueuesDeps) {
+    this.#deps = deps;
+    deps.rows.onRest((queue) => this.#changedIn(queue));
   }
 
   /** Is told when there is a lane more to be read, or to be let go. */
@@ -55,34 +55,34 @@ export class OwnedLanes {
     this.#changed = changed;
   }
 
-  get resting(): ReadonlyMap<OwnedLane, SteadyTime> {
+  get resting(): ReadonlyMap<OwnedQueue, SteadyTime> {
     return this.#resting;
   }
 
-  get(where: Where): OwnedLane | undefined {
-    return this.#lanes.get(keyOf(where));
+  get(where: Where): OwnedQueue | undefined {
+    return this.#queues.get(keyOf(where));
   }
 
-  has(lane: OwnedLane): boolean {
-    return this.#lanes.get(keyOf(lane)) === lane;
+  has(queue: OwnedQueue): boolean {
+    return this.#queues.get(keyOf(queue)) === queue;
   }
 
-  *[Symbol.iterator](): Generator<OwnedLane> {
-    yield* this.#lanes.values();
+  *[Symbol.iterator](): Generator<OwnedQueue> {
+    yield* this.#queues.values();
   }
 
   /**
    * A message of this instance has landed. It is entered once all before it in its lane are; where
    * the lane is another's it is left to that one.
    */
-  arrive(arrived: Arrived, facts: LaneFacts): void {
-    if (facts.owner !== this.#parts.instance) {
+  arrive(arrived: Arrived, facts: QueueFacts): void {
+    if (facts.owner !== this.#deps.instance) {
       if (this.#isClosing) arrived.enter(arrived.arrival);
       return;
     }
     const { message } = arrived.arrival;
-    const lane = this.#ownedBy(message, facts, arrived.n - 1);
-    if (!lane.isLeaving) this.#enter(lane, arrived);
+    const queue = this.#ownedBy(message, facts, arrived.n - 1);
+    if (!queue.isLeaving) this.#enter(queue, arrived);
   }
 
   /**
@@ -90,39 +90,40 @@ export class OwnedLanes {
    * @returns `next`: nothing else has come before it; `later`: that is read first; `theirs`: the
    *   lane is another's, or free
    */
-  grew(where: Where, to: LaneGrowth): 'next' | 'later' | 'theirs' {
-    const lane = this.get(where);
-    if (to.owner !== this.#parts.instance || lane === undefined || lane.isLeaving) return 'theirs';
-    if (lane.unread !== 'nothing' || to.tail !== lane.tail + 1) {
-      if (to.tail > lane.upTo) this.read(lane, lane.unread === 'all' ? 'all' : 'messages', to.tail);
+  grew(where: Where, to: QueueGrowth): 'next' | 'later' | 'theirs' {
+    const queue = this.get(where);
+    if (to.owner !== this.#deps.instance || queue === undefined || queue.isLeaving) return 'theirs';
+    if (queue.unread !== 'nothing' || to.tail !== queue.tail + 1) {
+      if (to.tail > queue.upTo)
+        this.read(queue, queue.unread === 'all' ? 'all' : 'messages', to.tail);
       return 'later';
     }
-    lane.tail = to.tail;
-    lane.upTo = to.tail;
-    this.#resting.delete(lane);
+    queue.tail = to.tail;
+    queue.upTo = to.tail;
+    this.#resting.delete(queue);
     return 'next';
   }
 
   /** @param tail its newest number, as it was lately: what is not known here is read */
-  mayHaveGrown(lane: OwnedLane, tail: number): void {
-    if (!this.has(lane) || lane.isLeaving || lane.unread !== 'nothing') return;
-    if (tail > lane.upTo) this.read(lane, 'messages', tail);
+  mayHaveGrown(queue: OwnedQueue, tail: number): void {
+    if (!this.has(queue) || queue.isLeaving || queue.unread !== 'nothing') return;
+    if (tail > queue.upTo) this.read(queue, 'messages', tail);
   }
 
   /** It was taken since rows wait in it. @param tail its newest number */
   take(where: Where, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
-    const lane = this.#begin(where, epoch, 0);
-    if (this.#isClosing) this.#resting.set(lane, this.#parts.steady());
-    else this.read(lane, 'all', tail);
+    const queue = this.#begin(where, epoch, 0);
+    if (this.#isClosing) this.#resting.set(queue, this.#deps.steady());
+    else this.read(queue, 'all', tail);
   }
 
   /** There may be rows that are not known here. @param upTo the newest number that is known of */
-  read(lane: OwnedLane, what: 'messages' | 'all', upTo: number): void {
-    lane.unread = what;
-    lane.upTo = Math.max(lane.upTo, upTo);
-    this.#resting.delete(lane);
-    this.unread.add(lane);
+  read(queue: OwnedQueue, what: 'messages' | 'all', upTo: number): void {
+    queue.unread = what;
+    queue.upTo = Math.max(queue.upTo, upTo);
+    this.#resting.delete(queue);
+    this.unread.add(queue);
     this.#changed();
   }
 
@@ -131,80 +132,80 @@ export class OwnedLanes {
    * @param upTo what was known of when the read began, or was found by it
    * @param messages how many were found behind those that were known
    */
-  wasRead(lane: OwnedLane, upTo: number, messages: number): void {
-    if (lane.unread === 'all') lane.hasParked = lane.hasOthers = false;
-    else if (upTo - lane.tail > messages) lane.hasOthers = true;
-    lane.unread = 'nothing';
-    lane.tail = Math.max(lane.tail, upTo);
-    const arrived = lane.arrived.toSorted((a, b) => a.n - b.n);
-    lane.arrived = [];
-    for (const one of arrived) this.#enter(lane, one);
-    this.#restIfQuiet(lane);
+  wasRead(queue: OwnedQueue, upTo: number, messages: number): void {
+    if (queue.unread === 'all') queue.hasParked = queue.hasOthers = false;
+    else if (upTo - queue.tail > messages) queue.hasOthers = true;
+    queue.unread = 'nothing';
+    queue.tail = Math.max(queue.tail, upTo);
+    const arrived = queue.arrived.toSorted((a, b) => a.n - b.n);
+    queue.arrived = [];
+    for (const one of arrived) this.#enter(queue, one);
+    this.#restIfQuiet(queue);
   }
 
   /** @param keeps lanes stay as long as parked replies lie in them: nobody else would take those */
   keepParked(keeps: boolean): void {
     if (this.#keepsParked === keeps) return;
     this.#keepsParked = keeps;
-    if (!keeps) for (const lane of this.#lanes.values()) this.#restIfQuiet(lane);
+    if (!keeps) for (const queue of this.#queues.values()) this.#restIfQuiet(queue);
   }
 
   /** It may be let go: nothing of it is in hand. */
-  rest(lane: OwnedLane): void {
-    if (!lane.isLeaving && (lane.unread !== 'nothing' || lane.arrived.length > 0)) return;
-    if (this.#isKept(lane)) return;
-    if (!this.#resting.has(lane)) this.#resting.set(lane, this.#parts.steady());
+  rest(queue: OwnedQueue): void {
+    if (!queue.isLeaving && (queue.unread !== 'nothing' || queue.arrived.length > 0)) return;
+    if (this.#isKept(queue)) return;
+    if (!this.#resting.has(queue)) this.#resting.set(queue, this.#deps.steady());
     this.#changed();
   }
 
-  restsNoMore(lane: OwnedLane): void {
-    this.#resting.delete(lane);
+  restsNoMore(queue: OwnedQueue): void {
+    this.#resting.delete(queue);
   }
 
   /** It could not be let go. @param tail its newest number: what is not known here is read */
-  stays(lane: OwnedLane, tail: number): void {
-    if (!this.has(lane)) return;
+  stays(queue: OwnedQueue, tail: number): void {
+    if (!this.has(queue)) return;
     if (this.#isClosing) {
-      lane.isLeaving = true;
+      queue.isLeaving = true;
       return;
     }
-    this.#resting.delete(lane);
-    const isMore = tail > lane.upTo;
+    this.#resting.delete(queue);
+    const isMore = tail > queue.upTo;
     // A reply that is in hand may be gone before the answer comes, which still has it.
-    if (!this.#isQuiet(lane)) {
-      if (isMore) this.read(lane, 'messages', tail);
-    } else if (isMore || lane.hasParked) this.read(lane, 'all', tail);
-    else this.rest(lane);
+    if (!this.#isQuiet(queue)) {
+      if (isMore) this.read(queue, 'messages', tail);
+    } else if (isMore || queue.hasParked) this.read(queue, 'all', tail);
+    else this.rest(queue);
   }
 
   /** It is being let go. @returns false: it is no longer to be */
-  mayGo(lane: OwnedLane): boolean {
-    if (this.#isClosing) return this.has(lane);
-    const isRead = lane.isLeaving || (lane.unread === 'nothing' && lane.arrived.length === 0);
-    return this.has(lane) && this.#isQuiet(lane) && isRead && !this.#isKept(lane);
+  mayGo(queue: OwnedQueue): boolean {
+    if (this.#isClosing) return this.has(queue);
+    const isRead = queue.isLeaving || (queue.unread === 'nothing' && queue.arrived.length === 0);
+    return this.has(queue) && this.#isQuiet(queue) && isRead && !this.#isKept(queue);
   }
 
   /** It is free, or another's. */
-  gone(lane: OwnedLane): void {
-    this.#resting.delete(lane);
-    this.unread.delete(lane);
-    if (!this.has(lane)) return;
-    const key = keyOf(lane);
-    this.#lanes.delete(key);
+  gone(queue: OwnedQueue): void {
+    this.#resting.delete(queue);
+    this.unread.delete(queue);
+    if (!this.has(queue)) return;
+    const key = keyOf(queue);
+    this.#queues.delete(key);
     this.#left.delete(key);
-    this.#left.set(key, lane.epoch);
+    this.#left.set(key, queue.epoch);
     if (this.#left.size > leftMax) this.#left.delete(this.#left.keys().next().value!);
-    this.#parts.history.left(lane);
+    this.#deps.history.left(queue);
   }
 
   /** What waits in it leaves the working set; it is let go once what is in hand has ended. */
-  leave(lane: OwnedLane): void {
-    if (lane.isLeaving) return;
-    lane.isLeaving = true;
+  leave(queue: OwnedQueue): void {
+    if (queue.isLeaving) return;
+    queue.isLeaving = true;
     this.#hasLeaving = true;
-    lane.arrived = [];
-    this.unread.delete(lane);
-    this.#empty(lane);
+    queue.arrived = [];
+    this.unread.delete(queue);
+    this.#empty(queue);
   }
 
   get isClosing(): boolean {
@@ -215,85 +216,85 @@ export class OwnedLanes {
   close(): void {
     this.#isClosing = true;
     this.unread.clear();
-    for (const lane of this.#lanes.values()) this.#resting.set(lane, this.#parts.steady());
+    for (const queue of this.#queues.values()) this.#resting.set(queue, this.#deps.steady());
     this.#changed();
   }
 
   /** Messages of theirs that have landed and wait to be entered are not wanted any more. */
   forget({ whose, beforeId }: Theirs): void {
-    for (const lane of this.#lanes.values()) {
-      if (lane.arrived.length === 0) continue;
-      lane.arrived = lane.arrived.filter(({ arrival: { message } }) => {
+    for (const queue of this.#queues.values()) {
+      if (queue.arrived.length === 0) continue;
+      queue.arrived = queue.arrived.filter(({ arrival: { message } }) => {
         return message.id >= beforeId || !isOf(whose, message, message.sender.id);
       });
     }
   }
 
-  #enter(lane: OwnedLane, arrived: Arrived): void {
-    if (arrived.n <= lane.tail) return;
-    if (lane.unread === 'nothing' && arrived.n === lane.tail + 1) {
-      lane.tail = arrived.n;
-      lane.upTo = Math.max(lane.upTo, arrived.n);
-      this.#resting.delete(lane);
+  #enter(queue: OwnedQueue, arrived: Arrived): void {
+    if (arrived.n <= queue.tail) return;
+    if (queue.unread === 'nothing' && arrived.n === queue.tail + 1) {
+      queue.tail = arrived.n;
+      queue.upTo = Math.max(queue.upTo, arrived.n);
+      this.#resting.delete(queue);
       arrived.enter(arrived.arrival);
       // It was forgotten on its way.
-      this.#restIfQuiet(lane);
+      this.#restIfQuiet(queue);
       return;
     }
-    lane.arrived.push(arrived);
-    if (lane.unread === 'nothing') this.read(lane, 'messages', arrived.n);
-    else lane.upTo = Math.max(lane.upTo, arrived.n);
+    queue.arrived.push(arrived);
+    if (queue.unread === 'nothing') this.read(queue, 'messages', arrived.n);
+    else queue.upTo = Math.max(queue.upTo, arrived.n);
   }
 
-  #ownedBy(where: Where, { epoch, waits }: LaneFacts, tail: number): OwnedLane {
+  #ownedBy(where: Where, { epoch, waits }: QueueFacts, tail: number): OwnedQueue {
     const known = this.get(where);
     if (known !== undefined && known.epoch === epoch) return known;
     // It was let go, and that was lost: others may have left messages in it.
     const isLost = this.#left.get(keyOf(where)) === epoch;
     const isRead = waits > 0 || isLost;
-    const lane = this.#begin(where, epoch, isRead ? 0 : tail);
-    if (isRead) this.read(lane, 'all', tail);
-    return lane;
+    const queue = this.#begin(where, epoch, isRead ? 0 : tail);
+    if (isRead) this.read(queue, 'all', tail);
+    return queue;
   }
 
-  #begin(where: Where, epoch: number, tail: number): OwnedLane {
+  #begin(where: Where, epoch: number, tail: number): OwnedQueue {
     const known = this.get(where);
     if (known !== undefined) this.gone(known);
-    const lane = new OwnedLane(where, epoch, tail);
-    this.#lanes.set(keyOf(where), lane);
-    this.#parts.history.taken(where, epoch);
-    return lane;
+    const queue = new OwnedQueue(where, epoch, tail);
+    this.#queues.set(keyOf(where), queue);
+    this.#deps.history.taken(where, epoch);
+    return queue;
   }
 
-  #restIfQuiet(lane: OwnedLane): void {
-    if (this.#isQuiet(lane)) this.rest(lane);
+  #restIfQuiet(queue: OwnedQueue): void {
+    if (this.#isQuiet(queue)) this.rest(queue);
   }
 
-  #isQuiet(lane: OwnedLane): boolean {
-    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
+  #isQuiet(queue: OwnedQueue): boolean {
+    const [known] = this.#deps.rows.queuesOn(queue.channel, queue.conversation);
     return known === undefined || known.isQuiet;
   }
 
-  #isKept(lane: OwnedLane): boolean {
-    if (!this.#keepsParked || lane.isLeaving) return false;
-    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
+  #isKept(queue: OwnedQueue): boolean {
+    if (!this.#keepsParked || queue.isLeaving) return false;
+    const [known] = this.#deps.rows.queuesOn(queue.channel, queue.conversation);
     return known !== undefined && known.replies > 0;
   }
 
-  #empty(lane: OwnedLane): void {
+  #empty(queue: OwnedQueue): void {
     if (this.#emptying) return;
     this.#emptying = true;
-    this.#parts.rows.remove(lane.channel, lane.conversation, (row) => !row.taken);
+    this.#deps.rows.remove(queue.channel, queue.conversation, (row) => !row.taken);
     this.#emptying = false;
-    this.#restIfQuiet(lane);
+    this.#restIfQuiet(queue);
   }
 
-  #changedIn(known: Lane): void {
+  #changedIn(known: ConversationQueue): void {
     if (this.#isClosing) return;
     if (!known.isQuiet && !this.#hasLeaving) return;
-    const lane = this.get(known);
-    if (lane === undefined) return;
-    if (known.isQuiet) this.rest(lane);
-    else if (lane.isLeaving) this.#empty(lane);
+    const queue = this.get(known);
+    if (queue === undefined) return;
+    if (known.isQuiet) this.rest(queue);
+    else if (queue.isLeaving) this.#empty(queue);
   }
 }

@@ -37,7 +37,7 @@ postgresTest('parked replies belong to nobody, and are sent once when they are d
   const both = await all.beginTwo();
   for (const name of ['ann', 'bob', 'eve', 'joe']) await park(both[0], name);
   for (const name of ['ann', 'bob', 'eve', 'joe']) await all.owned(name, null);
-  assert.equal((await all.lane('ann'))?.waits, 1);
+  assert.equal((await all.queue('ann'))?.waits, 1);
   for (const store of both) await noneOut(store);
   await all.client.query('UPDATE svc.outbox SET due_at = 1');
   const sent: string[] = [];
@@ -48,7 +48,7 @@ postgresTest('parked replies belong to nobody, and are sent once when they are d
   await all.owned('ann', null);
   for (const store of both) sent.push(...(await deliverAll(store)));
   assert.deepEqual(sent.toSorted(), ['to ann', 'to bob', 'to eve', 'to joe']);
-  assert.equal((await all.lane('ann'))?.waits, 0);
+  assert.equal((await all.queue('ann'))?.waits, 0);
 });
 
 postgresTest(
@@ -64,7 +64,7 @@ postgresTest(
     await noneOut(other);
     await answer(other, claim);
     await all.owned('ann', null);
-    assert.equal((await all.lane('ann'))?.waits, 1);
+    assert.equal((await all.queue('ann'))?.waits, 1);
     assert.equal(other.ledger.gauges().outboxDeferred, 0);
   },
 );
@@ -75,7 +75,7 @@ postgresTest('who is alone keeps parked replies in hand, until somebody comes', 
   const dueAt = await park(one, 'ann');
   await exchange(one, 'bob', 'hello');
   await all.owned('bob', null);
-  assert.equal((await all.lane('ann'))?.owner, one.id);
+  assert.equal((await all.queue('ann'))?.owner, one.id);
   assert.equal(one.ledger.gauges().outboxDeferred, 1);
   const other = await all.begin();
   await all.owned('ann', null);

@@ -14,12 +14,12 @@ import { Counting } from '../ledger/counting.ts';
 import type { Reads } from '../deps.ts';
 import { connect } from '../server/connect.ts';
 import type { Asked, Rows } from '../write/statement.ts';
-import { GrownLanes } from './grown-queues.ts';
-import { LaneReads } from './queue-reads.ts';
-import { LostLanes } from './lost-queues.ts';
+import { GrownQueues } from './grown-queues.ts';
+import { QueueReads } from './queue-reads.ts';
+import { LostQueues } from './lost-queues.ts';
 import { Moves } from './moves.ts';
-import { OwnedLanes } from './owned-queues.ts';
-import { UnknownLanes } from './unknown-queues.ts';
+import { OwnedQueues } from './owned-queues.ts';
+import { UnknownQueues } from './unknown-queues.ts';
 
 /** ANALYZE looks at 30,000 rows of a table, chosen by chance: none here has more. */
 const messages = 12_000;
@@ -43,28 +43,28 @@ function noting(asked: Asked[], found: Rows = []): Reads {
   };
 }
 
-function ownedLanes() {
+function ownedQueues() {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
-  const lanes = new OwnedLanes({ instance, rows, history, steady: steadyNow });
-  for (const where of named) lanes.take(where, 1, 5);
-  return { rows, lanes };
+  const queues = new OwnedQueues({ instance, rows, history, steady: steadyNow });
+  for (const where of named) queues.take(where, 1, 5);
+  return { rows, queues };
 }
 
 /** Every kind of take, and of letting go: in order, in disorder, and where that was in vain. */
 function askedByMoves(): readonly Asked[] {
-  const { rows, lanes } = ownedLanes();
+  const { rows, queues } = ownedQueues();
   const moves = new Moves({
     instance,
-    lanes,
+    queues,
     rows,
     drop: () => false,
     soon() {},
     steady: steadyNow,
   });
-  for (const lane of lanes) {
-    if (lane.conversation < 'c3') lanes.leave(lane);
-    else lanes.wasRead(lane, 5, 0);
-    lane.skips = 20;
+  for (const queue of queues) {
+    if (queue.conversation < 'c3') queues.leave(queue);
+    else queues.wasRead(queue, 5, 0);
+    queue.skips = 20;
   }
   void moves.takeWaiting({ channels: [hook], allBut: [hook], suspectsOf: 'all', now: 2e12 });
   void moves.takeBefore();
@@ -79,22 +79,22 @@ function askedByMoves(): readonly Asked[] {
 async function askedByReads(): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   const reads = noting(asked);
-  const { rows, lanes } = ownedLanes();
-  const quarantine = { hold() {}, suspects: 0 };
+  const { rows, queues } = ownedQueues();
+  const crashIsolation = { hold() {}, suspects: 0 };
   const untold = { now: Date.now, sooner() {} };
   const failed = (error: unknown): void => assert.fail(error as Error);
-  await new LaneReads({ ...untold, rows, lanes, history, reads, quarantine, failed }).run();
+  await new QueueReads({ ...untold, rows, queues, history, reads, crashIsolation, failed }).run();
   const { conversation } = named[0]!;
   const of = { id: 'r' as ReplyId, inReplyTo: 'm' as MessageId, conversation, brain: 'b' };
   const address = { channel: hook, target: '' };
   const reply = { ...of, address, text: 'hi', createdAt: 1, sessionStarted: null };
   rows.addReply(reply, new MessageProgress(1, null), 1);
-  await new GrownLanes({ rows, lanes, reads }).look();
+  await new GrownQueues({ rows, queues, reads }).look();
   return asked;
 }
 
 /** What a keeper looks for, page by page, and what it counts. */
-async function askedByKeeper(): Promise<readonly Asked[]> {
+async function askedByJanitor(): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   const reads = noting(asked, [{ channel: null, last: '', rows: 0, letters: 0 }]);
   const write = async (text: string, values: readonly unknown[]): Promise<boolean> => {
@@ -102,9 +102,9 @@ async function askedByKeeper(): Promise<readonly Asked[]> {
     return true;
   };
   const free = async (): Promise<boolean> => true;
-  await new LostLanes({ reads, takesParked: () => true, free, write }).look([1], true);
+  await new LostQueues({ reads, takesParked: () => true, free, write }).look([1], true);
   const looksFor = { isKnown: () => true, async take() {} };
-  const unknown = new UnknownLanes({ instance, reads, now: () => 2e12, ...looksFor });
+  const unknown = new UnknownQueues({ instance, reads, now: () => 2e12, ...looksFor });
   for (let table = 0; table < 2; table++) await unknown.look();
   await new Counting(reads, steadyNow).count({
     held: () => ({ messages: 0, bytes: 0 }),
@@ -116,7 +116,7 @@ async function askedByKeeper(): Promise<readonly Asked[]> {
 }
 
 async function allAsked(): Promise<readonly Asked[]> {
-  const all = [...askedByMoves(), ...(await askedByReads()), ...(await askedByKeeper())];
+  const all = [...askedByMoves(), ...(await askedByReads()), ...(await askedByJanitor())];
   return [...new Map(all.map((one) => [one.text, one])).values()];
 }
 
@@ -148,7 +148,7 @@ async function judge(client: Client, when: string): Promise<void> {
  * Many messages wait, some with their owner gone, and many more conversations are idle.
  * @param act is done when the tables have a part of their rows
  */
-async function fillLanes(client: Client, act: () => Promise<unknown>): Promise<void> {
+async function fillQueues(client: Client, act: () => Promise<unknown>): Promise<void> {
   await fill(client, { messages, waiting: (messages * 3) / 4, turnsEach: 20 });
   await act();
   const more = `FROM generate_series(1, ${waitingMore}) AS i ORDER BY md5(i::text)`;
@@ -218,7 +218,7 @@ for (const { knows, order } of cases) {
     try {
       await gatherOnlyWhenTold(client);
       if (knows === 'that all is empty') await gather();
-      await fillLanes(client, async () => knows === 'a part of the rows' && (await gather()));
+      await fillQueues(client, async () => knows === 'a part of the rows' && (await gather()));
       await judgeAll(client, order);
     } finally {
       await client.end();

@@ -5,14 +5,14 @@ import type { ConversationId } from '../../../domain/ids.ts';
 import { steadyNow } from '../../../lib/clock.ts';
 import { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Reads } from '../deps.ts';
-import { LaneReads } from './queue-reads.ts';
-import { OwnedLanes } from './owned-queues.ts';
+import { QueueReads } from './queue-reads.ts';
+import { OwnedQueues } from './owned-queues.ts';
 
 /** A lane is being read. */
 async function reading() {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
   const history = { taken() {}, left() {}, drop() {} };
-  const lanes = new OwnedLanes({ instance: 7, rows, history, steady: steadyNow });
+  const queues = new OwnedQueues({ instance: 7, rows, history, steady: steadyNow });
   const { promise: answer, reject: fail } = Promise.withResolvers<never>();
   const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
   const ask = (): Promise<never> => {
@@ -22,13 +22,21 @@ async function reading() {
   const reads: Reads = { ask, async [Symbol.asyncDispose]() {} };
   const faults: unknown[] = [];
   const failed = (error: unknown): void => void faults.push(error);
-  const quarantine = { hold() {}, suspects: 0 };
+  const crashIsolation = { hold() {}, suspects: 0 };
   const untold = { now: Date.now, sooner() {} };
-  const laneReads = new LaneReads({ ...untold, rows, lanes, history, reads, quarantine, failed });
-  lanes.take({ channel: hook, conversation: 'ann' as ConversationId }, 1, 5);
-  const run = laneReads.run();
+  const queueReads = new QueueReads({
+    ...untold,
+    rows,
+    queues,
+    history,
+    reads,
+    crashIsolation,
+    failed,
+  });
+  queues.take({ channel: hook, conversation: 'ann' as ConversationId }, 1, 5);
+  const run = queueReads.run();
   await isAsked;
-  return { lanes, run, fail: () => fail(new Error('no answer')), faults };
+  return { queues, run, fail: () => fail(new Error('no answer')), faults };
 }
 
 test('a lane that cannot be read is a fault', async () => {
@@ -39,8 +47,8 @@ test('a lane that cannot be read is a fault', async () => {
 });
 
 test('that a lane is not read when all are let go is none', async () => {
-  const { lanes, run, fail, faults } = await reading();
-  lanes.close();
+  const { queues, run, fail, faults } = await reading();
+  queues.close();
   fail();
   await run;
   assert.deepEqual(faults, []);

@@ -3,19 +3,19 @@ import type { Message } from '../../../domain/message.ts';
 import { plannedTry } from '../../engine/durability.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { aloneMax, attemptsMax, chooseSuspects } from '../../engine/order/crash-isolation.ts';
-import type { Quarantine, Suspect } from '../../engine/order/crash-isolation.ts';
-import type { Lane, MessageProgress } from '../../engine/order/rows.ts';
+import type { CrashIsolation, Suspect } from '../../engine/order/crash-isolation.ts';
+import type { ConversationQueue, MessageProgress } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from '../ledger/stored-rows.ts';
 import type { History } from '../ledger/history.ts';
 import type { Reads } from '../deps.ts';
 import { toText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
-import type { OwnedLane } from './owned-queue.ts';
-import type { OwnedLanes } from './owned-queues.ts';
+import type { OwnedQueue } from './owned-queue.ts';
+import type { OwnedQueues } from './owned-queues.ts';
 
 /** So many lanes are read at once. */
-const lanesMax = 500;
+const queuesMax = 500;
 
 const here = 'channel = x.channel AND conversation = x.conversation';
 const asked = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
@@ -33,9 +33,9 @@ SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
 ) AS one
 ORDER BY x.place, one.seq`;
 
-export type LaneReadsParts = {
+export type QueueReadsDeps = {
   readonly rows: WorkingSet;
-  readonly lanes: OwnedLanes;
+  readonly queues: OwnedQueues;
   readonly history: Pick<History, 'drop'>;
   readonly reads: Reads;
   /** Holds messages that may have ended a process. */
@@ -43,25 +43,25 @@ export type LaneReadsParts = {
   readonly now: () => number;
   /** Is told of replies whose next try lay too far ahead. */
   readonly sooner: (replies: readonly SoonerReply[]) => void;
-  readonly quarantine: Pick<Quarantine, 'hold' | 'suspects'>;
+  readonly crashIsolation: Pick<CrashIsolation, 'hold' | 'suspects'>;
   /** Nothing can be read any more. */
   readonly failed: (error: unknown) => void;
 };
 
 /** A lane as it was when it was asked for. */
 type Asked = {
-  readonly lane: OwnedLane;
+  readonly queue: OwnedQueue;
   readonly upTo: number;
   readonly isWhole: boolean;
 };
 
-export class LaneReads {
-  readonly #parts: LaneReadsParts;
+export class QueueReads {
+  readonly #deps: QueueReadsDeps;
   #running: Promise<void> | null = null;
   #underWay: Promise<void> = Promise.resolve();
 
-  constructor(parts: LaneReadsParts) {
-    this.#parts = parts;
+  constructor(deps: QueueReadsDeps) {
+    this.#deps = deps;
   }
 
   /** Reads all that are to be read. Resolves when none is left; never rejects. */
@@ -69,7 +69,7 @@ export class LaneReads {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
       // It may have come after the last look.
-      if (this.#parts.lanes.unread.hasAny) void this.run();
+      if (this.#deps.queues.unread.hasAny) void this.run();
     });
     return this.#running;
   }
@@ -80,28 +80,28 @@ export class LaneReads {
   }
 
   async #run(): Promise<void> {
-    const { lanes, failed } = this.#parts;
+    const { queues, failed } = this.#deps;
     // Those that are taken together are read together.
     await Promise.resolve();
     try {
-      while (lanes.unread.hasAny) {
-        const unread = lanes.unread.take();
-        for (let from = 0; from < unread.length; from += lanesMax) {
-          this.#underWay = this.#read(unread.slice(from, from + lanesMax));
+      while (queues.unread.hasAny) {
+        const unread = queues.unread.take();
+        for (let from = 0; from < unread.length; from += queuesMax) {
+          this.#underWay = this.#read(unread.slice(from, from + queuesMax));
           await this.#underWay;
         }
-        lanes.unread.allRead();
+        queues.unread.allRead();
       }
     } catch (error) {
       // When all lanes are let go the connection that reads is closed.
-      if (!lanes.isClosing) failed(error);
+      if (!queues.isClosing) failed(error);
     }
   }
 
-  async #read(unread: readonly OwnedLane[]): Promise<void> {
-    const { reads, lanes } = this.#parts;
-    const all = unread.map((lane): Asked => {
-      return { lane, upTo: lane.upTo, isWhole: lane.unread === 'all' };
+  async #read(unread: readonly OwnedQueue[]): Promise<void> {
+    const { reads, queues } = this.#deps;
+    const all = unread.map((queue): Asked => {
+      return { queue, upTo: queue.upTo, isWhole: queue.unread === 'all' };
     });
     const places = all.map(placed);
     const whole = places.filter((_place, at) => all[at]!.isWhole);
@@ -116,7 +116,7 @@ export class LaneReads {
     const ids = all.map((_one, at) => (said.get(at)?.[0]?.['id'] as string | undefined) ?? '');
     const inOrder = [...all.entries()].sort(([a], [b]) => (ids[a]! < ids[b]! ? -1 : 1));
     for (const [at, one] of inOrder) {
-      if (!lanes.has(one.lane) || one.lane.isLeaving) continue;
+      if (!queues.has(one.queue) || one.queue.isLeaving) continue;
       const suspect = this.#enter(one, said.get(at) ?? [], answered.get(at) ?? []);
       if (suspect !== null) tried.push(suspect);
     }
@@ -124,59 +124,63 @@ export class LaneReads {
   }
 
   #hold(tried: readonly Suspect[]): void {
-    const { rows, quarantine } = this.#parts;
-    const chosen = chooseSuspects(tried, quarantine.suspects);
-    for (const one of tried) if (!chosen.includes(one)) rows.goOn(one.row.lane);
-    quarantine.hold(chosen);
+    const { rows, crashIsolation } = this.#deps;
+    const chosen = chooseSuspects(tried, crashIsolation.suspects);
+    for (const one of tried) if (!chosen.includes(one)) rows.goOn(one.row.queue);
+    crashIsolation.hold(chosen);
   }
 
   /** All messages are there before the first reply, and all replies before a message is offered. */
-  #enter({ lane, upTo, isWhole }: Asked, inbox: Rows, outbox: Rows): Suspect | null {
-    const { rows, lanes } = this.#parts;
-    const { channel, conversation } = lane;
-    const wasBusy = rows.lanesOn(channel, conversation)[0]?.inBusy === true;
+  #enter({ queue, upTo, isWhole }: Asked, inbox: Rows, outbox: Rows): Suspect | null {
+    const { rows, queues } = this.#deps;
+    const { channel, conversation } = queue;
+    const wasBusy = rows.queuesOn(channel, conversation)[0]?.inBusy === true;
     const known = rows.hold(channel, conversation);
     const isFirst = known.inbox.length === 0;
     const progressOf = new Map<string, MessageProgress>();
-    const unknown = inbox.filter(({ n }) => Number(n) > lane.tail);
-    const suspect = this.#enterMessages(lane, unknown, isWhole && isFirst, progressOf);
+    const unknown = inbox.filter(({ n }) => Number(n) > queue.tail);
+    const suspect = this.#enterMessages(queue, unknown, isWhole && isFirst, progressOf);
     this.#enterReplies(known, outbox, progressOf);
     rows.goOn(known, wasBusy || suspect !== null);
-    lanes.wasRead(lane, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
+    queues.wasRead(queue, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
     return suspect;
   }
 
   /** @param isFirst what is first here is the first of its lane */
   #enterMessages(
-    lane: OwnedLane,
+    queue: OwnedQueue,
     inbox: Rows,
     isFirst: boolean,
     progressOf: Map<string, MessageProgress>,
   ): Suspect | null {
-    const { rows } = this.#parts;
+    const { rows } = this.#deps;
     let suspect: Suspect | null = null;
-    if (inbox.some(({ replayed }) => replayed === true)) this.#drop(lane);
+    if (inbox.some(({ replayed }) => replayed === true)) this.#drop(queue);
     for (const [at, found] of inbox.entries()) {
       const { stored, attempts, alone } = foundMessage(found, rows.nextSeq());
-      const row = rows.restoreMessage(stored, textOf(lane, stored.head.id));
+      const row = rows.restoreMessage(stored, textOf(queue, stored.head.id));
       row.attempt = attempts + 1;
-      row.condemned = alone >= aloneMax;
+      row.poison = alone >= aloneMax;
       if (found['answered'] === true) progressOf.set(stored.head.id, row.progress);
-      const isSuspect = row.condemned || attempts >= attemptsMax;
+      const isSuspect = row.poison || attempts >= attemptsMax;
       if (isFirst && at === 0 && isSuspect) suspect = { row, alone };
     }
     return suspect;
   }
 
   /** With a message that was dead the turn went that its burial had left. */
-  #drop({ channel, conversation }: OwnedLane): void {
-    const { rows, history } = this.#parts;
+  #drop({ channel, conversation }: OwnedQueue): void {
+    const { rows, history } = this.#deps;
     rows.outdate(channel, conversation);
     history.drop({ channel, conversation });
   }
 
-  #enterReplies(known: Lane, outbox: Rows, progressOf: Map<string, MessageProgress>): void {
-    const { rows, now, sooner } = this.#parts;
+  #enterReplies(
+    known: ConversationQueue,
+    outbox: Rows,
+    progressOf: Map<string, MessageProgress>,
+  ): void {
+    const { rows, now, sooner } = this.#deps;
     const moved: SoonerReply[] = [];
     for (const found of outbox) {
       const { stored, state, retryAfterMs } = foundReply(found, rows.nextSeq());
@@ -192,12 +196,12 @@ export class LaneReads {
   }
 }
 
-function placed({ lane, isWhole }: Asked, place: number): object {
-  const { channel, conversation, tail } = lane;
+function placed({ queue, isWhole }: Asked, place: number): object {
+  const { channel, conversation, tail } = queue;
   return { place, channel, conversation: toText(conversation), after: isWhole ? 0 : tail };
 }
 
 /** What came to this instance need not be read again. */
-function textOf(lane: OwnedLane, id: string): Message | null {
-  return lane.arrived.find(({ arrival }) => arrival.message.id === id)?.arrival.message ?? null;
+function textOf(queue: OwnedQueue, id: string): Message | null {
+  return queue.arrived.find(({ arrival }) => arrival.message.id === id)?.arrival.message ?? null;
 }

@@ -10,13 +10,13 @@ import { latestTry } from '../ledger/stored-rows.ts';
 import { aloneMax, attemptsMax } from '../../engine/order/crash-isolation.ts';
 
 /** So many lanes change hands in one statement. */
-export const lanesMax = 500;
+export const queuesMax = 500;
 
 const named = 'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C")';
 const here = (table: string): string =>
   `channel = ${table}.channel AND conversation = ${table}.conversation`;
 /** The lane of each row of `table`. */
-const lanesOf = (table: string, columns: string, which: string, lock = 'OFFSET 0'): string => `
+const queuesOf = (table: string, columns: string, which: string, lock = 'OFFSET 0'): string => `
 CROSS JOIN LATERAL (
   SELECT ${columns} FROM svc.lane AS lane WHERE ${here(table)} AND ${which} ${lock}
 ) AS lane`;
@@ -34,7 +34,7 @@ WITH mine AS (
   SELECT lane.*, x.tail = lane.tail OR x.given AS goes, x.waits
   FROM json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C",
     epoch bigint, tail bigint, waits smallint, given boolean)
-  ${lanesOf('x', 'ctid AS place, channel, conversation, tail', isSame, unlocked)}
+  ${queuesOf('x', 'ctid AS place, channel, conversation, tail', isSame, unlocked)}
 ), free AS (
   UPDATE svc.lane SET owner = NULL, waits = CASE WHEN ${places('mine WHERE waits = 2')} THEN 2
     WHEN ${places('mine WHERE waits = 1')} THEN 1 ELSE 0 END
@@ -74,7 +74,7 @@ export const takeWaiting = take(`
   SELECT ctid FROM svc.lane
   WHERE waits >= 2 AND (waits < 3 OR $7 OR channel = ANY($8)) AND ${mayTake}
     AND (channel, conversation) > ($5, $6)
-  ORDER BY channel, conversation LIMIT ${lanesMax} ${unlocked}`);
+  ORDER BY channel, conversation LIMIT ${queuesMax} ${unlocked}`);
 
 /** Lanes of parked replies whose time has come. $5: now, milliseconds since 1970. */
 export const takeDue = take(`
@@ -83,8 +83,8 @@ export const takeDue = take(`
       SELECT channel, conversation FROM svc.outbox WHERE parked AND due_at <= $5
       ORDER BY due_at LIMIT 2000
     ) AS one
-  ) AS due ${lanesOf('due', 'ctid AS place', `waits < 2 AND ${mayTake}`, unlocked)}
-  LIMIT ${lanesMax}`);
+  ) AS due ${queuesOf('due', 'ctid AS place', `waits < 2 AND ${mayTake}`, unlocked)}
+  LIMIT ${queuesMax}`);
 
 /** Those that this instance has taken since something waits in them. */
 export const takenBefore =
@@ -93,7 +93,7 @@ export const takenBefore =
 /** Which of these are this instance's. $2: this instance. */
 export const own = `
 SELECT lane.* FROM ${named}
-${lanesOf('x', 'channel, conversation, epoch, tail', 'owner = $2')}`;
+${queuesOf('x', 'channel, conversation, epoch, tail', 'owner = $2')}`;
 
 /** The owner is no more; or nobody has it, and nobody looks for it. */
 const isLost = `((owner IS NULL AND waits < 2) OR (owner IS NOT NULL
@@ -119,7 +119,7 @@ const nextReply = rowsIn('outbox', 'AND NOT parked ORDER BY seq LIMIT 1');
 export const free = `
 WITH lost AS (
   SELECT lane.* FROM ${named}
-  ${lanesOf('x', 'ctid AS place, channel, conversation, owner', isLost, unlocked)}
+  ${queuesOf('x', 'ctid AS place, channel, conversation, owner', isLost, unlocked)}
 ), freed AS (
   UPDATE svc.lane SET owner = NULL, waits = CASE WHEN (
       SELECT true FROM svc.inbox AS head WHERE ${here('lane')}

@@ -8,31 +8,31 @@ import { aborted } from '../../../lib/aborted.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import type { Theirs } from '../../engine/storage.ts';
-import type { Quarantine } from '../../engine/order/crash-isolation.ts';
+import type { CrashIsolation } from '../../engine/order/crash-isolation.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Counting } from '../ledger/counting.ts';
 import { soonerWrite } from '../ledger/deferred.ts';
 import type { History } from '../ledger/history.ts';
-import type { PostgresFlights, Reads } from '../deps.ts';
+import type { PostgresBatches, Reads } from '../deps.ts';
 import type { Taker } from '../write/accepts.ts';
-import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
-import { GrownLanes } from './grown-queues.ts';
-import { LaneReads } from './queue-reads.ts';
-import { LostLanes } from './lost-queues.ts';
-import { channelsOfOthers, channelsToWork, quarantinePost } from './channels-to-work.ts';
+import { janitorLease, type BeatingPeers } from '../peers/peers.ts';
+import { GrownQueues } from './grown-queues.ts';
+import { QueueReads } from './queue-reads.ts';
+import { LostQueues } from './lost-queues.ts';
+import { channelsOfOthers, channelsToWork, crashIsolationLease } from './channels-to-work.ts';
 import { Moves, whereOf } from './moves.ts';
-import type { OwnedLane } from './owned-queue.ts';
-import { OwnedLanes } from './owned-queues.ts';
-import { UnknownLanes } from './unknown-queues.ts';
+import type { OwnedQueue } from './owned-queue.ts';
+import { OwnedQueues } from './owned-queues.ts';
+import { UnknownQueues } from './unknown-queues.ts';
 
 /** What of the news of a beat concerns lanes. */
-export type LaneNews = {
+export type QueueNews = {
   readonly alive: readonly { readonly id: number }[];
   readonly unburied: readonly { readonly id: number }[];
   readonly posts: readonly { readonly name: string; readonly owner: number | null }[];
 };
 
-export type LanesParts = {
+export type QueuesDeps = {
   readonly instance: number;
   readonly rows: WorkingSet;
   readonly history: History;
@@ -51,20 +51,20 @@ export type LanesParts = {
   readonly steady: () => SteadyTime;
 };
 
-export class Lanes {
-  readonly owned: OwnedLanes;
+export class Queues {
+  readonly owned: OwnedQueues;
   readonly moves: Moves;
-  readonly #parts: LanesParts;
-  #flights: PostgresFlights | null = null;
+  readonly #deps: QueuesDeps;
+  #batches: PostgresBatches | null = null;
   #peers: BeatingPeers | null = null;
-  #reading: LaneReads | null = null;
-  #lost: LostLanes | null = null;
-  #unknown: UnknownLanes | null = null;
-  #grown: GrownLanes | null = null;
-  #quarantine: Quarantine | null = null;
+  #reading: QueueReads | null = null;
+  #lost: LostQueues | null = null;
+  #unknown: UnknownQueues | null = null;
+  #grown: GrownQueues | null = null;
+  #crashIsolation: CrashIsolation | null = null;
   /** The channels that are served here; null: nobody has said yet. */
   #served: readonly ChannelKey[] | null = null;
-  #posts: LaneNews['posts'] = [];
+  #leases: QueueNews['posts'] = [];
   /** Those that are dead, and whose lanes may not be free. */
   #unburied: readonly number[] = [];
   #heard: () => void = () => {};
@@ -74,58 +74,58 @@ export class Lanes {
   #isAsked = false;
   #closing = false;
 
-  constructor(parts: LanesParts) {
-    this.#parts = parts;
-    const { instance, rows, history, steady } = parts;
-    this.owned = new OwnedLanes({ instance, rows, history, steady });
-    const drop = ({ channel, conversation }: OwnedLane): boolean => {
-      const [known] = rows.lanesOn(channel, conversation);
+  constructor(deps: QueuesDeps) {
+    this.#deps = deps;
+    const { instance, rows, history, steady } = deps;
+    this.owned = new OwnedQueues({ instance, rows, history, steady });
+    const drop = ({ channel, conversation }: OwnedQueue): boolean => {
+      const [known] = rows.queuesOn(channel, conversation);
       if (known === undefined || known.replies === 0) return false;
       return rows.remove(channel, conversation, (row) => row.box === 'out' && row.parked) > 0;
     };
-    const soon = (): void => this.#flights?.rearSoon();
-    this.moves = new Moves({ instance, rows, lanes: this.owned, drop, soon, steady });
+    const soon = (): void => this.#batches?.trailingSoon();
+    this.moves = new Moves({ instance, rows, queues: this.owned, drop, soon, steady });
   }
 
   /** Begins to work lanes. @param failed nothing can be read any more */
   begin(
-    flights: PostgresFlights,
+    batches: PostgresBatches,
     peers: BeatingPeers,
-    quarantine: Quarantine,
+    crashIsolation: CrashIsolation,
     failed: (error: unknown) => void,
   ): void {
-    const { rows, history, reads, slowReads, now } = this.#parts;
-    this.#flights = flights;
+    const { rows, history, reads, slowReads, now } = this.#deps;
+    this.#batches = batches;
     this.#peers = peers;
-    this.#quarantine = quarantine;
-    const lanes = this.owned;
+    this.#crashIsolation = crashIsolation;
+    const queues = this.owned;
     const sooner = (replies: readonly SoonerReply[]): void => {
-      this.#parts.sooner(replies);
-      flights.add(soonerWrite(replies));
-      flights.flushSoon(() => {});
+      this.#deps.sooner(replies);
+      batches.add(soonerWrite(replies));
+      batches.flushSoon(() => {});
     };
-    const read = { rows, lanes, history, reads, now, sooner, quarantine, failed };
-    const reading = new LaneReads(read);
+    const read = { rows, queues, history, reads, now, sooner, crashIsolation, failed };
+    const reading = new QueueReads(read);
     this.#reading = reading;
-    lanes.onChange(() => {
-      if (lanes.unread.hasAny) void reading.run();
-      if (lanes.resting.size > 0) flights.rearSoon();
+    queues.onChange(() => {
+      if (queues.unread.hasAny) void reading.run();
+      if (queues.resting.size > 0) batches.trailingSoon();
     });
-    this.#lost = new LostLanes({
+    this.#lost = new LostQueues({
       reads: slowReads,
       takesParked: () => peers.share() === 1,
       free: (found) => this.moves.free(found, now()),
       write: (text, values) => {
-        flights.add({ kind: 'single', text, values });
-        return flights.written(() => {});
+        batches.add({ kind: 'single', text, values });
+        return batches.written(() => {});
       },
     });
-    this.#grown = new GrownLanes({ rows, lanes, reads });
-    this.#unknown = new UnknownLanes({
-      instance: this.#parts.instance,
+    this.#grown = new GrownQueues({ rows, queues, reads });
+    this.#unknown = new UnknownQueues({
+      instance: this.#deps.instance,
       reads: slowReads,
       now,
-      isKnown: (lane) => lanes.get(whereOf(lane)) !== undefined,
+      isKnown: (queue) => queues.get(whereOf(queue)) !== undefined,
       take: (found) => this.moves.takeOwn(found),
     });
   }
@@ -137,9 +137,9 @@ export class Lanes {
    */
   async start(end: AbortSignal): Promise<void> {
     const peers = this.#peers!;
-    for (const post of [keeperPost, quarantinePost]) void peers.hold(post, aborted, end);
-    await this.#heardOfPosts();
-    if (this.#flights!.broken) throw new Error('another instance has the database for itself');
+    for (const lease of [janitorLease, crashIsolationLease]) void peers.hold(lease, aborted, end);
+    await this.#heardOfLeases();
+    if (this.#batches!.broken) throw new Error('another instance has the database for itself');
     this.owned.keepParked(peers.share() === 1);
     if (peers.share() > 1) return;
     await this.#lost!.look(this.#unburied, true);
@@ -148,8 +148,8 @@ export class Lanes {
 
   /** What is accepted now is taken, if there is room. */
   get taker(): Taker {
-    const { instance } = this.#parts;
-    const takesSuspects = this.#peers?.holds(quarantinePost) === true;
+    const { instance } = this.#deps;
+    const takesSuspects = this.#peers?.holds(crashIsolationLease) === true;
     return { instance, takes: this.#hasRoom, takesSuspects };
   }
 
@@ -164,13 +164,13 @@ export class Lanes {
     void this.takeWaiting();
   }
 
-  hear({ unburied, posts, alive }: LaneNews): void {
-    this.#posts = posts;
+  hear({ unburied, posts: leases, alive }: QueueNews): void {
+    this.#leases = leases;
     this.#unburied = unburied.map(({ id }) => id);
     const ids = new Set(alive.map(({ id }) => id));
-    const isHad = (post: string): boolean =>
-      posts.some(({ name, owner }) => name === post && owner !== null && ids.has(owner));
-    if (isHad(keeperPost) && isHad(quarantinePost)) this.#heard();
+    const isHad = (lease: string): boolean =>
+      leases.some(({ name, owner }) => name === lease && owner !== null && ids.has(owner));
+    if (isHad(janitorLease) && isHad(crashIsolationLease)) this.#heard();
     // What was accepted at the last moment is left to others as well.
     if (this.#closing) return this.drain();
     this.owned.keepParked(this.#peers?.share() === 1);
@@ -179,7 +179,7 @@ export class Lanes {
     void this.#count();
     void this.#unknown?.look();
     if (this.#peers!.share() > 1) void this.#grown?.look();
-    if (this.#peers?.holds(keeperPost) === true) {
+    if (this.#peers?.holds(janitorLease) === true) {
       const looked = this.#lost!.look(this.#unburied);
       if (unburied.length > 0) void looked.then(() => this.takeWaiting());
     }
@@ -192,18 +192,18 @@ export class Lanes {
     this.#taking ??= this.#takeAll().finally(() => {
       this.#taking = null;
       // It may have been asked for after the last look.
-      if (this.#isAsked && this.#flights?.broken === false) void this.takeWaiting();
+      if (this.#isAsked && this.#batches?.broken === false) void this.takeWaiting();
     });
     return this.#taking;
   }
 
   async #takeAll(): Promise<void> {
-    while (this.#isAsked && this.#flights?.broken === false) {
+    while (this.#isAsked && this.#batches?.broken === false) {
       this.#isAsked = false;
       if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
       for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
-        const which = channelsToWork(this.#served, this.#peers!, this.#parts.rows);
-        const more = await this.moves.takeWaiting({ ...which, now: this.#parts.now() });
+        const which = channelsToWork(this.#served, this.#peers!, this.#deps.rows);
+        const more = await this.moves.takeWaiting({ ...which, now: this.#deps.now() });
         this.#isUnsure = more === null;
         isMore = more === true;
         await this.#reading?.run();
@@ -221,8 +221,8 @@ export class Lanes {
   drain(): void {
     this.#closing = true;
     if (this.owned.isClosing || this.#peers === null || !this.#hasOthers) return;
-    for (const lane of this.owned) this.owned.leave(lane);
-    this.#quarantine?.changed();
+    for (const queue of this.owned) this.owned.leave(queue);
+    this.#crashIsolation?.changed();
   }
 
   /** Lets go of all, with what lies in them. */
@@ -234,11 +234,11 @@ export class Lanes {
 
   /** What this instance has not in hand, as of the last count. */
   get elsewhere(): { readonly messages: number; readonly bytes: number } {
-    return this.#parts.counting.elsewhere;
+    return this.#deps.counting.elsewhere;
   }
 
   #count(): Promise<void> {
-    const { rows, heldMax, counting, lettersCounted } = this.#parts;
+    const { rows, heldMax, counting, lettersCounted } = this.#deps;
     const { totals } = rows;
     const hasOthers = (): boolean => this.#peers!.share() > 1;
     return counting.count({
@@ -252,7 +252,7 @@ export class Lanes {
 
   /** While a suspect is tried here, the other instances work what comes. */
   get #isTrying(): boolean {
-    return this.#hasOthers && this.#quarantine?.isTrying === true;
+    return this.#hasOthers && this.#crashIsolation?.isTrying === true;
   }
 
   get #hasOthers(): boolean {
@@ -260,40 +260,40 @@ export class Lanes {
   }
 
   get #hasRoom(): boolean {
-    const { rows, heldMax } = this.#parts;
+    const { rows, heldMax } = this.#deps;
     // Alone it works on what waits, until it lets go of all.
     if (this.#closing && (this.#hasOthers || this.owned.isClosing)) return false;
     return !this.#isTrying && rows.totals.unsettled < heldMax;
   }
 
   /** Resolves when somebody alive has each post; also when there are no more news. */
-  #heardOfPosts(): Promise<void> {
+  #heardOfLeases(): Promise<void> {
     return new Promise((resolve) => {
       this.#heard = resolve;
-      this.#peers!.beat.onEnd(resolve);
+      this.#peers!.heartbeat.onEnd(resolve);
     });
   }
 
   /** Also of what was served here when it was looked for, and was taken later. */
   #letGoOfOthers(): void {
-    const others = channelsOfOthers(this.#served, this.#peers!, this.#posts);
+    const others = channelsOfOthers(this.#served, this.#peers!, this.#leases);
     let hasLeft = false;
-    for (const lane of this.owned) {
-      if (lane.isLeaving || !others(lane.channel)) continue;
-      this.owned.leave(lane);
+    for (const queue of this.owned) {
+      if (queue.isLeaving || !others(queue.channel)) continue;
+      this.owned.leave(queue);
       hasLeft = true;
     }
-    if (hasLeft) this.#quarantine?.changed();
+    if (hasLeft) this.#crashIsolation?.changed();
   }
 
   /** What is not in hand, and is not tried itself. */
   #letGoOfUntried(): void {
-    const { rows } = this.#parts;
-    for (const lane of this.owned) {
-      const [known] = rows.lanesOn(lane.channel, lane.conversation);
+    const { rows } = this.#deps;
+    for (const queue of this.owned) {
+      const [known] = rows.queuesOn(queue.channel, queue.conversation);
       const first = known?.inbox.peek();
-      const isSuspect = first !== undefined && this.#quarantine!.has(first);
-      if (!lane.isLeaving && !isSuspect) this.owned.leave(lane);
+      const isSuspect = first !== undefined && this.#crashIsolation!.has(first);
+      if (!queue.isLeaving && !isSuspect) this.owned.leave(queue);
     }
   }
 }

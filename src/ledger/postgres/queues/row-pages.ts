@@ -5,10 +5,10 @@ import type { Rows } from '../write/statement.ts';
 /** So many rows are looked at in one go. */
 const rowsMax = 2_000;
 
-export type LaneName = { readonly channel: string; readonly conversation: string };
+export type QueueName = { readonly channel: string; readonly conversation: string };
 
 export type Page = {
-  readonly lanes: readonly LaneName[];
+  readonly queues: readonly QueueName[];
   /** It was the last one, and the next is the first again. */
   readonly isLast: boolean;
 };
@@ -60,10 +60,10 @@ export class RowPages {
     this.#last = Number(rows) < rowsMax ? '' : String(last);
     const isLast = this.#last === '' && this.#table === this.#texts.length - 1;
     if (this.#last === '') this.#table = (this.#table + 1) % this.#texts.length;
-    return { lanes: found.filter(({ channel }) => channel !== null).map(nameOf), isLast };
+    return { queues: found.filter(({ channel }) => channel !== null).map(nameOf), isLast };
   }
 }
 
-function nameOf({ channel, conversation }: Rows[number]): LaneName {
+function nameOf({ channel, conversation }: Rows[number]): QueueName {
   return { channel: String(channel), conversation: String(conversation) };
 }

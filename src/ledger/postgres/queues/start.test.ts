@@ -65,10 +65,10 @@ async function inPostgres({ ended }: End) {
     'INSERT INTO svc.instance (version, process, beside, dead, ended) VALUES ($1, $1, $2, $2, $3)',
     ['before', true, ended === null ? null : JSON.stringify(ended)],
   );
-  const lanes = ['ann', 'bob', 'cid', 'dan'].map((conversation) => {
+  const queues = ['ann', 'bob', 'cid', 'dan'].map((conversation) => {
     return { conversation, tail: 9, owner: 1 };
   });
-  await put(client, 'lane', ...lanes);
+  await put(client, 'lane', ...queues);
   await put(client, 'inbox', ...messages);
   await put(client, 'outbox', ...replies);
   const one = await stores.begin(quick);
@@ -85,9 +85,9 @@ async function workOff({ ledger }: TestStore) {
   const sent = new Map<string, object>();
   await until('all have come', async () => {
     for (const claim of await ledger.claim('in', hook, 10)) {
-      const { attempt, condemned } = claim;
-      said.set(claim.message.id, { attempt, condemned });
-      if (condemned) await ledger.bury(claim, failure('server_error'));
+      const { attempt, poison } = claim;
+      said.set(claim.message.id, { attempt, poison });
+      if (poison) await ledger.bury(claim, failure('server_error'));
       else await ledger.complete(claim, effects(claim, []));
     }
     for (const claim of await ledger.claim('out', hook, 10)) {
@@ -142,15 +142,15 @@ function inFile({ ended }: End) {
 function taken(rows: WorkingSet) {
   const said = new Map<string, object>();
   const sent = new Map<string, object>();
-  for (const lane of ['ann', 'bob', 'cid', 'dan'].flatMap((name) =>
-    rows.lanesOn(hook, name as never),
+  for (const queue of ['ann', 'bob', 'cid', 'dan'].flatMap((name) =>
+    rows.queuesOn(hook, name as never),
   )) {
-    for (let at = 0; at < lane.inbox.length; at++) {
-      const { head, attempt, condemned } = lane.inbox.at(at)!;
-      said.set(head.id, { attempt, condemned });
+    for (let at = 0; at < queue.inbox.length; at++) {
+      const { head, attempt, poison } = queue.inbox.at(at)!;
+      said.set(head.id, { attempt, poison });
     }
-    const waiting = Array.from({ length: lane.outbox.length }, (_, at) => lane.outbox.at(at)!);
-    for (const row of [...waiting, ...(lane.parked ?? [])]) {
+    const waiting = Array.from({ length: queue.outbox.length }, (_, at) => queue.outbox.at(at)!);
+    for (const row of [...waiting, ...(queue.parked ?? [])]) {
       const { head, attempt, replayedAfter, possibleDuplicate } = row;
       if (head.id.startsWith(idOf(12))) continue;
       const attemptOfSchedule = attempt - replayedAfter;

@@ -19,7 +19,7 @@ import {
   TestStores,
   type TestStore,
 } from '../../../../test/fake/postgres/stores.ts';
-import { handClock } from '../../../../test/support/hand-clock.ts';
+import { takeoverClock } from '../../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 import { failure } from '../../../domain/failure.ts';
 import type { OutClaim } from '../../ledger.ts';
@@ -134,7 +134,7 @@ postgresTest('what is locked at an orderly end is nobody’s fault, either', asy
   const client = await all.another();
   await client.query('BEGIN; SELECT FROM svc.lane FOR UPDATE');
   await one.close();
-  assert.equal((await all.lane('ann'))?.owner, one.id);
+  assert.equal((await all.queue('ann'))?.owner, one.id);
   await client.query('COMMIT');
   const claim = await comesIn(other);
   assert.deepEqual([claim.message.text, claim.attempt], ['in hand', 1]);
@@ -153,7 +153,7 @@ postgresTest('one that was declared dead takes no lane any more', async () => {
   // It looks for what waits.
   one.ledger.serve([hook]);
   await until('its storage has failed', () => one.fault() !== null);
-  assert.equal((await all.lane('ann'))?.owner, null);
+  assert.equal((await all.queue('ann'))?.owner, null);
 });
 
 postgresTest(
@@ -172,17 +172,17 @@ postgresTest(
 
 postgresTest('one that falls silent is dead after a while, and can write no more', async () => {
   await using all = await TestStores.open();
-  const clock = handClock();
+  const clock = takeoverClock();
   const peersTimes = { ...shortTimes, holdMs: patienceMs };
   const [one, other] = await all.beginTwo({ steady: clock.steady, peersTimes });
   await accept(one, said('ann', 'hello'));
   const claim = await comesIn(one);
   one.way.hold();
-  const beats = async (): Promise<number> => Number((await all.instance(other.id))['grp']);
+  const heartbeats = async (): Promise<number> => Number((await all.instance(other.id))['grp']);
   for (let passed = 0; passed <= 2 * shortTimes.deadMs; passed += shortTimes.deadMs / 4) {
     clock.pass(shortTimes.deadMs / 4);
-    const before = await beats();
-    await until('the other beats', async () => (await beats()) > before + 1);
+    const before = await heartbeats();
+    await until('the other beats', async () => (await heartbeats()) > before + 1);
   }
   const again = await comesIn(other);
   assert.deepEqual([again.message.id, again.attempt], [claim.message.id, 2]);
@@ -230,7 +230,7 @@ postgresTest('a suspect is left to the one that has the post', async () => {
   await put(client, 'inbox', again);
   await client.query('COMMIT');
   await accept(other, said('ann', 'behind it'));
-  assert.notEqual((await all.lane('ann'))?.owner, other.id);
+  assert.notEqual((await all.queue('ann'))?.owner, other.id);
   const suspect = await comesIn(one);
   assert.deepEqual([suspect.message.id, suspect.attempt], [idOf(1), 3]);
   await noneIn(other);
@@ -261,16 +261,16 @@ postgresTest('a storage that failed while a message ran alone was not ended by i
   await put(all.client, 'inbox', { attempts: 2, alone: 2 });
   await put(all.client, 'inbox', { id: idOf(2), conversation: 'bob', attempts: 2, alone: 2 });
   await all.bury(one, { alone: idOf(1) });
-  const condemned = new Map<string, boolean>();
-  while (condemned.size < 2) {
+  const poison = new Map<string, boolean>();
+  while (poison.size < 2) {
     const claim = await comesIn(other);
-    condemned.set(claim.message.id, claim.condemned);
-    const ended = claim.condemned
+    poison.set(claim.message.id, claim.poison);
+    const ended = claim.poison
       ? other.ledger.bury(claim, failure('server_error'))
       : other.ledger.complete(claim, effects(claim, []));
     assert.equal(await ended, true);
   }
-  assert.deepEqual([condemned.get(idOf(1)), condemned.get(idOf(2))], [false, true]);
+  assert.deepEqual([poison.get(idOf(1)), poison.get(idOf(2))], [false, true]);
 });
 
 postgresTest('rows in a lane for which nobody looks are found', async () => {

@@ -5,28 +5,28 @@
  */
 import { timeText } from '../../../domain/ids.ts';
 import type { Reads } from '../deps.ts';
-import { RowPages, type LaneName } from './row-pages.ts';
+import { RowPages, type QueueName } from './row-pages.ts';
 
 /** What is in hand is seldom older. */
 const oldMs = 10_000;
 
-export type UnknownLanesParts = {
+export type UnknownQueuesDeps = {
   readonly instance: number;
   readonly reads: Reads;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly isKnown: (lane: LaneName) => boolean;
-  readonly take: (lanes: readonly LaneName[]) => Promise<void>;
+  readonly isKnown: (queue: QueueName) => boolean;
+  readonly take: (queues: readonly QueueName[]) => Promise<void>;
 };
 
-export class UnknownLanes {
-  readonly #parts: UnknownLanesParts;
+export class UnknownQueues {
+  readonly #deps: UnknownQueuesDeps;
   readonly #pages: RowPages;
   #isLooking = false;
 
-  constructor(parts: UnknownLanesParts) {
-    this.#parts = parts;
-    this.#pages = new RowPages(parts.reads, 'lane.owner = $2', ' AND id < $3');
+  constructor(deps: UnknownQueuesDeps) {
+    this.#deps = deps;
+    this.#pages = new RowPages(deps.reads, 'lane.owner = $2', ' AND id < $3');
   }
 
   /** Nothing is done while a look goes on. Never rejects. */
@@ -34,9 +34,9 @@ export class UnknownLanes {
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      const { instance, now, isKnown, take } = this.#parts;
-      const { lanes } = await this.#pages.next(instance, timeText(now() - oldMs));
-      const unknown = lanes.filter((lane) => !isKnown(lane));
+      const { instance, now, isKnown, take } = this.#deps;
+      const { queues } = await this.#pages.next(instance, timeText(now() - oldMs));
+      const unknown = queues.filter((queue) => !isKnown(queue));
       if (unknown.length > 0) await take(unknown);
     } catch {
       // The next beat looks again.

@@ -1,38 +1,38 @@
 /** Lanes that are to be read before what has come into them is worked. */
-import type { OwnedLane } from './owned-queue.ts';
+import type { OwnedQueue } from './owned-queue.ts';
 
-export class UnreadLanes {
-  readonly #lanes = new Set<OwnedLane>();
+export class UnreadQueues {
+  readonly #queues = new Set<OwnedQueue>();
   /** How many are being read. */
   #reading = 0;
 
   get hasAny(): boolean {
-    return this.#lanes.size > 0;
+    return this.#queues.size > 0;
   }
 
   /** How many are to be read, or are being read. */
   get pending(): number {
-    return this.#lanes.size + this.#reading;
+    return this.#queues.size + this.#reading;
   }
 
-  add(lane: OwnedLane): void {
-    this.#lanes.add(lane);
+  add(queue: OwnedQueue): void {
+    this.#queues.add(queue);
   }
 
-  delete(lane: OwnedLane): void {
-    this.#lanes.delete(lane);
+  delete(queue: OwnedQueue): void {
+    this.#queues.delete(queue);
   }
 
   clear(): void {
-    this.#lanes.clear();
+    this.#queues.clear();
   }
 
   /** All of them; from now on they count as being read. */
-  take(): readonly OwnedLane[] {
-    const lanes = [...this.#lanes];
-    this.#lanes.clear();
-    this.#reading += lanes.length;
-    return lanes;
+  take(): readonly OwnedQueue[] {
+    const queues = [...this.#queues];
+    this.#queues.clear();
+    this.#reading += queues.length;
+    return queues;
   }
 
   /** Whatever was taken was read, or is not to be any more. */

@@ -5,10 +5,10 @@ import { fieldsOf } from '../../read/stored-json.ts';
 import { fromText } from '../server/text.ts';
 import { placed, type Ask } from './ask.ts';
 import { findConversation } from './conversations.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 
 export async function findConversationKey(ask: Ask, id: string): Promise<ConversationKey | null> {
-  const where = (await sealOf(ask)).keyOf(id);
+  const where = (await idCipherOf(ask)).keyOf(id);
   return where === null || (await findConversation(ask, where)) === null ? null : where;
 }
 
@@ -26,11 +26,11 @@ export async function listOrigins(
   ask: Ask,
   messageIds: readonly string[],
 ): Promise<readonly MessageOrigin[]> {
-  const [seal, found] = await Promise.all([
-    sealOf(ask),
+  const [idCipher, found] = await Promise.all([
+    idCipherOf(ask),
     ask<Kept>(origins, messageIds.slice(0, originsMax)),
   ]);
-  const byId = new Map(found.map((row) => [row.id, originOf(seal, recordOf(placed(row)))]));
+  const byId = new Map(found.map((row) => [row.id, originOf(idCipher, recordOf(placed(row)))]));
   return messageIds.flatMap((id) => byId.get(id) ?? []);
 }
 

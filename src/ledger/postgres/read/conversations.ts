@@ -5,9 +5,9 @@ import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { ConversationKey, ConversationRow, ConversationText } from '../../../domain/story.ts';
 import { emptyPage, keyAfter, limitOf, nextOf } from '../../pages.ts';
 import { conversationOf, cutsMax } from '../../read/conversations.ts';
-import type { ConversationSeal } from '../../read/id-cipher.ts';
+import type { ConversationIdCipher } from '../../read/id-cipher.ts';
 import { num, placed, type Ask } from './ask.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 import { looksMax } from './lists.ts';
 
 type Kept = {
@@ -44,13 +44,13 @@ const columns =
   `${num('waits.count', 'waiting')}, ${num('waits.first', 'waitsFrom')}, ` +
   num('waits.last', 'waitsTo');
 const beside = `CROSS JOIN LATERAL (${spoken}) AS turns CROSS JOIN LATERAL (${waits}) AS waits`;
-const lanes =
+const queues =
   'SELECT *, row_number() OVER (ORDER BY channel, conversation) AS looked FROM ' +
   '(SELECT * FROM svc.lane ' +
   'WHERE (channel, conversation) > ($1, $2) ORDER BY channel, conversation ' +
   `LIMIT ${looksMax}) AS lane`;
 const list =
-  `SELECT ${columns}, looked::integer AS looked FROM (${lanes}) AS lane ${beside} ` +
+  `SELECT ${columns}, looked::integer AS looked FROM (${queues}) AS lane ${beside} ` +
   `WHERE ${isKept} OR looked = ${looksMax} ORDER BY lane.channel, lane.conversation LIMIT $3`;
 const one =
   `SELECT ${columns}, 1 AS looked FROM svc.lane AS lane ${beside} ` +
@@ -65,11 +65,11 @@ export async function listConversations(
   if (after === null) return emptyPage;
   const [channel, conversation] = after as [string, string];
   const rows: ConversationRow[] = [];
-  const seal = await sealOf(ask);
+  const idCipher = await idCipherOf(ask);
   for (const kept of await ask<Kept>(list, channel, conversation, limit + 1)) {
     if (hasSomething(kept)) {
       if (rows.length === limit) return { rows, next: placeOf(rows.at(-1)!) };
-      rows.push(rowOf(seal, kept));
+      rows.push(rowOf(idCipher, kept));
     }
     if (kept.looked === looksMax) return { rows, next: placeOf(placed(kept)) };
   }
@@ -84,11 +84,11 @@ function hasSomething({ turns, waiting, session }: Kept): boolean {
   return turns > 0 || waiting > 0 || session !== null;
 }
 
-function rowOf(seal: ConversationSeal, kept: Kept): ConversationRow {
+function rowOf(idCipher: ConversationIdCipher, kept: Kept): ConversationRow {
   const { turns, session, waiting: count } = kept;
   const { startedAt, previousAt, waitsFrom, waitsTo, turnsFrom, turnsTo } = kept;
   return conversationOf(
-    seal,
+    idCipher,
     placed(kept),
     { turns, session: kept.turnSession, firstAt: turnsFrom, lastAt: turnsTo },
     session === null ? null : { session, firstAt: startedAt, lastAt: previousAt },
@@ -106,12 +106,12 @@ export async function findConversation(
   ask: Ask,
   { channel, conversation }: ConversationKey,
 ): Promise<ConversationText | null> {
-  const [seal, [kept], made] = await Promise.all([
-    sealOf(ask),
+  const [idCipher, [kept], made] = await Promise.all([
+    idCipherOf(ask),
     ask<Kept>(one, channel, conversation),
     ask<Cut>(cuts, channel, conversation),
   ]);
-  return kept === undefined ? null : { ...rowOf(seal, kept), cuts: made.toReversed() };
+  return kept === undefined ? null : { ...rowOf(idCipher, kept), cuts: made.toReversed() };
 }
 
 const ofType = '(channel = $1 OR (channel > $2 AND channel < $3))';

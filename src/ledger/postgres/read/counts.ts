@@ -48,11 +48,11 @@ async function estimates(ask: Ask): Promise<readonly ConversationCount[]> {
   const lastOf = new Map(lasts.map(({ channel, lastAt }) => [channel, lastAt]));
   const told = await Promise.all(
     found.map(async ({ channel }) => {
-      const [turns, lanes] = await Promise.all([
+      const [turns, queues] = await Promise.all([
         estimate(ask, 'turn', channel),
         estimate(ask, 'lane', channel),
       ]);
-      const conversations = rounded(Math.min(turns, lanes));
+      const conversations = rounded(Math.min(turns, queues));
       return { channel, conversations, turns: rounded(turns), lastAt: lastOf.get(channel) ?? null };
     }),
   );

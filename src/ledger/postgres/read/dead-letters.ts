@@ -12,7 +12,7 @@ import { letterOf, letterTextOf, type DeadRecord } from '../../read/dead-letters
 import { reasonOf } from '../../read/stored-json.ts';
 import { countReasons } from '../../reasons.ts';
 import { num, placed, whole, type Ask } from './ask.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 
 const columns = (body: string): string =>
   `dead.id, dead.channel, dead.conversation, ${num('dead.settled_at', 'diedAt')}, ` +
@@ -107,12 +107,12 @@ const message = `${messages('dead.body')} AND dead.id = $1`;
 
 /** @param id of a message, of a reply, or of a part of one */
 export async function findDeadLetter(ask: Ask, id: string): Promise<DeadLetterText | null> {
-  const [seal, found, ofReply] = await Promise.all([
-    sealOf(ask),
+  const [idCipher, found, ofReply] = await Promise.all([
+    idCipherOf(ask),
     ask<DeadRecord>(message, id),
     ask<DeadRecord>(parts, wholeOf(id), `${wholeOf(id)}.`),
   ]);
   const all = (found.length > 0 ? found : ofReply).map(placed);
   const last = all.toSorted(diedLast)[0];
-  return last === undefined ? null : letterTextOf(seal, last, all);
+  return last === undefined ? null : letterTextOf(idCipher, last, all);
 }

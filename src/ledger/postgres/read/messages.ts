@@ -6,8 +6,8 @@ import { emptyPage, keyAfter, limitOf } from '../../pages.ts';
 import {
   fitsMessage,
   messageRowOf,
-  type MessageTold,
-  type ReplyTold,
+  type MessageSummary,
+  type ReplySummary,
 } from '../../read/messages.ts';
 import { fromTextOrNull } from '../server/text.ts';
 import { num, Values, whole, type Ask } from './ask.ts';
@@ -24,7 +24,7 @@ import {
   type Place,
 } from './lists.ts';
 
-type Told = MessageTold & Looked;
+type Told = MessageSummary & Looked;
 
 const head = `channel, ${num('accepted_at', 'acceptedAt')}`;
 const waiting =
@@ -121,7 +121,7 @@ function isWithin({ since, until }: MessageFilter, { acceptedAt }: Told): boolea
   return acceptedAt >= (since ?? 0) && acceptedAt < (until ?? Number.POSITIVE_INFINITY);
 }
 
-type ReplyFound = ReplyTold & { readonly message: string };
+type ReplyFound = ReplySummary & { readonly message: string };
 
 const of = 'WHERE message_id = ANY($1::text[])';
 const replies =
@@ -132,7 +132,7 @@ const replies =
 async function repliesTo(
   ask: Ask,
   rows: readonly Told[],
-): Promise<ReadonlyMap<string, readonly ReplyTold[]>> {
+): Promise<ReadonlyMap<string, readonly ReplySummary[]>> {
   if (rows.length === 0) return new Map();
   const found = await ask<ReplyFound>(
     replies,

@@ -4,7 +4,7 @@ import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../.
 import type { SaidRecord } from '../../read/stories.ts';
 import { listUsesOf } from './agents.ts';
 import { num, placed, type Ask } from './ask.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
 const message =
@@ -37,11 +37,11 @@ const answeredIn = (table: string): string =>
 const answered = `${answeredIn('outbox')} UNION ALL ${answeredIn('sent')} ORDER BY seq, id`;
 
 export async function findStoryText(ask: Ask, messageId: string): Promise<StoryText | null> {
-  const [seal, [found], rows, uses] = await Promise.all([
-    sealOf(ask),
+  const [idCipher, [found], rows, uses] = await Promise.all([
+    idCipherOf(ask),
     ask<SaidRecord>(said, messageId),
     ask<{ readonly id: string; readonly body: string }>(answered, messageId),
     listUsesOf(ask, messageId),
   ]);
-  return found === undefined ? null : storyTextOf(seal, placed(found), rows, uses);
+  return found === undefined ? null : storyTextOf(idCipher, placed(found), rows, uses);
 }

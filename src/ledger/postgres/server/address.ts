@@ -64,7 +64,7 @@ export class ServerAddress {
 
   /** For people: `database "svc" on db1.example:5432 or db2.example:5432`. */
   toString(): string {
-    const hosts = this.hosts.map(sayHost).join(' or ');
+    const hosts = this.hosts.map(formatHost).join(' or ');
     return `database "${this.database}" on ${hosts}`;
   }
 }
@@ -73,7 +73,7 @@ export class ServerAddress {
 export type AddressProblems = { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 /** `db.example:5432`, or the folder of a socket. */
-export function sayHost({ host, port }: ServerHost): string {
+export function formatHost({ host, port }: ServerHost): string {
   if (host.startsWith('/')) return `${host} (port ${port})`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -140,7 +140,7 @@ function partsOf(
     authorities,
     hostTimeoutMs: parameters.connectTimeoutMs ?? null,
     applicationName: parameters.application_name ?? 'svc',
-    warnings: far === undefined ? [] : warningsOf(encryption, authorities, sayHost(far)),
+    warnings: far === undefined ? [] : warningsOf(encryption, authorities, formatHost(far)),
   };
 }
 

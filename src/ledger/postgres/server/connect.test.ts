@@ -135,7 +135,7 @@ test(
     await using pool = await startPgBouncer(url);
     const clients = await Promise.all(Array.from({ length: 4 }, () => connect(pool.url(url))));
     await clients[0]!.query('CREATE TABLE t (n integer PRIMARY KEY, txid bigint)');
-    const flights = clients.map(async (client, by) => {
+    const batches = clients.map(async (client, by) => {
       for (let round = 0; round < 10; round++) {
         const rows = [0, 1, 2].map((row) => by * 1_000 + round * 3 + row);
         const insert = 'INSERT INTO t VALUES ($1, txid_current())';
@@ -146,7 +146,7 @@ test(
         ]);
       }
     });
-    await Promise.all(flights);
+    await Promise.all(batches);
     const { rows } = await clients[0]!.query('SELECT count(*) AS n FROM t GROUP BY txid');
     assert.deepEqual(new Set(rows.map(({ n }) => n)), new Set([3]));
     assert.equal(rows.length, 40);

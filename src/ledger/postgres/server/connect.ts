@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { getCACertificates, rootCertificates, type ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
-import { readAddress, sayHost, type ServerAddress } from './address.ts';
+import { readAddress, formatHost, type ServerAddress } from './address.ts';
 import { codeOf, isOfTls } from './errors.ts';
 import type { ServerHost } from './hosts.ts';
 import { loadPg } from './pg.ts';
@@ -124,18 +124,18 @@ async function connectTo(
       throw new ConnectError(
         'SVC_STANDBY',
         'it is a standby, which takes no writes',
-        sayHost(host),
+        formatHost(host),
       );
     }
     if (reading && !anyHost) {
-      throw new ConnectError('SVC_READ_ONLY', 'it takes no writes', sayHost(host));
+      throw new ConnectError('SVC_READ_ONLY', 'it takes no writes', formatHost(host));
     }
     return client;
   } catch (error) {
     cut(client);
     if (!isLate) throw error;
     const ms = Math.round(timeoutMs);
-    throw new ConnectError('SVC_TIMEOUT', `no answer within ${ms} ms`, sayHost(host), error);
+    throw new ConnectError('SVC_TIMEOUT', `no answer within ${ms} ms`, formatHost(host), error);
   } finally {
     clearTimeout(late);
     signal.removeEventListener('abort', giveUp);
@@ -210,7 +210,7 @@ function passwordOf(host: ServerHost, address: ServerAddress): string {
   const password = address.password();
   if (password !== null) return password;
   const what = 'it asks for a password, and the URL has none';
-  throw new ConnectError('SVC_NO_PASSWORD', what, sayHost(host));
+  throw new ConnectError('SVC_NO_PASSWORD', what, formatHost(host));
 }
 
 function encryptionFor(
@@ -245,7 +245,7 @@ function asConnectError(error: unknown, host: ServerHost): ConnectError {
   if (error instanceof ConnectError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const noTls = message.includes('does not support SSL') ? 'SVC_NO_TLS' : '';
-  return new ConnectError(codeOf(error) || noTls, message, sayHost(host), error);
+  return new ConnectError(codeOf(error) || noTls, message, formatHost(host), error);
 }
 
 /** What only a person can mend tells more than what passes, and an answer more than none. */

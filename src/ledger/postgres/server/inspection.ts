@@ -8,7 +8,7 @@ import { lookAt } from './probe.ts';
 import { migrationFiles } from './migrations.ts';
 import { problemOf, refusalOf, versionMin } from './problem.ts';
 
-export type ServerLook = {
+export type ServerProbe = {
   readonly kind: 'looked';
   /** Which of the URL's hosts answered, for people: `db.example:5432`. */
   readonly host: string;
@@ -37,15 +37,15 @@ export type ServerLook = {
   /** They are older than this program's by so many steps; below 0: newer. */
   readonly stepsBehind: number;
   /** A svc that runs on the database now; null: none. */
-  readonly owner: { readonly version: string; readonly beatAgoMs: number } | null;
+  readonly owner: { readonly version: string; readonly heartbeatAgoMs: number } | null;
   /** When the newest message was accepted, milliseconds since 1970; null: there is none. */
   readonly newestAt: number | null;
 };
 
-type More = Pick<ServerLook, 'synchronousStandbys' | 'owner' | 'newestAt'>;
+type More = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newestAt'>;
 
 /** @returns a problem: it cannot be looked at */
-export async function lookAtServer(url: string): Promise<ServerLook | StoreProblem> {
+export async function probeServer(url: string): Promise<ServerProbe | StoreProblem> {
   return onServer(url, async (client, address) => {
     const facts = await lookAt(client);
     const hasTables = facts.schema === 'ours' && facts.missingRight === null;
@@ -137,7 +137,7 @@ async function moreOf(client: Client, hasTables: boolean): Promise<More> {
   const synchronousStandbys = hidden === true ? null : waits;
   if (!hasTables) return { synchronousStandbys, owner: null, newestAt: null };
   const found = await client.query<{ version: string; ago: number }>(owners);
-  const owner = found.rows.map(({ version, ago }) => ({ version, beatAgoMs: ago }))[0] ?? null;
+  const owner = found.rows.map(({ version, ago }) => ({ version, heartbeatAgoMs: ago }))[0] ?? null;
   const { rows: messages } = await client.query<{ at: number | null }>(newest);
   return { synchronousStandbys, owner, newestAt: messages[0]!.at };
 }

@@ -55,13 +55,13 @@ class Bench implements AsyncDisposable {
 
 postgresTest('a step waits for a flight that is under way, in whatever order', async () => {
   await using it = await Bench.open();
-  const flight = await it.client();
-  await flight.query('BEGIN');
-  await flight.query(fence);
+  const batch = await it.client();
+  await batch.query('BEGIN');
+  await batch.query(fence);
   const migrating = it.migrate(['cursor', 'instance'], 60_000);
   await it.waits();
-  await flight.query('LOCK TABLE svc.cursor IN ROW EXCLUSIVE MODE NOWAIT');
-  await flight.query('COMMIT');
+  await batch.query('LOCK TABLE svc.cursor IN ROW EXCLUSIVE MODE NOWAIT');
+  await batch.query('COMMIT');
   assert.equal(await migrating, steps.length + 1);
 });
 
@@ -72,7 +72,7 @@ postgresTest('while a table is not to be had, instances go on', async () => {
   let isDone = false;
   const migrating = it.migrate(['lane'], 100).finally(() => (isDone = true));
   await it.waits();
-  for (let flights = 0; flights < 20; flights++) await instance.query(`BEGIN; ${fence}; COMMIT`);
+  for (let batches = 0; batches < 20; batches++) await instance.query(`BEGIN; ${fence}; COMMIT`);
   assert.equal(isDone, false);
   await copying.query('COMMIT');
   assert.equal(await migrating, steps.length + 1);

@@ -59,7 +59,7 @@ class Bench implements AsyncDisposable {
   }
 }
 
-const lot = (instance: number, n: number, frames = '[]', leftOut = 0) => {
+const liveEventBatch = (instance: number, n: number, frames = '[]', leftOut = 0) => {
   return { instance, n, leftOut, frames };
 };
 
@@ -92,8 +92,8 @@ postgresTest('one that was declared dead leaves nothing any more', async () => {
   await using it = await Bench.open();
   const [a, b] = [await it.begin(), await it.begin()];
   for (const id of [a, b]) await it.one.publish(id, '{}');
-  await it.one.tell(lot(a, 1));
-  await it.other.tell(lot(b, 1));
+  await it.one.tell(liveEventBatch(a, 1));
+  await it.other.tell(liveEventBatch(b, 1));
   await it.die(a);
   await it.other.sweep();
   await it.one.publish(a, '{}');
@@ -128,14 +128,23 @@ postgresTest(
   async () => {
     await using it = await Bench.open();
     const [a, b, c] = [await it.begin(), await it.begin(), await it.begin()];
-    await it.one.tell(lot(a, 1, '["before"]'));
+    await it.one.tell(liveEventBatch(a, 1, '["before"]'));
     const begin = await it.other.newest();
     assert.deepEqual(begin, new Map([[a, 1]]));
-    for (const one of [lot(a, 2, '["a"]'), lot(b, 1, '["b"]', 3), lot(a, 3), lot(c, 1)]) {
+    for (const one of [
+      liveEventBatch(a, 2, '["a"]'),
+      liveEventBatch(b, 1, '["b"]', 3),
+      liveEventBatch(a, 3),
+      liveEventBatch(c, 1),
+    ]) {
       await it.one.tell(one);
     }
     const heard = await it.other.hear(new Map([...begin, [b, 0]]));
-    assert.deepEqual(heard, [lot(a, 2, '["a"]'), lot(a, 3), lot(b, 1, '["b"]', 3)]);
+    assert.deepEqual(heard, [
+      liveEventBatch(a, 2, '["a"]'),
+      liveEventBatch(a, 3),
+      liveEventBatch(b, 1, '["b"]', 3),
+    ]);
     const after = new Map([
       [a, 3],
       [b, 1],
@@ -148,9 +157,9 @@ postgresTest(
 postgresTest('lots that everybody has had time to hear are swept', async () => {
   await using it = await Bench.open();
   const a = await it.begin();
-  await it.one.tell(lot(a, 1));
+  await it.one.tell(liveEventBatch(a, 1));
   await it.older('frame', 31);
-  await it.one.tell(lot(a, 2));
+  await it.one.tell(liveEventBatch(a, 2));
   await it.one.sweep();
   const { rows } = await it.client.query('SELECT n FROM svc.frame');
   assert.deepEqual(rows, [{ n: 2 }]);
@@ -166,10 +175,10 @@ postgresTest('a crash of the server takes what was told, and no number of a lot'
     ['frame', 'instance_status'],
   );
   const a = await it.begin();
-  await it.one.tell(lot(a, 8));
+  await it.one.tell(liveEventBatch(a, 8));
   await it.client.query('TRUNCATE svc.frame, svc.instance_status');
-  await it.one.tell(lot(a, 9));
-  assert.deepEqual(await it.other.hear(new Map([[a, 8]])), [lot(a, 9)]);
+  await it.one.tell(liveEventBatch(a, 9));
+  assert.deepEqual(await it.other.hear(new Map([[a, 8]])), [liveEventBatch(a, 9)]);
 });
 
 const pooled = { skip: noPostgres || noPgBouncer };
@@ -182,7 +191,7 @@ test('all of it works with a pooler before the server', pooled, async () => {
     await Promise.all([
       it.one.publish(a, `{"n":${n}}`),
       it.other.publish(b, '{}'),
-      it.one.tell(lot(a, n)),
+      it.one.tell(liveEventBatch(a, n)),
       it.other.look(),
       it.other.hear(new Map([[a, 0]])),
       it.one.sweep(),

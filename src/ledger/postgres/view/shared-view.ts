@@ -1,6 +1,11 @@
 /** What the instances tell each other for people, in tables that a crash of the server empties. */
 import type { Client } from 'pg';
-import type { Lot, RowsOfChannel, SharedView, ToldReport } from '../../../cluster/shared-view.ts';
+import type {
+  LiveEventBatch,
+  RowsOfChannel,
+  SharedView,
+  InstanceReport,
+} from '../../../cluster/shared-view.ts';
 import { ViewConnection, type ViewTimes } from './connection.ts';
 
 /** So many lots are heard at once. */
@@ -72,12 +77,12 @@ class PostgresView implements SharedView {
       this.#connection.ask(rows),
     ]);
     return {
-      reports: told as readonly ToldReport[],
+      reports: told as readonly InstanceReport[],
       rows: kept as readonly RowsOfChannel[],
     };
   }
 
-  async tell({ instance, n, leftOut, frames }: Lot): Promise<void> {
+  async tell({ instance, n, leftOut, frames }: LiveEventBatch): Promise<void> {
     await this.#connection.ask(tell, [instance, n, leftOut, frames]);
   }
 
@@ -86,9 +91,9 @@ class PostgresView implements SharedView {
     return new Map(found.map(({ instance, n }) => [instance as number, n as number]));
   }
 
-  async hear(after: ReadonlyMap<number, number>): Promise<readonly Lot[]> {
+  async hear(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]> {
     const known = Array.from(after, ([instance, n]) => ({ instance, n }));
-    return (await this.#connection.ask(hear, [JSON.stringify(known)])) as readonly Lot[];
+    return (await this.#connection.ask(hear, [JSON.stringify(known)])) as readonly LiveEventBatch[];
   }
 
   async sweep(): Promise<void> {

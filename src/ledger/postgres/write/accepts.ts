@@ -54,7 +54,7 @@ const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS wa
  * something else of this flight changes are locked along (`n` is 0), while its message is there;
  * `locks`: some have none, and are locked where there is a lane.
  */
-const lanes = (keyed: boolean, locks: boolean): string => {
+const queues = (keyed: boolean, locks: boolean): string => {
   const free = 'excluded.tail > 0 AND lane.owner IS NULL';
   const taken = `${free} AND $3 AND lane.waits < $4`;
   // One look by the key for each, whatever the planner makes of the tables.
@@ -97,7 +97,7 @@ CROSS JOIN LATERAL (
 RETURNING id, n`;
 
 const numbered = 'SELECT id, n FROM svc.inbox WHERE id = ANY($1)';
-const laneOf = `
+const queueOf = `
 SELECT lane.channel, lane.conversation, lane.owner, lane.epoch, lane.waits
 FROM json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C")
 CROSS JOIN LATERAL (
@@ -115,7 +115,7 @@ export type Taker = {
 };
 
 /** A lane that something else of the same flight changes; `id` of its message, if it has one. */
-export type LockedLane = {
+export type LockedQueue = {
   readonly id?: string;
   readonly channel: string;
   readonly conversation: string;
@@ -123,15 +123,15 @@ export type LockedLane = {
 
 export function acceptSteps(
   writes: readonly AcceptWrite[],
-  locked: readonly LockedLane[],
+  locked: readonly LockedQueue[],
   taker: Taker,
 ): readonly Step[] {
   if (writes.length === 0 && locked.length === 0) return [];
-  const { firsts, followers } = groupByKey(writes);
+  const { firsts, configWatchers } = groupByKey(writes);
   const keyed = firsts.filter(({ key }) => key !== null);
   const hasKeys = keyed.length > 0;
   const rows = firsts.map(rowOf);
-  const step = laneStep(rows, locked, hasKeys, taker);
+  const step = queueStep(rows, locked, hasKeys, taker);
   if (rows.length === 0) return [step];
   const ids = firsts.map(({ id }) => id);
   const steps: Step[] = [
@@ -158,14 +158,14 @@ export function acceptSteps(
     ...steps,
     {
       statement: { ...known, again: known },
-      read: (found, landing) => readKnown(found, landing, followers),
+      read: (found, landing) => readKnown(found, landing, configWatchers),
     },
   ];
 }
 
-function laneStep(
+function queueStep(
   rows: readonly ReturnType<typeof rowOf>[],
-  locked: readonly LockedLane[],
+  locked: readonly LockedQueue[],
   hasKeys: boolean,
   { instance, takes, takesSuspects }: Taker,
 ): Step {
@@ -176,43 +176,43 @@ function laneStep(
   const locks = locked.some(({ id }) => id === undefined);
   const set = asJson(named);
   const values = [set, instance, takes, takesSuspects ? 4 : 3];
-  const again = { text: laneOf, values: [set] };
-  return { statement: { text: lanes(hasKeys, locks), values, again }, read: readLanes };
+  const again = { text: queueOf, values: [set] };
+  return { statement: { text: queues(hasKeys, locks), values, again }, read: readQueues };
 }
 
 function rowOf(write: AcceptWrite, place: number) {
-  const { id, channel, conversation, at, sender, private: stamp, body, key } = write;
-  return { n: 1, place, id, channel, conversation, at, sender, private: stamp, body, key };
+  const { id, channel, conversation, at, sender, private: label, body, key } = write;
+  return { n: 1, place, id, channel, conversation, at, sender, private: label, body, key };
 }
 
-type Follower = { readonly id: string; readonly first: AcceptWrite };
+type ConfigWatcher = { readonly id: string; readonly first: AcceptWrite };
 
 /** Of those with one key only the first is asked for: the others are what it turns out to be. */
 function groupByKey(writes: readonly AcceptWrite[]): {
   readonly firsts: readonly AcceptWrite[];
-  readonly followers: readonly Follower[];
+  readonly configWatchers: readonly ConfigWatcher[];
 } {
   const byKey = new Map<string, AcceptWrite>();
   const firsts: AcceptWrite[] = [];
-  const followers: Follower[] = [];
+  const configWatchers: ConfigWatcher[] = [];
   for (const write of writes) {
     const key = write.key === null ? null : `${write.channel} ${write.key}`;
     const first = key === null ? undefined : byKey.get(key);
     if (first !== undefined) {
-      followers.push({ id: write.id, first });
+      configWatchers.push({ id: write.id, first });
       continue;
     }
     if (key !== null) byKey.set(key, write);
     firsts.push(write);
   }
-  return { firsts, followers };
+  return { firsts, configWatchers };
 }
 
 function readNumbers(rows: Rows, { numbers }: Landing): void {
   for (const { id, n } of rows) numbers.set(id as string, Number(n));
 }
 
-function readLanes(rows: Rows, { lanes: found }: Landing): void {
+function readQueues(rows: Rows, { queues: found }: Landing): void {
   for (const { channel, conversation, owner, epoch, waits } of rows) {
     found.set(`${String(channel)} ${String(conversation)}`, {
       owner: owner === null ? null : Number(owner),
@@ -222,11 +222,11 @@ function readLanes(rows: Rows, { lanes: found }: Landing): void {
   }
 }
 
-function readKnown(rows: Rows, { known }: Landing, followers: readonly Follower[]): void {
+function readKnown(rows: Rows, { known }: Landing, configWatchers: readonly ConfigWatcher[]): void {
   for (const { id, first, fingerprint } of rows) {
     known.set(id as string, { id: first as string, fingerprint: fingerprint as string | null });
   }
-  for (const { id, first } of followers) {
+  for (const { id, first } of configWatchers) {
     const own: First = { id: first.id, fingerprint: first.fingerprint };
     known.set(id, known.get(first.id) ?? own);
   }

@@ -1,9 +1,9 @@
 /** How long flights may take, and what it means when they take longer. */
-export type FlightTimes = {
+export type BatchTimes = {
   /** Without a landing for so long the server is away. */
   readonly awayMs: number;
   /** Without a flight for so long an empty one goes. */
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   /** Without a landing for so long another instance may have taken over. */
   readonly holdMs: number;
   /** A flight that the server undoes for so long fails. */
@@ -14,9 +14,9 @@ export type FlightTimes = {
   readonly fullRetryMs: number;
 };
 
-export const flightTimes: FlightTimes = {
+export const batchTimes: BatchTimes = {
   awayMs: 5_000,
-  beatMs: 1_000,
+  heartbeatMs: 1_000,
   holdMs: 7_000,
   undoneMs: 60_000,
   closeMs: 10_000,

@@ -12,15 +12,15 @@ postgresTest(
   'what is written while a flight is under way goes together with the next',
   async () => {
     await using marks = await Marks.open();
-    const flights = await marks.flights({ times: never });
-    const first = write(flights, 1);
+    const batches = await marks.batches({ times: never });
+    const first = write(batches, 1);
     await new Promise(setImmediate);
-    const others = Promise.all([2, 3, 4].map((mark) => write(flights, mark)));
-    assert.equal(flights.pending, 4);
+    const others = Promise.all([2, 3, 4].map((mark) => write(batches, mark)));
+    assert.equal(batches.pending, 4);
     assert.equal(await first, true);
-    assert.equal(flights.pending, 3);
+    assert.equal(batches.pending, 3);
     assert.deepEqual(await others, [true, true, true]);
-    assert.equal(flights.pending, 0);
+    assert.equal(batches.pending, 0);
     assert.deepEqual(await marks.written(), [1, 2, 3, 4]);
     assert.equal((await marks.instance(1))['grp'], 2);
   },
@@ -28,24 +28,24 @@ postgresTest(
 
 postgresTest('a write that nobody waits for goes with the one after it', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: never });
-  flights.add(1);
-  flights.flushSoon(() => {});
-  await write(flights, 2);
+  const batches = await marks.batches({ times: never });
+  batches.add(1);
+  batches.flushSoon(() => {});
+  await write(batches, 2);
   assert.equal((await marks.instance(1))['grp'], 1);
-  flights.add(3);
-  await new Promise((resolve) => flights.flushSoon(resolve));
+  batches.add(3);
+  await new Promise((resolve) => batches.flushSoon(resolve));
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
 postgresTest('more than fits into one flight goes in several, in order', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: never });
+  const batches = await marks.batches({ times: never });
   const each = 6_000;
   const asked = [0, 1, 2, 3].map((caller) => {
     const own = Array.from({ length: each }, (_, at) => caller * each + at);
-    for (const mark of own) flights.add(mark);
-    return flights.written((places) => assert.ok(own.every((mark) => places.has(mark))));
+    for (const mark of own) batches.add(mark);
+    return batches.written((places) => assert.ok(own.every((mark) => places.has(mark))));
   });
   assert.deepEqual(await Promise.all(asked), [true, true, true, true]);
   assert.deepEqual(
@@ -62,7 +62,7 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
   const seed = Math.floor(Math.random() * 1e6);
   const random = seeded(seed);
   await using marks = await Marks.open();
-  const flights = await marks.flights();
+  const batches = await marks.batches();
   const over = new AbortController();
   let next = Promise.withResolvers<void>();
   const asked: Mark[] = [];
@@ -70,7 +70,7 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
     for (let at = 0; !over.signal.aborted; at++) {
       const mark = which * 100_000 + at;
       asked.push(mark);
-      assert.equal(await write(flights, mark), true);
+      assert.equal(await write(batches, mark), true);
       next.resolve();
     }
   };
@@ -97,11 +97,11 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
 
 postgresTest('a flight that is undone again and again keeps its place, and lands', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: never });
+  const batches = await marks.batches({ times: never });
   await marks.refuse('40P01');
-  const first = write(flights, 1);
+  const first = write(batches, 1);
   await new Promise(setImmediate);
-  const second = write(flights, 2);
+  const second = write(batches, 2);
   await until('it is undone again', async () => (await marks.refusals()) >= 3);
   await marks.letIn();
   assert.deepEqual(await Promise.all([first, second]), [true, true]);
@@ -110,23 +110,23 @@ postgresTest('a flight that is undone again and again keeps its place, and lands
 
 postgresTest('a flight that the server undoes for too long fails for good', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: { ...never, undoneMs: 200 } });
+  const batches = await marks.batches({ times: { ...never, undoneMs: 200 } });
   const broken = Promise.withResolvers<Error>();
-  flights.onBroken(broken.resolve);
+  batches.onBroken(broken.resolve);
   await marks.refuse('40P01');
-  assert.equal(await write(flights, 1), false);
+  assert.equal(await write(batches, 1), false);
   assert.match((await broken.promise).message, /refused/);
-  assert.equal(await write(flights, 2), false);
+  assert.equal(await write(batches, 2), false);
   assert.deepEqual(await marks.written(), []);
 });
 
 postgresTest('where nothing is written, empty flights beat', async () => {
   await using marks = await Marks.open();
-  await marks.flights({ times: { beatMs: 20 } });
-  const { beat: began } = await marks.instance(1);
+  await marks.batches({ times: { heartbeatMs: 20 } });
+  const { heartbeat: began } = await marks.instance(1);
   await until('it has beaten', async () => {
-    const { grp, beat } = await marks.instance(1);
-    return Number(grp) >= 3 && String(beat) > String(began);
+    const { grp, heartbeat } = await marks.instance(1);
+    return Number(grp) >= 3 && String(heartbeat) > String(began);
   });
 });
 
@@ -134,51 +134,51 @@ postgresTest('nothing is handed out when the last landed flight began too long a
   await using marks = await Marks.open();
   let now = 0;
   const steady = (): SteadyTime => now as SteadyTime;
-  const flights = await marks.flights({ steady, times: { ...never, holdMs: 7_000 } });
-  const news = newsOf(flights);
+  const batches = await marks.batches({ steady, times: { ...never, holdMs: 7_000 } });
+  const news = newsOf(batches);
   now = 7_000;
-  assert.equal(flights.mayHandOut, true);
+  assert.equal(batches.mayHandOut, true);
   now = 7_001;
-  assert.equal(flights.mayHandOut, false);
-  await write(flights, 1);
-  assert.equal(flights.mayHandOut, true);
+  assert.equal(batches.mayHandOut, false);
+  await write(batches, 1);
+  assert.equal(batches.mayHandOut, true);
   assert.deepEqual(news, ['ok, open']);
   // It counts from when it was sent, since that is the earliest moment of the beat.
   const other = await marks.another();
   await other.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
-  const flown = write(flights, 2);
+  const flown = write(batches, 2);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   now += 7_001;
   await other.query('COMMIT');
   await flown;
-  assert.equal(flights.mayHandOut, false);
+  assert.equal(batches.mayHandOut, false);
 });
 
 postgresTest('a flight after another instance took over ends all of them', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: { beatMs: 20 } });
+  const batches = await marks.batches({ times: { heartbeatMs: 20 } });
   const broken = Promise.withResolvers<Error>();
-  flights.onBroken(broken.resolve);
-  assert.equal(await write(flights, 1), true);
+  batches.onBroken(broken.resolve);
+  assert.equal(await write(batches, 1), true);
   await marks.take();
   assert.match((await broken.promise).message, /another instance of svc has taken over/);
-  assert.equal(flights.broken, true);
-  assert.equal(flights.mayHandOut, false);
-  assert.equal(await write(flights, 2), false);
-  assert.equal(await flights.writtenNow(), false);
+  assert.equal(batches.broken, true);
+  assert.equal(batches.mayHandOut, false);
+  assert.equal(await write(batches, 2), false);
+  assert.equal(await batches.writtenNow(), false);
   assert.deepEqual(await marks.written(), [1]);
-  await flights.close();
+  await batches.close();
 });
 
 postgresTest(
   'a close writes what is left, also what comes in answer, and notes its end',
   async () => {
     await using marks = await Marks.open();
-    const flights = await marks.flights({ times: never });
-    const answered = write(flights, 1).then(() => write(flights, 2));
-    flights.add(3);
-    flights.flushSoon(() => {});
-    await flights.close();
+    const batches = await marks.batches({ times: never });
+    const answered = write(batches, 1).then(() => write(batches, 2));
+    batches.add(3);
+    batches.flushSoon(() => {});
+    await batches.close();
     assert.equal(await answered, true);
     assert.deepEqual(
       (await marks.written()).toSorted((a, b) => a - b),
@@ -186,18 +186,18 @@ postgresTest(
     );
     const { dead, ended } = await marks.instance(1);
     assert.deepEqual([dead, ended], [true, '{"clean":true}']);
-    assert.equal(await write(flights, 4), false);
+    assert.equal(await write(batches, 4), false);
     await until('its connection ends', async () => (await marks.others()) === 0);
   },
 );
 
 postgresTest('one that is abandoned ends at once, and says nothing', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: never });
-  flights.onBroken((error) => assert.fail(error));
+  const batches = await marks.batches({ times: never });
+  batches.onBroken((error) => assert.fail(error));
   const told = new Told();
-  told.write(flights, 1);
-  flights.abandon();
+  told.write(batches, 1);
+  batches.abandon();
   assert.deepEqual(told.all, ['1 lost']);
   await until('its connection ends', async () => (await marks.others()) === 0);
   const { dead, ended } = await marks.instance(1);

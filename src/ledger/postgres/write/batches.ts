@@ -12,38 +12,38 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
-import { Alarm } from './wake-timer.ts';
+import { WakeTimer } from './wake-timer.ts';
 import type { Waiter } from '../../engine/batching.ts';
-import { againMsMax, againMsMin, lazyMs, type FlightTimes } from './batch-times.ts';
+import { againMsMax, againMsMin, lazyMs, type BatchTimes } from './batch-times.ts';
 import { whenLate as lateByTimer } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
-import { noRear, type Rear } from './trailing-transaction.ts';
+import { noTrailing, type TrailingTransaction } from './trailing-transaction.ts';
 import type { Composed } from './statement.ts';
 import { Waiting } from './waiting.ts';
 import { errorOf, type Behind, type Outcome, type Writer } from './writer.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
 
-export type FlightsParts<Write, Landed> = {
+export type BatchesDeps<Write, Landed> = {
   readonly compose: (writes: readonly Write[]) => Composed<Landed>;
   /** How many characters a write has, roughly; left out: few. */
   readonly sizeOf?: (write: Write) => number;
   readonly steady: () => SteadyTime;
-  readonly times: FlightTimes;
+  readonly times: BatchTimes;
   /** Calls back when the server is away; left out: by a timer. */
   readonly whenLate?: typeof lateByTimer;
   /** What goes behind the flights; left out: nothing does. */
-  readonly rear?: Rear;
+  readonly trailing?: TrailingTransaction;
 };
 
-export class Flights<Write, Landed> {
+export class Batches<Write, Landed> {
   readonly #writer: Writer;
-  readonly #parts: FlightsParts<Write, Landed>;
+  readonly #deps: BatchesDeps<Write, Landed>;
   #failed: (error: Error) => void = () => {};
   #changed: () => void = () => {};
   readonly #waiting: Waiting<Write, Landed>;
-  readonly #rear: Rear;
-  readonly #alarm: Alarm;
+  readonly #trailing: TrailingTransaction;
+  readonly #wakeTimer: WakeTimer;
   #running = false;
   /** Taken from the rear, and not sent yet. */
   #behind: Behind | null = null;
@@ -55,14 +55,14 @@ export class Flights<Write, Landed> {
   #ended = false;
   #confirmedAt: SteadyTime;
 
-  constructor(writer: Writer, parts: FlightsParts<Write, Landed>) {
+  constructor(writer: Writer, deps: BatchesDeps<Write, Landed>) {
     this.#writer = writer;
-    this.#parts = parts;
-    this.#waiting = new Waiting(parts.sizeOf ?? (() => 0));
-    this.#rear = parts.rear ?? noRear;
-    this.#confirmedAt = parts.steady();
-    this.#alarm = new Alarm(parts.steady, () => void this.#run());
-    this.#alarm.within(parts.times.beatMs);
+    this.#deps = deps;
+    this.#waiting = new Waiting(deps.sizeOf ?? (() => 0));
+    this.#trailing = deps.trailing ?? noTrailing;
+    this.#confirmedAt = deps.steady();
+    this.#wakeTimer = new WakeTimer(deps.steady, () => void this.#run());
+    this.#wakeTimer.within(deps.times.heartbeatMs);
   }
 
   /** Is told once, when nothing can be written any more. */
@@ -90,7 +90,7 @@ export class Flights<Write, Landed> {
 
   /** False while another instance may have taken over: nothing may be begun then. */
   get mayHandOut(): boolean {
-    const { steady, times } = this.#parts;
+    const { steady, times } = this.#deps;
     return !this.#broken && steady() - this.#confirmedAt <= times.holdMs;
   }
 
@@ -103,22 +103,22 @@ export class Flights<Write, Landed> {
    * @param refused called instead while nothing can be written; left out: the writes wait
    */
   flush(written: (landed: Landed | null) => void, refused: (() => void) | null = null): void {
-    if (this.#wait({ written, refused })) this.#alarm.now();
+    if (this.#wait({ written, refused })) this.#wakeTimer.now();
   }
 
   /** Like `flush`, for what goes in a flight of its own since it may conflict with others. */
   flushAlone(waiter: Required<Omit<Waiter<Landed>, 'until'>>): void {
-    if (this.#wait(waiter)) this.#alarm.now();
+    if (this.#wait(waiter)) this.#wakeTimer.now();
   }
 
   /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
   flushSoon(written: (landed: Landed | null) => void): void {
-    if (this.#wait({ written, refused: null })) this.#alarm.within(lazyMs);
+    if (this.#wait({ written, refused: null })) this.#wakeTimer.within(lazyMs);
   }
 
   /** Something is to go behind a flight. */
-  rearSoon(): void {
-    if (!this.#broken && !this.#running) this.#alarm.within(this.#restMs);
+  trailingSoon(): void {
+    if (!this.#broken && !this.#running) this.#wakeTimer.within(this.#restMs);
   }
 
   /** Resolves once all that was added has landed and `then` was done; false when it cannot. */
@@ -147,7 +147,7 @@ export class Flights<Write, Landed> {
    */
   async close(): Promise<void> {
     this.#closing = true;
-    await endsWithin(this.#writeLeft(), this.#parts.times.closeMs);
+    await endsWithin(this.#writeLeft(), this.#deps.times.closeMs);
     this.abandon();
   }
 
@@ -183,20 +183,20 @@ export class Flights<Write, Landed> {
   async #run(): Promise<void> {
     if (this.#running || this.#broken || this.#ended) return;
     this.#running = true;
-    this.#alarm.clear();
+    this.#wakeTimer.clear();
     if (!(await this.#letGo())) {
       do await this.#fly();
       while (!this.#broken && this.#waiting.hasMore);
     }
     this.#running = false;
     if (this.#broken) return;
-    if (this.#waiting.hasMore) return this.#alarm.now();
-    this.#alarm.within(this.#restMs);
+    if (this.#waiting.hasMore) return this.#wakeTimer.now();
+    this.#wakeTimer.within(this.#restMs);
   }
 
   /** When a flight goes, or what is behind, though nothing is written. */
   get #restMs(): number {
-    return Math.min(this.#rear.withinMs ?? Infinity, this.#parts.times.beatMs);
+    return Math.min(this.#trailing.withinMs ?? Infinity, this.#deps.times.heartbeatMs);
   }
 
   /**
@@ -204,15 +204,15 @@ export class Flights<Write, Landed> {
    * @returns false: a flight is to go
    */
   async #letGo(): Promise<boolean> {
-    const { steady, times } = this.#parts;
-    const isFresh = steady() - this.#confirmedAt < times.beatMs && this.#state === 'ok';
-    if (this.#waiting.hasMore || this.#rear.withinMs === null || !isFresh) return false;
-    const behind = this.#rear.take(true);
+    const { steady, times } = this.#deps;
+    const isFresh = steady() - this.#confirmedAt < times.heartbeatMs && this.#state === 'ok';
+    if (this.#waiting.hasMore || this.#trailing.withinMs === null || !isFresh) return false;
+    const behind = this.#trailing.take(true);
     if (behind.takes) {
       this.#behind = behind;
       return false;
     }
-    this.#rear.landed(behind.asked.length === 0 ? [] : await this.#writer.letGo(behind.asked));
+    this.#trailing.landed(behind.asked.length === 0 ? [] : await this.#writer.letGo(behind.asked));
     return true;
   }
 
@@ -230,12 +230,12 @@ export class Flights<Write, Landed> {
         this.#waiting.takeOutRefused();
         // It has answered.
         away();
-        await pause(this.#parts.times.fullRetryMs);
+        await pause(this.#deps.times.fullRetryMs);
         away = this.#watch();
       } else if (outcome.kind === 'conflict') {
         this.#waiting.takeOutConflicted();
       } else if (outcome.kind === 'undone' && !this.#isLong(undoneFrom)) {
-        undoneFrom = outcome.why === null ? null : (undoneFrom ?? this.#parts.steady());
+        undoneFrom = outcome.why === null ? null : (undoneFrom ?? this.#deps.steady());
         if (this.#state !== 'ok') this.#waiting.takeOutRefused();
         await pause(againMs);
         againMs = Math.min(2 * againMs, againMsMax);
@@ -245,26 +245,26 @@ export class Flights<Write, Landed> {
   }
 
   #isLong(undoneFrom: SteadyTime | null): boolean {
-    const { steady, times } = this.#parts;
+    const { steady, times } = this.#deps;
     return undoneFrom !== null && steady() - undoneFrom > times.undoneMs;
   }
 
   async #try(): Promise<Outcome> {
-    const composed = this.#parts.compose(this.#waiting.sent ?? []);
-    const begunAt = this.#parts.steady();
+    const composed = this.#deps.compose(this.#waiting.sent ?? []);
+    const begunAt = this.#deps.steady();
     const asksRoom = this.#state === 'full';
     const extra = asksRoom ? [roomTaken] : this.#roomAsked ? [roomGiven] : [];
-    const behind = this.#behind ?? this.#rear.take();
+    const behind = this.#behind ?? this.#trailing.take();
     this.#behind = null;
     const outcome = await this.#writer.fly([...composed.statements, ...extra], behind);
-    if (outcome.kind !== 'landed') this.#rear.landed(null);
+    if (outcome.kind !== 'landed') this.#trailing.landed(null);
     if (outcome.kind !== 'landed' || this.#broken) return outcome;
     this.#roomAsked = asksRoom;
     const landed = composed.landed(outcome.answers);
     const waiting = this.#waiting.landed();
     this.#confirm(begunAt);
     for (const { written } of waiting) written(landed);
-    this.#rear.landed(outcome.behind);
+    this.#trailing.landed(outcome.behind);
     return outcome;
   }
 
@@ -277,7 +277,7 @@ export class Flights<Write, Landed> {
 
   /** @returns to be called once the server has answered */
   #watch(): () => void {
-    const { times, whenLate = lateByTimer } = this.#parts;
+    const { times, whenLate = lateByTimer } = this.#deps;
     return whenLate(times.awayMs, () => this.#enter('away'));
   }
 
@@ -291,10 +291,10 @@ export class Flights<Write, Landed> {
 
   #end(tell: () => void): void {
     this.#broken = true;
-    this.#alarm.clear();
+    this.#wakeTimer.clear();
     this.#writer.close();
     tell();
     this.#waiting.end();
-    this.#rear.end();
+    this.#trailing.end();
   }
 }

@@ -58,8 +58,8 @@ groupSuite('a group of writes', (groups) => {
     const writes = Array.from({ length: 1_000 }, (_, at) => {
       // Ids that fall, so that their order is not that of the numbers.
       const id = `m${String(9_999 - at)}`;
-      const lane = { channel: 'webhook', conversation: `c${at % 7}` };
-      return came(id, at % 3 === 0 ? `k${at}` : null, null, lane);
+      const queue = { channel: 'webhook', conversation: `c${at % 7}` };
+      return came(id, at % 3 === 0 ? `k${at}` : null, null, queue);
     });
     const { numbers, known } = await write(...writes);
     assert.equal(known.size, 0);
@@ -89,7 +89,7 @@ groupSuite('a group of writes', (groups) => {
     await write(came('m1', null, null, place), came('m2', null, null, eve));
     const { statements } = compose(
       [
-        { kind: 'single', text: 'SELECT 1', values: [], lanes: [eve!, bob!, place] },
+        { kind: 'single', text: 'SELECT 1', values: [], queues: [eve!, bob!, place] },
         came('m3', null, null, eve),
       ],
       { ...taker, instance: 2 },
@@ -102,10 +102,10 @@ groupSuite('a group of writes', (groups) => {
         'FROM svc.lane ORDER BY conversation',
     );
     await groups.client.query('ROLLBACK');
-    const lane = { owner: 1, begun: true, waits: 0 };
+    const queue = { owner: 1, begun: true, waits: 0 };
     assert.deepEqual(found.rows, [
-      { conversation: 'ann', tail: 1, ...lane },
-      { conversation: 'eve', tail: 2, ...lane },
+      { conversation: 'ann', tail: 1, ...queue },
+      { conversation: 'eve', tail: 2, ...queue },
     ]);
   });
 
@@ -135,11 +135,11 @@ groupSuite('a group of writes', (groups) => {
 
   test('every text comes back as it was, whatever is in it', async () => {
     const body = JSON.stringify({ text: odd });
-    const lane = { channel: 'webhook', conversation: stored };
-    await write({ ...came('m1', stored, null, lane), sender: stored, body });
+    const queue = { channel: 'webhook', conversation: stored };
+    await write({ ...came('m1', stored, null, queue), sender: stored, body });
     const use = { at: 1, ms: 1, tool: stored, mode: 'allow', rule: stored, outcome: 'unknown' };
     const call = { key: stored, ...use, arguments: stored, told: stored };
-    const hash = { messageId: 'm1', ...lane, hash: 'h', private: false };
+    const hash = { messageId: 'm1', ...queue, hash: 'h', private: false };
     await write(
       { kind: 'begun', ...call, ...hash },
       { kind: 'ended', key: stored, text: stored, outcome: 'done', ms: 2 },
@@ -168,7 +168,7 @@ groupSuite('a group of writes', (groups) => {
       tool_call: ['key', 'text'],
       cursor: ['value'],
       dedupe: ['key'],
-      lane: ['conversation'],
+      queue: ['conversation'],
       sent: ['conversation'],
       audit: ['reason'],
     };

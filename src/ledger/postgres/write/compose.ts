@@ -1,5 +1,5 @@
 /** From what was gathered to the statements of a flight, and from their answers to what landed. */
-import { acceptSteps, type AcceptWrite, type LockedLane, type Taker } from './accepts.ts';
+import { acceptSteps, type AcceptWrite, type LockedQueue, type Taker } from './accepts.ts';
 import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
 import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
@@ -28,7 +28,7 @@ export function compose(writes: readonly Write[], taker: Taker): Composed<Landed
     statements: steps.map(({ statement }) => statement),
     landed(answers) {
       const landing: Landing = {
-        lanes: new Map(),
+        queues: new Map(),
         numbers: new Map(),
         known: new Map(),
         done: new Set(),
@@ -72,14 +72,14 @@ function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
 }
 
 /** Most turns leave the lane's row as it is. */
-function changedBy(turns: readonly TurnWrite[]): readonly LockedLane[] {
-  return turns.flatMap(({ id, lane, channel, conversation }) =>
-    lane === null ? [] : [{ id, channel, conversation }],
+function changedBy(turns: readonly TurnWrite[]): readonly LockedQueue[] {
+  return turns.flatMap(({ id, queue, channel, conversation }) =>
+    queue === null ? [] : [{ id, channel, conversation }],
   );
 }
 
-function lockedBy(singles: readonly Single[]): readonly LockedLane[] {
-  return singles.flatMap(({ lanes = [] }) => lanes);
+function lockedBy(singles: readonly Single[]): readonly LockedQueue[] {
+  return singles.flatMap(({ queues = [] }) => queues);
 }
 
 function singleStep({ text, values, again, told }: Single): Step {

@@ -19,12 +19,12 @@ const to = (value: string, expected: string | null, name = 'pairing'): Expecting
 type End = 'landed' | 'refused' | 'conflict' | 'lost';
 
 /** Moves, and notes it in the same flight. */
-function move({ flights }: TestInstance, ...moves: readonly Expecting[]): Promise<End> {
+function move({ batches }: TestInstance, ...moves: readonly Expecting[]): Promise<End> {
   const noted = moves.map(({ value }) => toText(value)).join();
-  flights.add({ kind: 'cursor', channel, name: `note ${noted}`, value: noted });
-  flights.add(expectingMoves(moves));
+  batches.add({ kind: 'cursor', channel, name: `note ${noted}`, value: noted });
+  batches.add(expectingMoves(moves));
   return new Promise((resolve) => {
-    flights.flushAlone({
+    batches.flushAlone({
       written: (landed) => resolve(landed === null ? 'lost' : 'landed'),
       refused: () => resolve('refused'),
       conflicted: () => resolve('conflict'),
@@ -54,10 +54,10 @@ postgresTest('of several instances that move a cursor from one place one does', 
 postgresTest('nothing is written of what conflicts, and all of what was with it', async () => {
   await using all = await TestInstances.open();
   const one = await all.begin();
-  const { flights } = one;
+  const { batches } = one;
   const beside = (name: string): Promise<boolean> => {
-    flights.add({ kind: 'cursor', channel, name, value: '' });
-    return flights.written(() => {});
+    batches.add({ kind: 'cursor', channel, name, value: '' });
+    return batches.written(() => {});
   };
   const ends = await Promise.all([
     beside('a'),

@@ -7,18 +7,18 @@ import type { NoteStep } from './notes.ts';
 groupSuite('notes', (groups) => {
   const { write } = groups;
 
-  const lanes = ['ann', 'bob', 'eve', 'joe'];
+  const queues = ['ann', 'bob', 'eve', 'joe'];
   const add = (text: string, max: number, brain: string | null = 'main'): NoteStep => {
     return { kind: 'add', brain, at: 1, private: false, text, max };
   };
   const clear = (brain: string | null = 'main'): NoteStep => ({ kind: 'clear', brain });
   /** One turn in each of the lanes. */
   async function noted(...turns: readonly (readonly NoteStep[])[]): Promise<unknown[]> {
-    const ids = turns.map((_, at) => `${lanes[at]} ${Math.random()}`);
+    const ids = turns.map((_, at) => `${queues[at]} ${Math.random()}`);
     // Ids fall, so that no order but that of the turns will do.
     ids.reverse();
     const came_ = ids.map((id, at) => {
-      return came(id, null, null, { channel: 'webhook', conversation: lanes[at]! });
+      return came(id, null, null, { channel: 'webhook', conversation: queues[at]! });
     });
     await write(...came_);
     await write(...turns.map((notes, at) => turn(ids[at]!, notes)));
@@ -32,8 +32,8 @@ groupSuite('notes', (groups) => {
   test('keep the order of their turns, whatever that of the rows found', async () => {
     // Then they are found in the order of their ids.
     await groups.client.query('SET enable_nestloop = off; SET enable_hashjoin = off');
-    const turns = lanes.map((lane) => [add(`${lane} 1`, 9), add(`${lane} 2`, 9)]);
-    const expected = lanes.flatMap((lane) => [`${lane} 1`, `${lane} 2`]);
+    const turns = queues.map((queue) => [add(`${queue} 1`, 9), add(`${queue} 2`, 9)]);
+    const expected = queues.flatMap((queue) => [`${queue} 1`, `${queue} 2`]);
     assert.deepEqual(await noted(...turns), expected);
     await groups.client.query('RESET enable_nestloop; RESET enable_hashjoin');
   });

@@ -53,7 +53,7 @@ function turn(number: number): TurnWrite {
     unsent: null,
     replies: [{ id: `${idAt(messages - number)}-00`, channel: 'webhook', at: 1, body: '{}' }],
     said: { session: 2, at: 1, quoted: false, private: true, text: 'a', reply: 'b' },
-    lane: { session: 2, startedAt: 1, previousAt: 1, windows: null },
+    queue: { session: 2, startedAt: 1, previousAt: 1, windows: null },
     cut: { session: 2, at: 1, reason: 'command' },
     marks: [{ session: 1, at: 1, mark: 1 }],
     uses: [{ ...use, outcome: 'done', arguments: '{}', told: null }],
@@ -96,7 +96,7 @@ const writes: readonly Write[] = [
   accept(1, 'one'),
   accept(2, 'two'),
   accept(3, null),
-  { kind: 'single', text: 'SELECT 1', values: [], lanes: [{ channel: 'w', conversation: 'c' }] },
+  { kind: 'single', text: 'SELECT 1', values: [], queues: [{ channel: 'w', conversation: 'c' }] },
   turn(1),
   turn(2),
   {

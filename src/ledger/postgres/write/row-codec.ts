@@ -6,7 +6,7 @@ import type { Arrival, TurnEnd } from '../../engine/storage.ts';
 import type { Approval } from '../../../domain/approval.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { NoteMove } from '../../../domain/note.ts';
-import type { ToldUse } from '../../../domain/tool-use.ts';
+import type { ToolUseWithResult } from '../../../domain/tool-use.ts';
 import { dedupeMsOf } from '../../../channels/registry.ts';
 import type { Effects, Memory } from '../../ledger.ts';
 import { windowsText } from '../../engine/memories.ts';
@@ -15,7 +15,7 @@ import type { AcceptWrite } from './accepts.ts';
 import type { ToolUseRow } from './small-sets.ts';
 import type { Single } from './writes.ts';
 import type { NoteStep } from './notes.ts';
-import type { LaneRow, MarkRow, SaidRow, TurnWrite } from './turns.ts';
+import type { QueueRow, MarkRow, SaidRow, TurnWrite } from './turns.ts';
 
 export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWrite {
   const { id, channel, conversation, acceptedAt, sender, sensitivity } = message;
@@ -68,7 +68,7 @@ export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWr
       return { id, channel: address.channel, at: createdAt, body: replyBody(reply) };
     }),
     said: saidOf(message, number, effects),
-    lane: laneOf(message, memory, effects),
+    queue: queueOf(message, memory, effects),
     cut: move === null ? null : { session: number, at: move.at, reason: move.reason },
     marks: marksOf(number, effects),
     uses: (effects?.toolUses ?? []).map(useRow),
@@ -82,7 +82,7 @@ const nothing = {
   unsent: null,
   replies: [],
   said: null,
-  lane: null,
+  queue: null,
   cut: null,
   marks: [],
   uses: [],
@@ -121,8 +121,8 @@ function saidOf(message: Message, session: number, effects: Effects | null): Sai
   const imported = effects?.imported ?? null;
   if (imported !== null) {
     const text = toText(imported.text);
-    const stamp = imported.sensitivity === 'private';
-    return { session, at: message.acceptedAt, quoted: true, private: stamp, text, reply: null };
+    const label = imported.sensitivity === 'private';
+    return { session, at: message.acceptedAt, quoted: true, private: label, text, reply: null };
   }
   const turn = effects?.turn ?? null;
   if (turn === null) return null;
@@ -136,7 +136,11 @@ function saidOf(message: Message, session: number, effects: Effects | null): Sai
  * there is no turn, where a new session began, where a brain's window was cut, or where an earlier
  * message was accepted later by a clock that has been set back since.
  */
-function laneOf({ acceptedAt }: Message, memory: Memory, effects: Effects | null): LaneRow | null {
+function queueOf(
+  { acceptedAt }: Message,
+  memory: Memory,
+  effects: Effects | null,
+): QueueRow | null {
   const turn = effects?.turn ?? null;
   const move = effects?.session ?? null;
   const { number, startedAt } = memory.session;
@@ -160,8 +164,8 @@ function noteStep(move: NoteMove): NoteStep {
   const brain = move.scope.kind === 'brain' ? toText(move.scope.brain) : null;
   if (move.kind === 'clear') return { kind: 'clear', brain };
   const { at, text, sensitivity } = move.note;
-  const stamp = sensitivity === 'private';
-  return { kind: 'add', brain, at, private: stamp, text: toText(text), max: move.notesMax };
+  const label = sensitivity === 'private';
+  return { kind: 'add', brain, at, private: label, text: toText(text), max: move.notesMax };
 }
 
 function askedRow(approval: Approval): AskedRecord {
@@ -178,7 +182,7 @@ function askedRow(approval: Approval): AskedRecord {
   };
 }
 
-export function useRow(use: ToldUse): ToolUseRow {
+export function useRow(use: ToolUseWithResult): ToolUseRow {
   const { key, at, ms, tool, mode, rule, outcome, arguments: given, told } = use;
   const named = { tool: toText(tool), mode, rule: toText(rule), outcome };
   const texts = { arguments: toText(given), told: toTextOrNull(told) };

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { never, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import { Marks, markStatement, type Mark } from '../../../../test/fake/postgres/marks.ts';
-import type { Rear } from './trailing-transaction.ts';
+import type { TrailingTransaction } from './trailing-transaction.ts';
 import type { Rows } from './statement.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
 /** Writes marks behind a flight. */
-class MarkRear implements Rear {
+class MarkTrailing implements TrailingTransaction {
   readonly told: (readonly unknown[] | null)[] = [];
   isOver = false;
   takes: boolean;
@@ -44,45 +44,45 @@ class MarkRear implements Rear {
 
 postgresTest('what is to be taken goes behind the next flight, and one goes for it', async () => {
   await using marks = await Marks.open();
-  const rear = new MarkRear(true);
-  const flights = await marks.flights({ times: never, rear });
-  rear.add(1);
-  assert.equal(await write(flights, 2), true);
+  const trailing = new MarkTrailing(true);
+  const batches = await marks.batches({ times: never, trailing });
+  trailing.add(1);
+  assert.equal(await write(batches, 2), true);
   assert.deepEqual(await marks.written(), [2, 1], 'behind it');
-  rear.add(3);
-  flights.rearSoon();
-  await until('it is told', () => rear.told.length === 2);
-  assert.deepEqual(rear.told, [[1], [3]]);
+  trailing.add(3);
+  batches.trailingSoon();
+  await until('it is told', () => trailing.told.length === 2);
+  assert.deepEqual(trailing.told, [[1], [3]]);
   assert.equal((await marks.instance(1))['grp'], 2);
 });
 
 postgresTest('what only lets go needs no flight, as long as one has landed lately', async () => {
   await using marks = await Marks.open();
-  const rear = new MarkRear(false);
-  const flights = await marks.flights({ times: never, rear });
-  assert.equal(await write(flights, 1), true);
-  rear.add(2);
-  flights.rearSoon();
-  await until('it is told', () => rear.told.length === 1);
+  const trailing = new MarkTrailing(false);
+  const batches = await marks.batches({ times: never, trailing });
+  assert.equal(await write(batches, 1), true);
+  trailing.add(2);
+  batches.trailingSoon();
+  await until('it is told', () => trailing.told.length === 1);
   assert.equal((await marks.instance(1))['grp'], 1);
   assert.deepEqual(await marks.written(), [1, 2]);
 });
 
 postgresTest('behind a flight that the server undoes nothing is taken', async () => {
   await using marks = await Marks.open();
-  const rear = new MarkRear(true);
-  const flights = await marks.flights({ times: never, rear });
-  await write(flights, 1);
+  const trailing = new MarkTrailing(true);
+  const batches = await marks.batches({ times: never, trailing });
+  await write(batches, 1);
   // The flight alone is refused, and what is behind it could be written.
   await marks.client.query(`
     CREATE FUNCTION refuse_two() RETURNS trigger LANGUAGE plpgsql AS
     $$BEGIN IF NEW.mark = 2 THEN RAISE 'refused' USING ERRCODE = '40P01'; END IF;
     RETURN NEW; END$$;
     CREATE TRIGGER refuse_two BEFORE INSERT ON mark FOR EACH ROW EXECUTE FUNCTION refuse_two()`);
-  rear.add(3);
-  const second = write(flights, 2);
-  await until('that is told', () => rear.told.length > 0);
-  assert.ok(rear.told.every((one) => one === null));
+  trailing.add(3);
+  const second = write(batches, 2);
+  await until('that is told', () => trailing.told.length > 0);
+  assert.ok(trailing.told.every((one) => one === null));
   assert.deepEqual(await marks.written(), [1]);
   await marks.client.query('DROP TRIGGER refuse_two ON mark');
   assert.equal(await second, true);
@@ -101,25 +101,25 @@ postgresTest('one that is declared dead right behind its flight takes nothing', 
 
 postgresTest('a fault behind a flight is none of the flight', async () => {
   await using marks = await Marks.open();
-  const rear = new MarkRear(true);
-  const flights = await marks.flights({ times: never, rear });
-  rear.add(1, 1);
+  const trailing = new MarkTrailing(true);
+  const batches = await marks.batches({ times: never, trailing });
+  trailing.add(1, 1);
   await marks.client.query('ALTER TABLE mark ADD UNIQUE (mark)');
-  assert.equal(await write(flights, 2), true);
-  assert.deepEqual(rear.told, [null]);
+  assert.equal(await write(batches, 2), true);
+  assert.deepEqual(trailing.told, [null]);
   assert.deepEqual(await marks.written(), [2]);
-  assert.equal(flights.broken, false);
+  assert.equal(batches.broken, false);
 });
 
 postgresTest('where its answer is lost it is not known whether it has landed', async () => {
   await using marks = await Marks.open();
-  const rear = new MarkRear(true);
-  const flights = await marks.flights({ times: never, rear });
-  await write(flights, 1);
+  const trailing = new MarkTrailing(true);
+  const batches = await marks.batches({ times: never, trailing });
+  await write(batches, 1);
   const client = await marks.another();
   await client.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
-  rear.add(3);
-  const second = write(flights, 2);
+  trailing.add(3);
+  const second = write(batches, 2);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
   await client.query('COMMIT');
@@ -127,23 +127,23 @@ postgresTest('where its answer is lost it is not known whether it has landed', a
   marks.way.cut();
   marks.way.release();
   assert.equal(await second, true);
-  await until('it is told', () => rear.told.length === 1);
-  assert.deepEqual(rear.told, [null]);
+  await until('it is told', () => trailing.told.length === 1);
+  assert.deepEqual(trailing.told, [null]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
 for (const how of ['ends', 'is fenced'] as const) {
   postgresTest(`when nothing goes any more since it ${how}, that is told`, async () => {
     await using marks = await Marks.open();
-    const rear = new MarkRear(true);
-    const flights = await marks.flights({ times: never, rear });
-    assert.equal(await write(flights, 1), true);
-    assert.equal(rear.isOver, false);
-    if (how === 'ends') flights.abandon();
+    const trailing = new MarkTrailing(true);
+    const batches = await marks.batches({ times: never, trailing });
+    assert.equal(await write(batches, 1), true);
+    assert.equal(trailing.isOver, false);
+    if (how === 'ends') batches.abandon();
     else {
       await marks.client.query('UPDATE svc.instance SET dead = true');
-      assert.equal(await write(flights, 2), false);
+      assert.equal(await write(batches, 2), false);
     }
-    assert.equal(rear.isOver, true);
+    assert.equal(trailing.isOver, true);
   });
 }

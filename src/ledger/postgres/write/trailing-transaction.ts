@@ -2,7 +2,7 @@ import type { Rows } from './statement.ts';
 import type { Behind } from './writer.ts';
 
 /** What goes behind a flight, gathered when it is sent. */
-export interface Rear {
+export interface TrailingTransaction {
   /** Within how many milliseconds something is to go; null: nothing is. */
   readonly withinMs: number | null;
   /** What goes now. @param isEarly also what may still wait for company */
@@ -13,7 +13,7 @@ export interface Rear {
   end(): void;
 }
 
-export const noRear: Rear = {
+export const noTrailing: TrailingTransaction = {
   withinMs: null,
   take: () => ({ asked: [], takes: false }),
   landed: () => {},

@@ -27,7 +27,7 @@ export type TurnWrite = {
   /** In their order. */
   readonly replies: readonly ReplyRow[];
   readonly said: SaidRow | null;
-  readonly lane: LaneRow | null;
+  readonly queue: QueueRow | null;
   readonly cut: CutRow | null;
   readonly marks: readonly MarkRow[];
   readonly uses: readonly ToolUseRow[];
@@ -54,7 +54,7 @@ export type SaidRow = {
   readonly reply: string | null;
 };
 
-export type LaneRow = {
+export type QueueRow = {
   readonly session: number;
   readonly startedAt: number;
   readonly previousAt: number;
@@ -178,7 +178,7 @@ function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
     gone +
     has(({ replies }) => replies.length > 0, answered) +
     has((write) => write.said !== null, said) +
-    has(({ lane }) => lane !== null, moved) +
+    has(({ queue }) => queue !== null, moved) +
     has((write) => write.cut !== null, cut) +
     has(({ marks }) => marks.length > 0, marked) +
     has(({ uses }) => uses.length > 0, used) +
@@ -196,7 +196,7 @@ function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
 
 function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): object {
   const { id, at, brain, outcome, model, failure, trace, unsent, replies, said: turn } = write;
-  const { lane, marks } = write;
+  const { queue, marks } = write;
   const uses = lastOf(write.uses, ({ key }) => key);
   return {
     place,
@@ -212,7 +212,7 @@ function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): ob
     marks,
     uses: placed(uses),
     ...(turn === null ? {} : saidFields(turn)),
-    ...(lane === null ? {} : laneFields(lane)),
+    ...(queue === null ? {} : queueFields(queue)),
     ...(write.cut === null ? {} : cutFields(write.cut)),
     notes: placed(notes),
     ...(write.asked === undefined ? {} : { asked: write.asked }),
@@ -226,11 +226,11 @@ function placed(rows: readonly object[]): readonly object[] {
   return rows.map((row, place) => ({ ...row, place }));
 }
 
-function saidFields({ session, at, quoted, private: stamp, text, reply }: SaidRow): object {
-  return { session, said_at: at, quoted, said_private: stamp, text, reply };
+function saidFields({ session, at, quoted, private: label, text, reply }: SaidRow): object {
+  return { session, said_at: at, quoted, said_private: label, text, reply };
 }
 
-function laneFields({ session, startedAt, previousAt, windows }: LaneRow): object {
+function queueFields({ session, startedAt, previousAt, windows }: QueueRow): object {
   return { lane_session: session, started_at: startedAt, previous_at: previousAt, windows };
 }
 

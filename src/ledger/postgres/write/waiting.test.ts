@@ -14,13 +14,13 @@ test('what is long goes in several flights, in order', () => {
     waiting.add(size);
     waiting.wait({ written() {}, refused: null });
   }
-  const flights: (readonly number[])[] = [];
+  const batches: (readonly number[])[] = [];
   while (waiting.hasMore) {
     waiting.send();
-    flights.push(waiting.sent!);
+    batches.push(waiting.sent!);
     waiting.landed();
   }
-  assert.deepEqual(flights, [
+  assert.deepEqual(batches, [
     sizes.slice(0, 2),
     sizes.slice(2, 3),
     sizes.slice(3, 4),
@@ -36,15 +36,15 @@ test('who may conflict with others goes alone, and is told', () => {
     const conflicted = (): void => void told.push(at);
     waiting.wait({ written() {}, refused: null, ...(alone ? { conflicted } : {}) });
   }
-  const flights: (readonly number[])[] = [];
+  const batches: (readonly number[])[] = [];
   for (; waiting.hasMore; waiting.landed()) {
     waiting.send();
-    flights.push(waiting.sent!);
+    batches.push(waiting.sent!);
     if (waiting.sent![0] !== 3) continue;
     waiting.takeOutConflicted();
     assert.deepEqual(waiting.sent, []);
   }
-  assert.deepEqual(flights, [[0, 1], [2], [3], [4]]);
+  assert.deepEqual(batches, [[0, 1], [2], [3], [4]]);
   assert.deepEqual(told, [3]);
 });
 

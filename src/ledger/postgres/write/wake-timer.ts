@@ -1,7 +1,7 @@
 /** When something is to run next: of several times the earliest counts. */
 import type { SteadyTime } from '../../../lib/clock.ts';
 
-export class Alarm {
+export class WakeTimer {
   readonly #steady: () => SteadyTime;
   readonly #run: () => void;
   #timer: NodeJS.Timeout | null = null;

@@ -80,7 +80,7 @@ postgresTest('a flight that never arrived is undone, and may be sent again', asy
 });
 
 /** A flight that is held on its way, and given up; its writer connects again by another way. */
-async function flightOnItsWay(marks: Marks) {
+async function batchOnItsWay(marks: Marks) {
   const isGivenUp = Promise.withResolvers<void>();
   const mayConnect = Promise.withResolvers<void>();
   const again = async (): Promise<Client> => {
@@ -108,7 +108,7 @@ function lands(writer: Writer, marks: readonly number[]): Promise<void> {
 
 postgresTest('a flight that was given up cannot land later', async () => {
   await using marks = await Marks.open();
-  const { writer, flown, arrive, mayConnect } = await flightOnItsWay(marks);
+  const { writer, flown, arrive, mayConnect } = await batchOnItsWay(marks);
   mayConnect();
   assert.deepEqual(await flown, undone);
   await arrive();
@@ -120,7 +120,7 @@ postgresTest('a flight that was given up cannot land later', async () => {
 
 postgresTest('a flight that was given up and arrives before the look has landed', async () => {
   await using marks = await Marks.open();
-  const { writer, flown, arrive, mayConnect } = await flightOnItsWay(marks);
+  const { writer, flown, arrive, mayConnect } = await batchOnItsWay(marks);
   await arrive();
   mayConnect();
   assert.deepEqual(placesOf(await flown), [1, 2]);

@@ -26,7 +26,7 @@ export type Outcome =
   | { readonly kind: 'full' | 'closed' | 'conflict' }
   | { readonly kind: 'failed'; readonly error: Error };
 
-export type WriterParts = {
+export type WriterDeps = {
   readonly instance: number;
   /** @throws where no host takes writes now */
   readonly connect: () => Promise<Client>;
@@ -80,7 +80,7 @@ const fenceBehind =
 const lookAtOwn = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
 
 export class Writer {
-  readonly #parts: WriterParts;
+  readonly #deps: WriterDeps;
   #client: Client | null;
   /** The number of the last flight that landed, or of one after it that never will. */
   #landed: number;
@@ -88,10 +88,10 @@ export class Writer {
   #wake: () => void = () => {};
 
   /** @param client in no transaction */
-  constructor(client: Client, parts: WriterParts) {
-    this.#parts = parts;
+  constructor(client: Client, deps: WriterDeps) {
+    this.#deps = deps;
     this.#client = client;
-    this.#landed = parts.landed ?? 0;
+    this.#landed = deps.landed ?? 0;
   }
 
   /** Sends one flight, to be called when the one before has come back. */
@@ -100,9 +100,9 @@ export class Writer {
     if (client === null) return { kind: 'closed' };
     this.#client = client;
     const number = this.#landed + 1;
-    const { instance } = this.#parts;
-    const flight = [{ text: fence, values: [instance, number] }, ...statements];
-    const [sent, after] = await this.#sendBoth(client, flight, number, behind);
+    const { instance } = this.#deps;
+    const batch = [{ text: fence, values: [instance, number] }, ...statements];
+    const [sent, after] = await this.#sendBoth(client, batch, number, behind);
     if (sent.kind === 'answered') {
       this.#landed = number;
       return { kind: 'landed', answers: sent.answers.slice(1), behind: after };
@@ -128,7 +128,7 @@ export class Writer {
 
   /** An orderly end: the next start need not wait. What cannot be written is left. */
   async end(): Promise<void> {
-    const { instance } = this.#parts;
+    const { instance } = this.#deps;
     const client = this.#client;
     if (client !== null) {
       await client.query(endedClean.text, [...endedClean.values(instance)]);
@@ -163,7 +163,7 @@ export class Writer {
     number: number,
     statements: readonly Statement[],
   ): Promise<Outcome> {
-    const values = [this.#parts.instance, number];
+    const values = [this.#deps.instance, number];
     const own = await this.#send(client, [{ text: settleOwn, values }]);
     if (own.kind === 'failed') return failed(own.error);
     const [row] = own.answers[0]!;
@@ -185,7 +185,7 @@ export class Writer {
 
   /** @param error what the fence says, or another statement that divided by zero */
   async #whyFenced(client: Client, error: Error): Promise<Error> {
-    const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#parts.instance] }]);
+    const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#deps.instance] }]);
     if (own.kind === 'failed') return fenced();
     const [row] = own.answers[0]!;
     if (row === undefined) return fenced();
@@ -195,14 +195,14 @@ export class Writer {
   /** A flight and what goes behind it, in one go. */
   async #sendBoth(
     client: Client,
-    flight: readonly Asked[],
+    batch: readonly Asked[],
     number: number,
     { asked, takes }: Behind,
   ): Promise<readonly [Sent, readonly Rows[] | null]> {
-    if (asked.length === 0) return [await this.#send(client, flight), []];
-    const own = { text: fenceBehind, values: [this.#parts.instance, number] };
+    if (asked.length === 0) return [await this.#send(client, batch), []];
+    const own = { text: fenceBehind, values: [this.#deps.instance, number] };
     const both = inOneGo(client, () => [
-      this.#send(client, flight),
+      this.#send(client, batch),
       this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : unsafely),
     ]);
     const [first, second] = (await Promise.all(both)) as [Sent, Sent];
@@ -212,7 +212,7 @@ export class Writer {
 
   /** One transaction, sent in one go. */
   async #send(client: Client, asked: readonly Asked[], begun = begin): Promise<Sent> {
-    const late = setTimeout(() => cut(client), this.#parts.answerMs);
+    const late = setTimeout(() => cut(client), this.#deps.answerMs);
     const all = await Promise.allSettled(
       inOneGo(client, () => [
         client.query(begun),
@@ -231,7 +231,7 @@ export class Writer {
   async #connect(): Promise<Client | null> {
     for (let pauseMs = pauseMsMin; !this.#closed; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       try {
-        const client = await this.#parts.connect();
+        const client = await this.#deps.connect();
         if (!this.#closed) return client;
         cut(client);
       } catch {

@@ -2,7 +2,7 @@
  * What is gathered for a flight, and what is known once it has landed. Plain texts are in their
  * stored form already (server/text.ts); times are milliseconds since 1970.
  */
-import type { AcceptWrite, LockedLane } from './accepts.ts';
+import type { AcceptWrite, LockedQueue } from './accepts.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
 import type { DeferredWrite, SentWrite } from './deliveries.ts';
 import type { Rows, Statement } from './statement.ts';
@@ -16,7 +16,7 @@ import type { TurnWrite } from './turns.ts';
 export type Single = Statement & {
   readonly kind: 'single';
   /** Lanes that it changes: they are locked in one pass with all others of the flight. */
-  readonly lanes?: readonly LockedLane[];
+  readonly queues?: readonly LockedQueue[];
   /** Called with its rows once the flight has landed, before those who wait for the flight. */
   readonly told?: (rows: Rows) => void;
 };
@@ -38,7 +38,7 @@ export type Write =
 export type First = { readonly id: string; readonly fingerprint: string | null };
 
 /** A lane as a flight left it; `owner` null: it is free. `waits` as in the table. */
-export type LaneFacts = {
+export type QueueFacts = {
   readonly owner: number | null;
   readonly epoch: number;
   readonly waits: number;
@@ -46,7 +46,7 @@ export type LaneFacts = {
 
 export type Landed = {
   /** Lanes of messages that were accepted, by channel and stored conversation. */
-  readonly lanes: ReadonlyMap<string, LaneFacts>;
+  readonly queues: ReadonlyMap<string, QueueFacts>;
   /** Messages that were accepted: id → their number in the lane. */
   readonly numbers: ReadonlyMap<string, number>;
   /** Messages whose key had come before: id → the first one. */
@@ -57,7 +57,7 @@ export type Landed = {
 
 /** What a flight's answers fill. */
 export type Landing = {
-  readonly lanes: Map<string, LaneFacts>;
+  readonly queues: Map<string, QueueFacts>;
   readonly numbers: Map<string, number>;
   readonly known: Map<string, First>;
   readonly done: Set<string>;

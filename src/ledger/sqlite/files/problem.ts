@@ -1,5 +1,5 @@
 /** Why a database cannot be used, and what a person can do about it. */
-import { sayHolder } from '../../../lib/holders.ts';
+import { describeHolder } from '../../../lib/holders.ts';
 import type { StoreProblem } from '../../problem.ts';
 import { holderOfLock, sqliteBusy } from './database-files.ts';
 
@@ -76,7 +76,7 @@ export function problemOf(
 export function lockedProblem(path: string): StoreProblem {
   return problem(
     'storage_locked',
-    `The database ${path} is in use by another svc${sayHolder(holderOfLock(path))}. ` +
+    `The database ${path} is in use by another svc${describeHolder(holderOfLock(path))}. ` +
       'Stop that one, or name another storage.path.',
   );
 }

@@ -8,7 +8,7 @@ import type { Note, NoteScope } from '../../../domain/note.ts';
 import type { Message } from '../../../domain/message.ts';
 import { toolOutcomes, type ToolUse } from '../../../domain/tool-use.ts';
 import type { RunningCall } from '../../engine/begun-calls.ts';
-import type { Stamps } from './sensitivity-labels.ts';
+import type { Labels } from './sensitivity-labels.ts';
 import { toolUseOf, type ToolUseRecord } from '../../read/agents.ts';
 import { toolUseColumns } from '../read/agents.ts';
 
@@ -27,11 +27,11 @@ export class AgentReads {
   readonly #uses: StatementSync;
   readonly #calls: StatementSync;
 
-  readonly #stamps: Stamps;
+  readonly #labels: Labels;
 
   /** @param reader a connection that only reads */
-  constructor(reader: DatabaseSync, stamps: Stamps) {
-    this.#stamps = stamps;
+  constructor(reader: DatabaseSync, labels: Labels) {
+    this.#labels = labels;
     this.#notesHere = reader.prepare(
       `${noteColumns} WHERE brain IS NULL AND channel = ? AND conversation = ? ORDER BY seq`,
     );
@@ -53,8 +53,8 @@ export class AgentReads {
         ? this.#notesOfBrain.all(scope.brain)
         : this.#notesHere.all(channel, conversation);
     const notes = rows as unknown as readonly NoteRecord[];
-    return notes.map(({ at, text, private: stamp, channel: place }) => {
-      return { at, text, sensitivity: this.#stamps.of(stamp, place) };
+    return notes.map(({ at, text, private: label, channel: place }) => {
+      return { at, text, sensitivity: this.#labels.of(label, place) };
     });
   }
 
@@ -70,14 +70,14 @@ export class AgentReads {
   /** What was begun for a message, oldest first. */
   callsOf({ id, channel }: Message): readonly RunningCall[] {
     return this.#calls.all(id).map((row) => {
-      const { key, hash, tool, arguments: given, text, outcome, ms, private: stamp } = row;
+      const { key, hash, tool, arguments: given, text, outcome, ms, private: label } = row;
       const known = toolOutcomes.find((one) => one === outcome) ?? 'unknown';
       return {
         key: String(key),
         hash: String(hash),
         tool: String(tool),
         arguments: String(given),
-        sensitivity: this.#stamps.of(stamp === null ? null : Number(stamp), channel),
+        sensitivity: this.#labels.of(label === null ? null : Number(label), channel),
         ending: text === null ? null : { text: String(text), outcome: known, ms: Number(ms) },
       };
     });

@@ -76,8 +76,12 @@ function begun({ message }: InClaim, given: string): BegunCall {
 async function turn(it: Bench, who: string, text: string): Promise<void> {
   await accept(it, said(who, 'hello'));
   const claim = await oneIn(it);
-  await it.ledger.calls.journal(claim, begun(claim, text));
-  it.ledger.calls.journalEnd(claim, `${claim.message.id}:1:0`, { text, outcome: 'done', ms: 5 });
+  await it.ledger.calls.logCall(claim, begun(claim, text));
+  it.ledger.calls.logCallEnd(claim, `${claim.message.id}:1:0`, {
+    text,
+    outcome: 'done',
+    ms: 5,
+  });
   assert.equal(await it.ledger.complete(claim, agentEffects(claim, text)), true);
 }
 
@@ -123,7 +127,9 @@ test('a call is on the disk before it may run', async () => {
     await accept(it, said('ann', 'hello'));
     const claim = await oneIn(it);
     const beside = new DatabaseSync(path, { readOnly: true });
-    assert.deepEqual(await it.ledger.calls.journal(claim, begun(claim, 'given')), { kind: 'run' });
+    assert.deepEqual(await it.ledger.calls.logCall(claim, begun(claim, 'given')), {
+      kind: 'run',
+    });
     const { tool, text } = beside.prepare('SELECT tool, text FROM tool_calls').get()!;
     assert.deepEqual([tool, text], ['webhook_call', null]);
     const use = beside.prepare('SELECT outcome, arguments FROM tool_uses').get()!;
@@ -138,7 +144,7 @@ test('uses and calls are kept as long as their message, notes until they are del
     await turn(it, 'ann', 'two');
     await accept(it, said('bob', 'waits'));
     const claim = await oneIn(it);
-    await it.ledger.calls.journal(claim, begun(claim, 'given'));
+    await it.ledger.calls.logCall(claim, begun(claim, 'given'));
     await it.ledger[Symbol.asyncDispose]();
     const db = new DatabaseSync(path);
     const counts = (): readonly number[] => tables.map((table) => count(db, table));
@@ -156,7 +162,7 @@ test('a dead letter that is discarded takes its calls along', async () => {
   await inFolder(async (it, path) => {
     await accept(it, said('ann', 'hello'));
     const claim = await oneIn(it);
-    await it.ledger.calls.journal(claim, begun(claim, 'given'));
+    await it.ledger.calls.logCall(claim, begun(claim, 'given'));
     const why = { kind: 'fault', whose: 'us', retryable: false, detail: '' } as const;
     await it.ledger.bury(claim, { ...why, retryAfterMs: null, status: null });
     const db = new DatabaseSync(path, { readOnly: true });

@@ -2,19 +2,19 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Approval, ApprovalId } from '../../../domain/approval.ts';
 import type { Approvals, Decided } from '../../approvals.ts';
 import { findApproval, findByIdOrCode, listOwed, listWaiting } from '../read/approvals.ts';
-import type { Journal } from '../write/group-commit.ts';
+import type { GroupCommit } from '../write/group-commit.ts';
 
 /** Nobody else writes this database: who is the first to decide is known here. */
 export class StoredApprovals implements Approvals {
   readonly #reader: DatabaseSync;
-  readonly #journal: Journal;
+  readonly #groupCommit: GroupCommit;
   /** By what is being written just now. */
   readonly #deciding = new Map<ApprovalId, Promise<unknown>>();
 
   /** @param reader a connection that only reads */
-  constructor(reader: DatabaseSync, journal: Journal) {
+  constructor(reader: DatabaseSync, groupCommit: GroupCommit) {
     this.#reader = reader;
-    this.#journal = journal;
+    this.#groupCommit = groupCommit;
   }
 
   async find(idOrCode: string): Promise<Approval | null> {
@@ -43,8 +43,8 @@ export class StoredApprovals implements Approvals {
   async #decide(id: ApprovalId, { verdict, by, at }: Decided) {
     try {
       if (findApproval(this.#reader, id)?.state !== 'waiting') return 'not_waiting';
-      this.#journal.add(['approvalDecided', verdict, by, at, id]);
-      if (!(await this.#journal.writtenNow())) return 'storage_failed';
+      this.#groupCommit.add(['approvalDecided', verdict, by, at, id]);
+      if (!(await this.#groupCommit.writtenNow())) return 'storage_failed';
       // It may have been forgotten meanwhile.
       return findApproval(this.#reader, id) === null ? 'not_waiting' : 'decided';
     } catch {

@@ -2,11 +2,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { timeText } from '../../../domain/ids.ts';
 import { attachmentOf, attachmentRows, byMessage, pictureOf } from '../../engine/attachments.ts';
 import { idLagMs, type StoredAttachments } from '../../engine/attachments.ts';
-import type { Journal } from '../write/group-commit.ts';
-import { stampOf } from './sensitivity-labels.ts';
+import type { GroupCommit } from '../write/group-commit.ts';
+import { labelOf } from './sensitivity-labels.ts';
 
 /** @param reader a connection that only reads */
-export function storedAttachments(reader: DatabaseSync, journal: Journal): StoredAttachments {
+export function storedAttachments(
+  reader: DatabaseSync,
+  groupCommit: GroupCommit,
+): StoredAttachments {
   const ofMessage = reader.prepare(
     'SELECT kind, name, type, content FROM attachments WHERE message_id = ? ORDER BY place',
   );
@@ -24,8 +27,8 @@ export function storedAttachments(reader: DatabaseSync, journal: Journal): Store
   );
   return {
     keep({ id, channel, conversation, sensitivity }, attachments) {
-      const stamp = stampOf(sensitivity);
-      journal.add(['attachmentsGone', id]);
+      const label = labelOf(sensitivity);
+      groupCommit.add(['attachmentsGone', id]);
       for (const { place, kind, name, type, content } of attachmentRows(attachments)) {
         const values = [
           id,
@@ -35,12 +38,12 @@ export function storedAttachments(reader: DatabaseSync, journal: Journal): Store
           kind,
           name,
           type,
-          stamp,
+          label,
           content,
         ] as const;
-        journal.add(['attachment', ...values]);
+        groupCommit.add(['attachment', ...values]);
       }
-      return journal.writtenNow();
+      return groupCommit.writtenNow();
     },
     of: ({ id }) => ofMessage.all(id).map(attachmentOf),
     acceptedAt({ channel, conversation }, at) {

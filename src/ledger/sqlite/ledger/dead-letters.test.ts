@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { DeadLetters } from './dead-letters.ts';
 import { migrate } from '../files/migrations.ts';
-import type { SqliteParts } from './deps.ts';
+import type { SqliteDeps } from './deps.ts';
 import type { HistoryCache } from './history-cache.ts';
 import { sweep } from '../write/sweep.ts';
 
@@ -24,7 +24,7 @@ function start(messages: number) {
   for (let n = 0; n < messages; n++) dead('inbox', 'accepted_at', idOf(n));
   for (const part of ['-00', '-01']) dead('outbox', 'created_at', idOf(99) + part);
   let act = (): void => {};
-  const journal = {
+  const groupCommit = {
     add: () => 0,
     written: async (then: () => void) => {
       act();
@@ -33,7 +33,7 @@ function start(messages: number) {
     },
   };
   const rows = { nextSeq: () => 1_000 };
-  const parts = { reader: db, journal, rows } as unknown as SqliteParts;
+  const parts = { reader: db, groupCommit, rows } as unknown as SqliteDeps;
   const counted = (): DeadLetters => {
     return new DeadLetters({ ...parts, now: () => 0 }, {} as HistoryCache);
   };

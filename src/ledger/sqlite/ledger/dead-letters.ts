@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import type { DeadLetterMove } from '../../ledger.ts';
 import { LetterCount } from '../../engine/order/letter-count.ts';
-import type { SqliteParts } from './deps.ts';
+import type { SqliteDeps } from './deps.ts';
 import type { HistoryCache } from './history-cache.ts';
 import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
 
@@ -15,16 +15,16 @@ type Found =
 type Part = { readonly seq: number; readonly id: string };
 
 export class DeadLetters {
-  readonly #parts: SqliteParts;
+  readonly #deps: SqliteDeps;
   readonly #historyCache: HistoryCache;
   readonly #message: StatementSync;
   readonly #replies: StatementSync;
   readonly #letters = new LetterCount();
 
-  constructor(parts: SqliteParts, historyCache: HistoryCache) {
-    this.#parts = parts;
+  constructor(deps: SqliteDeps, historyCache: HistoryCache) {
+    this.#deps = deps;
     this.#historyCache = historyCache;
-    const { reader } = parts;
+    const { reader } = deps;
     this.#message = reader.prepare('SELECT seq FROM inbox WHERE id = ? AND state = 2');
     this.#replies = reader.prepare(
       'SELECT seq, id FROM outbox WHERE state = 2 AND id >= ? AND id < ? ORDER BY id',
@@ -63,18 +63,18 @@ export class DeadLetters {
   async discard(id: string): Promise<DeadLetterMove> {
     const found = this.#find(id);
     if (found === null) return 'not_found';
-    const { journal } = this.#parts;
+    const { groupCommit } = this.#deps;
     if (found.kind === 'message') {
-      journal.add(['messageDeleted', found.seq]);
-      journal.add(['traceDeleted', id]);
-      journal.add(['numbered', found.seq, id]);
+      groupCommit.add(['messageDeleted', found.seq]);
+      groupCommit.add(['traceDeleted', id]);
+      groupCommit.add(['numbered', found.seq, id]);
     } else {
       for (const { seq } of found.parts) {
-        journal.add(['replyDeleted', seq]);
-        journal.add(['numbered', seq, id]);
+        groupCommit.add(['replyDeleted', seq]);
+        groupCommit.add(['numbered', seq, id]);
       }
     }
-    if (!(await journal.written(() => {}))) return 'storage_failed';
+    if (!(await groupCommit.written(() => {}))) return 'storage_failed';
     this.#removeAll(id, found);
     return 'done';
   }
@@ -95,11 +95,11 @@ export class DeadLetters {
 
   /** The turn that the message's burial left in the history is deleted in the same commit. */
   #rerun(seq: number, back: () => void): Promise<boolean> {
-    const { journal, reader, rows, now } = this.#parts;
+    const { groupCommit, reader, rows, now } = this.#deps;
     const fresh = rows.nextSeq();
-    journal.add(['turnOfDeadDeleted', seq]);
-    journal.add(['messageReplayed', fresh, now(), seq]);
-    return journal.written(() => {
+    groupCommit.add(['turnOfDeadDeleted', seq]);
+    groupCommit.add(['messageReplayed', fresh, now(), seq]);
+    return groupCommit.written(() => {
       for (const { stored } of unsettledMessages(reader, fresh)) {
         rows.outdate(stored.channel, stored.conversation);
         this.#historyCache.drop(stored);
@@ -110,13 +110,13 @@ export class DeadLetters {
   }
 
   #resend(parts: readonly Part[], back: () => void): Promise<boolean> {
-    const { journal, reader, rows } = this.#parts;
+    const { groupCommit, reader, rows } = this.#deps;
     const fresh = parts.map(({ seq }) => {
       const next = rows.nextSeq();
-      journal.add(['replyReplayed', next, seq]);
+      groupCommit.add(['replyReplayed', next, seq]);
       return next;
     });
-    return journal.written(() => {
+    return groupCommit.written(() => {
       let progress = null;
       for (const { stored, state } of fresh.flatMap((seq) => [...unsettledReplies(reader, seq)])) {
         ({ progress } = rows.restoreReply(stored, progress, state));

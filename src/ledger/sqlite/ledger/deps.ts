@@ -4,20 +4,20 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { HeldConversation } from '../../../domain/takeover.ts';
 import type { LedgerNews } from '../../news.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
-import type { Journal } from '../write/group-commit.ts';
+import type { GroupCommit } from '../write/group-commit.ts';
 import type { OwnerLock } from '../files/database-files.ts';
 import type { NotedFailure } from '../files/last-shutdown.ts';
 import type { Suspect } from '../../engine/order/crash-isolation.ts';
 import type { SqliteLimits } from './limits.ts';
-import type { Stamps } from './sensitivity-labels.ts';
+import type { Labels } from './sensitivity-labels.ts';
 
-export type SqliteParts = Clock & {
+export type SqliteDeps = Clock & {
   readonly limits: SqliteLimits;
   readonly lock: OwnerLock;
   /** A connection that only reads. */
   readonly reader: DatabaseSync;
   readonly rows: WorkingSet;
-  readonly journal: Journal;
+  readonly groupCommit: GroupCommit;
   readonly noteFailure: (failure: NotedFailure) => void;
   /** After this call an uncaught exception writes no note beside the database. */
   readonly stopCrashNotes: () => void;
@@ -25,5 +25,5 @@ export type SqliteParts = Clock & {
   readonly suspects: readonly Suspect[];
   /** Conversations that an operator answered by hand when the process before ended. */
   readonly held: readonly HeldConversation[];
-  readonly stamps: Stamps;
+  readonly labels: Labels;
 };

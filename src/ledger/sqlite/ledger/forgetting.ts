@@ -15,7 +15,7 @@ import { wholeIdLength } from '../../engine/order/rows.ts';
 import { notesCleared } from '../write/agent-writes.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { prepareSearch, type FoundRow, type Search } from './forgetting-search.ts';
-import type { SqliteParts } from './deps.ts';
+import type { SqliteDeps } from './deps.ts';
 import type { HistoryCache } from './history-cache.ts';
 import type { Write } from '../write/statements.ts';
 
@@ -24,16 +24,16 @@ const batchMax = 200;
 const checkpointAgainMs = 50;
 
 export class Forgetting {
-  readonly #parts: SqliteParts;
+  readonly #deps: SqliteDeps;
   readonly #historyCache: HistoryCache;
   readonly #deadLetters: DeadLetters;
   readonly #search: Search;
 
-  constructor(parts: SqliteParts, historyCache: HistoryCache, deadLetters: DeadLetters) {
-    this.#parts = parts;
+  constructor(deps: SqliteDeps, historyCache: HistoryCache, deadLetters: DeadLetters) {
+    this.#deps = deps;
     this.#historyCache = historyCache;
     this.#deadLetters = deadLetters;
-    this.#search = prepareSearch(parts.reader);
+    this.#search = prepareSearch(deps.reader);
   }
 
   /**
@@ -64,7 +64,7 @@ export class Forgetting {
    * @throws as forget does
    */
   async clearNotes(of: NotesOf): Promise<number> {
-    const before = this.#parts.rows.nextSeq();
+    const before = this.#deps.rows.nextSeq();
     await this.#write([]);
     const count = this.#search.notesOf(of, before);
     if (count === 0) return 0;
@@ -75,10 +75,10 @@ export class Forgetting {
 
   /** What was deleted is on the disk no more. */
   async #overwrite(): Promise<void> {
-    const { journal } = this.#parts;
-    for (let whole = await journal.checkpoint('vacuum'); !whole;) {
+    const { groupCommit } = this.#deps;
+    for (let whole = await groupCommit.checkpoint('vacuum'); !whole;) {
       await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
-      whole = await journal.checkpoint('log');
+      whole = await groupCommit.checkpoint('log');
     }
   }
 
@@ -190,13 +190,13 @@ export class Forgetting {
 
   /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
   async #close({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
-    const { journal, rows } = this.#parts;
+    const { groupCommit, rows } = this.#deps;
     const place = [channel, conversation] as const;
     // The notes made there may hold what they said.
-    journal.add(['notesForgotten', ...place, before]);
-    journal.add(['cutsDeleted', ...place]);
-    journal.add(['conversationDeleted', ...place]);
-    const written = await journal.written(() => {
+    groupCommit.add(['notesForgotten', ...place, before]);
+    groupCommit.add(['cutsDeleted', ...place]);
+    groupCommit.add(['conversationDeleted', ...place]);
+    const written = await groupCommit.written(() => {
       rows.outdate(channel, conversation);
       this.#historyCache.drop({ channel, conversation });
     });
@@ -204,8 +204,8 @@ export class Forgetting {
   }
 
   async #write(writes: readonly Write[]): Promise<void> {
-    const { journal } = this.#parts;
-    for (const write of writes) journal.add(write);
-    if (!(await journal.written(() => {}))) throw new Error('the storage has failed');
+    const { groupCommit } = this.#deps;
+    for (const write of writes) groupCommit.add(write);
+    if (!(await groupCommit.written(() => {}))) throw new Error('the storage has failed');
   }
 }

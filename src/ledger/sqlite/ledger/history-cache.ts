@@ -12,7 +12,7 @@ import { unroutableCursor } from '../../engine/order/unroutable.ts';
 import type { Awaitable } from '../../engine/storage.ts';
 import { Cursors } from '../../engine/order/cursors.ts';
 import type { Memory } from '../../ledger.ts';
-import type { Stamps } from './sensitivity-labels.ts';
+import type { Labels } from './sensitivity-labels.ts';
 
 /** Turns that were said in a conversation and may be seen; a quoted block was not said. */
 const theirs =
@@ -39,7 +39,7 @@ type TurnRecord = {
 };
 
 export class HistoryCache {
-  readonly #stamps: Stamps;
+  readonly #labels: Labels;
   readonly #memories = new Memories();
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
@@ -50,8 +50,8 @@ export class HistoryCache {
   readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
 
   /** @param db a connection that only reads */
-  constructor(db: DatabaseSync, stamps: Stamps) {
-    this.#stamps = stamps;
+  constructor(db: DatabaseSync, labels: Labels) {
+    this.#labels = labels;
     this.#conversation = db.prepare(
       'SELECT session, started_at AS startedAt, previous_at AS previousAt, windows ' +
         'FROM conversations WHERE channel = ? AND conversation = ?',
@@ -134,8 +134,8 @@ export class HistoryCache {
   /** @returns oldest first */
   #rowsOf(newestFirst: readonly TurnRecord[]): readonly TurnRow[] {
     const rows = newestFirst.map(
-      ({ at, text, reply, private: stamp, channel, quoted, doubted }): TurnRow => {
-        const row = { at, text, reply, sensitivity: this.#stamps.of(stamp, channel) };
+      ({ at, text, reply, private: label, channel, quoted, doubted }): TurnRow => {
+        const row = { at, text, reply, sensitivity: this.#labels.of(label, channel) };
         if (quoted === 1) return { ...row, quoted: true };
         return doubted === 1 ? { ...row, doubted: true } : row;
       },

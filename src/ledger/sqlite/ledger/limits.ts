@@ -1,5 +1,5 @@
 /** What this form promises, and its bounds. */
-import type { QuarantineLimits } from '../../engine/order/crash-isolation.ts';
+import type { CrashIsolationLimits } from '../../engine/order/crash-isolation.ts';
 
 /** A disk may take its time; one that does not answer keeps no process from ending. */
 export type ClosingLimits = {
@@ -9,7 +9,7 @@ export type ClosingLimits = {
   readonly endMs: number;
 };
 
-type WaitingLimits = QuarantineLimits & ClosingLimits;
+type WaitingLimits = CrashIsolationLimits & ClosingLimits;
 
 export type SqliteLimits = WaitingLimits & {
   /** Messages accepted and not settled. */

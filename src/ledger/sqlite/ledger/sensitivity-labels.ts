@@ -17,7 +17,7 @@ export type PublicNow = {
   readonly brains: readonly string[];
 };
 
-export class Stamps {
+export class Labels {
   readonly #publicBefore: ReadonlySet<string>;
 
   constructor(publicBefore: Iterable<string>) {
@@ -25,13 +25,13 @@ export class Stamps {
   }
 
   /** @param stamp as it stands in the row's column `private` */
-  of(stamp: number | null, channel: string): Sensitivity {
-    if (stamp === null) return this.#publicBefore.has(channel) ? 'public' : 'private';
-    return stamp === 0 ? 'public' : 'private';
+  of(label: number | null, channel: string): Sensitivity {
+    if (label === null) return this.#publicBefore.has(channel) ? 'public' : 'private';
+    return label === 0 ? 'public' : 'private';
   }
 }
 
-export function stampOf(sensitivity: Sensitivity): number {
+export function labelOf(sensitivity: Sensitivity): number {
   return sensitivity === 'public' ? 0 : 1;
 }
 
@@ -77,15 +77,15 @@ function parseDecision(text: string): PublicNow {
  * @param now null: what is unstamped stays so, and counts as private meanwhile
  * @returns the stamps, and what is to be written down before a message is worked on
  */
-export function openStamps(
+export function openLabels(
   db: DatabaseSync,
   now: PublicNow | null,
-): { readonly stamps: Stamps; readonly writes: readonly Write[] } {
+): { readonly labels: Labels; readonly writes: readonly Write[] } {
   if (db.prepare('SELECT stamped FROM owner').get()?.['stamped'] === 1) {
     const rows = db.prepare('SELECT channel FROM public_before').all();
-    return { stamps: new Stamps(rows.map(({ channel }) => String(channel))), writes: [] };
+    return { labels: new Labels(rows.map(({ channel }) => String(channel))), writes: [] };
   }
-  if (now === null) return { stamps: new Stamps([]), writes: [] };
+  if (now === null) return { labels: new Labels([]), writes: [] };
   const writes: Write[] = now.channels.map((channel) => ['publicBefore', channel]);
   const brains = JSON.stringify(now.brains);
   const others = 'SELECT 1 FROM inbox WHERE brain NOT IN (SELECT value FROM json_each(?)) LIMIT 1';
@@ -95,5 +95,5 @@ export function openStamps(
     writes.push(['notesOfTurnsBefore'], ['quotedBefore']);
   }
   writes.push(['notesOfBrainsBefore', brains], ['stampedBefore']);
-  return { stamps: new Stamps(now.channels), writes };
+  return { labels: new Labels(now.channels), writes };
 }

@@ -8,25 +8,25 @@ import { FreeSpend } from '../../engine/free-spend.ts';
 import { placesOf, settledParts } from '../../engine/spending.ts';
 import type { SpendChange, SpendPlace } from '../../engine/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
-import type { Journal } from '../write/group-commit.ts';
+import type { GroupCommit } from '../write/group-commit.ts';
 import { spendValues, type SpendWrite } from '../write/spend-writes.ts';
 
 export class Spend implements SpendBook {
-  readonly #journal: Journal;
+  readonly #groupCommit: GroupCommit;
   /** Writes of the group that gathers; the sums in them grow. */
   readonly #gathered = new Map<string, SpendWrite>();
   #group: unknown = null;
   readonly #free = new FreeSpend((charged, change) => this.#write('spent', charged, change));
 
-  constructor(journal: Journal) {
-    this.#journal = journal;
+  constructor(groupCommit: GroupCommit) {
+    this.#groupCommit = groupCommit;
   }
 
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
     this.flush();
-    const place = this.#journal.add({ charged, most, limits });
+    const place = this.#groupCommit.add({ charged, most, limits });
     return new Promise((resolve) => {
-      this.#journal.flush(
+      this.#groupCommit.flush(
         (told) => resolve(told?.reservings.get(place) ?? { kind: 'unwritten' }),
         () => resolve({ kind: 'unwritten' }),
       );
@@ -49,10 +49,10 @@ export class Spend implements SpendBook {
   }
 
   #write(name: SpendWrite[0], charged: Charged, change: SpendChange): void {
-    if (this.#journal.broken) return;
-    if (this.#journal.gathering !== this.#group) {
+    if (this.#groupCommit.broken) return;
+    if (this.#groupCommit.gathering !== this.#group) {
       this.#gathered.clear();
-      this.#group = this.#journal.gathering;
+      this.#group = this.#groupCommit.gathering;
     }
     let isNew = false;
     for (const place of placesOf(charged)) {
@@ -62,11 +62,11 @@ export class Spend implements SpendBook {
       else {
         const write: SpendWrite = [name, ...spendValues(place, change)];
         this.#gathered.set(key, write);
-        this.#journal.add(write);
+        this.#groupCommit.add(write);
         isNew = true;
       }
     }
-    if (isNew) this.#journal.flushSoon(() => {});
+    if (isNew) this.#groupCommit.flushSoon(() => {});
   }
 }
 

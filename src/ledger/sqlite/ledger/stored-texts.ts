@@ -9,16 +9,16 @@ import type { FoundMessage, FoundReply } from '../../engine/recovering.ts';
 import type { Row } from '../../engine/order/rows.ts';
 import { bytesOf } from '../../engine/order/weight.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
-import type { Stamps } from './sensitivity-labels.ts';
+import type { Labels } from './sensitivity-labels.ts';
 
 export class StoredTexts {
-  readonly #stamps: Stamps;
+  readonly #labels: Labels;
   readonly #inbox: StatementSync;
   readonly #outbox: StatementSync;
 
   /** @param db a connection that only reads */
-  constructor(db: DatabaseSync, stamps: Stamps) {
-    this.#stamps = stamps;
+  constructor(db: DatabaseSync, labels: Labels) {
+    this.#labels = labels;
     this.#inbox = db.prepare('SELECT * FROM inbox WHERE seq = ?');
     this.#outbox = db.prepare('SELECT * FROM outbox WHERE seq = ?');
   }
@@ -27,7 +27,7 @@ export class StoredTexts {
   read(row: Row): void {
     const record = (row.box === 'in' ? this.#inbox : this.#outbox).get(row.seq) as unknown;
     if (record === undefined) throw new Error(`the row of ${row.head.id} cannot be found`);
-    if (row.box === 'in') row.message = messageOf(record as InboxRecord, this.#stamps);
+    if (row.box === 'in') row.message = messageOf(record as InboxRecord, this.#labels);
     else row.reply = replyOf(record as OutboxRecord);
   }
 }

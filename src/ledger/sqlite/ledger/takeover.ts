@@ -2,11 +2,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { HeldConversation } from '../../../domain/takeover.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
-import type { StoredByHand } from '../../engine/storage.ts';
+import type { StoredTakeovers } from '../../engine/storage.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import { turnEndWrites } from '../write/turn-writes.ts';
 import type { HistoryCache } from './history-cache.ts';
-import type { SqliteParts } from './deps.ts';
+import type { SqliteDeps } from './deps.ts';
 
 /**
  * To be called before any row is put back: none of theirs is offered.
@@ -26,18 +26,18 @@ export function findHeld(
   return found;
 }
 
-export function storedByHand(parts: SqliteParts, history: HistoryCache): StoredByHand {
-  const { journal, rows, held } = parts;
+export function storedTakeovers(deps: SqliteDeps, history: HistoryCache): StoredTakeovers {
+  const { groupCommit, rows, held } = deps;
   return {
     found: held,
     keep({ channel, conversation }, hold) {
-      if (hold === null) journal.add(['holdEnded', channel, conversation]);
-      else journal.add(['hold', channel, conversation, hold.since, hold.untilAt]);
-      return journal.writtenNow();
+      if (hold === null) groupCommit.add(['holdEnded', channel, conversation]);
+      else groupCommit.add(['hold', channel, conversation, hold.since, hold.untilAt]);
+      return groupCommit.writtenNow();
     },
     expired(now) {
-      journal.add(['holdsOver', now]);
-      journal.flushSoon(() => {});
+      groupCommit.add(['holdsOver', now]);
+      groupCommit.flushSoon(() => {});
     },
     answered: (ends, then) =>
       new Promise((resolve) => {
@@ -45,9 +45,9 @@ export function storedByHand(parts: SqliteParts, history: HistoryCache): StoredB
           const { row, effects } = end;
           const memory = memoryAfter(row.message, end.memory, effects, history.bounds);
           const writes = turnEndWrites(end, memory, true, () => rows.nextSeq());
-          for (const write of writes) journal.add(write);
+          for (const write of writes) groupCommit.add(write);
         }
-        journal.flush(
+        groupCommit.flush(
           (known) => {
             if (known === null) return resolve('storage_failed');
             for (const { row } of ends) history.drop(row.message);

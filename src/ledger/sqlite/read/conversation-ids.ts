@@ -3,10 +3,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { originsMax, type ConversationKey, type MessageOrigin } from '../../../domain/story.ts';
 import { originOf, type OriginRecord } from '../../read/origins.ts';
 import { findConversation } from './conversations.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 
 export function findConversationKey(db: DatabaseSync, id: string): ConversationKey | null {
-  const where = sealOf(db).keyOf(id);
+  const where = idCipherOf(db).keyOf(id);
   return where === null || findConversation(db, where) === null ? null : where;
 }
 
@@ -19,10 +19,10 @@ export function listOrigins(
   db: DatabaseSync,
   messageIds: readonly string[],
 ): readonly MessageOrigin[] {
-  const seal = sealOf(db);
+  const idCipher = idCipherOf(db);
   const find = db.prepare(origin);
   return messageIds.slice(0, originsMax).flatMap((id) => {
     const found = find.get(id) as unknown as OriginRecord | undefined;
-    return found === undefined ? [] : [originOf(seal, found)];
+    return found === undefined ? [] : [originOf(idCipher, found)];
   });
 }

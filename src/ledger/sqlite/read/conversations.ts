@@ -10,7 +10,7 @@ import type {
 } from '../../../domain/story.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { conversationOf, cutsMax, turnText } from '../../read/conversations.ts';
-import type { ConversationSeal } from '../../read/id-cipher.ts';
+import type { ConversationIdCipher } from '../../read/id-cipher.ts';
 import type {
   CutRecord,
   SpokenRecord,
@@ -18,7 +18,7 @@ import type {
   WaitingRecord,
 } from '../../read/conversations.ts';
 import { keysOf } from './channel-keys.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 import {
   emptyPage,
   limitOf,
@@ -75,8 +75,8 @@ export function listConversations(db: DatabaseSync, asked: PageAsked): Page<Conv
   for (const row of spokenKeys(db, channel, conversation, most)) add(row, null);
   const rows = [...keys.values()].sort((a, b) => Buffer.compare(a.order, b.order)).slice(0, most);
   const placeOf = ({ key }: { key: Key }): PageKey => [key.channel, key.conversation];
-  const seal = sealOf(db);
-  return pageOf(rows, limit, placeOf, (row) => rowOf(db, seal, row.key, row.waiting));
+  const idCipher = idCipherOf(db);
+  return pageOf(rows, limit, placeOf, (row) => rowOf(db, idCipher, row.key, row.waiting));
 }
 
 /** The database orders keys by their bytes. No channel holds a zero byte. */
@@ -98,14 +98,14 @@ function spokenKeys(db: DatabaseSync, channel: string, conversation: string, mos
 
 function rowOf(
   db: DatabaseSync,
-  seal: ConversationSeal,
+  idCipher: ConversationIdCipher,
   key: Key,
   waiting: Waiting | null,
 ): ConversationRow {
   const where = [key.channel, key.conversation] as const;
   const spoken = db.prepare(spanOf).get(...where) as unknown as SpokenRecord;
   const cut = db.prepare(cutOf).get(...where) as CutRecord | undefined;
-  return conversationOf(seal, key, spoken, cut ?? null, waiting);
+  return conversationOf(idCipher, key, spoken, cut ?? null, waiting);
 }
 
 const privateIn = (table: string): string =>
@@ -127,7 +127,7 @@ export function findConversation(
 ): ConversationText | null {
   const key = [where.channel, where.conversation] as const;
   const waiting = db.prepare(waitingOf).get(...key) as unknown as Waiting | undefined;
-  const row = rowOf(db, sealOf(db), where, waiting ?? null);
+  const row = rowOf(db, idCipherOf(db), where, waiting ?? null);
   if (!Number.isFinite(row.firstAt)) return null;
   const cuts = db
     .prepare(

@@ -11,7 +11,7 @@ import type { Page, PageAsked } from '../../../domain/page.ts';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import { letterOf, letterTextOf, type DeadRecord } from '../../read/dead-letters.ts';
 import { reasonOf } from '../../read/stored-json.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 import { emptyPage, limitOf, pageOf, keyAfter, type PageKey } from '../../pages.ts';
 
 type DeadRow = DeadRecord & { readonly seq: number };
@@ -74,7 +74,7 @@ export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | n
   const parts = message === undefined ? wholeOf(db, id) : [message];
   const last = parts.toSorted((a, b) => a.diedAt - b.diedAt || a.seq - b.seq).at(-1);
   if (last === undefined) return null;
-  return letterTextOf(sealOf(db), last, parts);
+  return letterTextOf(idCipherOf(db), last, parts);
 }
 
 /** The dead parts of a reply, in their order: of most replies the only one. */

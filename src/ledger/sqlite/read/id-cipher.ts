@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { ConversationSeal, sealPlace } from '../../read/id-cipher.ts';
+import { ConversationIdCipher, idCipherPlace } from '../../read/id-cipher.ts';
 
 const secret = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
 
-export function sealOf(db: DatabaseSync): ConversationSeal {
-  const found = db.prepare(secret).get(sealPlace.channel, sealPlace.name);
-  return new ConversationSeal(String(found!['value']));
+export function idCipherOf(db: DatabaseSync): ConversationIdCipher {
+  const found = db.prepare(secret).get(idCipherPlace.channel, idCipherPlace.name);
+  return new ConversationIdCipher(String(found!['value']));
 }

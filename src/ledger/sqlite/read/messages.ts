@@ -11,13 +11,13 @@ import { emptyPage, limitOf, nextOf, keyAfter, type PageKey } from '../../pages.
 import {
   fitsMessage,
   messageRowOf,
-  type MessageTold,
-  type ReplyTold,
+  type MessageSummary,
+  type ReplySummary,
 } from '../../read/messages.ts';
 import { channelsOfMessages } from './channel-keys.ts';
 import { looksMax, readPage, merge } from './read-page.ts';
 
-type Told = MessageTold & { readonly seq: number };
+type Told = MessageSummary & { readonly seq: number };
 
 /** Accepted before (at, seq), and at `since` or later. */
 type Span = readonly [at: number, seq: number, since: number];
@@ -50,7 +50,7 @@ export function listMessages(
   const found = readPage(candidates, limitOf(asked), (row) => fitsMessage(filter, row), placeOf);
   const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
   const rows = found.rows.map((row) => {
-    return messageRowOf(row, repliesOf.all(row.id) as unknown as readonly ReplyTold[]);
+    return messageRowOf(row, repliesOf.all(row.id) as unknown as readonly ReplySummary[]);
   });
   return { rows, next: found.next === null ? null : nextOf(found.next) };
 }

@@ -1,7 +1,7 @@
 /** One message: what happened to it, and what was said. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Story, StoryText } from '../../../domain/story.ts';
-import { sealOf } from './id-cipher.ts';
+import { idCipherOf } from './id-cipher.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
 import type { SaidRecord } from '../../read/stories.ts';
 import { listUsesOf } from './agents.ts';
@@ -34,7 +34,7 @@ export function findStoryText(db: DatabaseSync, messageId: string): StoryText | 
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
     .all(messageId);
   return storyTextOf(
-    sealOf(db),
+    idCipherOf(db),
     found,
     rows.map((row) => ({ id: String(row['id']), body: String(row['body']) })),
     listUsesOf(db, messageId),

@@ -1,8 +1,8 @@
 /** What a finished turn writes of an agent's notes and of its uses of tools. */
 import type { Message } from '../../../domain/message.ts';
 import type { NoteMove, NotesOf } from '../../../domain/note.ts';
-import type { BegunCall, ToldUse } from '../../../domain/tool-use.ts';
-import { stampOf } from '../ledger/sensitivity-labels.ts';
+import type { BegunCall, ToolUseWithResult } from '../../../domain/tool-use.ts';
+import { labelOf } from '../ledger/sensitivity-labels.ts';
 import type { Write } from './statements.ts';
 
 /** @param nextSeq numbers the notes in the order of the commits */
@@ -25,7 +25,7 @@ export function noteWrites(
         channel,
         conversation,
         note.at,
-        stampOf(note.sensitivity),
+        labelOf(note.sensitivity),
         note.text,
       ],
       brain === null
@@ -49,14 +49,14 @@ export function begunWrites(
   nextSeq: () => number,
 ): readonly Write[] {
   return [
-    ['toolBegun', use.key, message.id, use.tool, hash, stampOf(sensitivity)],
+    ['toolBegun', use.key, message.id, use.tool, hash, labelOf(sensitivity)],
     ...toolUseWrites(message, [{ ...use, ms: 0, outcome: 'unknown', told: null }], nextSeq),
   ];
 }
 
 export function toolUseWrites(
   { id, channel, conversation }: Message,
-  uses: readonly ToldUse[],
+  uses: readonly ToolUseWithResult[],
   nextSeq: () => number,
 ): readonly Write[] {
   return uses.map((use): Write => {

@@ -6,9 +6,9 @@ import type { Write } from './statements.ts';
 export function approvalWrites({ asked = [], settled }: Effects, at: number): readonly Write[] {
   const writes = asked.map(recordOfAsked).map((record): Write => {
     const { id, code, channel, conversation, sender, messageId, brain, tool } = record;
-    const { private: stamp, askedAt, expiresAt, body } = record;
+    const { private: label, askedAt, expiresAt, body } = record;
     const place = [channel, conversation, sender, messageId, brain, tool] as const;
-    return ['approvalAsked', id, code, ...place, stamp ? 1 : 0, askedAt, expiresAt, body];
+    return ['approvalAsked', id, code, ...place, label ? 1 : 0, askedAt, expiresAt, body];
   });
   if (settled !== undefined) writes.push(['approvalSettled', at, settled.outcome, settled.id]);
   return writes;

@@ -3,22 +3,22 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { sqliteLimits } from '../ledger/limits.ts';
-import { Journal } from './group-commit.ts';
+import { GroupCommit } from './group-commit.ts';
 import type { ToWriter } from './statements.ts';
 
 /** A storage thread that ends at the first thing that it is sent. */
 const mortal = `require('node:worker_threads').parentPort.once('message', () => process.exit(0))`;
 
 test('a storage thread that ends by itself fails what waits, and all that follows', async () => {
-  const journal = new Journal(new Worker(mortal, { eval: true }), Infinity, sqliteLimits);
+  const groupCommit = new GroupCommit(new Worker(mortal, { eval: true }), Infinity, sqliteLimits);
   const told: string[] = [];
-  journal.onBroken((message) => told.push(message));
-  journal.add(['owned']);
-  const written = await new Promise((resolve) => journal.flush(resolve));
+  groupCommit.onBroken((message) => told.push(message));
+  groupCommit.add(['owned']);
+  const written = await new Promise((resolve) => groupCommit.flush(resolve));
   assert.equal(written, null);
-  assert.equal(await new Promise((resolve) => journal.flush(resolve)), null);
+  assert.equal(await new Promise((resolve) => groupCommit.flush(resolve)), null);
   assert.deepEqual(told, ['the storage thread ended']);
-  await journal.close();
+  await groupCommit.close();
 });
 
 /** A thread that writes each group, says that it closes, and ends at the first thing after that. */
@@ -36,16 +36,16 @@ const orderly = `
   });`;
 
 test('what is asked of a journal that closes is written, or told that it is not', async () => {
-  const journal = new Journal(new Worker(orderly, { eval: true }), Infinity, sqliteLimits);
-  journal.onBroken((message) => assert.fail(message));
+  const groupCommit = new GroupCommit(new Worker(orderly, { eval: true }), Infinity, sqliteLimits);
+  groupCommit.onBroken((message) => assert.fail(message));
   const told: string[] = [];
   const ask = async (when: string): Promise<void> => {
-    journal.add(['owned']);
-    told.push(`${when}: ${await journal.written(() => {})}`);
+    groupCommit.add(['owned']);
+    told.push(`${when}: ${await groupCommit.written(() => {})}`);
   };
   const asked = [ask('before the close').then(() => ask('in answer to it'))];
-  journal.onDisk(() => void asked.push(ask('too late')));
-  await journal.close();
+  groupCommit.onDisk(() => void asked.push(ask('too late')));
+  await groupCommit.close();
   await Promise.all(asked);
   await ask('after the close');
   assert.deepEqual(told, [
@@ -72,15 +72,15 @@ for (const about of ['a group', 'the close'] as const) {
   for (const ends of [true, false]) {
     const thread = ends ? 'a thread that ends' : 'one that does not';
     test(`a disk that never answers ${about} is closed in time, under ${thread}`, async () => {
-      const journal = new Journal(mute(about, ends), Infinity, { closeMs: 20, endMs: 20 });
+      const groupCommit = new GroupCommit(mute(about, ends), Infinity, { closeMs: 20, endMs: 20 });
       const told: string[] = [];
-      journal.onBroken((message) => told.push(message));
-      journal.add(['owned']);
-      const written = journal.written(() => {});
+      groupCommit.onBroken((message) => told.push(message));
+      groupCommit.add(['owned']);
+      const written = groupCommit.written(() => {});
       if (about === 'the close') assert.equal(await written, true);
-      assert.equal(await journal.close(), ends);
+      assert.equal(await groupCommit.close(), ends);
       assert.equal(await written, about === 'the close');
-      assert.deepEqual([told, journal.silent], [['it did not close in time'], true]);
+      assert.deepEqual([told, groupCommit.silent], [['it did not close in time'], true]);
     });
   }
 }

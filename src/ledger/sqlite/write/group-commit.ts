@@ -37,7 +37,7 @@ const errcodes = { full: sqliteFull, locked: sqliteBusy } as const;
 const noRoom = 'there was no room on the disk for what was left';
 const stillLocked = 'another program had its database locked to the end';
 
-export class Journal {
+export class GroupCommit {
   readonly #writer: Writer;
   readonly #limits: ClosingLimits;
   #failed: (message: string) => void = () => {};

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../../test/support/hand-clock.ts';
-import { Rush } from './load-gauge.ts';
+import { takeoverClock } from '../../../../test/support/hand-clock.ts';
+import { LoadGauge } from './load-gauge.ts';
 
 test('a rush is more than five writes a millisecond since the last question', () => {
-  const clock = handClock();
-  const rush = new Rush(clock.steady);
+  const clock = takeoverClock();
+  const loadGauge = new LoadGauge(clock.steady);
   clock.pass(100);
-  rush.wrote(500);
-  assert.equal(rush.isOver(), true);
+  loadGauge.wrote(500);
+  assert.equal(loadGauge.isOver(), true);
   clock.pass(100);
-  rush.wrote(300);
-  rush.wrote(201);
-  assert.equal(rush.isOver(), false);
+  loadGauge.wrote(300);
+  loadGauge.wrote(201);
+  assert.equal(loadGauge.isOver(), false);
   clock.pass(100);
-  assert.equal(rush.isOver(), true, 'what was counted before counts no more');
+  assert.equal(loadGauge.isOver(), true, 'what was counted before counts no more');
 });

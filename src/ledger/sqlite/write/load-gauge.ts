@@ -4,7 +4,7 @@ import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 const writesPerMs = 5;
 
 /** Whether so much is written just now that what can wait should wait for longer. */
-export class Rush {
+export class LoadGauge {
   readonly #steady: () => SteadyTime;
   #writes = 0;
   #countedAt: SteadyTime;
@@ -21,9 +21,9 @@ export class Rush {
   /** @returns whether there was a rush since this was asked last */
   isOver(): boolean {
     const at = this.#steady();
-    const isRush = this.#writes > writesPerMs * (at - this.#countedAt);
+    const isBusy = this.#writes > writesPerMs * (at - this.#countedAt);
     this.#writes = 0;
     this.#countedAt = at;
-    return !isRush;
+    return !isBusy;
   }
 }

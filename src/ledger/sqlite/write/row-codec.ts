@@ -6,13 +6,13 @@ import type { Trace } from '../../../domain/trace.ts';
 import { messageBody, messageFrom, replyBody, replyFrom } from '../../engine/bodies.ts';
 import { summaryOfTurn, traceText } from '../../engine/bodies.ts';
 import type { Effects } from '../../ledger.ts';
-import { stampOf, type Stamps } from '../ledger/sensitivity-labels.ts';
+import { labelOf, type Labels } from '../ledger/sensitivity-labels.ts';
 import type { Value, Write } from './statements.ts';
 
 export function acceptWrite(seq: number, message: Message): Write {
   const { id, channel, conversation, acceptedAt } = message;
-  const stamp = stampOf(message.sensitivity);
-  return ['accept', seq, id, channel, conversation, acceptedAt, messageBody(message), stamp];
+  const label = labelOf(message.sensitivity);
+  return ['accept', seq, id, channel, conversation, acceptedAt, messageBody(message), label];
 }
 
 export function replyWrite(seq: number, reply: Reply): Write {
@@ -44,9 +44,9 @@ export type InboxRecord = {
   readonly alone: number;
 };
 
-export function messageOf(record: InboxRecord, stamps: Stamps): Message {
-  const { accepted_at: acceptedAt, private: stamp, channel } = record;
-  return messageFrom({ ...record, acceptedAt, sensitivity: stamps.of(stamp, channel) });
+export function messageOf(record: InboxRecord, labels: Labels): Message {
+  const { accepted_at: acceptedAt, private: label, channel } = record;
+  return messageFrom({ ...record, acceptedAt, sensitivity: labels.of(label, channel) });
 }
 
 export type OutboxRecord = {

@@ -10,7 +10,7 @@ import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 /** The steps take a fifth of the writer's time at most. */
 const pauseFactor = 4;
 
-export type SweepingParts = {
+export type SweepingDeps = {
   /** @returns whether there may be more to do */
   readonly step: () => boolean;
   /** How long nothing is done once there is no more. */
@@ -29,7 +29,7 @@ export function beginSweeping({
   pauseMsMin = () => 20,
   steady = steadyNow,
   after = afterArrivals,
-}: SweepingParts): () => void {
+}: SweepingDeps): () => void {
   let cancel = (): void => {};
   const go = (): void => {
     const begunAt = steady();

@@ -7,7 +7,7 @@ import type { Effects, Memory } from '../../ledger.ts';
 import { approvalWrites } from './approval-writes.ts';
 import { noteWrites, toolUseWrites } from './agent-writes.ts';
 import { replyWrite, summaryValues, traceWrite } from './row-codec.ts';
-import { stampOf } from '../ledger/sensitivity-labels.ts';
+import { labelOf } from '../ledger/sensitivity-labels.ts';
 import type { Write } from './statements.ts';
 
 /**
@@ -87,11 +87,11 @@ function turnWrites(
   if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
   if (imported !== null) {
     const { text, sensitivity } = imported;
-    const stamp = stampOf(sensitivity);
-    writes.push(['quoted', channel, conversation, number, seq, acceptedAt, stamp, text]);
+    const label = labelOf(sensitivity);
+    writes.push(['quoted', channel, conversation, number, seq, acceptedAt, label, text]);
   } else if (turn !== null) {
     const { at, text, reply, sensitivity } = turn;
-    const said = [stampOf(sensitivity), sender.id, text, reply] as const;
+    const said = [labelOf(sensitivity), sender.id, text, reply] as const;
     writes.push(['turn', channel, conversation, number, seq, at, ...said]);
   }
   return writes;

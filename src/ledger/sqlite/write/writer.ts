@@ -14,7 +14,7 @@ import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
 import { prepareKeyedAccepts } from './keyed-accepts.ts';
 import { prepareReservations } from './spend-writes.ts';
 import type { Reserving } from '../../spend.ts';
-import { Rush } from './load-gauge.ts';
+import { LoadGauge } from './load-gauge.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
 import { beginSweeping } from './sweeping.ts';
@@ -41,7 +41,7 @@ const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 const indexEveryMs = 2_000;
 /** Some 500 turns a second; of a rush most are taken in afterwards, and cost messages little. */
-const indexPauseMs = { calm: 60, rush: 400 };
+const indexPauseMs = { calm: 60, loadGauge: 400 };
 
 /**
  * Opens the database, tells that it is open or why it is not, and does what the port asks for.
@@ -227,11 +227,11 @@ function serve(
   // Before the first turn there is nothing of before to be taken in.
   indexOn();
   const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
-  const rush = new Rush();
+  const loadGauge = new LoadGauge();
   const endIndexing = beginSweeping({
     step: indexOn,
     everyMs: indexEveryMs,
-    pauseMsMin: () => (rush.isOver() ? indexPauseMs.calm : indexPauseMs.rush),
+    pauseMsMin: () => (loadGauge.isOver() ? indexPauseMs.calm : indexPauseMs.loadGauge),
   });
   const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
   const looking = setInterval(tellDisk, diskEveryMs);
@@ -248,7 +248,7 @@ function serve(
       const group = JSON.parse(message) as Group;
       const done = run(group);
       patience(done.kind === 'locked');
-      rush.wrote(group.writes.length);
+      loadGauge.wrote(group.writes.length);
       if (done.kind === 'failed') end();
       tell(done);
       if (!over) fold();
