@@ -1,7 +1,6 @@
 /** What may be done where: what the steps and their pages both go by. Pure. */
-import { secretsOf } from './document.ts';
+import { secretsOf, localityOf } from './document.ts';
 import type { SetupState, Vendor } from './state.ts';
-import { localityOf } from './vendors.ts';
 
 /** Whether the model needs a key: one near may do without. */
 export function needsKey(

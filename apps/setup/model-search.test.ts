@@ -5,7 +5,7 @@ import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
 import { createLookupBeside } from '../../src/app/secret-lookup.ts';
-import { localBaseUrl, lookForModels } from './model-search.ts';
+import { localBaseUrl, lookForModels } from './world.ts';
 
 const hosts: readonly (readonly [written: string | undefined, url: string])[] = [
   [undefined, 'http://127.0.0.1:11434'],

@@ -1,8 +1,11 @@
 /** The service that the way ends with, in this process, and the first message to it. */
 import { auditedAdmissions } from '../../src/app/config/audited.ts';
-import { postMessage } from '../../src/app/webhook-client/message-post.ts';
+import {
+  postMessage,
+  replyChecks,
+  webhookIn,
+} from '../../src/app/webhook-client/webhook-client.ts';
 import { StandIn } from '../../src/app/webhook-client/one-reply-receiver.ts';
-import { replyChecks, webhookIn } from '../../src/app/webhook-client/webhook-client.ts';
 import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import type { Config, Secrets } from '../../src/config/config.ts';
 import { inspectConfig } from '../../src/config/inspect.ts';
@@ -16,7 +19,7 @@ import {
 import { anyMessage, type MessageRow } from '../../src/domain/records.ts';
 import { unknownCode } from '../../src/domain/gate.ts';
 import type { Ending, Inside } from '../../src/app/run.ts';
-import { firstAnswerMs } from './pages-model.ts';
+import { firstAnswerMs } from './pages.ts';
 import type { Pouch } from './session.ts';
 import type { SetupEnd } from './setup.ts';
 import type { Effect, Heard } from './state.ts';

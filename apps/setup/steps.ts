@@ -9,13 +9,20 @@
  */
 import { channelTypes, kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import { mayGoOn, mayKeep, mayStart, needsKey } from './conditions.ts';
-import { nothingFound, secretsOf, writePlanOf } from './document.ts';
+import {
+  nothingFound,
+  secretsOf,
+  writePlanOf,
+  hostedModel,
+  otherVendor,
+  readBaseUrl,
+  vendors,
+} from './document.ts';
 import { afterFinding, afterKeep, hear, namesToLookFor } from './findings.ts';
 import { back, go, over, stay } from './moves.ts';
 import type { Frontend } from './setup.ts';
 import type { ChannelChoice, Draft, Effect, ModelChoice, SetupEvent } from './state.ts';
 import type { SetupState, Step } from './state.ts';
-import { hostedModel, otherVendor, readBaseUrl, vendors } from './vendors.ts';
 
 /** The beginning of every way: is there a file already? */
 export function begin(frontend: Frontend = 'terminal'): SetupState {

@@ -7,7 +7,7 @@ import { cpSync, existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { allCommands } from '../../src/cli/commands.ts';
-import { completionScript } from '../../src/cli/completion/scripts.ts';
+import { completionScript } from '../../src/cli/completion/completion.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
 import type { Bundled } from '../bundled.ts';
 import { copyBelow, filesIn, writeBelow } from './files.ts';

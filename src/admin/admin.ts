@@ -9,7 +9,8 @@ import type {
   ModelCallsStatus,
   ProviderStatus,
   TimesStatus,
-} from './probe-status.ts';
+  ModelProbes,
+} from './model-probes.ts';
 import type { ApplicationLink } from './application.ts';
 import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
@@ -17,7 +18,7 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
-import type { McpStanding } from '../domain/mcp.ts';
+import type { McpStanding } from '../domain/tool-use.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { FigureCounts } from '../telemetry/figures/counting.ts';
 import type { LiveEventRing } from '../telemetry/live-events.ts';
@@ -26,10 +27,9 @@ import type { DecideResult } from '../pipeline/approvals/decide.ts';
 import type { TakeoverResult, HandWritten } from '../pipeline/takeover/takeover.ts';
 import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../ledger/ledger.ts';
-import type { StorageBackend } from '../domain/storage-form.ts';
+import type { StorageBackend } from '../domain/remedy.ts';
 import type { ConfigTrials } from './config-trials.ts';
 import type { InstancesPort } from './instances/instances.ts';
-import type { ModelProbes } from './model-probes.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {

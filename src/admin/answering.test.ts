@@ -7,7 +7,7 @@ import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
 import { createEvents } from '../telemetry/events.ts';
 import { createLog } from '../lib/log.ts';
 import type { Meters } from '../telemetry/meters.ts';
-import { answeringOf } from './answering.ts';
+import { answeringOf } from './status.ts';
 
 const channel = 'webhook' as ChannelKey;
 const id = '0123456789abcdefghjkmn' as MessageId;

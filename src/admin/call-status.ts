@@ -11,7 +11,7 @@ import type {
   ProviderStatus,
   TimesStatus,
   WindowStatus,
-} from './probe-status.ts';
+} from './model-probes.ts';
 
 type Configured = Pick<Config, 'brains'>;
 type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;

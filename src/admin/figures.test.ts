@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { busyBucket, figureRow } from '../../test/fake/figure-rows.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../domain/ids.ts';
-import { Bucket } from '../telemetry/figures/bucket.ts';
-import { FigureCounts } from '../telemetry/figures/counting.ts';
+import { Bucket, FigureCounts } from '../telemetry/figures/counting.ts';
 import {
   hourMs,
   minuteMs,
@@ -15,7 +14,7 @@ import {
 } from '../telemetry/figures/figures.ts';
 import type { FigureRow } from '../telemetry/figures/figures.ts';
 import { Gathering } from '../telemetry/figures/rollup.ts';
-import { FigureRing } from '../ledger/memory/figure-ring.ts';
+import { FigureRing } from '../ledger/memory/story-ring.ts';
 import { FiguresView, type FiguresSummary } from './figures.ts';
 
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % (6 * hourMs));

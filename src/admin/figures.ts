@@ -2,8 +2,7 @@
  * Figures over time, as `/api/v1/figures` tells them: what all runs have kept, and what this one
  * has counted since. However many pages ask, the ledger is read once in a while.
  */
-import { Bucket, ModelCounts } from '../telemetry/figures/bucket.ts';
-import { gaugedOf } from '../telemetry/figures/counting.ts';
+import { Bucket, ModelCounts, gaugedOf } from '../telemetry/figures/counting.ts';
 import {
   others,
   scales,
@@ -12,9 +11,8 @@ import {
   type Span,
 } from '../telemetry/figures/figures.ts';
 import { changesIn } from '../telemetry/figures/rollup.ts';
-import { LogHistogram } from '../lib/log-histogram.ts';
+import { LogHistogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
-import { Fresh } from './fresh.ts';
 
 /** For so long an answer is given again: a few times in each of its rows at most. */
 const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies Record<Span, number>;
@@ -176,4 +174,31 @@ function timesOf(times: readonly (LogHistogram | undefined)[]) {
 function wholeMs(times: LogHistogram | undefined, share: number): number | null {
   const ms = times?.quantile(share) ?? null;
   return ms === null ? null : Math.round(ms);
+}
+
+/** Of so many questions the answers are kept, the last ones. */
+const questionsMax = 16;
+
+/**
+ * Answers that are given again for a while, so that what is read does not grow with those who ask.
+ * A read that failed is no answer to who asks next.
+ */
+export class Fresh<Key, Told> {
+  readonly #answers = new Map<Key, { readonly at: number; readonly told: Promise<Told> }>();
+
+  /** @param now milliseconds since 1970 */
+  told(key: Key, forMs: number, now: number, read: () => Promise<Told>): Promise<Told> {
+    const isFresh = ({ at }: { readonly at: number }): boolean => Math.abs(now - at) < forMs;
+    const kept = this.#answers.get(key);
+    if (kept !== undefined && isFresh(kept)) return kept.told;
+    const answer = { at: now, told: read() };
+    this.#answers.delete(key);
+    this.#answers.set(key, answer);
+    const [oldest] = this.#answers.keys();
+    if (this.#answers.size > questionsMax) this.#answers.delete(oldest!);
+    answer.told.catch(() => {
+      if (this.#answers.get(key) === answer) this.#answers.delete(key);
+    });
+    return answer.told;
+  }
 }

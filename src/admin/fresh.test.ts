@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Fresh } from './fresh.ts';
+import { Fresh } from './figures.ts';
 
 /** Counts what is read. */
 function counting() {

@@ -7,7 +7,7 @@ import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
 import { adminToken, revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, requestOf } from '../../test/admin/open-api.ts';
 import { until } from '../../test/support/waiting.ts';
-import { strayBytesMax } from './http/request-body.ts';
+import { strayBytesMax } from './http/request-guard.ts';
 
 const here = 'Host: 127.0.0.1:2112';
 const asJson = 'Content-Type: application/json';

@@ -14,18 +14,17 @@ import { explainKeychain, openKeychain } from './keychain.ts';
 import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
 import { createSecretControl } from './config/secrets.ts';
-import { createModelProbes } from './config/model-probes.ts';
+import { createModelProbes } from './config/model-warnings.ts';
 import { createTrials } from './config/trials.ts';
 import { adminPlaces, textAt } from './admin-address.ts';
-import type { WindowPlace } from './listening.ts';
-import type { Ending, Setup } from './run.ts';
+import type { WindowPlace, Ending, Setup } from './run.ts';
 import type { ServiceDeps } from './service.ts';
-import { openAdmin } from './open-admin.ts';
 import type { OpenStore } from './storage.ts';
 import type { Takeovers } from '../ledger/ledger.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { RunningConfig } from './running-config.ts';
 import { openOneView, type OneView } from './shared-view/one-view.ts';
+import { fileURLToPath } from 'node:url';
 
 export type AdminDeps = {
   readonly deps: ServiceDeps;
@@ -286,3 +285,31 @@ const storeKinds: Partial<Record<NodeJS.Platform, StoreKind>> = {
   darwin: 'keychain',
   win32: 'credential_manager',
 };
+
+type AdminChoice = {
+  readonly address: ListenAddress;
+  readonly access: OperatorAccess;
+  /** Host names that the configuration in use allows. */
+  readonly allowedHosts: () => readonly string[];
+  readonly webRoot: URL;
+  readonly ports: AdminPorts;
+};
+
+/**
+ * Loaded only where one is wanted.
+ * @param opened is given what closes it, also where its address cannot be had
+ */
+async function openAdmin(
+  { address, access, allowedHosts, webRoot, ports }: AdminChoice,
+  { listeners }: ServiceDeps,
+  opened: Lifetime,
+): Promise<AdminOpened | AdminProblem> {
+  const { createAdminServer } = await opened.within(() => import('../admin/http/server.ts'));
+  const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
+  const server = createAdminServer(ports, options);
+  return opened.use(
+    'the admin server',
+    () => server.open(),
+    () => server[Symbol.asyncDispose](),
+  );
+}

@@ -6,27 +6,32 @@
  *
  * It looks when something was asked or decided here, when the next one has had its time, and twice
  * a minute for what another instance left; at once when it begins. What it owes, it owes to no
- * message that was buried: that message has settled its approval (pipeline/approvals/settle.ts).
+ * message that was buried: that message has settled its approval (pipeline/approvals/decide.ts).
  */
 import { kindTypeOf } from '../channels/registry.ts';
-import type { Channel } from '../channels/channel.ts';
+import type { Channel, Receipt } from '../channels/channel.ts';
 import type { ChannelType } from '../config/config.ts';
 import type { Approval, ApprovalId } from '../domain/approval.ts';
-import type { ApprovalWork } from '../pipeline/approvals/state.ts';
-import { acceptFollowing, acceptQuestion, expire } from '../pipeline/approvals/decide.ts';
-import type { DecidingDeps } from '../pipeline/approvals/decide.ts';
-import { isAskedIn } from '../pipeline/approvals/settle.ts';
+import type { ApprovalWork } from '../pipeline/approvals/request.ts';
+import {
+  acceptFollowing,
+  acceptQuestion,
+  expire,
+  isAskedIn,
+  type DecidingDeps,
+} from '../pipeline/approvals/decide.ts';
 import type { Deps } from '../pipeline/deps.ts';
 import type { Peers } from '../cluster/peers.ts';
-import { OwedWork } from './background-work.ts';
-import type { RunningConfig } from './running-config.ts';
+import type { RunningConfig, PlannedChannel } from './running-config.ts';
+import type { Inbound } from '../domain/message.ts';
+import type { Pairings, Unwelcomed } from '../pipeline/pairing/pairing.ts';
 
 /** For what nothing here tells of. */
 const lookMs = 30_000;
 /** How long a platform may take to say where somebody is talked to. */
 const directMs = 10_000;
 /** A question that could not be put is tried again as often as that, until it is decided. */
-const againMs = 300_000;
+const approvalUpkeepAgainMs = 300_000;
 /** What was done is remembered, so that it is not done at each look: at most so many. */
 const rememberedMax = 10_000;
 
@@ -125,7 +130,7 @@ class ApprovalKeeping {
         const againAt = this.#put.get(key);
         if (againAt === null || (againAt !== undefined && againAt > now)) continue;
         const isFirst = againAt === undefined;
-        this.#remember(key, now + againMs);
+        this.#remember(key, now + approvalUpkeepAgainMs);
         const questioned = { approval, approver, key, isFirst };
         this.#asking = this.#asking.then(() => this.#putTo(questioned));
       }
@@ -175,5 +180,150 @@ class ApprovalKeeping {
     this.#put.set(key, againAt);
     const [oldest] = this.#put.keys();
     if (this.#put.size > rememberedMax && oldest !== undefined) this.#put.delete(oldest);
+  }
+}
+
+/**
+ * Looks after work that others leave: at once, whenever it is woken, and when the look before said
+ * that something is due. One look at a time; who wakes it meanwhile is heard after it.
+ */
+type OwedWorkDeps = {
+  /** @returns in how many milliseconds to look again at the latest */
+  readonly look: () => Promise<number>;
+  /** A look failed, and another one comes after `againMs`; not called once it has ended. */
+  readonly failed: (error: unknown) => void;
+  readonly againMs: number;
+};
+
+export class OwedWork {
+  readonly #deps: OwedWorkDeps;
+  readonly #over = new AbortController();
+  #timer: NodeJS.Timeout | null = null;
+  #isLooking = false;
+  #isWoken = false;
+
+  constructor(deps: OwedWorkDeps) {
+    this.#deps = deps;
+  }
+
+  /** Aborts when it ends. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  readonly wake = (): void => void this.#lookSoon();
+
+  end(): void {
+    this.#over.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  async #lookSoon(): Promise<void> {
+    this.#isWoken = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    let dueMs = this.#deps.againMs;
+    while (this.#isWoken && !this.over.aborted) {
+      this.#isWoken = false;
+      dueMs = await this.#look();
+    }
+    this.#isLooking = false;
+    if (!this.over.aborted) this.#timer = setTimeout(this.wake, dueMs).unref();
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<number> {
+    const { look, failed, againMs } = this.#deps;
+    try {
+      return await look();
+    } catch (error) {
+      if (!this.over.aborted) failed(error);
+      return againMs;
+    }
+  }
+}
+
+/**
+ * Tells whom an operator let in that they are, in the person's own chat: once, whatever ends in
+ * between, and whoever else works on the ledger. What is owed is kept with the pairings.
+ *
+ * It looks when somebody was let in here, and twice a minute for those whom another instance or a
+ * command let in, and those who could not be told yet.
+ */
+const welcomeLookMs = 30_000;
+/** How long a platform may take to say where somebody is talked to. */
+const welcomeDirectMs = 10_000;
+/** Later it would be no news. */
+const newsMs = 24 * 3_600_000;
+
+export type WelcomingDeps = Pick<Deps, 'events' | 'now'> & {
+  readonly host: {
+    readonly plan: Pick<RunningConfig, 'channels'> | null;
+    readonly pairings: Pairings;
+  };
+};
+
+/** @returns ends it */
+export function keepWelcoming(deps: WelcomingDeps): () => void {
+  const welcoming = new Welcoming(deps);
+  welcoming.begin();
+  return () => welcoming.end();
+}
+
+class Welcoming {
+  readonly #deps: WelcomingDeps;
+  readonly #work: OwedWork;
+
+  constructor(deps: WelcomingDeps) {
+    this.#deps = deps;
+    this.#work = new OwedWork({
+      look: () => this.#look(),
+      failed: (error) => deps.events.faulted({ where: 'a welcome', error }),
+      againMs: welcomeLookMs,
+    });
+  }
+
+  begin(): void {
+    this.#deps.host.pairings.onAdmitted = this.#work.wake;
+    this.#work.wake();
+  }
+
+  end(): void {
+    this.#deps.host.pairings.onAdmitted = null;
+    this.#work.end();
+  }
+
+  async #look(): Promise<number> {
+    const { host } = this.#deps;
+    for (const planned of host.plan?.channels ?? []) {
+      if (planned.access?.pairing !== true) continue;
+      for (const one of await host.pairings.unwelcomed(planned.type))
+        await this.#tell(one, planned);
+    }
+    return welcomeLookMs;
+  }
+
+  async #tell(one: Unwelcomed, planned: PlannedChannel): Promise<void> {
+    const { host, events, now } = this.#deps;
+    const { sender, name, at } = one;
+    if (now() - at > newsMs) return host.pairings.welcome(one, null);
+    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(welcomeDirectMs)]);
+    const where = (await planned.channel.direct?.(sender, signal)) ?? null;
+    if (where === null || this.#work.over.aborted) return;
+    const { channel } = where.address;
+    const message: Inbound = {
+      channel,
+      ...where,
+      sender: { id: sender, name },
+      text: '',
+      media: null,
+      dedupeKey: `welcome:${sender}:${at}`,
+      welcome: true,
+      sensitivity: planned.brain.sensitivity,
+    };
+    const accepted = ({ id, duplicate }: Receipt): void =>
+      events.messageAccepted({ channel, id, duplicate });
+    await host.pairings.welcome(one, { message, accepted });
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OwedWork } from './background-work.ts';
+import { OwedWork } from './approval-upkeep.ts';
 
 test('it looks again when it is due, and when a look has failed', async () => {
   const [looked, failures]: [number[], unknown[]] = [[], []];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Budget } from '../domain/spend.ts';
 import { SpendMeters } from '../telemetry/spend-meters.ts';
-import { budgetWarnings } from './budget-warnings.ts';
+import { budgetWarnings } from './run.ts';
 
 test('of a budget that was raised or removed since, or was tried alone, nothing is told', () => {
   const spend = new SpendMeters(() => new Date(2026, 10, 27, 12).getTime());

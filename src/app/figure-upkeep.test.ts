@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../test/support/waiting.ts';
 import type { ChannelKey, MessageId } from '../domain/ids.ts';
-import { readBody } from '../telemetry/figures/bucket.ts';
-import { FigureCounts } from '../telemetry/figures/counting.ts';
+import { readBody, FigureCounts } from '../telemetry/figures/counting.ts';
 import { hourMs, minuteMs, type FigureRow } from '../telemetry/figures/figures.ts';
 import { keepFigures } from './figure-upkeep.ts';
 

@@ -3,8 +3,11 @@
  * libraries are loaded by that process alone.
  */
 import { faultOf } from '../secrets/keychain/faults.ts';
-import type { HelperLimits } from '../secrets/keychain/helper-process.ts';
-import { OsKeychain, type KeychainSurroundings } from '../secrets/keychain/os-keychain.ts';
+import {
+  OsKeychain,
+  type HelperLimits,
+  type KeychainSurroundings,
+} from '../secrets/keychain/os-keychain.ts';
 import { helperFault, parseQuestion, type Answer, type Sign } from '../secrets/keychain/wire.ts';
 import type { Keychain, KeychainFault } from '../secrets/secrets.ts';
 

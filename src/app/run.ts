@@ -6,9 +6,9 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import type { ChannelHealth } from '../channels/channel.ts';
-import type { ChannelType } from '../channels/registry.ts';
-import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
+import type { ChannelHealth, ChannelProblem } from '../channels/channel.ts';
+import { channelKeyFor, isListener, type ChannelType } from '../channels/registry.ts';
+import type { Config, ConfigProblem, Secrets, ModelConfig, BrainConfig } from '../config/config.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { pinsFileBeside } from '../config/mcp-pins.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
@@ -23,29 +23,44 @@ import { Runtime, type Left } from './runtime.ts';
 import { FollowingClock, type ClockReading } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
-import { usesOwnHttp } from '../lib/own-http.ts';
+import { usesOwnHttp } from '../lib/http-client.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { RunningConfig } from './running-config.ts';
-import { SharedBounds } from './shared-bounds.ts';
-import { keepOwnMessages } from './own-messages.ts';
-import { warningsNow } from './warnings-now.ts';
 import { keepFigures } from './figure-upkeep.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
-import { startAdmin, type Around } from './admin-server.ts';
-import { describeWhere, whereItListens, type Listening } from './listening.ts';
-import { firstOf, publicBy, reportServer } from './opening.ts';
-import { endingBy, refusedBy, RunState, type Ending } from './run-state.ts';
-import { beginShared, sharedParts, type SharedStart } from './shared-start.ts';
+import { startAdmin, type Around, type AdminPlaced } from './admin-server.ts';
 import { createRunningConfig, createServiceDeps, readSkills, type ServiceDeps } from './service.ts';
-import { closeLedger, openLedger, storageAt, type OpenStore, type StartWriter } from './storage.ts';
+import {
+  closeLedger,
+  openLedger,
+  storageAt,
+  nameServer,
+  type OpenStore,
+  type StartWriter,
+  type AtServer,
+} from './storage.ts';
 import type { KeychainLimits } from './keychain.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
-import type { StoreProblem } from '../ledger/problem.ts';
-import type { Ledger, LedgerReader } from '../ledger/ledger.ts';
-
-export type { Ending } from './run-state.ts';
-export type { Listening } from './listening.ts';
+import type { StoreProblem, Ledger, LedgerReader } from '../ledger/ledger.ts';
+import { revisionOf } from '../config/inspect.ts';
+import type { Events } from '../domain/event.ts';
+import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
+import {
+  keepApprovals,
+  keepWelcoming,
+  type ApprovalKeepingDeps,
+  type WelcomingDeps,
+} from './approval-upkeep.ts';
+import type { CallBounds } from '../brains/models/build-model.ts';
+import type { Peers } from '../cluster/peers.ts';
+import type { WarningStatus, Health } from '../admin/admin.ts';
+import type { McpStanding, McpToolState } from '../domain/tool-use.ts';
+import type { Meters } from '../telemetry/meters.ts';
+import type { SpendLimit } from '../domain/spend.ts';
+import { problemWithoutPlace } from '../config/problems.ts';
+import type { SharedDeps } from './config/database-store.ts';
+import { ConfigsFailed, type SharedConfigs } from '../cluster/shared-configs.ts';
 
 export type Setup = {
   readonly config: Config;
@@ -294,5 +309,334 @@ class Run {
     } finally {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
+  }
+}
+
+// What is told of a run, and to its parts, before they are opened.
+
+/** What counts as public of all that was kept before there were stamps. */
+function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
+  const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
+  const names = open.map(({ name }) => name);
+  const answered = new Set(
+    routes.filter(({ brain }) => names.includes(brain)).map(({ channel }) => channel),
+  );
+  const keys = channels
+    .filter(({ type }) => answered.has(type))
+    .flatMap(({ type, tokenEnv }) => channelKeyFor(type, secrets.get(tokenEnv) ?? '') ?? []);
+  return { channels: keys, brains: names };
+}
+
+/**
+ * Says which server it is, without a secret. The URL is hidden from the log as a whole already; a
+ * sentence of the server may have its password alone.
+ */
+async function reportServer(
+  at: AtServer,
+  log: Pick<Log, 'scrub'>,
+  events: Pick<Events, 'noticed'>,
+  reserved: Pick<ServiceDeps['reserved'], 'addDatabase'>,
+): Promise<void> {
+  const named = await nameServer(at);
+  if (named.kind === 'problem') return;
+  reserved.addDatabase(named.hosts);
+  if (named.password !== null) log.scrub([named.password]);
+  const message = `Everything is kept in the ${named.text}.`;
+  events.noticed({ code: 'storage_server', message });
+}
+
+/** What the first plan is made of. */
+function firstOf(
+  { text, config, storage, warnings }: Setup,
+  ofSkills: ConfigSnapshot['warnings'],
+): ConfigSnapshot {
+  return {
+    text,
+    revision: revisionOf(text),
+    config,
+    storage,
+    warnings: [...warnings, ...ofSkills],
+  };
+}
+
+// What svc says by itself: that a call waits for a yes or was decided, and that one is let in.
+
+/** @returns ends it */
+function keepOwnMessages(deps: ApprovalKeepingDeps & WelcomingDeps): () => void {
+  const ends = [keepApprovals(deps), keepWelcoming(deps)];
+  return () => ends.forEach((end) => end());
+}
+
+/** The bounds of calls to models, of which each instance on the ledger has its part. */
+export class SharedBounds implements Disposable {
+  readonly #bounds: CallBounds;
+  readonly #peers: Peers;
+  readonly #unsubscribe: () => void;
+  #models: readonly ModelConfig[] = [];
+
+  constructor(bounds: CallBounds, peers: Peers) {
+    this.#bounds = bounds;
+    this.#peers = peers;
+    this.#unsubscribe = peers.onChange(() => this.#hold());
+  }
+
+  /** @param models of the plan that is in use from now on */
+  use(models: readonly ModelConfig[]): void {
+    this.#models = models;
+    this.#hold();
+  }
+
+  #hold(): void {
+    this.#bounds.hold(this.#models, this.#peers.share());
+  }
+
+  [Symbol.dispose](): void {
+    this.#unsubscribe();
+  }
+}
+
+/** What is wrong by the configuration in use, and by what has happened under it. */
+function warningsNow(
+  control: Pick<Control, 'warnings' | 'used'>,
+  servers: { standings(): readonly McpStanding[] },
+  meters: Pick<Meters, 'spend'>,
+): readonly WarningStatus[] {
+  return [...withMcp(control, servers.standings()), ...budgetWarnings(meters, control.used.config)];
+}
+
+const warningsNowBounds = {
+  tokens_per_day: 'tokensPerDay',
+  cost_per_day: 'costPerDay',
+  tokens_per_sender_per_day: 'tokensPerSenderPerDay',
+} as const satisfies Record<SpendLimit['kind'], keyof NonNullable<BrainConfig['budget']>>;
+
+/**
+ * What the status tells of budgets; nothing of a brain or a limit that is no longer configured so,
+ * or never was, as in a trial.
+ */
+export function budgetWarnings(
+  { spend }: Pick<Meters, 'spend'>,
+  { brains }: { readonly brains: readonly Pick<BrainConfig, 'name' | 'budget'>[] },
+): readonly WarningStatus[] {
+  return spend.budgets.warnings.flatMap((warning) => {
+    const { brain, field, limit, most, code, message, remedy } = warning;
+    const at = brains.findIndex(({ name }) => name === brain);
+    if (brains[at]?.budget?.[warningsNowBounds[limit]] !== most) return [];
+    return [{ code, path: `brains[${at}].${field}`, message, remedy }];
+  });
+}
+
+// What keeps listed tools of MCP servers from being announced, as warnings of the status.
+
+/** The warnings of a configuration; what is pinned by now is told by the servers themselves. */
+function withMcp(
+  { warnings, used }: { warnings: readonly WarningStatus[]; used: Pick<ConfigSnapshot, 'config'> },
+  standings: readonly McpStanding[],
+): readonly WarningStatus[] {
+  const others = warnings.filter(({ code }) => code !== 'mcp_unpinned');
+  return [...others, ...mcpWarnings(standings, used.config)];
+}
+
+function mcpWarnings(
+  standings: readonly McpStanding[],
+  { brains }: Pick<Config, 'brains'>,
+): readonly WarningStatus[] {
+  return standings.flatMap(({ brain, server, state, reason, tools }) => {
+    const path = `brains[${brains.findIndex(({ name }) => name === brain)}].agent.mcp`;
+    if (state === 'down') {
+      const message = `the MCP server ${server} of the brain ${brain} is down: ${reason}`;
+      const remedy = 'svc tries again by itself; svc mcp list asks it now.';
+      return [problemWithoutPlace('mcp_down', path, message, remedy)];
+    }
+    return tools.flatMap(({ tool, state: own }) => {
+      const [what, remedy] = [said[own], remedies[own]];
+      if (what === null) return [];
+      const message = `mcp.${server}.${tool} ${what}, so the agent ${brain} is not told of it`;
+      return [problemWithoutPlace('mcp_unannounced', path, message, remedy)];
+    });
+  });
+}
+
+const said: Readonly<Record<McpToolState, string | null>> = {
+  announced: null,
+  waiting: null,
+  missing: 'is not offered by its server, or is too large for a model',
+  not_pinned: 'is not pinned',
+  changed: 'is no longer what was pinned',
+};
+
+const remedies: Readonly<Record<McpToolState, string>> = {
+  announced: '',
+  waiting: '',
+  missing: 'Take it out of tools, or see svc mcp list for what there is.',
+  not_pinned: 'Run svc mcp pin, which shows what the server says of it.',
+  changed: 'Look at it with svc mcp pin, and pin it only if it is as it should be.',
+};
+
+// Where a run listens, once it does.
+
+/** `window`: where the window of the application finds its pages; null: there is none around it. */
+export type Listening = {
+  readonly webhook: string | null;
+  readonly admin: string | null;
+  readonly window: WindowPlace | null;
+};
+
+/** `origin`: `http://127.0.0.1:<port>`. */
+export type WindowPlace = { readonly origin: string; readonly canWrite: boolean };
+
+/** @param placed null: there is no admin server */
+function whereItListens(config: Config, placed: AdminPlaced | null): Listening {
+  const { channels, routes } = config;
+  const configured = channels.find(isListener);
+  const isRouted = routes.some(({ channel }) => channel === configured?.type);
+  const webhook = isRouted ? configured : undefined;
+  return {
+    webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
+    admin: placed?.admin == null ? null : `http://${placed.admin}/ui`,
+    window: placed?.window ?? null,
+  };
+}
+
+/** The same for the log. */
+function describeWhere({ window, ...others }: Listening): Readonly<Record<string, unknown>> {
+  return window === null ? others : { ...others, window: window.origin };
+}
+
+// How a run begins with a configuration that it shares with other instances.
+
+/** `n`: the number of the one that this run was given. */
+type SharedStart = {
+  readonly kind: 'shared';
+  readonly configs: SharedConfigs;
+  readonly n: number;
+};
+
+/**
+ * Makes the text of this run the first one, where none is in use.
+ * @param configs null: each process has its own file
+ * @returns an ending where another one is in use by now
+ */
+export async function beginShared(
+  configs: SharedConfigs | null,
+  { text }: Pick<Setup, 'text'>,
+): Promise<SharedStart | Ending | null> {
+  if (configs === null) return null;
+  const revision = revisionOf(text);
+  try {
+    const current = await configs.begin({ revision, text, by: 'start' });
+    if (current.revision === revision) return { kind: 'shared', configs, n: current.n };
+    const message =
+      'Another configuration has come into use in the database: start svc again to take that one.';
+    return { kind: 'failed', code: configMoved, message };
+  } catch (error) {
+    if (!(error instanceof ConfigsFailed)) throw error;
+    return { kind: 'failed', code: 'storage_unreachable', message: error.message };
+  }
+}
+
+/** A start that takes what is in use by now has a chance. */
+export const configMoved = 'config_moved';
+
+/** @param end ends the run */
+function sharedParts(
+  start: SharedStart | null,
+  { file, env, addresses, version }: Pick<Setup, 'file' | 'env' | 'addresses' | 'version'>,
+  rest: Pick<SharedDeps, 'peers' | 'steady'>,
+  end: (ending: Ending) => void,
+): SharedDeps | null {
+  if (start === null) return null;
+  const onBehind = (why: string): void => {
+    const message = `The configuration in use in the database cannot be taken here: ${why}`;
+    end({ kind: 'failed', code: 'config_behind', message });
+  };
+  return { ...start, ...rest, file, env, addresses, version, onBehind };
+}
+
+/** Whether a run of the service is to end, how it ends, and how it is doing until then. */
+export type Ending =
+  | { readonly kind: 'ended' }
+  | {
+      readonly kind: 'refused';
+      readonly code: string;
+      readonly message: string;
+      /** The address of the configuration that could not be had; null: it is about none. */
+      readonly unbound: Unbound | null;
+    }
+  /**
+   * It failed in a way that a restart may mend; the restart recovers what was accepted. `code` is
+   * the storage's; null: another part failed.
+   */
+  | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
+
+/** Of a start that cannot have its storage. */
+export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
+  if (isPassing) return { kind: 'failed', code, message };
+  return { kind: 'refused', code, message, unbound: null };
+}
+
+/** Only a listener has an address of the configuration that it may not get; a flag's is none. */
+function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+  const index = channels.findIndex(isListener);
+  const listener = channels.find(isListener);
+  const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;
+  const field = `channels[${index}].${listener?.type}.bind`;
+  const isUnbound = code === 'bind_failed' && isOfFile;
+  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
+  return { kind: 'refused', code, message, unbound };
+}
+
+/** `field`: its place in the configuration. */
+type Unbound = { readonly field: string; readonly address: string };
+
+/** Runs until it is told to stop, the storage fails for good, or the start fails. */
+class RunState {
+  readonly #over = new AbortController();
+  readonly #isOver = Promise.withResolvers<Ending>();
+  #ending: Ending | null = null;
+  #health: Health = { status: 'ok' };
+
+  /** @param stop ends the run when it aborts */
+  constructor(stop: AbortSignal) {
+    const stopped = (): void => this.end({ kind: 'ended' });
+    if (stop.aborted) stopped();
+    else stop.addEventListener('abort', stopped, { once: true, signal: this.#over.signal });
+  }
+
+  /** Aborts when the run is to end. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Resolves when the run is to end. */
+  get ending(): Promise<Ending> {
+    return this.#isOver.promise;
+  }
+
+  /** What it came to once it is closed; null: it has not ended. */
+  get outcome(): Ending | null {
+    return this.#ending;
+  }
+
+  get health(): Health {
+    return this.#health;
+  }
+
+  /** Ends the run; the first ending counts. */
+  end(ending: Ending): void {
+    if (this.#ending !== null) return;
+    this.#ending = ending;
+    this.#health = { status: 'failing', reason: 'it is stopping', isStopping: true };
+    this.#isOver.resolve(ending);
+    this.#over.abort();
+  }
+
+  /** One that fails while the service stops as it was told makes a failure of that end. */
+  storageFailed(): void {
+    const message = 'The storage failed; the log says how.';
+    const failed: Ending = { kind: 'failed', code: null, message };
+    this.end(failed);
+    if (this.#ending?.kind === 'ended') this.#ending = failed;
+    this.#health = { status: 'failing', reason: 'the storage failed' };
   }
 }

@@ -4,33 +4,38 @@
  * swap the reference, let the old one finish.
  */
 import { widestOf } from '../domain/conversation.ts';
-import { ApprovalWork } from '../pipeline/approvals/state.ts';
+import { ApprovalWork } from '../pipeline/approvals/request.ts';
 import { decideApproval, type DecideResult } from '../pipeline/approvals/decide.ts';
 import {
   answerAsOperator,
   type TakeoverResult,
   type HandWritten,
 } from '../pipeline/takeover/takeover.ts';
-import { offerCommands } from '../pipeline/commands.ts';
+import { offerCommands, commandsOn } from '../pipeline/commands.ts';
 import { buryMessage } from '../pipeline/turn-failure.ts';
 import type { Deps, ActiveRoute } from '../pipeline/deps.ts';
-import { Gate } from '../pipeline/gate.ts';
-import type { FillRandom, Pairings } from '../pipeline/pairing/pairing.ts';
-import { sendReply, takeTurn } from '../pipeline/pipeline.ts';
+import { Gate, type GatedChannel } from '../pipeline/gate.ts';
+import { Pairings, type FillRandom } from '../pipeline/pairing/pairing.ts';
+import { sendReply, takeTurn, receive, receiveAtGate } from '../pipeline/pipeline.ts';
 import { WorkerPool } from '../pipeline/worker-pool.ts';
-import type { ChannelProblem } from '../channels/channel.ts';
+import type { ChannelProblem, Cursor, Handled, Receive } from '../channels/channel.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { ConversationKey } from '../domain/story.ts';
-import { ByteSemaphore } from '../lib/byte-semaphore.ts';
+import { ByteSemaphore } from '../lib/fair-queue.ts';
 import { describeDraining } from './draining.ts';
-import { Intake } from './intake.ts';
-import { openRunningConfig, type OpenedRunningConfig } from './opened-config.ts';
-import { slots, stop, type Pair } from './worker-pools.ts';
+import {
+  openRunningConfig,
+  type OpenedRunningConfig,
+  type RunningConfig,
+} from './running-config.ts';
 import { createAlone } from '../cluster/alone.ts';
 import type { Peers } from '../cluster/peers.ts';
-import type { Claim, InClaim, OutClaim } from '../ledger/ledger.ts';
-import type { RunningConfig } from './running-config.ts';
-import { sharedPairings } from './shared-pairings.ts';
+import type { Claim, InClaim, OutClaim, CursorMove } from '../ledger/ledger.ts';
+import type { AccessConfig } from '../config/config.ts';
+import type { Inbound } from '../domain/message.ts';
+import { strictest } from '../domain/sensitivity.ts';
+import { EditLabels } from '../pipeline/quoted-message.ts';
+import { isCommand } from '../pipeline/sessions.ts';
 
 export type RuntimeOptions = {
   /** How long a claim may go on under a plan that is no longer in use. */
@@ -305,5 +310,91 @@ export class Runtime {
     await rest.promise;
     clearTimeout(timer);
     this.#rested = null;
+  }
+}
+
+// Pairings of which every instance on a ledger hears when an operator has changed them.
+
+/** What is told: a messenger's type. */
+const changed = 'pairings_changed';
+
+type Options = Pick<Deps, 'ledger' | 'now'>;
+type Shared = { readonly fillRandom: FillRandom; readonly peers: Peers };
+
+export function sharedPairings({ ledger, now }: Options, { fillRandom, peers }: Shared): Pairings {
+  const pairings = new Pairings(ledger, now, fillRandom, (type) => peers.tell(changed, type));
+  peers.on(changed, (type) => pairings.doubt(type));
+  return pairings;
+}
+
+/** What moves the messages and the replies of one channel. */
+type Pair = { readonly in: WorkerPool<InClaim>; readonly out: WorkerPool<OutClaim> };
+
+/** How many turns and how many deliveries one channel may have under way. */
+const slots = { in: 1_000, out: 128 } as const;
+
+function stop(pair: Pair): void {
+  pair.in.stop();
+  pair.out.stop();
+}
+
+// How messages come in: by the rules of their channel in the plan of now, since a connection may
+// outlive its plan. A channel that is in no plan any more keeps its last rules.
+
+/** Who may talk on a channel, and what becomes of what is said there. */
+type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
+
+class Intake {
+  readonly #deps: Deps;
+  readonly #gate: Gate;
+  readonly #labels: EditLabels;
+  readonly #rules = new Map<ChannelKey, Rules>();
+
+  constructor(deps: Deps, gate: Gate) {
+    this.#deps = deps;
+    this.#gate = gate;
+    this.#labels = new EditLabels(deps.ledger);
+  }
+
+  use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
+    for (const [key, route] of lines) {
+      const { access, brain, gatherMs = 0 } = route;
+      const knows = (inbound: Inbound): boolean =>
+        isCommand(inbound.text, commandsOn(this.#deps, route, inbound));
+      this.#rules.set(key, { access, sensitivity: brain.sensitivity, knows, gatherMs });
+    }
+  }
+
+  readonly acceptOn = (channel: ChannelKey): Receive => {
+    const { ledger } = this.#deps;
+    const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
+      const cursors = place === undefined ? [] : [{ channel, ...place }];
+      const { access, sensitivity } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#deps, sensitivity, batch, ...cursors);
+      return this.#takeAtGate(channel, access, batch, cursors);
+    };
+    return Object.assign(take, {
+      room: () => ledger.room().messages,
+      whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
+      cursor: (name: string) => ledger.cursor(channel, name),
+    });
+  };
+
+  async #takeAtGate(
+    channel: ChannelKey,
+    access: AccessConfig,
+    batch: readonly Inbound[],
+    cursors: readonly CursorMove[],
+  ): Promise<Handled> {
+    const labelled = await this.#labels.label(channel, batch);
+    // Each look at the rules finds those of now: the plan may change meanwhile.
+    const rules = (): GatedChannel => {
+      const now = this.#rules.get(channel)!;
+      return { channel, ...now, access: now.access ?? access };
+    };
+    const before = rules().sensitivity;
+    const handled = await receiveAtGate(this.#deps, this.#gate, rules, labelled, ...cursors);
+    this.#labels.accepted(labelled, handled, strictest(before, rules().sensitivity));
+    return handled;
   }
 }

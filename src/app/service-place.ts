@@ -1,6 +1,6 @@
 /** Where svc is a service of the machine, as its packages for a system lay it out. */
 import { dirname } from 'node:path';
-import { isInPlace } from '../lib/exists.ts';
+import { isInPlace } from '../lib/make-folder.ts';
 
 const configFolder = '/etc/svc';
 /** Where its unit takes secrets from, one a file, which root alone reads. */

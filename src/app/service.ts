@@ -28,21 +28,26 @@ import type {
 import { rankModels } from '../config/rules.ts';
 import type { Events } from '../domain/event.ts';
 import type { NoteScope } from '../domain/note.ts';
-import { openAccess } from '../pipeline/access.ts';
+import { openAccess } from '../pipeline/gate.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../lib/http-client.ts';
-import { nodeCrypto } from '../lib/node-crypto.ts';
-import { connectionsWithin, openFilesMax, watchedForFiles } from '../lib/open-files.ts';
-import { createListeners, listenLimits, type Listeners } from '../lib/listener.ts';
-import { resolveName } from '../lib/resolve-name.ts';
+import { nodeCrypto } from '../lib/node-http.ts';
+import {
+  connectionsWithin,
+  openFilesMax,
+  watchedForFiles,
+  createListeners,
+  listenLimits,
+  type Listeners,
+} from '../lib/listener.ts';
+import { resolveName } from '../lib/own-address.ts';
 import { stopOf } from '../lib/stop.ts';
-import { buildModel, type ModelDeps } from '../brains/models/build-model.ts';
-import { CallBounds } from '../brains/models/call-bounds.ts';
+import { buildModel, CallBounds, type ModelDeps } from '../brains/models/build-model.ts';
 import { PromptRecords } from '../brains/models/prompt-records.ts';
 import { RelayDetections } from '../brains/models/relay-detection.ts';
 import type { Model } from '../brains/models/model.ts';
-import { retryDelayMs } from '../brains/models/retrying.ts';
+import { retryDelayMs } from '../brains/models/provider-call.ts';
 import { RunningConfig, type PlannedChannel, type PlannedModel } from './running-config.ts';
 import { createConsensus } from '../brains/policies/consensus.ts';
 import type { Pictures } from '../pipeline/attachments/picture/picture.ts';
@@ -54,7 +59,7 @@ import { createToolbox } from '../brains/tools/governance.ts';
 import type { McpSource } from '../brains/tools/mcp/mcp.ts';
 import { McpInUse, McpServers } from '../brains/tools/mcp/servers.ts';
 import { createTools } from '../brains/tools/registry.ts';
-import { OwnPlaces } from '../brains/tools/reserved-places.ts';
+import { OwnPlaces } from '../brains/tools/caged-request.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceDeps = Clock & {
@@ -283,7 +288,7 @@ export function createRunningConfig(
  * What a process makes once.
  * @param heldDatabase the SQLite file that it has open, or is about to; null: none
  * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
- * @param ownHttp false: all that is sent over HTTP goes through undici (lib/own-http.ts)
+ * @param ownHttp false: all that is sent over HTTP goes through undici (lib/http-client.ts)
  */
 export function createServiceDeps(
   events: Events,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelConfig } from '../config/config.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
-import { CallBounds } from '../brains/models/call-bounds.ts';
+import { CallBounds } from '../brains/models/build-model.ts';
 import { createAlone } from '../cluster/alone.ts';
-import { SharedBounds } from './shared-bounds.ts';
+import { SharedBounds } from './run.ts';
 
 const config: ModelConfig = {
   provider: 'local_runtime',

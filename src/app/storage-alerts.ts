@@ -2,10 +2,9 @@
 import type { StoragePlace } from '../config/storage-place.ts';
 import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
-import { storageRemedies } from '../domain/storage-remedies.ts';
-import type { LedgerNews, StorageRoom } from '../ledger/news.ts';
+import { storageRemedies } from '../domain/remedy.ts';
+import type { LedgerNews, StorageRoom } from '../ledger/ledger.ts';
 import { describeHolder } from '../lib/holders.ts';
-import { ClockSkew } from './clock-skew.ts';
 
 export type StorageAlerts = {
   readonly news: LedgerNews;
@@ -152,8 +151,8 @@ function warningOf(room: StorageRoom, backend: Backend): WarningStatus | null {
     case 'locked': {
       const message =
         `Another program${describeHolder(room.holder)} has the database locked, by a transaction ` +
-        'that it has not ended: nothing is accepted, and what is finished waits to be written down. ' +
-        'It is tried again every second.';
+        'that it has not ended: nothing is accepted, and what is finished waits to be written ' +
+        'down. It is tried again every second.';
       return { ...withRemedy('storage_locked'), path, message };
     }
     case 'away': {
@@ -174,4 +173,47 @@ function warningOf(room: StorageRoom, backend: Backend): WarningStatus | null {
     default:
       return room satisfies never;
   }
+}
+
+// Whether this machine's clock agrees with the database server's, by which svc goes.
+
+/** More than this is told. */
+const skewMsMax = 2_000;
+
+class ClockSkew {
+  readonly #events: Pick<Events, 'warned' | 'noticed'>;
+  /** null: they agree. */
+  warning: WarningStatus | null = null;
+
+  constructor(events: Pick<Events, 'warned' | 'noticed'>) {
+    this.#events = events;
+  }
+
+  /** @param aheadMs how far the server's clock is ahead; negative: behind */
+  is(aheadMs: number): void {
+    const isApart = Math.abs(aheadMs) > skewMsMax;
+    if (isApart && this.warning === null) {
+      this.warning = clockSkewWarningOf(aheadMs);
+      const { code, path, message, remedy } = this.warning;
+      this.#events.warned({ code, path, message: `${message} ${remedy}` });
+    }
+    // A clock that is put right may be moved slowly.
+    if (this.warning === null || Math.abs(aheadMs) > skewMsMax / 2) return;
+    this.warning = null;
+    const message = "This machine's clock agrees with the database server's again.";
+    this.#events.noticed({ code: 'clock_agrees', message });
+  }
+}
+
+function clockSkewWarningOf(aheadMs: number): WarningStatus {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  const side = aheadMs > 0 ? 'behind' : 'ahead of';
+  return {
+    code: 'clock_skewed',
+    path: 'storage.url_env',
+    message:
+      `This machine's clock is ${seconds} s ${side} the database server's. svc goes by the ` +
+      "server's, so that all who work on that database tell one time; the log does not.",
+    remedy: 'Set the clock that is wrong, and let both be kept right (NTP).',
+  };
 }

@@ -8,19 +8,17 @@ import type { StoragePlace } from '../config/storage-place.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { BackedUp } from '../ledger/sqlite/files/backup.ts';
 import type { Clock, ClockReading } from '../lib/clock.ts';
-import type { CursorReader } from '../ledger/read/cursor-reader.ts';
+import type { CursorReader } from '../ledger/read/questions.ts';
 import type { DiskRoom, Examined } from '../ledger/sqlite/files/examine.ts';
 import type { PublicNow } from '../ledger/sqlite/ledger/sensitivity-labels.ts';
 import type { Migration } from '../ledger/migrate/migrate.ts';
-import type { ConfigWanted } from '../ledger/postgres/configs/reading.ts';
+import type { ConfigWanted } from '../ledger/postgres/configs/shared-configs.ts';
 import type { ServerProbe } from '../ledger/postgres/server/inspection.ts';
 import { createAlone } from '../cluster/alone.ts';
 import type { Peers } from '../cluster/peers.ts';
 import type { SharedView } from '../cluster/shared-view.ts';
-import type { StoreProblem } from '../ledger/problem.ts';
+import type { StoreProblem, Ledger, LedgerReader, LedgerNews } from '../ledger/ledger.ts';
 import type { KeptRow, SharedConfig, SharedConfigs } from '../cluster/shared-configs.ts';
-import type { Ledger, LedgerReader } from '../ledger/ledger.ts';
-import type { LedgerNews } from '../ledger/news.ts';
 import type { StartWriter } from '../ledger/sqlite/write/start-writer.ts';
 
 export type { Examined, Migration, ServerProbe, StartWriter, StoreProblem };
@@ -196,7 +194,7 @@ export async function readSharedConfig(
   { url }: AtServer,
   wanted: ConfigWanted = {},
 ): Promise<SharedConfig | StoreProblem | null> {
-  return (await import('../ledger/postgres/configs/reading.ts')).readConfigAt(url, wanted);
+  return (await import('../ledger/postgres/configs/shared-configs.ts')).readConfigAt(url, wanted);
 }
 
 /** All that are kept there, newest first, in the same way. */
@@ -204,7 +202,7 @@ export async function readSharedHistory(
   { url }: AtServer,
   signal: AbortSignal,
 ): Promise<readonly KeptRow[] | StoreProblem | null> {
-  return (await import('../ledger/postgres/configs/reading.ts')).readHistoryAt(url, signal);
+  return (await import('../ledger/postgres/configs/shared-configs.ts')).readHistoryAt(url, signal);
 }
 
 /** Reads what channels noted there, in the same way. */
@@ -214,7 +212,7 @@ export async function openCursorReader(at: StorageAt): Promise<CursorReader | St
   }
   const problem = await whyUnreadable(at);
   if (problem !== null) return problem;
-  const { createPostgresCursors } = await import('../ledger/postgres/read/cursors.ts');
+  const { createPostgresCursors } = await import('../ledger/postgres/read/reader.ts');
   return createPostgresCursors(() => connectTo(at.url));
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure, type Failure, type FailureKind } from '../domain/failure.ts';
-import { apologyOf } from './apologies.ts';
+import { apologyOf } from './responder.ts';
 
 const sorry = (...failures: readonly (FailureKind | Failure)[]) =>
   apologyOf(

@@ -1,17 +1,15 @@
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
-import type { Decision } from '../domain/decision.ts';
+import type { Decision, Sorry } from '../domain/decision.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
-import { sighted, type Seers } from './vision.ts';
-import { linesOfTurn } from './turn-lines.ts';
-import { apologyOf } from './apologies.ts';
+import { sighted, linesOfTurn, type Seers } from './turn-lines.ts';
 import type { Brain, TurnContext, EarlierPictures, Turn } from './brain.ts';
-import type { Candidate, RequestFor } from './model-call.ts';
-import { dispatch } from './dispatch.ts';
-import type { DispatchDeps, Dispatched } from './dispatch.ts';
-import { noneKept, quoteFor, shield, turnsIn } from './privacy-filter.ts';
-import { tellLeftOut } from './left-out.ts';
-import { reportUnsent } from './unsent-answers.ts';
+import type { Candidate, RequestFor, ModelCall } from './model-call.ts';
+import { dispatch, type DispatchDeps, type Dispatched } from './dispatch.ts';
+import { noneKept, quoteFor, shield, turnsIn, isUnanswered } from './privacy-filter.ts';
+import { keptText } from '../domain/kept-text.ts';
+import type { UnsentAnswer } from '../domain/story.ts';
+import { failure, type Failure, type FailureKind } from '../domain/failure.ts';
 
 export type ResponderOptions = DispatchDeps & {
   readonly name: string;
@@ -138,4 +136,106 @@ function decisionOf({ verdict, calls }: Dispatched): Decision {
   const { model, outcome } = calls[verdict.slot]!;
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
   return { kind: 'reply', text: outcome.text, model, why };
+}
+
+/** At most so many answers of a turn are kept beside its reply. */
+const unsentMax = 16;
+
+/**
+ * What the models answered that were not chosen. A turn with one answer has none of these.
+ * @param calls best rank first
+ * @param chosen whose answer is the reply; null: nobody's
+ */
+function reportUnsent(
+  calls: readonly Pick<ModelCall, 'model' | 'outcome'>[],
+  chosen: Pick<ModelCall, 'model' | 'outcome'> | null,
+  turnContext: Pick<TurnContext, 'keepUnsent'>,
+): void {
+  if (calls.length === 1 && chosen !== null) return;
+  const unsent: UnsentAnswer[] = [];
+  for (const call of calls) {
+    if (call === chosen || call.outcome?.kind !== 'answer') continue;
+    unsent.push({ model: call.model, text: keptText(call.outcome.text) });
+    if (unsent.length === unsentMax) break;
+  }
+  if (unsent.length > 0) turnContext.keepUnsent(unsent);
+}
+
+/** Failures that may be over in a little while, so that it is worth asking again. */
+const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'timeout',
+  'deadline',
+  'rate_limited',
+  'overloaded',
+  'connect_failed',
+  'connect_timeout',
+  'cancelled',
+]);
+
+/** One model that may be there again soon is reason enough to ask for patience. */
+export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Sorry {
+  const failures = calls.flatMap(({ outcome }) =>
+    outcome?.kind === 'failed' ? [outcome.failure] : [],
+  );
+  if (failures.some(({ kind }) => passing.has(kind))) return { apology: 'busy' };
+  const isOver = failures.some(({ kind }) => kind === 'over_budget');
+  if (isOver) return { apology: 'over_budget', opensAt: soonestOf(failures) };
+  const [first] = failures;
+  const isTooLong = failures.every(({ kind }) => kind === 'context_overflow');
+  if (isTooLong && first !== undefined) return { apology: 'too_long' };
+  return { apology: failures.some(({ kind }) => kind === 'fault') ? 'fault' : 'no_answer' };
+}
+
+function soonestOf(failures: readonly Failure[]): number | null {
+  const soonest = Math.min(...failures.map(({ opensAt }) => opensAt ?? Infinity));
+  return soonest === Infinity ? null : soonest;
+}
+
+/** What some models were not shown of a conversation, as the trace tells it. */
+type Asked = Pick<ModelCall, 'model' | 'view' | 'refusal'>;
+
+/**
+ * To be called once the models have been asked.
+ * What the message replies to counts as a turn.
+ * @param notes how many notes are private
+ * @param chosen whose answer is the reply, or is acted on; null: nobody's
+ */
+export function tellLeftOut(
+  { history, quoted }: Pick<Turn, 'history' | 'quoted'>,
+  notes: number,
+  calls: readonly Asked[],
+  chosen: Asked | null,
+  turnContext: TurnContext,
+): void {
+  const shown = quoted === undefined ? history : [...history, quoted];
+  const secret = shown.filter(({ sensitivity }) => sensitivity === 'private').length;
+  if (secret + notes > 0) {
+    const models = calls.filter(({ view }) => !view.private).map(({ model }) => model);
+    if (models.length > 0) {
+      turnContext.addStep({ kind: 'left_out', why: 'private', models, turns: secret, notes });
+    }
+    if (chosen?.view.private === true) turnContext.becomePrivate();
+  }
+  if (chosen !== null && !chosen.view.unanswered) tellUnanswered(history, chosen, turnContext);
+}
+
+/**
+ * The newest is the one to blame, since with those before it somebody was answered. A failure that
+ * may be chance counts only when it comes again.
+ */
+function tellUnanswered(
+  history: readonly TurnRow[],
+  { model, view, refusal }: Asked,
+  turnContext: TurnContext,
+) {
+  const shown = turnsIn(history, { ...view, unanswered: true });
+  const unanswered = shown.filter(isUnanswered);
+  const newest = unanswered.at(-1);
+  if (newest === undefined) return;
+  const told = { kind: 'left_out', models: [model], notes: 0 } as const;
+  turnContext.addStep({ ...told, why: 'unanswered', turns: unanswered.length });
+  const isChance = refusal !== null && failure(refusal).retryable && newest.doubted === undefined;
+  if (isChance) return turnContext.doubt([newest]);
+  turnContext.leaveOut([newest]);
+  turnContext.addStep({ ...told, why: 'refused', turns: 1 });
 }

@@ -46,24 +46,27 @@ const entries: readonly Entry[] = [
   { name: 'spend', load: async () => (await import('./ledger/spend.ts')).spend },
   { name: 'secrets set', load: async () => (await import('./secrets/set.ts')).secretsSet },
   { name: 'secrets list', load: async () => (await import('./secrets/list.ts')).secretsList },
-  { name: 'secrets where', load: async () => (await import('./secrets/where.ts')).secretsWhere },
-  { name: 'secrets delete', load: async () => (await import('./secrets/delete.ts')).secretsDelete },
+  { name: 'secrets where', load: async () => (await import('./secrets/secrets.ts')).secretsWhere },
+  {
+    name: 'secrets delete',
+    load: async () => (await import('./secrets/secrets.ts')).secretsDelete,
+  },
   { name: 'mcp list', load: async () => (await import('./mcp/list.ts')).mcpList },
   { name: 'mcp pin', load: async () => (await import('./mcp/pin.ts')).mcpPin },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
   { name: 'migrate', load: async () => (await import('./ledger/migrate.ts')).migrate },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
-  { name: 'config show', load: async () => (await import('./shared-config/show.ts')).configShow },
+  { name: 'config show', load: async () => (await import('./shared-config/place.ts')).configShow },
   { name: 'config history', load: loadConfigHistory },
-  { name: 'config use', load: async () => (await import('./shared-config/use.ts')).configUse },
+  { name: 'config use', load: async () => (await import('./shared-config/place.ts')).configUse },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
   { name: 'completion', load: loadCompletion },
   { name: 'version', load: async () => (await import('./version.ts')).version },
 ];
 
 const deadLetters = () => import('./ledger/dead-letters.ts');
-const moves = () => import('./ledger/dead-letter-moves.ts');
+const moves = () => import('./ledger/dead-letters.ts');
 const conversations = () => import('./ledger/conversations.ts');
 const byHand = () => import('./ledger/conversations-by-hand.ts');
 const approvals = () => import('./ledger/approvals.ts');
@@ -74,15 +77,15 @@ async function loadTry(): Promise<Command> {
 }
 
 async function loadExport(): Promise<Command> {
-  return (await import('./ledger/conversations-export.ts')).conversationsExport;
+  return (await import('./ledger/conversations.ts')).conversationsExport;
 }
 
 async function loadDelete(): Promise<Command> {
-  return (await import('./ledger/conversations-delete.ts')).conversationsDelete;
+  return (await import('./ledger/conversations.ts')).conversationsDelete;
 }
 
 async function loadConfigHistory(): Promise<Command> {
-  return (await import('./shared-config/history.ts')).configHistory;
+  return (await import('./shared-config/place.ts')).configHistory;
 }
 
 async function loadDoctor(): Promise<Command> {

@@ -1,5 +1,5 @@
 import { remedyForModel } from '../domain/remedy.ts';
-import { describeRule } from '../domain/tool-words.ts';
+import { describeRule } from '../domain/tool-use.ts';
 import {
   describeAnswered,
   describeApproval,
@@ -7,7 +7,7 @@ import {
   describeSight,
   type TraceStep,
 } from '../domain/trace.ts';
-import { describeRead } from '../domain/unread.ts';
+import { describeRead } from '../domain/attachment.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */

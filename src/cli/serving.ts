@@ -8,9 +8,7 @@ import type { KeychainState } from '../domain/keychain-state.ts';
 import { explainKeychain, openKeychain } from '../app/keychain.ts';
 import type { Log, LogLevel } from '../lib/log.ts';
 import { isTokenWanted } from '../app/admin-address.ts';
-import { endingBy } from '../app/run-state.ts';
-import { runService, type Ending } from '../app/run.ts';
-import { configMoved } from '../app/shared-start.ts';
+import { endingBy, runService, configMoved, type Ending } from '../app/run.ts';
 import {
   createCommandLog,
   logWarnings,
@@ -23,7 +21,7 @@ import { describeChoice, useConfigFile, type ConfigFile } from './frame/config-f
 import { readStart } from './frame/start-config.ts';
 import { openTurnLines } from './frame/turn-lines.ts';
 import { wrongUsage } from './frame/flags.ts';
-import { readOwnAddresses } from './frame/own-addresses.ts';
+import { readOwnAddresses } from './frame/service-location.ts';
 import type { StartWriter } from '../app/storage.ts';
 import { packageRoot, programVersion } from '../lib/program.ts';
 

@@ -1,7 +1,7 @@
 /** Addresses to listen on and to call, read without the platform's URL class: this is pure. */
-import { rangeOf } from '../lib/address-range.ts';
-import { bytesOf } from '../lib/ip-address.ts';
+import { rangeOf, bytesOf } from '../lib/ip-address.ts';
 import type { ListenAddress } from './config.ts';
+import type { ProblemList } from './problems.ts';
 
 /**
  * Reads `host:port`, `:port` (every interface) or `[::1]:port`; the host may be a name.
@@ -117,4 +117,22 @@ function bareHost(host: string): string {
   const name = host.toLowerCase();
   if (name === '' || name === '0.0.0.0' || name === '::') return '*';
   return name === 'localhost' ? '127.0.0.1' : name;
+}
+
+/**
+ * Warns of an address to which a secret would go over plain http and a network.
+ * @param url as the file has it; undefined where it could not be read
+ * @param secret what goes there, in words
+ */
+export function checkEncrypted(
+  url: string | null | undefined,
+  secret: string,
+  path: string,
+  problems: ProblemList,
+): void {
+  const address = typeof url === 'string' ? parseWebAddress(url) : null;
+  if (address === null || address.isSecure || isLoopbackHost(address.host)) return;
+  const message = `${secret} goes to another machine, and nothing encrypts it on its way`;
+  const remedy = 'Use https, or an address of this machine.';
+  problems.add('not_encrypted', path, message, remedy);
 }

@@ -4,8 +4,13 @@
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
 import type { HistoryBounds } from '../domain/conversation.ts';
-import type { ChannelType, ConfigOf, MessengerType } from '../channels/registry.ts';
-import type { ApproverConfig } from './approver.ts';
+import {
+  channelSynonyms,
+  findKind,
+  type ChannelType,
+  type ConfigOf,
+  type MessengerType,
+} from '../channels/registry.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 
 export type Config = {
@@ -204,3 +209,19 @@ export type ConfigProblem = {
 
 /** Secret values by the name that a config gives them. Never part of Config, never printed. */
 export type Secrets = ReadonlyMap<EnvName, string>;
+
+/** Who may say yes or no; `name`, which the ledger keeps: the channel's type, `:` and the id. */
+export type ApproverConfig = {
+  readonly channel: ChannelType;
+  readonly user: string;
+  readonly name: string;
+};
+
+/** Null: it names no channel, or no user as that channel has them. */
+export function parseApprover(text: string): ApproverConfig | null {
+  const [, word = '', user = ''] = /^([^:]+):(\S{1,100})$/.exec(text) ?? [];
+  const kind = findKind(Object.hasOwn(channelSynonyms, word) ? channelSynonyms[word]! : word);
+  if (kind === undefined || (kind.isMessenger && !/^\d{1,32}$/.test(user))) return null;
+  const channel = kind.type as ChannelType;
+  return { channel, user, name: `${channel}:${user}` };
+}

@@ -1,7 +1,7 @@
 /** What the formats of a text field ask of it: one check each, and the words for a fault. */
 import { messengerTypes } from '../channels/registry.ts';
 import { parseListenAddress, parseWebAddress } from './address.ts';
-import { parseApprover } from './approver.ts';
+import { parseApprover } from './config.ts';
 import type { Format } from './field.ts';
 import type { ProblemCode } from './problems.ts';
 

@@ -89,7 +89,7 @@ export async function inspectText(
 
 /** Names a text shortly: the first 12 hex digits of its SHA-256. */
 export function revisionOf(text: string): string {
-  // Loaded late: see lib/node-crypto.ts.
+  // Loaded late: see lib/node-http.ts.
   const { hash } = process.getBuiltinModule('node:crypto');
   return hash('sha256', text).slice(0, 12);
 }

@@ -2,8 +2,7 @@
 import { channelSynonyms } from '../channels/registry.ts';
 import type { Condition, Field, Format, IntegerField, ListField, ObjectField } from './field.ts';
 import type { JsonObject } from './locate.ts';
-import { providerSynonyms } from './schema-brain.ts';
-import { schema } from './schema.ts';
+import { providerSynonyms, schema } from './schema.ts';
 
 const patterns: Partial<Record<Format, string>> = {
   env: '^[A-Za-z_][A-Za-z0-9_]*$',

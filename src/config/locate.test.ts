@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { locate, type Json } from './locate.ts';
-import type { Place } from './place.ts';
+import { locate, type Json, type Place } from './locate.ts';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 test.before(() => console.log(`seed ${seed}`));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkEncrypted } from './not-encrypted.ts';
+import { checkEncrypted } from './address.ts';
 import { ProblemList } from './problems.ts';
 
 function told(url: string | null | undefined): readonly string[] {

@@ -8,16 +8,17 @@ import { kindOf } from '../channels/registry.ts';
 import { amountOf } from '../domain/money.ts';
 import type { Budget, Price } from '../domain/spend.ts';
 import { addressOf, withoutSlashes } from './address.ts';
-import { parseApprover, type ApproverConfig } from './approver.ts';
-import type {
-  AgentConfig,
-  BrainConfig,
-  ChannelConfig,
-  Config,
-  EnvName,
-  McpServerConfig,
-  ModelConfig,
-  RouteConfig,
+import {
+  parseApprover,
+  type ApproverConfig,
+  type AgentConfig,
+  type BrainConfig,
+  type ChannelConfig,
+  type Config,
+  type EnvName,
+  type McpServerConfig,
+  type ModelConfig,
+  type RouteConfig,
 } from './config.ts';
 import type { Document } from './schema.ts';
 

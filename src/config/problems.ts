@@ -3,7 +3,7 @@
  * one sentence. The reference prints this table.
  */
 import type { ConfigProblem } from './config.ts';
-import type { Place } from './place.ts';
+import type { Place } from './locate.ts';
 
 export const problemCodes = {
   // the file

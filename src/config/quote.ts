@@ -16,3 +16,15 @@ function looksRandom(run: string): boolean {
   if (digits >= 8 || /\p{L}\d+\p{L}/u.test(run)) return true;
   return run.length >= 12 && digits >= 2;
 }
+
+/** A sentence tells at most so many names. */
+export const namesMax = 20;
+
+/**
+ * @param names the first, at most `namesMax`
+ * @param count of all that there are
+ */
+export function listed(names: readonly string[], count: number): string {
+  const told = names.join(', ');
+  return count > names.length ? `${told} and ${count - names.length} more` : told;
+}

@@ -3,7 +3,7 @@ import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import { checkServers } from './rules-mcp.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
-import { checkApprovers } from './rules-approvers.ts';
+import { checkApprovers } from './rules-routes.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;

@@ -1,5 +1,5 @@
 /** What the MCP servers of an agent, their tools and its brain mean together. */
-import { rangeOf } from '../lib/address-range.ts';
+import { rangeOf } from '../lib/ip-address.ts';
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';

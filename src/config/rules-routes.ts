@@ -1,9 +1,12 @@
 /** Channels, brains and the routes between them. */
-import { listed, namesMax } from './name-list.ts';
+import { listed, namesMax, quote } from './quote.ts';
 import { nearest } from './nearest.ts';
-import { quote } from './quote.ts';
 import type { ProblemList } from './problems.ts';
-import type { DraftDocument } from './schema.ts';
+import type { DraftDocument, BrainDraft } from './schema.ts';
+import { kindOf, findKind } from '../channels/registry.ts';
+import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
+import { parseApprover, type ListenAddress } from './config.ts';
+import { addressFlags, type OwnAddresses } from './own-addresses.ts';
 
 /** At most so many of all names are compared with a name that leads nowhere. */
 const nearMax = 100;
@@ -129,4 +132,173 @@ function findDoubles(
     if (first === undefined) firsts.set(name, index);
     else report(name, index, first);
   }
+}
+
+// Where a configuration listens: what is odd or impossible about its addresses together.
+
+/** More listeners need not all be compared: a second webhook is a problem of its own. */
+const takenMax = 10;
+
+/** A channel of a kind that listens, by the block that says where. */
+type ListenerDraft = Readonly<Record<string, { readonly bind?: string } | null | undefined>>;
+
+type Place = {
+  /** Of the field, also where a flag stands in for it. */
+  readonly path: string;
+  /** What listens there. */
+  readonly what: string;
+  /** null: the field is wrong, and a problem has been added. */
+  readonly address: ListenAddress | null;
+  /** null: the field holds. */
+  readonly flag: string | null;
+};
+
+export function checkListeners(
+  document: DraftDocument,
+  own: OwnAddresses,
+  problems: ProblemList,
+): void {
+  const taken: (Place & { readonly address: ListenAddress })[] = [];
+  for (const place of placesOf(document, own)) {
+    const { address, path, what, flag } = place;
+    if (address === null) continue;
+    const by = flag === null ? '' : ` (${flag})`;
+    if (!address.loopback) {
+      const message = `other machines can reach ${what}${by}, and nothing encrypts what they send`;
+      const remedy = 'Bind to 127.0.0.1, with a reverse proxy that terminates TLS in front.';
+      problems.add('not_loopback', path, message, remedy);
+    }
+    if (isBrowserRefused(address.port)) {
+      const message = `browsers refuse to connect to port ${address.port}${by}`;
+      problems.add('browser_port', path, message, 'Choose another port.');
+    }
+    const other = taken.slice(0, takenMax).find((one) => meet(one.address, address));
+    if (other !== undefined) {
+      const flags = [other.flag, flag].filter((one) => one !== null);
+      const said = flags.length === 0 ? '' : ` (${flags.join(', ')})`;
+      const message = `the webhook and the admin server would listen on one address${said}`;
+      problems.add('address_twice', path, message, 'Give one of them another port.');
+    }
+    taken.push({ ...place, address });
+  }
+  checkOwn(document, own, problems);
+}
+
+function placesOf({ channels, observability }: DraftDocument, own: OwnAddresses): Place[] {
+  const places: Place[] = [];
+  for (const [index, channel] of (channels ?? []).entries()) {
+    const listener = channel?.type && kindOf(channel.type).listener;
+    if (!listener) continue;
+    const { bind } = (channel as ListenerDraft)[listener.block] ?? {};
+    const path = `channels[${index}].${listener.block}.bind`;
+    places.push({ path, what: `the ${channel.type}`, ...placed('webhook', own, bind) });
+  }
+  if (observability?.enabled === true) {
+    const at = placed('admin', own, observability.addr);
+    places.push({ path: 'observability.addr', what: 'the admin server', ...at });
+  }
+  return places;
+}
+
+function placed(
+  which: keyof OwnAddresses,
+  own: OwnAddresses,
+  text: string | undefined,
+): Pick<Place, 'address' | 'flag'> {
+  const address = own[which];
+  if (address !== null) return { address, flag: addressFlags[which] };
+  return { address: text === undefined ? null : parseListenAddress(text, true), flag: null };
+}
+
+/** Flags that nothing heeds. */
+function checkOwn(
+  { channels, observability }: DraftDocument,
+  { webhook, admin }: OwnAddresses,
+  problems: ProblemList,
+): void {
+  const listens = channels?.some((one) => one?.type === undefined || kindOf(one.type).listener);
+  if (webhook !== null && listens === false) {
+    const message = `no channel listens, and ${addressFlags.webhook} has no effect`;
+    problems.add('flag_unused', 'channels', message, 'Leave the flag out, or add a webhook.');
+  }
+  if (admin !== null && observability?.enabled === false) {
+    const message = `the admin server is off, and ${addressFlags.admin} does not switch it on`;
+    const remedy = 'Leave the flag out, or set observability.enabled to true.';
+    problems.add('flag_unused', 'observability.enabled', message, remedy);
+  }
+}
+
+/** Whether those who may say yes to an agent's calls can ever say it. */
+type AgentDraft = NonNullable<BrainDraft['agent']>;
+type ChannelsDraft = DraftDocument['channels'];
+
+/** @param path of the agent */
+export function checkApprovers(
+  agent: AgentDraft,
+  brain: Pick<BrainDraft, 'name' | 'sensitivity'>,
+  path: string,
+  document: DraftDocument,
+  problems: ProblemList,
+): void {
+  const { channels } = document;
+  const approvers = agent.approvers ?? [];
+  const asks = agent.governance?.some((grant) => grant === undefined || grant.mode === 'ask');
+  if (approvers.length > 0 && agent.governance !== undefined && asks !== true) {
+    const message = 'nobody is asked for a yes: no grant has the mode ask';
+    const remedy = 'Write "mode": "ask" in a grant, or take approvers out.';
+    problems.addAtKey('approvers_idle', `${path}.approvers`, message, remedy);
+  }
+  if (brain.sensitivity === 'private' && agent.approval_text === 'full' && asks === true) {
+    const index = approvers.findIndex((text) => learnsMore(text, brain, document));
+    if (index >= 0) {
+      const message = 'the platform of this approver sees the arguments of a private brain’s calls';
+      const remedy = 'Write "approval_text": "notice" in the agent to send no arguments there.';
+      problems.add('approver_sees_private', `${path}.approvers[${index}]`, message, remedy);
+    }
+  }
+  for (const [index, text] of approvers.entries()) {
+    if (text !== undefined) checkApprover(text, `${path}.approvers[${index}]`, channels, problems);
+  }
+}
+
+/** A configured messenger that does not carry all messages of the brain anyway. */
+function learnsMore(
+  text: string | undefined,
+  { name }: Pick<BrainDraft, 'name'>,
+  { channels, routes }: DraftDocument,
+): boolean {
+  const type = text === undefined ? undefined : parseApprover(text)?.channel;
+  if (type === undefined || findKind(type)?.isMessenger !== true) return false;
+  if (channels?.some((one) => one?.type === type) !== true) return false;
+  return routes?.some((one) => one?.brain === name && one?.channel !== type) === true;
+}
+
+function checkApprover(
+  text: string,
+  path: string,
+  channels: ChannelsDraft,
+  problems: ProblemList,
+): void {
+  const approver = parseApprover(text);
+  if (approver === null) return;
+  const { channel: type, user } = approver;
+  const written = text.slice(0, text.indexOf(':'));
+  if (findKind(type)?.isMessenger !== true) {
+    const message = `nobody can be asked on ${written}, which is no messenger`;
+    const remedy = 'Name a person of a messenger, or leave the yes to the operator.';
+    return problems.add('approver_unreached', path, message, remedy);
+  }
+  if (channels === undefined) return;
+  const channel = channels.find((one) => one?.type === type);
+  if (channel === undefined) {
+    if (channels.some((one) => one?.type === undefined)) return;
+    const message = `${written} is not configured, so nobody is asked there`;
+    const remedy = 'Configure it, or take this approver out.';
+    return problems.add('approver_unreached', path, message, remedy);
+  }
+  const { allow, pairing } = channel.access ?? { allow: null, pairing: false };
+  if (allow == null || pairing !== false || allow.includes(user)) return;
+  const message = `the access of ${written} does not let this person in`;
+  const remedy = `Add "${user}" to access.allow of that channel.`;
+  problems.add('approver_turned_away', path, message, remedy);
 }

@@ -1,7 +1,7 @@
 /** Judges what was found of the secrets that a config names; how they are found is not its own. */
 import type { ChannelKind, OwnSecret, SecretFault } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
-import { faultOfDatabaseUrl } from './database-url.ts';
+import { faultOfDatabaseUrl } from './storage-place.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from './found-secret.ts';
 import { problemWithoutPlace } from './problems.ts';

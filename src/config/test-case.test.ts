@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from './locate.ts';
 import { ProblemList } from './problems.ts';
-import { describeExpectation } from './say-expectation.ts';
+import { describeExpectation, readTestCases } from './say-expectation.ts';
 import { templates, textOf } from './templates/templates.ts';
-import { readTestCases } from './test-case.ts';
 import { validateText } from './validate.ts';
 
 const any = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isCloudTag } from './cloud-tag.ts';
+import { isCloudTag } from './model-words.ts';
 
 test('a tag of the cloud is known in every spelling', () => {
   const digest = `@sha256:${'a'.repeat(64)}`;

@@ -2,12 +2,12 @@ import type { ApprovalId, Verdict, Yes } from './approval.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
-import type { Shortage } from './shortage.ts';
+import type { Shortage } from './remedy.ts';
 import type { TurnedAwayReason } from './gate.ts';
 import type { Sender } from './message.ts';
 import type { SpendLimit, Used } from './spend.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
-import type { Unread } from './unread.ts';
+import type { Unread } from './attachment.ts';
 
 export type Box = 'in' | 'out';
 

@@ -1,3 +1,7 @@
+import { failure, type FailureKind } from './failure.ts';
+import { formatModelName } from './model-words.ts';
+import { plural } from './plural.ts';
+
 /**
  * How a model answers, a provider, or a brain: one rule for all of them, by what the last minutes
  * showed. It is quick to see that something is down, and slow to take that back, so that what
@@ -53,14 +57,16 @@ export function nextStanding(was: Standing, seen: Evidence): Standing {
     case 'degraded':
       return !isHeld && isWell(seen) ? 'up' : 'degraded';
     case 'failing':
-      return !(isHeld && of(seen.fiveMinutes) >= enough) && isBack(seen) ? 'degraded' : 'failing';
+      return !(isHeld && healthOf(seen.fiveMinutes) >= enough) && isBack(seen)
+        ? 'degraded'
+        : 'failing';
     default:
       return was satisfies never;
   }
 }
 
-const of = ({ good, bad }: Span): number => good + bad;
-const shareOf = (span: Span): number => (of(span) === 0 ? 0 : span.bad / of(span));
+const healthOf = ({ good, bad }: Span): number => good + bad;
+const shareOf = (span: Span): number => (healthOf(span) === 0 ? 0 : span.bad / healthOf(span));
 
 function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean {
   if (run >= 0) return false;
@@ -71,15 +77,15 @@ function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean 
   return (
     (fiveMinutes.good === 0 && (isSure || run <= -2)) ||
     (minute.good === 0 && run <= -3) ||
-    (of(minute) < enough && isSure && run <= (isMixed ? -3 : -2)) ||
+    (healthOf(minute) < enough && isSure && run <= (isMixed ? -3 : -2)) ||
     (run <= (isMostlyBad ? -20 : -10) && runMs >= 8_000) ||
-    (of(minute) >= enough && shareOf(minute) >= 0.9)
+    (healthOf(minute) >= enough && shareOf(minute) >= 0.9)
   );
 }
 
 function isTroubled({ minute, fiveMinutes, run, isSure, troubledFrom }: Evidence): boolean {
   if (run > 0) return false;
-  const span = of(minute) >= enough ? minute : fiveMinutes;
+  const span = healthOf(minute) >= enough ? minute : fiveMinutes;
   return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= troubledFrom;
 }
 
@@ -106,4 +112,55 @@ export function addWindows(one: Window, other: Window): Window {
 
 function addSpans(one: Span, other: Span): Span {
   return { good: one.good + other.good, bad: one.bad + other.bad };
+}
+
+// How things stand, in words: the same on the pages and at a terminal.
+
+/** Of a model or a provider, in a word or a few. */
+export const standingWords: Readonly<Record<Standing, string>> = {
+  up: 'up',
+  degraded: 'fails at some calls',
+  failing: 'failing',
+  unknown: 'not asked lately',
+};
+
+type HealthSentencesSpan = { readonly answers: number; readonly failures: number };
+type Spans = { readonly oneMinute: HealthSentencesSpan; readonly fiveMinutes: HealthSentencesSpan };
+
+/** Of what a window counts, and how that fails. */
+const counted = {
+  calls: { one: 'call', failed: 'failed' },
+  messages: { one: 'message', failed: 'got no answer' },
+} as const;
+
+/** @returns null: nothing was asked in five minutes */
+export function describeFailed(window: Spans | null, of: keyof typeof counted): string | null {
+  if (window === null) return null;
+  const { answers, failures } = window.fiveMinutes;
+  if (answers + failures === 0) return null;
+  const { one, failed } = counted[of];
+  const many = failures === 0 ? 'none' : `${failures}`;
+  return `${many} of ${plural(answers + failures, one)} ${failed} in the last 5 minutes`;
+}
+
+type Asked = { readonly window: Spans | null; readonly answeredByOthers: number | null };
+
+/** Whether calls of it failed, others answered, and no other model had to: retries answer. */
+export function isRescued({ window, answeredByOthers }: Asked): boolean {
+  const { answers = 0, failures = 0 } = window?.fiveMinutes ?? {};
+  return answers > 0 && failures > 0 && answeredByOthers === 0;
+}
+
+/**
+ * How it failed, and of which model, as it stands behind a colon.
+ * @param say how the model is named there
+ */
+export function describeCause(
+  model: string | null,
+  reason: FailureKind | null,
+  say: (model: string) => string = formatModelName,
+): string {
+  if (model === null) return '';
+  const name = say(model);
+  return reason === null ? name : `${name}: ${failure(reason).detail}`;
 }

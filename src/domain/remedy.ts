@@ -132,3 +132,61 @@ export function describeCut(name: string): string {
 function isKnown(provider: string): provider is RemediedProvider {
   return Object.hasOwn(remedies, provider);
 }
+
+/** What the operator can do about a speech server that writes nothing down. */
+const away = 'Start the speech server, or look at speech.base_url.';
+
+const speechRemediesRemedies: Partial<Record<FailureKind, string>> = {
+  connect_failed: away,
+  connect_timeout: away,
+  not_found:
+    'Write speech.base_url with the /v1 that most servers want (whisper.cpp: --inference-path ' +
+    '/v1/audio/transcriptions), and in speech.model a model that the server has.',
+  unauthorized: 'svc sends no key: let the speech server take requests without one.',
+  rejected: 'See that the server takes the format of voice messages: whisper.cpp wants --convert.',
+  redirected: 'Write the address that it leads to into speech.base_url.',
+  server_error: "Look into the speech server's log.",
+  overloaded: 'Wait until it has started, or give it less to do.',
+  rate_limited: 'Give it less to do.',
+  malformed_answer: 'Look at speech.base_url: what answers there may be no speech server.',
+  timeout:
+    'Take a smaller model or a faster machine, or raise deadline_seconds of the brain: half of ' +
+    'it is for what is spoken.',
+  far_address: 'Write an address of this machine or of a private network into speech.base_url.',
+};
+
+export function speechRemedy(kind: FailureKind): string {
+  return speechRemediesRemedies[kind] ?? away;
+}
+
+/** What a person does about a storage that takes nothing, by the code of its warning. */
+const makeRoom = 'Make room on that disk; svc goes on by itself.';
+
+/** They name nothing of a machine: whoever looks may read them. */
+export const storageRemedies = {
+  storage_full: makeRoom,
+  storage_low: makeRoom,
+  storage_locked: 'End that program, or its transaction; svc goes on by itself.',
+  storage_away: 'Start the server, or make the way to it free; svc goes on by itself.',
+} as const;
+
+/** What a ledger is kept in. */
+export const storageBackends = ['memory', 'sqlite', 'postgres'] as const;
+
+export type StorageBackend = (typeof storageBackends)[number];
+
+/** What svc may have only so much of, and what it says when that was not enough. */
+export const shortages = {
+  connections: {
+    code: 'connections_full',
+    sentence: 'A connection was closed unanswered: as many are open as there may be at once.',
+  },
+  files: {
+    code: 'files_full',
+    sentence:
+      'A connection to elsewhere could not be opened: this process has as many files open as it ' +
+      'may. Let it have more (ulimit -n 65536, or LimitNOFILE=65536 of its service).',
+  },
+} as const;
+
+export type Shortage = keyof typeof shortages;

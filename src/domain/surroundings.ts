@@ -2,7 +2,7 @@
 import type { Attachment } from './attachment.ts';
 import type { QuotedBlock } from './conversation.ts';
 import { mediaOf, type Media, type Message, type Quoted } from './message.ts';
-import { beginning, quotedLines } from './quoted-text.ts';
+import { beginning, quotedLines } from './reply.ts';
 
 const nameCharactersMax = 64;
 

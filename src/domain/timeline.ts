@@ -6,7 +6,7 @@ import type { ModelName } from './ids.ts';
 import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
-import { modeWords, outcomeWords, describeRule } from './tool-words.ts';
+import { modeWords, outcomeWords, describeRule } from './tool-use.ts';
 import {
   describeAnswered,
   describeApproval,
@@ -16,7 +16,7 @@ import {
   describeSight,
 } from './trace.ts';
 import { describeReuse, describeSpentIn, type Trace, type TraceStep } from './trace.ts';
-import { describeRead } from './unread.ts';
+import { describeRead } from './attachment.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =

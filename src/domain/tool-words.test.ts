@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeRule } from './tool-words.ts';
+import { describeRule } from './tool-use.ts';
 
 test('a rule is a grant by its place, or a rule of the cage in plain words', () => {
   assert.equal(describeRule('governance[0]'), 'grant 1');

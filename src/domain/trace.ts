@@ -8,7 +8,7 @@ import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import { sumOf } from './money.ts';
 import type { Try, Usage } from './outcome.ts';
-import type { ReadingPart, UnreadReason } from './unread.ts';
+import type { ReadingPart, UnreadReason } from './attachment.ts';
 
 /** One thing that happened to a message, without any text. Times are ms since its claim. */
 export type TraceStep =

@@ -20,10 +20,24 @@
  * lost when what it is on, or a piece of it, is taken away, or held: its `stop` is stopped.
  */
 import type { Acceptance } from '../channels/channel.ts';
-import type { Approval, ApprovalId } from '../domain/approval.ts';
-import type { EarlierTurns, HistoryBounds, QuotedBlock } from '../domain/conversation.ts';
-import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
-import type { WindowStart, WindowStarts } from '../domain/conversation.ts';
+import type {
+  Approval,
+  ApprovalId,
+  ApprovalRow,
+  ApprovalState,
+  ApprovalText,
+  Verdict,
+} from '../domain/approval.ts';
+import type {
+  EarlierTurns,
+  HistoryBounds,
+  QuotedBlock,
+  Session,
+  SessionMove,
+  TurnRow,
+  WindowStart,
+  WindowStarts,
+} from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -43,6 +57,7 @@ import type {
   TurnText,
   UnsentAnswer,
   Whose,
+  MessageOrigin,
 } from '../domain/story.ts';
 import type {
   ToolUseWithResult,
@@ -50,20 +65,30 @@ import type {
   ToolUse,
   ToolUseRow,
   ToolUseText,
+  BegunCall,
+  CallEnding,
+  EarlierCall,
+  LoggedCall,
 } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
-import type { Approvals, ApprovalsReader } from './approvals.ts';
-import type { KeptAttachments } from './attachments.ts';
-import type { Takeovers } from './takeover.ts';
-import type { CallLog } from './call-log.ts';
-import type { FiguresReader, StoredFigures } from './figures.ts';
-import type { DeferredReplies } from './deferred.ts';
-import type { ChannelBacklog, Gauges } from './gauges.ts';
-import type { Previews } from './previews.ts';
-import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
-import type { SpendBook, SpendReader } from './spend.ts';
+import type { Attachment, Picture } from '../domain/attachment.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import type {
+  DeferredGroup,
+  TriedNow,
+  WhichDeferred,
+  ConversationCount,
+  DeliveryFilter,
+  DeliveryRow,
+  MessageFilter,
+  MessageRow,
+} from '../domain/records.ts';
+import type { FigureRow, FiguresAsked, KeptFigures } from '../telemetry/figures/figures.ts';
+import type { Charged, SpendBy, SpendLimit, SpendRow, Tokens, Used } from '../domain/spend.ts';
+import type { OperatorAnswer, HeldConversation, Hold } from '../domain/takeover.ts';
+import type { AuditRow } from '../domain/audit.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
@@ -118,9 +143,9 @@ export interface Ledger extends AuditTrail {
   /** The last of the conversation, newest first. */
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
-  readonly calls: CallLog<InClaim>;
-  readonly previews: Previews<InClaim>;
-  readonly attachments: KeptAttachments<InClaim>;
+  readonly calls: CallLog;
+  readonly previews: Previews;
+  readonly attachments: KeptAttachments;
   readonly deferred: DeferredReplies;
   readonly byHand: Takeovers;
   /**
@@ -311,7 +336,340 @@ export interface LedgerReader
   toolUse(key: string): Promise<ToolUseText | null>;
 }
 
-export { ReadFailed } from './read-failed.ts';
-export type { LimitSum, SpendBook } from './spend.ts';
-export type { ChannelBacklog, Gauges } from './gauges.ts';
-export type { Takeovers, TakeoverMessage } from './takeover.ts';
+/** What a ledger has in hand, in numbers. */
+export type ChannelBacklog = {
+  readonly channel: ChannelKey;
+  /** Unsettled rows, claimed ones included. */
+  readonly inbox: number;
+  readonly outbox: number;
+  /** When the first of them was accepted or made, milliseconds since 1970. */
+  readonly oldestAt: number;
+  /** When the first reply was made; null: none waits. */
+  readonly oldestReplyAt: number | null;
+  /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
+  readonly unroutableSince: number | null;
+};
+
+export type Gauges = {
+  readonly inboxWaiting: number;
+  readonly inboxClaimed: number;
+  readonly outboxWaiting: number;
+  readonly outboxClaimed: number;
+  readonly outboxDeferred: number;
+  /** Kept, to be seen by a person; without storage all since the start. A split reply is one. */
+  readonly deadLetters: number;
+  /** Unsettled rows of channels that are not served. */
+  readonly unroutable: number;
+  /** Messages that were under way when the process died, and run alone before all others. */
+  readonly suspects: number;
+  /** Conversations that an operator answers by hand. */
+  readonly held: number;
+  /** Since the start: traces left out because the storage was behind. */
+  readonly tracesDropped: number;
+  readonly bytesHeld: number;
+  readonly bytesMax: number;
+  readonly messagesMax: number;
+  readonly conversationsAtWork: number;
+  readonly rememberedBytes: number;
+  /** Commits asked for and not yet on disk; always 0 in the memory form. */
+  readonly commitsPending: number;
+};
+
+/** `message` is a sentence for a person. `busy`: so many reads wait that this one may not. */
+export class ReadFailed extends Error {
+  override readonly name = 'ReadFailed';
+  readonly reason: 'busy' | 'too_slow' | 'storage' | 'closed';
+
+  constructor(reason: ReadFailed['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+// Calls of tools that wait for a person's yes, kept in the ledger. They are written with the turn
+// that asked (`Effects.asked`) and end with the turn that follows (`Effects.settled`): each of
+// these is one commit. Of all who decide at the same time, on whatever instance, one succeeds.
+
+/** `at`: milliseconds since 1970. `by`: as in `Approval`. */
+export type Decided = {
+  readonly verdict: Verdict;
+  readonly by: string | null;
+  readonly at: number;
+};
+
+export interface Approvals {
+  /** By its id or its code; null: there is none. Rejects when it cannot be read. */
+  find(idOrCode: string): Promise<Approval | null>;
+  /**
+   * Decides one that waits. Resolves once it is written as safely as an accepted message.
+   * `not_waiting`: somebody else was first, or it does not exist any more.
+   */
+  decide(id: ApprovalId, decided: Decided): Promise<'decided' | 'not_waiting' | 'storage_failed'>;
+  /**
+   * What somebody has to go on with, oldest first, at most 2,000, which is more than can be open:
+   * those that wait, though their time is over by `now`, and those that are decided and not
+   * settled. Rejects when it cannot be read.
+   */
+  owed(now: number): Promise<readonly Approval[]>;
+  /** All that wait, oldest first, at most 1,000. Rejects when they cannot be read. */
+  waiting(): Promise<readonly Approval[]>;
+}
+
+/** Part of the reader. What is settled is kept as long as other texts. */
+export interface ApprovalsReader {
+  /** Newest first. @param state null: whatever its state */
+  approvals(state: ApprovalState | null, page: PageAsked): Promise<Page<ApprovalRow>>;
+  /** With what was asked for; null: it is not kept. */
+  approval(id: string): Promise<ApprovalText | null>;
+}
+
+/** The part of the ledger that keeps what was read of what came with messages. */
+export interface KeptAttachments {
+  /**
+   * Keeps them with the claim's message, as private as it, in place of what an earlier run of it
+   * kept: they go when it goes. False: the claim is over, or nothing can be written now.
+   */
+  keep(claim: InClaim, attachments: readonly Attachment[]): Promise<boolean>;
+  /** What an earlier run of the message kept; null: nothing, or it cannot be read. */
+  of(claim: InClaim): Promise<readonly Attachment[] | null>;
+  /**
+   * What was kept of the settled messages of the conversation that were accepted at that time, each
+   * apart. None without storage, or where it cannot be read.
+   */
+  acceptedAt(claim: InClaim, at: number): Promise<readonly (readonly Attachment[])[]>;
+  /**
+   * The newest n pictures of settled messages of the conversation that were accepted at `since`
+   * or later, newest first. None without storage, or where they cannot be read.
+   */
+  picturesSince(claim: InClaim, since: number, n: number): Promise<readonly KeptPicture[]>;
+}
+
+/** `at`: when its message was accepted, milliseconds since 1970. */
+export type KeptPicture = {
+  readonly at: number;
+  readonly sensitivity: Sensitivity;
+  readonly picture: Picture;
+};
+
+/** The part of the ledger that knows which calls of a message were begun, over all its runs. */
+export interface CallLog {
+  /**
+   * To be called before a tool runs that changes something elsewhere; resolves when the call is
+   * safely written. `run`: it may run, and is in the audit from now on. A call that an earlier run
+   * of the message began, with the same hash, is not made again, wherever the model asks for it:
+   * each earlier call answers one call of this run. `unwritten`: the claim is over, the key was
+   * used before, or nothing can be written.
+   */
+  logCall(claim: InClaim, call: BegunCall): Promise<LoggedCall>;
+  /** How a journalled call ended. */
+  logCallEnd(claim: InClaim, key: string, ending: CallEnding): void;
+  /** Calls that earlier runs of the message began and this run has not asked for, oldest first. */
+  earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]>;
+}
+
+/** Replies of which a try failed, and that wait for the next one: a part of the ledger. */
+export interface DeferredReplies {
+  /**
+   * How many there are of each channel and reason, most frequent first; of very many groups the
+   * largest hundred. It reads no list that grows with them.
+   */
+  groups(): Promise<readonly DeferredGroup[]>;
+  /**
+   * The next try of such a reply is now. It keeps its place in its conversation and its number of
+   * attempts; where the try fails, the pause that it waited in begins anew, so that no such try
+   * brings it nearer to its end. One that is being tried, or can be, is left as it is.
+   * @param most how many are moved at once; fewer where many wait to be handed out already
+   */
+  tryNow(which: WhichDeferred, most: number): Promise<TriedNow>;
+}
+
+// Figures over time (`src/telemetry/figures/`): a part of the ledger, and of its reader.
+
+/** Without storage they are kept in memory, and every form bounds them by age and number. */
+export interface StoredFigures {
+  /**
+   * Keeps rows, all or nothing, each in the place of one of the same length, time and run. No
+   * message waits for it.
+   * @returns false: they could not be kept, and may be given again
+   */
+  keep(rows: readonly FigureRow[]): Promise<boolean>;
+}
+
+export interface FiguresReader {
+  /** All of it is of one moment. */
+  figures(asked: FiguresAsked): Promise<KeptFigures>;
+}
+
+/** Messages on platforms that show replies which are still being written. */
+export interface Previews {
+  /**
+   * Whether the reply comes next in its conversation. Else one before it is still to be delivered,
+   * and would come behind what is shown of this one.
+   */
+  isNext(claim: Claim): boolean;
+  /**
+   * From now on the message has that `preview`, whoever works on it next. False: it is not written,
+   * or the claim is over.
+   */
+  keep(claim: Claim, preview: string): Promise<boolean>;
+  /** What its message has now: a claim is as it was when it was made. Null: nothing. */
+  of(claim: Claim): string | null;
+}
+
+// What was spent, kept in the ledger by day, brain, model, price and sender. Before a call to a
+// model that costs, the most that it may use is reserved; after it, what it used takes that place.
+// A process that dies leaves what it had reserved: it counts until the day is over. All who work on
+// one ledger share its sums, so that a budget holds over all instances, plans and restarts.
+
+/** `over`: it does not fit under that limit, and nothing was written. */
+export type Reserving =
+  | { readonly kind: 'reserved'; readonly sums: readonly LimitSum[] }
+  | { readonly kind: 'over'; readonly limit: SpendLimit }
+  | { readonly kind: 'unwritten' };
+
+/** What stood under a limit before this reservation: used and reserved, as `most` is written. */
+export type LimitSum = { readonly limit: SpendLimit; readonly before: number | string };
+
+export interface SpendBook {
+  /**
+   * Reserves the most that a call may use, if with it every limit holds. Resolves once that is
+   * written as safely as an accepted message. Never rejects.
+   * @param limits count the models that cost alone: of the day and the brain, or of these and the
+   *   sender
+   */
+  reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving>;
+  /**
+   * A call is over. Nobody waits for this write, and it lands no later than what is asked of the
+   * ledger after it; of a model that is free a second later.
+   * @param reserved what `reserve` wrote for it; null: nothing, since the model is free
+   * @param used null: nothing, since it was not sent; then no call is counted
+   */
+  settle(charged: Charged, reserved: Tokens | null, used: Used | null): void;
+}
+
+/** Part of the reader. */
+export interface SpendReader {
+  /**
+   * Largest cost first, then most tokens; at most 1,000 rows. Of what is older than 400 days, and
+   * of senders than the storage keeps texts, nothing is kept.
+   * @param since a local day, `YYYY-MM-DD`
+   */
+  spent(by: SpendBy, since: string): Promise<readonly SpendRow[]>;
+}
+
+// Conversations that an operator answers by hand. While one is held no message of it is handed
+// out: what is at work loses its claim, and waits first in its lane; what comes waits behind it, in
+// order, commands too. Replies go out as ever. A hold ends by `giveBack`, or an hour after it was
+// last touched (held, renewed or answered); then what waits is handed out as it stands.
+//
+// To one message comes one answer: that of the turn where its commit was first, else that of the
+// operator. A form that outlives the process keeps holds, too. Without storage a drain ends them,
+// so that what was accepted is worked off.
+
+/** A message that is answered by hand, as a claim would bear it. */
+export type TakeoverMessage = Pick<InClaim, 'message' | 'memory' | 'attempt' | 'poison'>;
+
+export interface Takeovers {
+  /** Holds it, or renews its hold. Resolves when no turn of it goes on any more. */
+  hold(where: ConversationKey): Promise<Hold | 'too_many' | 'storage_failed'>;
+  /**
+   * Ends the waiting messages up to the named one, in one commit; null: the oldest alone.
+   * @param effectsOf what each of them changes, in order; the named one is the last
+   */
+  answer(
+    where: ConversationKey,
+    upTo: string | null,
+    effectsOf: (one: TakeoverMessage, isLast: boolean) => Effects,
+  ): Promise<OperatorAnswer>;
+  giveBack(where: ConversationKey): Promise<'done' | 'not_held' | 'storage_failed'>;
+  /** Null: it is not held. */
+  of(where: ConversationKey): Hold | null;
+  /** The oldest first. */
+  held(): readonly HeldConversation[];
+  /** What waits in it, the oldest first. Rejects when it cannot be read. */
+  waiting(where: ConversationKey): Promise<readonly Message[]>;
+}
+
+// Lists of what went through the ledger and of what operators did: a part of its reader.
+
+/**
+ * A page looks through a bounded number of rows. Where few match, it may hold fewer than it was
+ * asked for, even none, and have a `next` all the same.
+ */
+export interface RecordsReader {
+  /** The newest first, by their acceptance. */
+  messages(filter: MessageFilter, page: PageAsked): Promise<Page<MessageRow>>;
+  /** Whose some messages are, of those that are kept; the first `originsMax` are looked for. */
+  origins(messageIds: readonly string[]): Promise<readonly MessageOrigin[]>;
+  /** Replies, the newest first: a replayed reply is as new as its replay. */
+  deliveries(filter: DeliveryFilter, page: PageAsked): Promise<Page<DeliveryRow>>;
+  /** In the order of their channels. Empty without storage. */
+  conversationCounts(): Promise<readonly ConversationCount[]>;
+  /** What operators did, newest first; without storage the last thousand. */
+  audit(page: PageAsked): Promise<Page<AuditRow>>;
+}
+
+interface AuditTrail {
+  /**
+   * Writes down what an operator did.
+   * @returns false: it could not be kept; otherwise it is as safe as this form can make it
+   */
+  recordWrite(row: AuditRow): Promise<boolean>;
+}
+
+/**
+ * Unless it is `ok`, nothing is accepted. `low`: less is free than there must be; what was accepted
+ * is worked on. `full`: a commit found no room; what is finished waits, and is tried every second.
+ * `locked`: another program writes the database file, and is waited for in the same way.
+ * `away`: the database server does not answer; what is finished waits for it.
+ */
+export type StorageRoom =
+  | { readonly kind: 'ok' }
+  | { readonly kind: 'full' }
+  /** `holder`: the process of that program; null: not known. */
+  | { readonly kind: 'locked'; readonly holder: number | null }
+  | { readonly kind: 'away' }
+  | { readonly kind: 'low'; readonly freeBytes: number; readonly freeBytesMin: number };
+
+/** What a ledger tells of itself, at any time; whoever listens returns at once. */
+export type LedgerNews = {
+  /** Rows of a channel that is not served wait; at `untilAt` they become dead letters. */
+  readonly unroutable?: (e: {
+    readonly channel: ChannelKey;
+    readonly rows: number;
+    readonly since: number;
+    readonly untilAt: number;
+  }) => void;
+  /** Whether there is room on the disk, each time that this changes. */
+  readonly storageRoom?: (room: StorageRoom) => void;
+  /** A database of an older svc is brought up to date before it is used; it may take minutes. */
+  readonly storageUpgrading?: (e: { readonly from: number; readonly to: number }) => void;
+  /** Another process had the storage, and may be alive: it is waited for, so long at most. */
+  readonly storageWaits?: (e: { readonly ms: number }) => void;
+  /**
+   * The clock that svc goes by was ahead when the next tries of so many replies were planned. They
+   * lay up to `aheadMs` further ahead than their schedule allows, and are sooner now.
+   */
+  readonly clockWasAhead?: (e: { readonly replies: number; readonly aheadMs: number }) => void;
+  /** A dead letter that no claim made. */
+  readonly buried?: (e: {
+    readonly box: Box;
+    readonly channel: ChannelKey;
+    readonly id: string;
+    readonly failure: Failure;
+  }) => void;
+  /** A hold has ended by itself: the conversation's brain goes on. */
+  readonly holdOver?: (e: { readonly channel: ChannelKey }) => void;
+  /** A bug, by which nothing more is lost than what it was in; the ledger goes on. */
+  readonly faulted?: (error: unknown) => void;
+};
+
+/** Why a storage cannot be used. */
+export type StoreProblem = {
+  readonly kind: 'problem';
+  readonly code: string;
+  /** What is wrong, and what a person can do about it. */
+  readonly message: string;
+  /** Whether the next start may find it gone; of the others only a person can rid us. */
+  readonly isPassing: boolean;
+};

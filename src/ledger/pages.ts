@@ -1,5 +1,6 @@
 /** Pages of a list: how long they may be, and the opaque text that asks for the next one. */
 import { pageRowsMax, type Page, type PageAsked } from '../domain/page.ts';
+import type { DeadLetterReason } from '../domain/story.ts';
 
 /** Characters of text on one page; the row that passes it is the page's last. */
 export const pageCharactersMax = 8 * 1024 * 1024;
@@ -51,3 +52,14 @@ export function nextOf(place: PageKey): string {
 
 /** Behind a place that no page gave there is nothing. */
 export const emptyPage: Page<never> = { rows: [], next: null };
+
+/** Adds up what has the same reason; most frequent first. */
+export function countReasons(counted: readonly DeadLetterReason[]): readonly DeadLetterReason[] {
+  const reasons = new Map<string, DeadLetterReason>();
+  for (const { box, kind, whose, status, detail, count } of counted) {
+    const key = JSON.stringify([box, kind, whose, status, detail]);
+    const sum = count + (reasons.get(key)?.count ?? 0);
+    reasons.set(key, { box, kind, whose, status, detail, count: sum });
+  }
+  return [...reasons.values()].sort((a, b) => b.count - a.count).slice(0, pageRowsMax);
+}

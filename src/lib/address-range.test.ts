@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isNear, rangeOf, type AddressRange } from './address-range.ts';
+import { isNear, rangeOf, type AddressRange } from './ip-address.ts';
 
 const cases: Readonly<Record<AddressRange, string>> = {
   public:

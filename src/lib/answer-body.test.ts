@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AnswerBody, interimMax, wrappingBytesMax } from './answer-body.ts';
+import { AnswerBody, interimMax, wrappingBytesMax } from './collect-body.ts';
 
 test('what came in parts of any size is read in its order', () => {
   const body = new AnswerBody();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net, { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { test } from 'node:test';
-import { listenAt } from './bind.ts';
+import { listenAt } from './listener.ts';
 
 function bind(place: { host: string; port: number }): Server {
   const server = createServer((socket) => socket.end());

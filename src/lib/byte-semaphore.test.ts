@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ByteSemaphore } from './byte-semaphore.ts';
+import { ByteSemaphore } from './fair-queue.ts';
 import { Stopper } from './stop.ts';
 
 /** Each holds its bytes until it is let go; what is at work is told in the order of its start. */

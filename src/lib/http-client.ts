@@ -1,7 +1,7 @@
 /**
  * The way out over HTTP to addresses that the operator wrote; what a model wrote goes through
  * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment, and
- * bounds time and size, also of what comes beside the body (lib/answer-body.ts). A reply of any
+ * bounds time and size, also of what comes beside the body (lib/collect-body.ts). A reply of any
  * status is an answer; a fault is only what kept an answer from coming whole.
  *
  * Format: HTTP/1.1, by connections of our own where request and answer are plain, and else by
@@ -9,13 +9,10 @@
  */
 import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
-import { Connections, type Opener } from './http-client/connections.ts';
-import { Exchange } from './http-client/exchange.ts';
+import { Connections, Exchange, type Opener } from './http-client/exchange.ts';
 import type { Undici } from './http-client/undici-connection.ts';
 import { LoadOnce } from './load-once.ts';
-import { usesOwnHttp } from './own-http.ts';
-import { plainOpener } from './plain-client/plain-opener.ts';
-import { writeRequest } from './plain-client/write-request.ts';
+import { plainOpener, writeRequest } from './plain-client/plain-connection.ts';
 import type { Stop } from './stop.ts';
 
 export { codeOf } from './http-client/exchange.ts';
@@ -156,4 +153,15 @@ class Origins {
     const connect = connectorTo(nearOnly, this.#connectMs);
     return (owner) => new UndiciConnection(origin, connect, owner);
   }
+}
+
+/**
+ * The switch of the HTTP that is svc's own: the plain client. It is on trial (docs/decisions), and
+ * without it all that is sent goes through undici.
+ */
+export const ownHttpVariable = 'SVC_OWN_HTTP';
+
+/** @returns false when the variable is "off" */
+export function usesOwnHttp(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env[ownHttpVariable] !== 'off';
 }

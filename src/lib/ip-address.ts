@@ -42,3 +42,76 @@ function groupsOf(half: string, atEnd: boolean): readonly number[] | null {
   }
   return bytes;
 }
+
+// Which part of the Internet an address belongs to. An address that is not known to be public is
+// not public: of IPv6 only 2000::/3 is given out to the world, less the ranges that are set aside
+// inside it.
+//
+// Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its successors).
+
+/**
+ * `loopback`: this machine. `private`: RFC 1918 and RFC 4193. `shared`: RFC 6598, which carriers
+ * and private overlays use inside their networks. `special`: set aside for something else
+ * (link-local with its metadata services, multicast, documentation, translations of IPv4), or no
+ * address at all.
+ */
+export type AddressRange = 'public' | 'loopback' | 'private' | 'shared' | 'special';
+
+const loopback = listOf('127.0.0.0/8 ::1/128');
+
+const privateUse = listOf('10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7');
+
+const shared = listOf('100.64.0.0/10');
+
+const special = listOf(
+  '0.0.0.0/8 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
+    '198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 ' +
+    // Protocol assignments with Teredo, documentation, 6to4, documentation.
+    '2001::/23 2001:db8::/32 2002::/16 3fff::/20',
+);
+
+const unicastIpv6 = listOf('2000::/3');
+const ipv4Mapped = listOf('::ffff:0:0/96');
+
+/** @param address as text, without brackets or a zone */
+export function rangeOf(address: string): AddressRange {
+  const whole = bytesOf(address);
+  if (whole === null) return 'special';
+  // IPv4 inside IPv6 meets the rules of IPv4, but is never public.
+  const mapped = isIn(ipv4Mapped, whole);
+  const bytes = mapped ? whole.slice(12) : whole;
+  if (isIn(loopback, bytes)) return 'loopback';
+  if (isIn(privateUse, bytes)) return 'private';
+  if (isIn(shared, bytes)) return 'shared';
+  if (mapped || isIn(special, bytes)) return 'special';
+  return bytes.length === 4 || isIn(unicastIpv6, bytes) ? 'public' : 'special';
+}
+
+/**
+ * Whether what is sent there stays on this machine or in a private network. The wildcard address is
+ * this machine: systems that connect to it connect to themselves (RFC 1122, section 3.2.1.3).
+ */
+export function isNear(address: string): boolean {
+  const range = rangeOf(address);
+  if (range === 'special') return address === '0.0.0.0' || address === '::';
+  return range !== 'public';
+}
+
+type Subnet = { readonly net: readonly number[]; readonly bits: number };
+
+function isIn(list: readonly Subnet[], bytes: readonly number[]): boolean {
+  return list.some(({ net, bits }) => {
+    if (net.length !== bytes.length) return false;
+    return net.every((byte, at) => {
+      const mask = 0xff00 >> Math.min(8, Math.max(0, bits - 8 * at));
+      return ((byte ^ bytes[at]!) & mask & 255) === 0;
+    });
+  });
+}
+
+function listOf(subnets: string): readonly Subnet[] {
+  return subnets.split(' ').map((subnet) => {
+    const [net = '', bits] = subnet.split('/');
+    return { net: bytesOf(net)!, bits: Number(bits) };
+  });
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { lives, livesWith } from './is-process-alive.ts';
+import { lives, livesWith } from './holders.ts';
 
 const onLinux = process.platform === 'linux';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Linked, LinkedSet } from './linked-set.ts';
+import { Linked, LinkedSet } from './queue.ts';
 
 class Member extends Linked {
   readonly name: string;

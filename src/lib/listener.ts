@@ -11,17 +11,24 @@ import type {
   Server as HttpServer,
   ServerResponse,
 } from 'node:http';
-import { createServer as createNetServer, type Server, type Socket } from 'node:net';
+import net, { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { listenAt } from './bind.ts';
 import { steadyNow, type SteadyTime } from './clock.ts';
-import type { Brakes, Connection, ConnectionLimits, Peer } from './connection.ts';
-import { ConnectionTable } from './connection-table.ts';
+import {
+  ConnectionTable,
+  type Brakes,
+  type Connection,
+  type ConnectionLimits,
+  type Peer,
+} from './connection.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { problemText, problemType } from './problem.ts';
 import { RequestStream, Turns } from './request-stream.ts';
-import { WrongBearers } from './wrong-bearers.ts';
+import { WrongBearers } from './bearer.ts';
+import { holderOfPort, describeHolder } from './holders.ts';
+import { readFileSync } from 'node:fs';
+import type { HttpClient } from './http-client.ts';
 
 /**
  * Answers a request, and says of its peer whether it brought the right bearer. What is thrown, or
@@ -305,3 +312,82 @@ const answerNotYet: Handler = (_request, response) => {
   });
   response.end(body);
 };
+
+// Binds a server to an address.
+
+/**
+ * As `server.listen({ port, host })`, but an IPv4 address is not looked up: for that Node compiles
+ * its pattern of IPv6 addresses, a tenth of a start. What fails is the server's `error`.
+ * @param place `host` is empty for every address of this machine
+ */
+export function listenAt(server: Server, { host, port }: ListenPlace, bound: () => void): void {
+  // As of Node 26.4.
+  const BoundSocket: typeof net.BoundSocket | undefined = net.BoundSocket;
+  if (BoundSocket === undefined || !net.isIPv4(host)) {
+    server.listen(host === '' ? { port } : { port, host }, bound);
+    return;
+  }
+  try {
+    server.listen(new BoundSocket({ host, port }), bound);
+  } catch (error) {
+    process.nextTick(() => server.emit('error', error));
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not listen there: choose a port from 1024 up',
+  EADDRNOTAVAIL: 'this machine does not have that address: write one that it has, or 127.0.0.1',
+  ENOTFOUND: 'that name is not known here: write an address, or 127.0.0.1',
+};
+
+/**
+ * Why an address cannot be listened on, and what to do about it.
+ * @param code the system's
+ */
+export function describeUnbound(code: string, port: number): string {
+  if (code === 'EADDRINUSE') {
+    const holder = `the program that listens there${describeHolder(holderOfPort(port))}`;
+    return `the address is taken: stop ${holder}, or choose another port`;
+  }
+  return remedies[code] ?? 'write an address on which this machine can listen';
+}
+
+// How many files a process may have open; each connection is one. Where a listener runs out of
+// them, libuv closes what comes without a word to anybody: so it takes fewer connections than that.
+
+/** So many, and nothing that svc does at once is held up. */
+export const openFilesMin = 4_096;
+
+/** For the program itself: its code, its database, its log. */
+const ownFiles = 48;
+
+/**
+ * @param pid left out: of this process
+ * @returns null: this system does not tell. Format: proc_pid_limits(5)
+ */
+export function openFilesMax(pid: number | 'self' = 'self'): number | null {
+  try {
+    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+    const max = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+    return max === undefined ? null : Number(max);
+  } catch {
+    return null;
+  }
+}
+
+/** How many connections each of two listeners may have, so that as many go out as come in. */
+export function connectionsWithin(openFiles: number): number {
+  return Math.max(4, Math.floor((openFiles - ownFiles) / 4));
+}
+
+/** The same client. @param told is called whenever it could open no connection for want of files */
+export function watchedForFiles(http: HttpClient, told: () => void): HttpClient {
+  return {
+    async send(request, stop) {
+      const result = await http.send(request, stop);
+      if (result.kind === 'fault' && (result.code === 'EMFILE' || result.code === 'ENFILE')) told();
+      return result;
+    },
+    close: () => http.close(),
+  };
+}

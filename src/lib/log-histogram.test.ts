@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LogHistogram } from './log-histogram.ts';
+import { LogHistogram } from './histogram.ts';
 
 /** The value that so much of all does not exceed. */
 function exact(values: readonly number[], share: number): number {

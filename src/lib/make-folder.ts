@@ -1,5 +1,5 @@
 /** Makes a folder, and those above it, one level at a time. */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, lstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -49,4 +49,17 @@ function isFolder(path: string): boolean {
 
 function mayLackParent(folder: string, error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(folder) !== folder;
+}
+
+// Whether anything has a path.
+
+/** A link to nowhere and what cannot be looked at are there: reading it says what is wrong. */
+export function isInPlace(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'ENOENT' && code !== 'ENOTDIR';
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { multipart, type FormPart } from './multipart.ts';
+import { multipart, type FormPart } from './pinned-client.ts';
 
 /** The form as the runtime's own reader has it. */
 async function readBack(parts: readonly FormPart[]): Promise<FormData> {

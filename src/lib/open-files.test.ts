@@ -3,8 +3,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { patienceMs } from '../../test/support/waiting.ts';
-import { connectionsWithin, openFilesMax, openFilesMin } from './open-files.ts';
-import { listenLimits } from './listener.ts';
+import { connectionsWithin, openFilesMax, openFilesMin, listenLimits } from './listener.ts';
 
 const skip = process.platform !== 'linux' && 'only Linux tells of open files';
 
@@ -14,7 +13,7 @@ const program = `
   import { systemClock, later } from './clock.ts';
   import { createDeadlines } from './deadlines.ts';
   import { createHttpClient } from './http-client.ts';
-  import { openFilesMax, watchedForFiles } from './open-files.ts';
+  import { openFilesMax, watchedForFiles } from './listener.ts';
   const client = createHttpClient(createDeadlines(systemClock.steady), {
     connectMs: ${patienceMs},
   });

@@ -1,7 +1,8 @@
 /** Which addresses are this machine's own, however they are written. */
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { rangeOf } from './address-range.ts';
+import { rangeOf } from './ip-address.ts';
+import { lookup } from 'node:dns/promises';
 
 /**
  * @param address as text, without brackets or a zone
@@ -34,4 +35,14 @@ export function isOwnAddress(address: string): boolean {
 export function originOf({ host, port }: { readonly host: string; readonly port: number }): URL {
   const near = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);
+}
+
+/**
+ * Resolves a name as other programs of this machine do (its hosts file, then DNS), in the order
+ * that the system prefers.
+ * @returns its addresses, IPv4 and IPv6; rejects when there is none
+ */
+export async function resolveName(name: string): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true });
+  return found.map(({ address }) => address);
 }

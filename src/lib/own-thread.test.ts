@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import { scratch } from '../../test/support/program.ts';
-import { startThread } from './own-thread.ts';
+import { startThread } from './program.ts';
 
 test('a thread is started from its file, with what it is given', async () => {
   await using folder = await scratch();
@@ -30,6 +30,6 @@ test('no other file starts a thread or this Node, which a program of one file co
   const naming = (word: string): readonly string[] => {
     return sources.filter((file) => readFileSync(join(root, file), 'utf8').includes(word));
   };
-  assert.deepEqual(naming('new Worker('), ['src/lib/own-thread.ts']);
-  assert.deepEqual(naming('process.execPath'), ['src/lib/own-program.ts']);
+  assert.deepEqual(naming('new Worker('), ['src/lib/program.ts']);
+  assert.deepEqual(naming('process.execPath'), ['src/lib/program.ts']);
 });

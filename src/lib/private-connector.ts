@@ -4,7 +4,7 @@
  */
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { isNear } from './address-range.ts';
+import { isNear } from './ip-address.ts';
 
 /** The code of the error that a connection to elsewhere ends with, before it is begun. */
 export const farAddressCode = 'SVC_FAR_ADDRESS';

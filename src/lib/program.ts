@@ -1,5 +1,8 @@
 /** Where this program lies: the folder that holds package.json, from sources and from dist/. */
 import { existsSync, readFileSync } from 'node:fs';
+import { isSea } from 'node:sea';
+import { fileURLToPath } from 'node:url';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -32,3 +35,37 @@ export function forShell(name: string): string {
 
 /** A clock that shows a time before this is wrong: it is the day of this version's code. */
 export const versionAt = Date.UTC(2026, 10, 21);
+
+/**
+ * How this program starts itself, for a role that is a process of its own.
+ * The same Node runs it, so that an old one that only launches is left out; a program of one file
+ * is started by its own name, which takes no script.
+ */
+export type OwnProgram = { readonly file: string; readonly args: readonly string[] };
+
+/** @param words what stands behind `svc`: `internal keychain`, `serve --config …` */
+export function ownProgram(...words: readonly string[]): OwnProgram {
+  if (isSea()) return { file: process.execPath, args: words };
+  // Until the program listens to the signal itself, no debugger may open at it.
+  return { file: process.execPath, args: ['--disable-sigusr1', launcher(), ...words] };
+}
+
+/** It lies beside `src/`, and beside `dist/`, where this file is a part of another one. */
+function launcher(): string {
+  const places = ['../bin/svc.js', '../../bin/svc.js'].map((up) => new URL(up, import.meta.url));
+  const found = places.find((place) => existsSync(place));
+  if (found === undefined) throw new Error('bin/svc.js is missing beside the program');
+  return fileURLToPath(found);
+}
+
+// How this program starts a thread of its own.
+
+/**
+ * No thread but the first one sees the files in a program of one file. There the thread is started
+ * from its text, so that it imports nothing but Node's own modules: the build puts it in one file.
+ * @param file of the thread, beside the module that asks
+ */
+export function startThread(file: URL, options: WorkerOptions = {}): Worker {
+  if (!isSea()) return new Worker(file, options);
+  return new Worker(readFileSync(file, 'utf8'), { ...options, eval: true });
+}

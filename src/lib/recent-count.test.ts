@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../test/support/hand-clock.ts';
-import { RecentCount, RecentPairs } from './recent-count.ts';
+import { RecentCount, RecentPairs } from './sliding-counts.ts';
 
 test('what is older than a minute does not count', () => {
   const recent = new RecentCount();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterMs } from './retry-after.ts';
+import { retryAfterMs } from './backoff.ts';
 
 test('Retry-After is seconds or a date, and never more than the most', () => {
   const now = Date.parse('Fri, 20 Nov 2026 20:00:00 GMT');

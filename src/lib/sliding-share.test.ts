@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../test/support/hand-clock.ts';
 import { runs } from '../../test/support/runs.ts';
-import { SlidingShare } from './sliding-share.ts';
+import { SlidingShare } from './sliding-counts.ts';
 
 test('each kind counts for as long as it was asked for, and no longer than five minutes', () => {
   const counts = new SlidingShare();

@@ -96,3 +96,11 @@ export async function stoppedAfter<T>(
     outer.unlisten(halt);
   }
 }
+
+/** Resolves once that signal has aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

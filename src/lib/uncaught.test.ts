@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 /** Runs lines in a process of its own. @returns its exit code, and what it printed on stderr */
 async function run(lines: string): Promise<{ code: number | null; err: string }> {
-  const program = `import { onUncaughtException } from './uncaught.ts';
+  const program = `import { onUncaughtException } from './supervise.ts';
     const say = (text) => process._rawDebug('said ' + text);
     ${lines}`;
   const args = ['--input-type=module', '--eval', program];

@@ -2,7 +2,7 @@
  * Signatures of webhooks. Format: Standard Webhooks (https://www.standardwebhooks.com), `v1,` and
  * base64 of an HMAC-SHA256 over id, timestamp and body, joined by full stops.
  */
-import { nodeCrypto } from './node-crypto.ts';
+import { nodeCrypto } from './node-http.ts';
 
 /** Of a key as it is written: a prefix that ends with an underscore, and base64. */
 export function signingKeyBytes(written: string): Uint8Array {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wellFormed } from './well-formed.ts';
+import { wellFormed } from './plain-text.ts';
 
 test('half characters are replaced wherever they stand, and nothing else is touched', () => {
   const odd = { a: ['x\ud83d', '\udc00\udc00'], '\ud800': { b: '\\\ud83d', n: 5 } };

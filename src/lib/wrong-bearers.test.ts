@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../test/support/hand-clock.ts';
-import { addressesMax, delayMsMax, WrongBearers } from './wrong-bearers.ts';
+import { addressesMax, delayMsMax, WrongBearers } from './bearer.ts';
 
 test('the first wrong bearers do not wait, the others longer and longer up to a limit', () => {
   const wrong = new WrongBearers(2, takeoverClock().steady);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { assert as hold, constantFrom, property, record, subarray } from 'fast-check';
 import type { AccessConfig } from '../config/config.ts';
 import type { Inbound, Setting } from '../domain/message.ts';
-import { judge, openAccess } from './access.ts';
+import { judge, openAccess } from './gate.ts';
 
 const admitted = (sender: string): boolean => sender === 'paired';
 

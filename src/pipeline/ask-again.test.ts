@@ -10,7 +10,7 @@ import { askAgain } from './ask-again.ts';
 import type { PipelineTurnContext } from './turn-context.ts';
 import { buryMessage } from './turn-failure.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
-import { rememberedOf } from './attachments/remembered-attachments.ts';
+import { rememberedOf } from './attachments/attachment-turn.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
   return { at, text, reply: null, sensitivity };

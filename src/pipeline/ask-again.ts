@@ -7,11 +7,10 @@ import type { Message } from '../domain/message.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { InClaim } from '../ledger/ledger.ts';
 import type { ShownHistory, PipelineTurnContext } from './turn-context.ts';
-import { withEarlierPictures } from './attachments/earlier-pictures.ts';
+import { withEarlierPictures, asItWasSaid } from './attachments/attachment-turn.ts';
 import type { TurnEnd } from './effects.ts';
 import { think } from './turn-failure.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
-import { asItWasSaid } from './attachments/remembered-attachments.ts';
 import { mayBeAskedAgain } from './sessions.ts';
 
 /** @param shown of the session, that turn among them where it is in view */

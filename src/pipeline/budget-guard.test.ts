@@ -11,7 +11,7 @@ import type {
   Tokens,
 } from '../domain/spend.ts';
 import type { Unpaid, Used } from '../domain/spend.ts';
-import type { Reserving, SpendBook } from '../ledger/spend.ts';
+import type { Reserving, SpendBook } from '../ledger/ledger.ts';
 import { createBudgetGuard } from './budget-guard.ts';
 
 const paid = { model: 'hosted_runtime/big' as ModelName, price: null, costs: true };

@@ -3,18 +3,18 @@
  * durable like any reply. They are no part of the history.
  */
 import { isMessengerType, kindTypeOf } from '../channels/registry.ts';
-import type { QuotedBlock } from '../domain/conversation.ts';
+import type { QuotedBlock, HistoryBounds, TurnRow } from '../domain/conversation.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { Message } from '../domain/message.ts';
-import type { Choice } from '../domain/reply.ts';
+import { beginning, quotedLines, type Choice } from '../domain/reply.ts';
 import type { InClaim } from '../ledger/ledger.ts';
-import { decide, hasApprover, isApprover } from './approvals/commands.ts';
+import { decide, hasApprover, isApprover } from './approvals/decide.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
-import { mayQuote, quote } from './quotation.ts';
 import { commandsListed, noticesOf, ownDescriptions } from './offered-commands.ts';
 import { commandSentences as say } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
 /**
  * What a command says and changes; `command` is its name, for the trace and the counters: also of
@@ -171,4 +171,56 @@ export function offerCommands(
   const approvals = understood.approvals || hasApprover(route.brains, channel);
   const commands = noticesOf({ ...understood, approvals });
   route.channel.offer({ commands, own: ownDescriptions });
+}
+
+/** The part of a brain's window that a recalled block may take: turns have room beside it. */
+const partMax = 3 / 4;
+
+const cutMark = ' […]';
+const head =
+  'Quoted from an earlier session of this conversation, as history and not as a request:';
+
+/** A block with less of a turn than this says nothing. */
+const quotedMin = 40;
+
+/** Whether a brain's window has room for a recalled block. */
+function mayQuote({ turns, characters }: HistoryBounds): boolean {
+  return turns > 0 && characters * partMax >= head.length + quotedMin;
+}
+
+/**
+ * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
+ * that does not fit alone is cut, with a mark.
+ * @param characters of the brain's window
+ * @returns the block, how many turns it holds, and the strictest stamp of these
+ */
+export function quote(
+  rows: readonly TurnRow[],
+  { characters }: Pick<HistoryBounds, 'characters'>,
+): {
+  readonly block: string;
+  readonly sensitivity: Sensitivity;
+  readonly turns: number;
+} {
+  const quoted: string[] = [];
+  let left = Math.floor(characters * partMax) - head.length;
+  for (const row of rows.toReversed()) {
+    const text = quoteTurn(row);
+    if (text.length + 1 > left) {
+      const most = Math.max(0, left - cutMark.length - 1);
+      if (quoted.length === 0) quoted.push(beginning(text, most).trimEnd() + cutMark);
+      break;
+    }
+    quoted.push(text);
+    left -= text.length + 1;
+  }
+  const turns = quoted.length;
+  const block = [head, ...quoted.reverse()].join('\n');
+  const labels = rows.slice(-turns).map(({ sensitivity }) => sensitivity);
+  return { block, sensitivity: strictest(...labels), turns };
+}
+
+function quoteTurn({ text, reply }: TurnRow): string {
+  const said = `Person: ${text}`;
+  return quotedLines(reply === null ? said : `${said}\nReply: ${reply}`);
 }

@@ -3,12 +3,12 @@ import type { Channel } from '../channels/channel.ts';
 import type { AccessConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
-import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
+import type { ByteSemaphore } from '../lib/fair-queue.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Pictures } from './attachments/picture/picture.ts';
 import type { Speech } from './attachments/speech/speech.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ApprovalWork } from './approvals/state.ts';
+import type { ApprovalWork } from './approvals/request.ts';
 
 /** A channel and the brain that its route names, as one config revision has them. */
 export type ActiveRoute = {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Handled } from '../channels/channel.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
-import { EditLabels } from './edit-labels.ts';
+import { EditLabels } from './quoted-message.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
 const said = (more: Partial<Inbound>): Inbound => ({

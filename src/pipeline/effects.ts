@@ -17,7 +17,7 @@ import type { PipelineTurnContext } from './turn-context.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
 import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
 import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
-import { outcomeOf } from './approvals/settle.ts';
+import { outcomeOf } from './approvals/decide.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
 export type TurnEnd = Decision | CommandAnswer;

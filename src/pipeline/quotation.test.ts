@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { historyBounds } from '../domain/conversation.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import { quote } from './quotation.ts';
+import { quote } from './commands.ts';
 
 const turn = (text: string, reply: string | null = 'yes') => ({
   at: 0,

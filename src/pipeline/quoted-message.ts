@@ -3,15 +3,20 @@
  * said before it: the message's own stamp says nothing about it.
  */
 import type { Brain } from '../brains/brain.ts';
-import type { Channel } from '../channels/channel.ts';
+import type { Channel, Handled } from '../channels/channel.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
-import { noTurns, type EarlierTurns } from '../domain/conversation.ts';
-import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
-import type { Quoted } from '../domain/message.ts';
+import {
+  noTurns,
+  type EarlierTurns,
+  type QuotedBlock,
+  type TurnRow,
+} from '../domain/conversation.ts';
+import type { Quoted, Inbound } from '../domain/message.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { InClaim, Ledger } from '../ledger/ledger.ts';
 import { isPublicSince, marginMs, publicSinceOf } from './public-since.ts';
 import { withoutNotice } from './sentences.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 
 /** How a channel shows a reply. */
 type Showing = Pick<Channel, 'split' | 'plain'>;
@@ -119,4 +124,56 @@ function shown(reply: string, channel: Showing): string {
  */
 function bare(text: string): string {
   return text.replace(/[\s*_~`#|\\>•[\]…]/gu, '');
+}
+
+// How private an edit is at least: as private as the message that it changes, whatever brain
+// answers the channel by now.
+
+/** More than the channels remember of questions; what is forgotten is judged by its time. */
+const knownMax = 5_000;
+
+export class EditLabels {
+  readonly #ledger: Pick<Ledger, 'cursor'>;
+  /** Messages that this process itself accepted as public, the oldest first. */
+  readonly #public = new Set<string>();
+
+  constructor(ledger: Pick<Ledger, 'cursor'>) {
+    this.#ledger = ledger;
+  }
+
+  /**
+   * The batch, with a label on each edit. An edit is public only where its message is known to be:
+   * this process accepted the message as public, or the channel was public when it was said.
+   */
+  async label(channel: ChannelKey, batch: readonly Inbound[]): Promise<readonly Inbound[]> {
+    if (batch.every(({ edits }) => edits === undefined)) return batch;
+    const since = await publicSinceOf(this.#ledger, channel);
+    return batch.map((message): Inbound => {
+      const { edits, saidAt } = message;
+      if (edits === undefined) return message;
+      const wasPublic = saidAt !== undefined && isPublicSince(since, saidAt.at);
+      const isPublic = wasPublic || this.#public.has(nameOf(channel, edits));
+      return { ...message, sensitivity: isPublic ? 'public' : 'private' };
+    });
+  }
+
+  /**
+   * To be told what became of a batch. A resend says nothing: the first of it may be private.
+   * @param sensitivity of the brain that answered the channel when the batch was accepted
+   */
+  accepted(batch: readonly Inbound[], handled: Handled, sensitivity: Sensitivity): void {
+    if (handled.kind !== 'accepted' || sensitivity === 'private') return;
+    for (const [at, { channel, dedupeKey, edits }] of batch.entries()) {
+      const receipt = handled.receipts[at];
+      if (dedupeKey === null || edits !== undefined || receipt?.duplicate !== false) continue;
+      this.#public.add(nameOf(channel, dedupeKey));
+      if (this.#public.size <= knownMax) continue;
+      const [oldest] = this.#public;
+      this.#public.delete(oldest!);
+    }
+  }
+}
+
+function nameOf(channel: ChannelKey, key: string): string {
+  return `${channel} ${key}`;
 }

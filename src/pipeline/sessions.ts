@@ -13,7 +13,7 @@ import { commandWordOf } from '../domain/command-words.ts';
 import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../ledger/ledger.ts';
-import { holdsApprovalCode } from './approvals/code.ts';
+import { holdsApprovalCode } from './approvals/request.ts';
 import { isFollowed } from './approvals/sentences.ts';
 
 /** `move` ends the active session just before this message; null: it goes on. */

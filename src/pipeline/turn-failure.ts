@@ -9,7 +9,7 @@ import { bareContext, effectsOf } from './effects.ts';
 import type { Deps, ActiveRoute } from './deps.ts';
 import { shownBefore } from './previews.ts';
 import { decideSession } from './sessions.ts';
-import { settledBy } from './approvals/settle.ts';
+import { settledBy } from './approvals/decide.ts';
 
 const faultDecision: Decision = {
   kind: 'apology',

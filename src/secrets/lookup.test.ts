@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { FoundSecret, FoundSecrets } from '../config/found-secret.ts';
-import { Lookup } from './lookup.ts';
-import { secretFileBytesMax } from './secret-file.ts';
+import { Lookup, secretFileBytesMax } from './lookup.ts';
 import { AskedKeychain, locked } from '../../test/fake/asked-keychain.ts';
 
 suite('the look-up of secrets', () => {

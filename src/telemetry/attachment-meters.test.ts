@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { takeoverClock } from '../../test/support/hand-clock.ts';
-import { AttachmentCounts } from './attachment-meters.ts';
+import { AttachmentCounts } from './events.ts';
 import { failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
-import { unreadBy, unreadFor, type Unread } from '../domain/unread.ts';
+import { unreadBy, unreadFor, type Unread } from '../domain/attachment.ts';
 import { createLog } from '../lib/log.ts';
 
 const channel = 'messenger_a:12345' as ChannelKey;

@@ -3,14 +3,155 @@ import type { Apology, Decision } from '../domain/decision.ts';
 import type { Found } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
-import { fiveMinutesMs, standingOfAll, type Standing, type Window } from '../domain/health.ts';
-import type { Clock } from '../lib/clock.ts';
+import {
+  fiveMinutesMs,
+  standingOfAll,
+  minuteMs,
+  nextStanding,
+  type Standing,
+  type Window,
+} from '../domain/health.ts';
+import type { Clock, SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
-import { SlidingShare } from '../lib/sliding-share.ts';
-import { entryOf, Pace } from './meters.ts';
-import type { BrainMeters, CallResult, ModelMeters, ProviderMeters, Shown } from './meters.ts';
-import { OpenCalls } from './open-calls.ts';
-import { nothing, Watched } from './health.ts';
+import { SlidingShare } from '../lib/sliding-counts.ts';
+import {
+  entryOf,
+  Pace,
+  type BrainMeters,
+  type CallResult,
+  type ModelMeters,
+  type ProviderMeters,
+  type Shown,
+} from './meters.ts';
+
+/** How something stands, by what ended and whether that went well. */
+export const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
+
+export class Watched {
+  shown: Shown = nothing;
+  readonly #clock: Clock;
+  readonly #troubledFrom: number;
+  readonly #counts = new SlidingShare();
+  #run = 0;
+  #runAt = 0;
+  #changedAt = 0;
+
+  /** @param troubledFrom the share of failures from which on it stands as in trouble */
+  constructor(clock: Clock, troubledFrom: number) {
+    this.#clock = clock;
+    this.#troubledFrom = troubledFrom;
+  }
+
+  get window(): Window {
+    return this.#windowAt(this.#clock.steady());
+  }
+
+  /** @returns whether it stands in another way from now on */
+  ended(isGood: boolean, isSure: boolean): boolean {
+    const time = this.#clock.steady();
+    this.#counts.add(isGood, time);
+    if (this.#run === 0 || this.#run > 0 !== isGood) {
+      this.#run = 0;
+      this.#runAt = time;
+    }
+    this.#run += isGood ? 1 : -1;
+    // What goes well leaves what is up as it is: the rule need not look at the windows.
+    if (isGood && this.shown.standing === 'up') return this.#become('up', time);
+    const standing = nextStanding(this.shown.standing, {
+      ...this.#windowAt(time),
+      run: this.#run,
+      runMs: time - this.#runAt,
+      heldMs: time - this.#changedAt,
+      isSure,
+      troubledFrom: this.#troubledFrom,
+    });
+    return this.#become(standing, time);
+  }
+
+  /**
+   * As something shows that is no call.
+   * @param agoMs how long ago it began, where that was found out only now
+   */
+  found(standing: Standing, agoMs = 0): void {
+    this.#become(standing, this.#clock.steady(), agoMs);
+  }
+
+  /** Nothing is known of it from now on. */
+  forget(): void {
+    this.#counts.clear();
+    this.#run = 0;
+    const now = this.#clock.now();
+    this.shown = { standing: 'unknown', since: now, shownAt: now };
+  }
+
+  #windowAt(time: SteadyTime): Window {
+    return {
+      minute: this.#counts.of(minuteMs, time),
+      fiveMinutes: this.#counts.of(fiveMinutesMs, time),
+    };
+  }
+
+  #become(standing: Standing, time: SteadyTime, agoMs = 0): boolean {
+    const shownAt = this.#clock.now();
+    const began = shownAt - Math.round(agoMs);
+    const isOther = standing !== this.shown.standing;
+    if (isOther) this.#changedAt = time;
+    this.shown = { standing, since: isOther ? began : this.shown.since, shownAt };
+    return isOther;
+  }
+}
+
+/**
+ * It is silent once so many calls are open and none has ended for so long, and by that factor for
+ * longer than its slowest answer of the last minutes: calls wait for each other at the provider.
+ */
+const silentAfter = { ms: 10_000, open: 3, factor: 4 };
+/** With fewer open, or where no answer shows how long one takes: it may just be loading. */
+const unsureMs = 60_000;
+const latelyMs = 300_000;
+
+/** The open calls of one model: that one hangs would else show only by its end. */
+export class OpenCalls {
+  #open = 0;
+  /** When one ended that shows anything, or the first of those began that are open. */
+  #stirredAt = 0;
+  #slowest = { at: 0, ms: 0, msBefore: 0 };
+
+  began(time: SteadyTime): void {
+    if (this.#open++ === 0) this.#stirredAt = time;
+  }
+
+  /** @param shows whether it says anything of the model */
+  ended(shows: boolean, time: SteadyTime): void {
+    this.#open = Math.max(0, this.#open - 1);
+    if (shows) this.#stirredAt = time;
+  }
+
+  /** @param ms how long the answer took */
+  answered(ms: number, time: SteadyTime): void {
+    this.#pass(time);
+    this.#slowest.ms = Math.max(this.#slowest.ms, ms);
+  }
+
+  /** @returns for how many milliseconds nothing has come of them; null: it is not silent */
+  silentMs(time: SteadyTime): number | null {
+    if (this.#open === 0) return null;
+    this.#pass(time);
+    const { ms, msBefore } = this.#slowest;
+    const slowestMs = Math.max(ms, msBefore);
+    const isSure = this.#open >= silentAfter.open && slowestMs > 0;
+    const limitMs = Math.max(isSure ? silentAfter.ms : unsureMs, silentAfter.factor * slowestMs);
+    const silentMs = time - this.#stirredAt;
+    return silentMs < limitMs ? null : silentMs;
+  }
+
+  /** What is older than twice that time is forgotten. */
+  #pass(time: SteadyTime): void {
+    const { at, ms } = this.#slowest;
+    if (time - at < latelyMs) return;
+    this.#slowest = { at: time, ms: 0, msBefore: time - at < 2 * latelyMs ? ms : 0 };
+  }
+}
 
 class CallCounts {
   readonly took = new Histogram();
@@ -55,7 +196,7 @@ const lasting: ReadonlySet<CallResult> = new Set([
 ]);
 
 /** A call that fails is made again; a turn that fails leaves a message without an answer. */
-const troubledFrom = { calls: 0.2, turns: 0.05 };
+const callMetersTroubledFrom = { calls: 0.2, turns: 0.05 };
 
 /** So many failures of one kind in a row take the place of the one that is told. */
 const alikeMin = 3;
@@ -74,7 +215,7 @@ class ModelCounts implements ModelMeters {
   constructor(provider: string, clock: Clock) {
     this.provider = provider;
     this.#clock = clock;
-    this.watched = new Watched(clock, troubledFrom.calls);
+    this.watched = new Watched(clock, callMetersTroubledFrom.calls);
   }
 
   get shown(): Shown {
@@ -158,7 +299,7 @@ class ProviderCounts implements ProviderMeters {
 
 class BrainCounts extends Watched implements BrainMeters {
   constructor(clock: Clock) {
-    super(clock, troubledFrom.turns);
+    super(clock, callMetersTroubledFrom.turns);
   }
 }
 

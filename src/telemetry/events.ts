@@ -7,22 +7,30 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { Events } from '../domain/event.ts';
-import { describeCut, describeNoAnswer } from '../domain/remedy.ts';
-import { shortages, type Shortage } from '../domain/shortage.ts';
+import { describeCut, describeNoAnswer, shortages, type Shortage } from '../domain/remedy.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { ApprovalCounts } from './approval-meters.ts';
-import { AttachmentCounts } from './attachment-meters.ts';
 import { AskedCounts } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
-import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
-import { newDecisions, newPace } from './meters.ts';
-import type { Meters, ToolTally } from './meters.ts';
-import { OperatorCounts } from './operator-meters.ts';
-import { reportFault } from './error-line.ts';
+import {
+  ChannelTable,
+  entryOf,
+  isNews,
+  Pace,
+  newDecisions,
+  newPace,
+  newTallies,
+  newTally,
+  Throughput,
+  type Meters,
+  type ToolTally,
+  type UnreadTally,
+} from './meters.ts';
 import { LiveEvents, type LiveEventRing, type SharedLiveEvents } from './live-events.ts';
 import { SpendMeters } from './spend-meters.ts';
-import { Throughput } from './throughput.ts';
+import { verdicts, type Verdict } from '../domain/approval.ts';
+import { channelTypeOf } from '../domain/ids.ts';
+import { isOperatorsMatter, describeUnread } from '../domain/attachment.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
@@ -297,5 +305,121 @@ class Hub implements EventHub {
   faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
     reportFault(this.#log, where, error);
+  }
+}
+
+/** Calls that wait for a yes, and what was decided: counted and told, without any person. */
+class ApprovalCounts {
+  readonly byVerdict = Object.fromEntries(verdicts.map((one) => [one, 0])) as Record<
+    Verdict,
+    number
+  >;
+  waiting = 0;
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  asked(e: Parameters<Events['approvalAsked']>[0]): void {
+    this.#log.info('approval_asked', `A call of ${e.tool} waits for a yes.`, e);
+  }
+
+  decided(e: Parameters<Events['approvalDecided']>[0]): void {
+    this.byVerdict[e.verdict]++;
+    this.#log.info('approval_decided', `A call of ${e.tool} that waited was ${e.verdict}.`, e);
+  }
+
+  wait(count: number): void {
+    this.waiting = count;
+  }
+}
+
+/** What came with messages and was not read: counted and told, without anything of it. */
+class UnreadCount extends Pace implements UnreadTally {
+  readonly channel: string;
+  readonly part: UnreadTally['part'];
+  readonly reason: UnreadTally['reason'];
+
+  constructor({ channel, part, reason }: Omit<UnreadTally, 'count'>) {
+    super();
+    this.channel = channel;
+    this.part = part;
+    this.reason = reason;
+  }
+}
+
+export class AttachmentCounts {
+  readonly unread = new Map<string, UnreadCount>();
+  readonly #log: Log;
+  readonly #steady: () => SteadyTime;
+
+  constructor(log: Log, { steady }: Pick<Clock, 'steady'>) {
+    this.#log = log;
+    this.#steady = steady;
+  }
+
+  wasUnread({ channel: key, ...unread }: Parameters<Events['attachmentUnread']>[0]): void {
+    const { part, reason, detail } = unread;
+    const channel = channelTypeOf(key);
+    const counted = { channel, part, reason };
+    const make = (): UnreadCount => new UnreadCount(counted);
+    const count = entryOf(this.unread, `${channel} ${part} ${reason}`, make);
+    count.count++;
+    if (!count.isDue(this.#steady())) return;
+    const message = `${channel}: ${describeUnread(unread)}`;
+    const told = { ...counted, detail, ...count.unsaid() };
+    if (isOperatorsMatter(unread)) this.#log.warn('attachment_unread', message, told);
+    else this.#log.info('attachment_unread', message, told);
+  }
+}
+
+/** The log's line of a bug that was contained. */
+function reportFault(log: Log, where: string, error: unknown): void {
+  const name = error instanceof Error ? error.name : typeof error;
+  // A parser's error quotes what it read, which may be what a person wrote.
+  const quotes = !(error instanceof Error) || error instanceof SyntaxError;
+  log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
+    where,
+    error: name,
+    reason: quotes ? undefined : error.message,
+  });
+  if (log.enabled('debug') && error instanceof Error)
+    log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
+}
+
+/** What operators do, and what is tried in their name: counted and told. */
+class OperatorCounts {
+  readonly writes = new Map<string, Map<number, { count: number }>>();
+  readonly configs = new Map<string, { count: number }>();
+  readonly bearers = { missing: new Pace(), wrong: new Pace() };
+  readonly #log: Log;
+  readonly #steady: () => SteadyTime;
+
+  constructor(log: Log, { steady }: Pick<Clock, 'steady'>) {
+    this.#log = log;
+    this.#steady = steady;
+  }
+
+  wrote({ action, target, status }: Parameters<Events['operatorWrote']>[0]): void {
+    entryOf(entryOf(this.writes, action, newTallies), status, newTally).count++;
+    const message = `An operator used the admin API: ${action}, answered ${status}.`;
+    this.#log.info('operator_wrote', message, { ...target, who: 'operator', action, status });
+  }
+
+  tried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
+    entryOf(this.configs, result, newTally).count++;
+    // An operator who asked over the API has the answer; for a signal only the log can tell.
+    if (detail !== null && by === 'signal')
+      this.#log.error('config_not_applied', detail, { result });
+  }
+
+  refused({ why }: Parameters<Events['bearerRefused']>[0]): void {
+    const pace = this.bearers[why];
+    pace.count++;
+    if (!pace.isDue(this.#steady())) return;
+    const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
+    const told = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
   }
 }

@@ -5,15 +5,55 @@ import type { BearerFault, Box } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { TurnedAwayReason } from '../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
-import type { Shortage } from '../domain/shortage.ts';
+import type { Shortage } from '../domain/remedy.ts';
 import type { Standing, Window } from '../domain/health.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
 import { turnOutcomes, type TurnOutcome } from '../domain/trace.ts';
-import type { Unread } from '../domain/unread.ts';
+import type { Unread } from '../domain/attachment.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { BudgetWarning, ReuseTally, TokenTally } from './spend-meters.ts';
-import type { ThroughputWays } from './throughput.ts';
+import { RecentCount, RecentPairs, type RecentPair } from '../lib/sliding-counts.ts';
+
+// What went which way in the last minute, for the drawings of the pages.
+
+/** So many ways are counted at once; a configuration has fewer. */
+const waysMax = 2_000;
+
+export class Throughput {
+  readonly #accepted = new RecentCount();
+  readonly #answered = new RecentPairs(waysMax);
+  readonly #asked = new RecentPairs(waysMax);
+
+  /** A message came in. */
+  accepted(now: SteadyTime): void {
+    this.#accepted.add(now);
+  }
+
+  /** A brain is done with a message of that channel. */
+  answered(channel: ChannelKey, brain: string, now: SteadyTime): void {
+    this.#answered.add(channelTypeOf(channel), brain, now);
+  }
+
+  /** A brain asked a model, and knows how that ended. */
+  asked(brain: string, model: string, now: SteadyTime): void {
+    this.#asked.add(brain, model, now);
+  }
+
+  perMinute(now: SteadyTime): number {
+    return this.#accepted.count(now);
+  }
+
+  /** From channel types to brains, and from brains to models. */
+  ways(now: SteadyTime): ThroughputWays {
+    return { answered: this.#answered.count(now), asked: this.#asked.count(now) };
+  }
+}
+
+type ThroughputWays = {
+  readonly answered: readonly RecentPair[];
+  readonly asked: readonly RecentPair[];
+};
 
 export type Meters = {
   /** By channel type. */

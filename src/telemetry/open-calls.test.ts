@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { later, type SteadyTime } from '../lib/clock.ts';
-import { OpenCalls } from './open-calls.ts';
+import { OpenCalls } from './call-meters.ts';
 
 function start() {
   let time = 1_000_000 as SteadyTime;

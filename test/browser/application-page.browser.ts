@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ApplicationState, Stuck } from '../../apps/desktop/desktop.ts';
-import { writeRedirectFile } from '../../src/lib/redirect-file.ts';
+import { writeRedirectFile } from '../../src/lib/person-browser.ts';
 import { openPageStage, until, type PageStage } from '../fake/page-stage.ts';
 import { browserTest, pressOn, type Stage, type View } from './browser.ts';
 

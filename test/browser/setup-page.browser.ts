@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SignIn } from '../../src/admin/http/sign-in.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { writeRedirectFile } from '../../src/lib/redirect-file.ts';
+import { writeRedirectFile } from '../../src/lib/person-browser.ts';
 import {
   openWizardServer,
   type WizardApplication,

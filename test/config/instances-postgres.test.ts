@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { beginShared } from '../../src/app/shared-start.ts';
+import { beginShared } from '../../src/app/run.ts';
 import { House, marked, sharedDocument, webhookAt, type Instance } from './stage-postgres.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { Way } from '../fake/postgres/way.ts';

@@ -1,6 +1,6 @@
 /** Figures over time, as every form keeps and tells them. */
 import assert from 'node:assert/strict';
-import { Bucket } from '../../src/telemetry/figures/bucket.ts';
+import { Bucket } from '../../src/telemetry/figures/counting.ts';
 import { hourMs, minuteMs, modelsMax, others } from '../../src/telemetry/figures/figures.ts';
 import type { FigureRow, FiguresAsked } from '../../src/telemetry/figures/figures.ts';
 import type { It, ReaderCase } from './reader.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ConversationRow } from '../../src/domain/story.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
-import type { TakeoverMessage } from '../../src/ledger/takeover.ts';
-import type { Effects, InClaim } from '../../src/ledger/ledger.ts';
+import type { TakeoverMessage, Effects, InClaim } from '../../src/ledger/ledger.ts';
 import { accept, answer, effects, hook, oneIn, other, said } from './ledger/kit.ts';
 import { answered } from './reader-kit.ts';
 import type { It, ReaderCase } from './reader.ts';

@@ -5,7 +5,7 @@ import type { AccessConfig } from '../../src/config/config.ts';
 import type { ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
-import { sharedPairings } from '../../src/app/shared-pairings.ts';
+import { sharedPairings } from '../../src/app/runtime.ts';
 import { createAlone } from '../../src/cluster/alone.ts';
 import type { Peers } from '../../src/cluster/peers.ts';
 import {

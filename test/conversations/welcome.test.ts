@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { AccessConfig } from '../../src/config/config.ts';
 import type { ConversationId } from '../../src/domain/ids.ts';
 import { Pairings } from '../../src/pipeline/pairing/pairing.ts';
-import { keepWelcoming } from '../../src/app/welcome.ts';
+import { keepWelcoming } from '../../src/app/approval-upkeep.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { noteEvents } from '../fake/webhook.ts';
 import {

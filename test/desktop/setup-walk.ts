@@ -1,10 +1,9 @@
 /** All that can be come to in the first run, by a search over all choices and all findings. */
 import { pageOf } from '../../apps/setup/pages.ts';
-import { usualPlace } from '../../apps/setup/document.ts';
+import { usualPlace, vendors } from '../../apps/setup/document.ts';
 import type { Choice, Frontend, Page } from '../../apps/setup/setup.ts';
 import type { Effect, Found, FileFound, SetupEvent, SetupState } from '../../apps/setup/state.ts';
 import { begin, next } from '../../apps/setup/steps.ts';
-import { vendors } from '../../apps/setup/vendors.ts';
 
 const local = { kind: 'model', provider: 'local_runtime', locality: 'local' } as const;
 const nearModel = { ...local, modelId: 'llama3.2', baseUrl: null, apiKeyEnv: null };

@@ -2,7 +2,7 @@
 import { approvalRowOf, type Approval, type ApprovalId } from '../../src/domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { ApprovalPort } from '../../src/admin/admin.ts';
-import type { ApprovalsReader } from '../../src/ledger/approvals.ts';
+import type { ApprovalsReader } from '../../src/ledger/ledger.ts';
 
 const channel = 'webhook' as ChannelKey;
 const sender = 'sender-4711';

@@ -8,7 +8,7 @@ import type { AuditRow } from '../../src/domain/audit.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { TurnedAway } from '../../src/domain/gate.ts';
 import { approvalId, approvalReads } from './admin-approvals.ts';
-import { Bucket } from '../../src/telemetry/figures/bucket.ts';
+import { Bucket } from '../../src/telemetry/figures/counting.ts';
 import type { FiguresAsked, KeptFigures } from '../../src/telemetry/figures/figures.ts';
 import { Gathering } from '../../src/telemetry/figures/rollup.ts';
 import type { NoteText } from '../../src/domain/note.ts';

@@ -1,5 +1,5 @@
 /** Rows of figures, as a run keeps them. */
-import { Bucket } from '../../src/telemetry/figures/bucket.ts';
+import { Bucket } from '../../src/telemetry/figures/counting.ts';
 import { minuteMs, type FigureRow, type RowLength } from '../../src/telemetry/figures/figures.ts';
 
 export type Busy = {

@@ -3,8 +3,7 @@ import type { Acceptance } from '../../src/channels/channel.ts';
 import { conflict } from '../../src/ledger/engine/order/cursors.ts';
 import { refused } from '../../src/ledger/engine/order/intake-limit.ts';
 import type { LedgerStorage, StorageReport } from '../../src/ledger/engine/storage.ts';
-import { memoryLimits, type MemoryLimits } from '../../src/ledger/memory/limits.ts';
-import { MemoryStorage } from '../../src/ledger/memory/memory.ts';
+import { memoryLimits, MemoryStorage, type MemoryLimits } from '../../src/ledger/memory/memory.ts';
 import { StoryRing } from '../../src/ledger/memory/story-ring.ts';
 
 type Held = { readonly commit: () => void; readonly fail: () => void };

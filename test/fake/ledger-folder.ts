@@ -4,9 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { StoreProblem } from '../../src/ledger/problem.ts';
+import type { StoreProblem, Ledger } from '../../src/ledger/ledger.ts';
 import { openSqliteLedger, type SqliteOptions } from '../../src/ledger/sqlite/sqlite.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
 import { newIds, type Bench } from '../contract/ledger/kit.ts';
 
 /** A folder of its own, and the ledgers that were opened in it. */

@@ -3,8 +3,7 @@
  * account, on which two that fetch at once would be an accident.
  */
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Channel, Handled } from '../../src/channels/channel.ts';
-import { HealthState } from '../../src/channels/health-state.ts';
+import { HealthState, type Channel, type Handled } from '../../src/channels/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';

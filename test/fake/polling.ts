@@ -1,8 +1,12 @@
 /** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Receive, Handled, Receipt } from '../../src/channels/channel.ts';
+import {
+  HealthState,
+  type Receive,
+  type Handled,
+  type Receipt,
+} from '../../src/channels/channel.ts';
 import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
-import { HealthState } from '../../src/channels/health-state.ts';
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
 import { Courtesies } from '../../src/channels/telegram/best-effort-calls.ts';
 import { createPace } from '../../src/channels/telegram/rate-limits.ts';

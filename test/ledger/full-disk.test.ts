@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { DiskWatch } from '../../src/ledger/sqlite/files/disk-watch.ts';
-import type { StorageRoom } from '../../src/ledger/news.ts';
+import type { StorageRoom } from '../../src/ledger/ledger.ts';
 import { Crashes } from '../fake/crashes.ts';
 import {
   accept,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { startWriter, type StartWriter } from '../../src/ledger/sqlite/write/start-writer.ts';
-import type { StorageRoom } from '../../src/ledger/news.ts';
+import type { StorageRoom } from '../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -17,8 +17,7 @@ import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
 import { openSqliteLedger } from '../../src/ledger/sqlite/sqlite.ts';
 import { openSqliteReader } from '../../src/ledger/sqlite/read/reader.ts';
-import type { StoreProblem } from '../../src/ledger/problem.ts';
-import type { Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
+import type { StoreProblem, Ledger, LedgerReader } from '../../src/ledger/ledger.ts';
 import { asks, decide, follows } from '../contract/ledger/approvals.ts';
 import {
   accept,

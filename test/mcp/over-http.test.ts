@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writePins, type Pin } from '../../src/config/mcp-pins.ts';
-import type { McpStanding } from '../../src/domain/mcp.ts';
+import type { McpStanding } from '../../src/domain/tool-use.ts';
 import { definitionOf } from '../../src/brains/tools/mcp/definition.ts';
 import { asks, bodyOf, inTurn, stage, toolsOf, wires, type Scene } from '../agents/stage.ts';
 import { echo, oddTools, startHttpMcp } from '../fake/mcp/http-server.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writePins, type Pin } from '../../src/config/mcp-pins.ts';
-import type { McpStanding } from '../../src/domain/mcp.ts';
+import type { McpStanding } from '../../src/domain/tool-use.ts';
 import { asks, inTurn, stage, toolsOf, wires } from '../agents/stage.ts';
 import { isAlive } from '../fake/mcp/alive.ts';
 import { definitionsOf, fakeServer } from '../fake/mcp/stage.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
-import { openAccess } from '../../src/pipeline/access.ts';
+import { openAccess } from '../../src/pipeline/gate.ts';
 import { RunningConfig } from '../../src/app/running-config.ts';
 import { FakePlatform } from '../fake/channel.ts';
 import { echo, openHouse, openMemory, runningConfigOf, until } from './messenger-house.ts';

@@ -11,7 +11,7 @@ import type { SteadyTime } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/config/locate.ts';
 import type * as ChannelNamed from '../../src/admin/channel-named.ts';
 import type * as Messages from '../../src/cli/ledger/messages.ts';
-import type * as Consequences from '../../src/config/changes/consequences.ts';
+import type * as Consequences from '../../src/config/changes/changes.ts';
 import type * as JsonSchema from '../../src/config/json-schema.ts';
 import type * as Validate from '../../src/config/validate.ts';
 import type * as Ids from '../../src/domain/ids.ts';
@@ -208,7 +208,7 @@ test('the builder offers it, draws it, and says what a change does', async () =>
   const { drawingOf } = await load<typeof Drawing>('web/builder/graph/drawing.ts');
   const words = await load<typeof ChoiceWords>('web/builder/document/choice-words.ts');
   const { channelName } = await load<typeof Tree>('web/builder/outline/tree.ts');
-  const { consequencesOf } = await load<typeof Consequences>('src/config/changes/consequences.ts');
+  const { consequencesOf } = await load<typeof Consequences>('src/config/changes/changes.ts');
   const empty = { text: '{"channels": [], "brains": []}', document: { channels: [], brains: [] } };
   const free = actions.freeTypes(empty.document);
   const type = free.find((one) => (one as string) === 'toy');

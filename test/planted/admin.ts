@@ -28,8 +28,8 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'A write without If-Match changes whatever is there.',
-    file: 'src/admin/http/request-body.ts',
-    find: 'if (given.length === 0) return refusals.ifMatchMissing;',
+    file: 'src/admin/http/request-guard.ts',
+    find: 'if (given.length === 0) return requestBodyRefusals.ifMatchMissing;',
     replace: "if (given.length === 0) return '';",
   },
   {
@@ -48,7 +48,7 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'A warning tells folders of this machine to who has no bearer.',
-    file: 'src/admin/http/redact.ts',
+    file: 'src/admin/http/request-guard.ts',
     find: 'redactForReader({ code, path }: WarningStatus): WarningStatus {',
     replace:
       'redactForReader(whole: WarningStatus): WarningStatus {\n' +
@@ -56,7 +56,7 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'The words of a bug’s error are answered to who asked.',
-    file: 'src/admin/http/error-answer.ts',
+    file: 'src/admin/http/respond.ts',
     find: "'Something went wrong in svc itself; its log says more.'",
     replace: 'String((error as Error).message)',
   },
@@ -74,14 +74,14 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'A secret that was put into a path stands in the audit.',
-    file: 'src/admin/http/values.ts',
+    file: 'src/admin/http/request-guard.ts',
     find: 'given.length <= parameter.charactersMax && !isWrong ? given',
     replace: 'given.length <= parameter.charactersMax ? given',
   },
   {
     name: 'An answer says back how a value begins that was no text of JSON’s form.',
-    file: 'src/admin/http/request-body.ts',
-    find: 'if (error instanceof SyntaxError) return refused(refusals.notJson);',
+    file: 'src/admin/http/request-guard.ts',
+    find: 'if (error instanceof SyntaxError) return refused(requestBodyRefusals.notJson);',
     replace:
       'if (error instanceof SyntaxError)\n      ' +
       "return refused(problem(400, 'invalid_json', error.message));",
@@ -112,7 +112,7 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'What a parser quotes of a message stands in the log.',
-    file: 'src/telemetry/error-line.ts',
+    file: 'src/telemetry/events.ts',
     find: 'const quotes = !(error instanceof Error) || error instanceof SyntaxError;',
     replace: 'const quotes = !(error instanceof Error);',
   },
@@ -140,7 +140,7 @@ export const admin: readonly Fault[] = [
 export const web: readonly Fault[] = [
   {
     name: 'A draft with a secret in it is kept in the browser.',
-    file: 'web/builder/document/may-be-secret.ts',
+    file: 'web/builder/document/kept.ts',
     find: "if (code === 'value_not_name') return path;",
     replace: '',
   },
@@ -194,7 +194,7 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'A brain of which every model fails is green until a turn has ended.',
-    file: 'src/admin/answering.ts',
+    file: 'src/admin/status.ts',
     find: "({ standing }) => standing === 'failing');",
     replace: "({ standing }) => standing === 'unknown');",
   },
@@ -230,7 +230,7 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'The preflight says fine of an address that another program has.',
-    file: 'src/app/preflight/listening.ts',
+    file: 'src/app/preflight/preflight.ts',
     find: "if (held.kind === 'held') {",
     replace: "if (held.kind !== 'held') return ok(subject, 'can be listened on');\n      {",
   },

@@ -6,9 +6,9 @@ const core = ['test/desktop/core.test.ts'];
 export const application: readonly Fault[] = [
   {
     name: 'A page on another machine signs in with a code.',
-    file: 'src/admin/routes/sign-in.ts',
-    find: '    onlyHere: true,\n',
-    replace: '',
+    file: 'src/admin/routes/application.ts',
+    find: "    contentType: 'application/json',\n    onlyHere: true,\n",
+    replace: "    contentType: 'application/json',\n",
     seenBy: ['src/admin/application.test.ts'],
   },
   {
@@ -20,7 +20,7 @@ export const application: readonly Fault[] = [
   },
   {
     name: 'A read-only service hands out a token that opens nothing.',
-    file: 'src/admin/routes/sign-in.ts',
+    file: 'src/admin/routes/application.ts',
     find: 'token: canWrite ? traded.token : null',
     replace: 'token: traded.token',
     seenBy: ['src/admin/application.test.ts'],
@@ -74,19 +74,19 @@ export const application: readonly Fault[] = [
   },
   {
     name: 'A service that cannot start ends before its shell knows why.',
-    file: 'apps/desktop/core/core-link.ts',
+    file: 'apps/desktop/core/service-core.ts',
     find: '    await endsWithin(this.#connected.promise, this.#times.shellMs);\n',
     replace: '',
   },
   {
     name: 'A shell that comes later is not told where the pages are.',
-    file: 'apps/desktop/core/core-link.ts',
+    file: 'apps/desktop/core/service-core.ts',
     find: ', ...this.#told.values()];',
     replace: '];',
   },
   {
     name: 'Pages may ask for a window as often as they like.',
-    file: 'apps/desktop/core/core-link.ts',
+    file: 'apps/desktop/core/service-core.ts',
     find: '    this.#askedAt = now;\n',
     replace: '',
   },

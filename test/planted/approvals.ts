@@ -11,7 +11,7 @@ export const approvals: readonly Fault[] = [
   },
   {
     name: 'Two people decide the same approval at once, in one file.',
-    file: 'src/ledger/sqlite/ledger/approvals.ts',
+    file: 'src/ledger/sqlite/ledger/agent-reads.ts',
     find: 'while (this.#deciding.has(id)) await this.#deciding.get(id);',
     replace: '',
     seenBy: ['test/ledger/sqlite.test.ts'],
@@ -123,7 +123,7 @@ export const approvals: readonly Fault[] = [
   },
   {
     name: 'A person may try codes for ever.',
-    file: 'src/pipeline/approvals/commands.ts',
+    file: 'src/pipeline/approvals/decide.ts',
     find: 'if (deps.approvals.isShutOut(name)) return',
     replace: 'if (name === verb) return',
     seenBy: ['test/approvals/approval.test.ts'],

@@ -67,7 +67,7 @@ export const agent: readonly Fault[] = [
   },
   {
     name: 'What somebody said can end the data of an agent, and give orders.',
-    file: 'src/brains/agent/agent-requests.ts',
+    file: 'src/brains/agent/agent-turn.ts',
     find: 'withNewerNotes(withoutMark(mark, text), newer, mark)',
     replace: 'withNewerNotes(text, newer, mark)',
   },
@@ -79,13 +79,13 @@ export const agent: readonly Fault[] = [
   },
   {
     name: 'Notes that were cleared are shown up to the next cut.',
-    file: 'src/brains/agent/notes.ts',
+    file: 'src/brains/agent/prompt.ts',
     find: 'if (from < 0 || (from > 0 && kept.length < notesMax)) return [];',
     replace: 'if (from < 0) return [...before.gone, ...before.kept];',
   },
   {
     name: 'Each new note of an agent changes the beginning of its prompt.',
-    file: 'src/brains/agent/notes.ts',
+    file: 'src/brains/agent/prompt.ts',
     find: 'const before = notes.filter(({ at }) => at <= windowAt);',
     replace: 'const before = notes;',
   },
@@ -144,7 +144,7 @@ export const model: readonly Fault[] = [
   },
   {
     name: 'A model gets one call more at once than it may.',
-    file: 'src/brains/models/concurrency-limit.ts',
+    file: 'src/brains/models/build-model.ts',
     find: 'if (this.#inFlight < this.#bound) return this.#pass();',
     replace: 'if (this.#inFlight <= this.#bound) return this.#pass();',
   },
@@ -188,14 +188,14 @@ export const model: readonly Fault[] = [
   },
   {
     name: 'What a local model says of something private is public.',
-    file: 'src/brains/left-out.ts',
+    file: 'src/brains/responder.ts',
     find: 'if (chosen?.view.private === true) turnContext.becomePrivate();',
     replace: '',
     seenBy: ['test/privacy/private-for-good.test.ts'],
   },
   {
     name: 'A model elsewhere is shown private notes.',
-    file: 'src/brains/agent/agent-requests.ts',
+    file: 'src/brains/agent/agent-turn.ts',
     find: "view.private ? notes : notes.filter(({ sensitivity }) => sensitivity === 'public')",
     replace: 'view ? notes : []',
     seenBy: ['test/privacy/private-for-good.test.ts'],
@@ -209,7 +209,7 @@ export const model: readonly Fault[] = [
   },
   {
     name: 'A message that the model refuses fails every turn after it once.',
-    file: 'src/brains/left-out.ts',
+    file: 'src/brains/responder.ts',
     find: 'turnContext.leaveOut([newest]);',
     replace: '',
     seenBy: ['test/models/refused-message.slow.test.ts'],

@@ -17,14 +17,14 @@ export const config: readonly Fault[] = [
   },
   {
     name: 'A private brain may have a vendor’s address for a local model.',
-    file: 'src/config/vendor-hosts.ts',
+    file: 'src/config/rank.ts',
     find: 'name === vendor || ',
     replace: '',
     seenBy: ['test/config/problems.test.ts'],
   },
   {
     name: 'A token may go to another machine without encryption and without a word.',
-    file: 'src/config/not-encrypted.ts',
+    file: 'src/config/address.ts',
     find: 'address.isSecure || isLoopbackHost(address.host)',
     replace: 'address.host',
   },
@@ -150,13 +150,13 @@ export const control: readonly Fault[] = [
   },
   {
     name: 'A configuration comes into use though one instance has not said anything yet.',
-    file: 'src/ledger/postgres/configs/votes.ts',
+    file: 'src/ledger/postgres/configs/shared-configs.ts',
     find: 'if (missing.length === 0) return',
     replace: 'if (missing.length < 9) return',
   },
   {
     name: 'One instance that cannot use a configuration keeps nobody from it.',
-    file: 'src/ledger/postgres/configs/votes.ts',
+    file: 'src/ledger/postgres/configs/shared-configs.ts',
     find: 'if (refusals.length > 0) return',
     replace: 'if (refusals.length > 9) return',
   },

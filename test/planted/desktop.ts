@@ -46,14 +46,14 @@ export const desktop: readonly Fault[] = [
   },
   {
     name: 'A configuration that is changed on the page of the application is lost.',
-    file: 'apps/desktop/repairs/configuration-file.ts',
+    file: 'apps/desktop/repairs/make-repairs.ts',
     find: 'const fault = await this.#keep(disk.text);',
     replace: 'const fault: RepairFault | null = null;',
     seenBy: ['test/desktop/page-acts.test.ts'],
   },
   {
     name: 'What is shown on the page of the application is read as markup.',
-    file: 'apps/desktop/page/markup.ts',
+    file: 'apps/desktop/page/frame.ts',
     find: 'return escape(part.replace(unseen, byNumber));',
     replace: 'return part.replace(unseen, byNumber);',
   },

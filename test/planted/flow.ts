@@ -116,7 +116,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'An edit is public although its message may be private.',
-    file: 'src/pipeline/edit-labels.ts',
+    file: 'src/pipeline/quoted-message.ts',
     find: "sensitivity: isPublic ? 'public' : 'private'",
     replace: "sensitivity: 'public'",
     seenBy: ['src/pipeline/edit-labels.test.ts', 'test/privacy/said-again.test.ts'],
@@ -144,7 +144,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'A command of another bot counts as said to us.',
-    file: 'src/pipeline/access.ts',
+    file: 'src/pipeline/gate.ts',
     find: "setting === 'command' ? knows(inbound) : setting",
     replace: 'setting',
     seenBy: ['src/pipeline/access.test.ts'],
@@ -158,7 +158,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'A list of those who may talk lets everybody talk.',
-    file: 'src/pipeline/access.ts',
+    file: 'src/pipeline/gate.ts',
     find: 'if (allow !== null && allow.includes(sender.id)) return passes;',
     replace: 'if (allow !== null) return passes;',
   },
@@ -185,7 +185,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'Who was let in by another instance is a stranger still.',
-    file: 'src/app/shared-pairings.ts',
+    file: 'src/app/runtime.ts',
     find: 'peers.on(changed, (type) => pairings.doubt(type));',
     replace: '',
     seenBy: ['test/conversations/access.test.ts'],
@@ -219,7 +219,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'A code for a stranger counts for ever.',
-    file: 'src/pipeline/pairing/changes.ts',
+    file: 'src/pipeline/pairing/pairing.ts',
     find: 'until > now && until <= now + codeMs',
     replace: 'until <= now + codeMs',
   },
@@ -251,7 +251,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'What is recalled is quoted in its first line only.',
-    file: 'src/domain/quoted-text.ts',
+    file: 'src/domain/reply.ts',
     find: '.map((line) => `> ${line}`)',
     replace: '.map((line, at) => (at === 0 ? `> ${line}` : line))',
   },
@@ -278,7 +278,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'That a file was not read is told to its sender alone.',
-    file: 'src/pipeline/attachments/file-result.ts',
+    file: 'src/pipeline/attachments/reading.ts',
     find: '    deps.events.attachmentUnread({ channel, ...unread });\n',
     replace: '',
   },

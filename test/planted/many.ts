@@ -6,10 +6,10 @@ const accepts = 'src/ledger/postgres/write/accepts.ts';
 const moves = 'src/ledger/postgres/queues/moves.ts';
 const statements = 'src/ledger/postgres/queues/queue-statements.ts';
 const owned = 'src/ledger/postgres/queues/owned-queues.ts';
-const channelsToWork = 'src/ledger/postgres/queues/channels-to-work.ts';
+const channelsToWork = 'src/ledger/postgres/queues/queues.ts';
 const queues = 'src/ledger/postgres/queues/queues.ts';
-const posts = 'src/ledger/postgres/peers/leases.ts';
-const silence = 'src/ledger/postgres/peers/silence.ts';
+const posts = 'src/ledger/postgres/peers/broadcast-log.ts';
+const silence = 'src/ledger/postgres/peers/heartbeat.ts';
 const history = 'src/ledger/postgres/ledger/history.ts';
 
 const fences: readonly Fault[] = [
@@ -173,7 +173,7 @@ const dead: readonly Fault[] = [
   },
   {
     name: 'One that died counts as buried before its lanes are free.',
-    file: 'src/ledger/postgres/queues/lost-queues.ts',
+    file: 'src/ledger/postgres/queues/owned-queues.ts',
     find: 'if (!(await free(queues.slice(from, from + queuesMax)))) isSound = false;',
     replace: 'await free(queues.slice(from, from + queuesMax));',
   },

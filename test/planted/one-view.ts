@@ -16,7 +16,7 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'A model stands as some instance saw it, which may be hours ago.',
-    file: 'src/admin/instances/call-status.ts',
+    file: 'src/admin/instances/merging.ts',
     find: 'one.shownAt > shownAt - fiveMinutesMs',
     replace: 'one.shownAt > 0',
   },
@@ -40,7 +40,7 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'A bot that works is shown as one that begins, by an instance that waits for it.',
-    file: 'src/admin/instances/channels.ts',
+    file: 'src/admin/instances/whole.ts',
     find: 'if (whole.members.length > 0 && isMessenger(channel))',
     replace: 'if (whole.members.length < 0 && isMessenger(channel))',
   },
@@ -52,19 +52,19 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'A path that may be a secret is told to whoever reads the status.',
-    file: 'src/admin/instances/listener-address.ts',
+    file: 'src/admin/instances/whole.ts',
     find: "const mayTell = asker === 'operator' ||",
     replace: "const mayTell = asker === 'operator' || bind !== '' ||",
   },
   {
     name: 'Whoever looks at the status waits for a database server that does not answer.',
-    file: 'src/app/shared-view/report-exchange.ts',
+    file: 'src/app/shared-view/one-view.ts',
     find: 'await Promise.race([over, waited]);',
     replace: 'await over;',
   },
   {
     name: 'An instance writes its row every second, though nothing has changed.',
-    file: 'src/app/shared-view/report-exchange.ts',
+    file: 'src/app/shared-view/one-view.ts',
     find: 'if (isKnown) return;',
     replace: '',
   },
@@ -76,25 +76,25 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'Frames are written to the database though nobody looks.',
-    file: 'src/app/shared-view/frame-exchange.ts',
+    file: 'src/app/shared-view/one-view.ts',
     find: 'if (liveEvents.isListened) this.#begin();',
     replace: 'this.#begin();',
   },
   {
     name: 'A flood at one instance fills the database with frames.',
-    file: 'src/app/shared-view/frame-exchange.ts',
+    file: 'src/app/shared-view/one-view.ts',
     find: 'if (this.#liveEvents.length < this.#allowed)',
     replace: 'if (this.#frames.length < 1e9)',
   },
   {
     name: 'Who listens believes that nothing happened elsewhere before it was heard of.',
-    file: 'src/app/shared-view/frame-exchange.ts',
+    file: 'src/app/shared-view/one-view.ts',
     find: 'if (this.#isUntold) this.#missed(null, null);',
     replace: '',
   },
   {
     name: 'Frames that were lost on their way are missed without a word.',
-    file: 'src/app/shared-view/frame-exchange.ts',
+    file: 'src/app/shared-view/one-view.ts',
     find: `if (known !== undefined && liveEventBatch.n > known + 1)
         this.#missed(null, liveEventBatch.instance);`,
     replace: '',
@@ -107,7 +107,7 @@ export const oneView: readonly Fault[] = [
   },
   {
     name: 'A connection to what became a standby is kept, and nothing is told any more.',
-    file: 'src/ledger/postgres/view/connection.ts',
+    file: 'src/ledger/postgres/view/shared-view.ts',
     find: "if (faultOf(error) === 'away') this.#drop(opening);",
     replace: '',
   },

@@ -74,7 +74,7 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'The tries of a reply are forgotten when it is delivered.',
-    file: 'src/ledger/postgres/write/deliveries.ts',
+    file: 'src/ledger/postgres/write/turns.ts',
     find: 'CASE WHEN x.tried IS NULL THEN was.tries ELSE',
     replace: 'CASE WHEN x.tried IS NULL THEN NULL ELSE',
     seenBy: ['test/ledger/reader-postgres.test.ts'],
@@ -111,14 +111,14 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'What the release before had in hand when it was killed counts as never tried.',
-    file: 'src/ledger/postgres/peers/joining.ts',
+    file: 'src/ledger/postgres/peers/peers.ts',
     find: 'if (former.length > 0) {',
     replace: 'if (former.length > 99) {',
     seenBy: ['test/upgrade/former-release-postgres.test.ts'],
   },
   {
     name: 'What the release before had in hand counts as tried at each start.',
-    file: 'src/ledger/postgres/peers/joining.ts',
+    file: 'src/ledger/postgres/peers/peers.ts',
     find: 'SET beside = true WHERE dead AND NOT beside',
     replace: 'SET beside = false WHERE dead AND NOT beside',
     seenBy: ['test/upgrade/former-release-postgres.test.ts'],
@@ -131,7 +131,7 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'A no to a configuration that cannot be read ends the vote with an error.',
-    file: 'src/ledger/postgres/configs/rows.ts',
+    file: 'src/ledger/postgres/configs/shared-configs.ts',
     find: 'return refusalIn(fieldsIn(told));',
     replace: 'return refusalIn(JSON.parse(told) as Fields);',
   },
@@ -157,14 +157,14 @@ export const postgres: readonly Fault[] = [
   },
   {
     name: 'A database is moved in which nobody has taken over from one that died.',
-    file: 'src/ledger/migrate/instances.ts',
+    file: 'src/ledger/migrate/migrate.ts',
     find: '(await countOf(client, unclean)) === 0',
     replace: '(await countOf(client, unclean)) >= 0',
     seenBy: ['test/ledger/migrate-instances-postgres.test.ts'],
   },
   {
     name: 'One that was halted writes into a database that was filled meanwhile.',
-    file: 'src/ledger/migrate/instances.ts',
+    file: 'src/ledger/migrate/migrate.ts',
     find: 'SET dead = true, beside = true, buried = true',
     replace: 'SET beside = true, buried = true',
     seenBy: ['test/ledger/migrate-instances-postgres.test.ts'],

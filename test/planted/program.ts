@@ -16,7 +16,7 @@ export const cli: readonly Fault[] = [
   },
   {
     name: 'Anything but a no deletes what people wrote.',
-    file: 'src/cli/ledger/consent.ts',
+    file: 'src/cli/ledger/table.ts',
     find: ".trim() === 'yes'",
     replace: ".trim() !== 'no'",
     seenBy: ['test/cli/delete-conversation.test.ts'],
@@ -79,7 +79,7 @@ export const cli: readonly Fault[] = [
   },
   {
     name: 'A demo whose model does not run says that it is ready.',
-    file: 'src/cli/demo/model-warning.ts',
+    file: 'src/cli/demo/demo.ts',
     find: "mark === 'ok' ? null",
     replace: "mark !== 'ok' ? null",
   },
@@ -88,7 +88,7 @@ export const cli: readonly Fault[] = [
 export const preflight: readonly Fault[] = [
   {
     name: 'An address for replies where nobody listens is told as fine.',
-    file: 'src/app/preflight/replies.ts',
+    file: 'src/app/preflight/preflight.ts',
     find: "resolve({ kind: 'failed', code });",
     replace: "resolve({ kind: 'connected', address: host });",
   },

@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts';
 export const lib: readonly Fault[] = [
   {
     name: 'That a process may open no more files is told to nobody.',
-    file: 'src/lib/open-files.ts',
+    file: 'src/lib/listener.ts',
     find: "(result.code === 'EMFILE' || result.code === 'ENFILE')",
     replace: "result.code === 'ENOSPC'",
   },
@@ -52,7 +52,7 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'The address of a cloud’s metadata counts as public.',
-    file: 'src/lib/address-range.ts',
+    file: 'src/lib/ip-address.ts',
     find: ' 169.254.0.0/16',
     replace: '',
   },
@@ -83,28 +83,28 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'A body that is in no coding is read as chunks.',
-    file: 'src/lib/plain-client/read-answer.ts',
+    file: 'src/lib/plain-client/plain-connection.ts',
     find: "coding?.toLowerCase() === 'chunked'",
     replace: "/chunked|identity/i.test(coding ?? '')",
     seenBy: ['test/chaos/plain-client.ts'],
   },
   {
     name: 'What stands behind a chunk is not looked at.',
-    file: 'src/lib/plain-client/read-answer.ts',
+    file: 'src/lib/plain-client/plain-connection.ts',
     find: '|| bytes[start + 1] !== lf)',
     replace: ')',
     seenBy: ['test/chaos/plain-client.ts'],
   },
   {
     name: 'An answer with two lengths is read by one of them.',
-    file: 'src/lib/plain-client/read-answer.ts',
+    file: 'src/lib/plain-client/plain-connection.ts',
     find: 'headers[name] !== undefined || ',
     replace: '',
     seenBy: ['test/chaos/plain-client.ts'],
   },
   {
     name: 'A request may hold the line breaks of another one in a header.',
-    file: 'src/lib/plain-client/write-request.ts',
+    file: 'src/lib/plain-client/plain-connection.ts',
     find: '|| !visible.test(value)',
     replace: '',
     seenBy: ['test/chaos/plain-client/wire.test.ts'],
@@ -117,7 +117,7 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'What comes around the body of an answer is read without an end.',
-    file: 'src/lib/answer-body.ts',
+    file: 'src/lib/collect-body.ts',
     find: 'return readBytes > wrappingBytesMax + wrappingPerByte * this.#bytes;',
     replace: 'return readBytes < 0;',
   },
@@ -208,7 +208,7 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'Idle strangers keep a known client out.',
-    file: 'src/lib/connection-table.ts',
+    file: 'src/lib/connection.ts',
     find: 'this.#idleStrangers.first ?? this.#idle.first ?? this.#busyStrangers.first',
     replace: 'this.#idle.first',
     seenBy: ['src/lib/connection.test.ts'],
@@ -243,7 +243,7 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'Closing cuts the answers that are under way.',
-    file: 'src/lib/connection-table.ts',
+    file: 'src/lib/connection.ts',
     find: 'for (const connection of this.#all) if (connection.isIdle) connection.close();',
     replace: 'for (const connection of this.#all) connection.socket.destroy();',
     seenBy: ['src/lib/listener.test.ts'],

@@ -10,7 +10,7 @@ export const secrets: readonly Fault[] = [
   },
   {
     name: 'A pipe in the place of a secret holds the start for ever.',
-    file: 'src/secrets/secret-file.ts',
+    file: 'src/secrets/lookup.ts',
     find: 'O_RDONLY | (O_NONBLOCK ?? 0)',
     replace: 'O_RDONLY',
   },
@@ -65,7 +65,7 @@ export const secrets: readonly Fault[] = [
   },
   {
     name: 'A keyring that hangs holds svc for ever.',
-    file: 'src/secrets/keychain/helper-process.ts',
+    file: 'src/secrets/keychain/os-keychain.ts',
     find: "timer = setTimeout(() => giveUp(helperFault('no_answer')), ms);",
     replace: 'timer = undefined;',
   },

@@ -41,7 +41,7 @@ export const setup: readonly Fault[] = [
   },
   {
     name: 'Everybody on the machine can read the file with the link.',
-    file: 'src/lib/redirect-file.ts',
+    file: 'src/lib/person-browser.ts',
     find: '{ mode: 0o600,',
     replace: '{ mode: 0o644,',
     seenBy: ['src/cli/init/browser.test.ts'],

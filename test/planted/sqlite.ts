@@ -37,19 +37,19 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A resend of before an upgrade is run again.',
-    file: 'src/ledger/sqlite/write/keyed-accepts.ts',
+    file: 'src/ledger/sqlite/write/writer.ts',
     find: 'Number(acceptedAt) < until',
     replace: 'Number(acceptedAt) > until',
   },
   {
     name: 'A key of before an upgrade swallows the messages of other senders.',
-    file: 'src/ledger/sqlite/write/keyed-accepts.ts',
+    file: 'src/ledger/sqlite/write/writer.ts',
     find: "AND NOT (${differs('$.sender.id')})",
     replace: '',
   },
   {
     name: 'A key that is used again after its days is compared with what it was used for before.',
-    file: 'src/ledger/sqlite/write/keyed-accepts.ts',
+    file: 'src/ledger/sqlite/write/writer.ts',
     find: ', fingerprint = excluded.fingerprint WHERE',
     replace: ' WHERE',
   },
@@ -95,7 +95,7 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'After a crash the messages of a conversation come in the wrong order.',
-    file: 'src/ledger/sqlite/ledger/stored-texts.ts',
+    file: 'src/ledger/sqlite/ledger/recovery.ts',
     find: 'WHERE state = 0 ${which} ORDER BY seq',
     replace: 'WHERE state = 0 ${which} ORDER BY seq DESC',
     seenBy: ['src/ledger/sqlite/sqlite.test.ts'],
@@ -222,7 +222,7 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A torn note of an uncaught exception is believed.',
-    file: 'src/ledger/sqlite/files/last-shutdown.ts',
+    file: 'src/ledger/sqlite/files/database-files.ts',
     find: 'if (text?.endsWith(endMark) !== true) return null;',
     replace: 'if (text === null) return null;',
   },

@@ -60,7 +60,7 @@ export const store: readonly Fault[] = [
   },
   {
     name: 'A message under a key of another is taken for its resend, without storage.',
-    file: 'src/ledger/memory/known-keys.ts',
+    file: 'src/ledger/memory/memory.ts',
     find: 'known.fingerprint !== fingerprint;',
     replace: 'fingerprint === null;',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
@@ -74,7 +74,7 @@ export const store: readonly Fault[] = [
   },
   {
     name: 'A platform may forget a message that is in memory alone.',
-    file: 'src/ledger/memory/known-keys.ts',
+    file: 'src/ledger/memory/memory.ts',
     find: 'return this.#progress.settled;',
     replace: 'return Promise.resolve();',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],

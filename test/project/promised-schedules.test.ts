@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dedupeMsOf } from '../../src/channels/registry.ts';
 import { channelKeyOf, type ChannelKey } from '../../src/domain/ids.ts';
-import { memoryDurability } from '../../src/ledger/memory/limits.ts';
+import { memoryDurability } from '../../src/ledger/memory/memory.ts';
 import { keptDurability } from '../../src/ledger/engine/durability.ts';
 
 const hourMs = 3_600_000;

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { diskLine } from '../../src/cli/doctor/storage.ts';
-import { openFilesLine } from '../../src/cli/doctor/open-files.ts';
-import { openFilesMin } from '../../src/lib/open-files.ts';
+import { diskLine, openFilesLine } from '../../src/cli/doctor/doctor.ts';
+import { openFilesMin } from '../../src/lib/listener.ts';
 import { metricOf } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';

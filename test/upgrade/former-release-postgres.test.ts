@@ -9,7 +9,7 @@ import { failure } from '../../src/domain/failure.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { endedByStorage, endedClean } from '../../src/ledger/postgres/ledger/instance.ts';
 import type { PostgresLimits } from '../../src/ledger/postgres/limits.ts';
-import { joinInstances } from '../../src/ledger/postgres/peers/joining.ts';
+import { joinInstances } from '../../src/ledger/postgres/peers/peers.ts';
 import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';
 import { connect } from '../../src/ledger/postgres/server/connect.ts';
 import {

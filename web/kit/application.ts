@@ -65,7 +65,7 @@ export function noteApplication({ shell, page }: ApplicationView, isSignedIn: bo
 
 /**
  * Where somebody is led who waits for svc: by the application's own page, which says why where svc
- * is not there, to its pages as soon as it is. See apps/desktop/page/rooms.ts.
+ * is not there, to its pages as soon as it is. See apps/desktop/page/page-server.ts.
  */
 export const wayOn = (page: string): string => `${page}?waited`;
 

@@ -6,7 +6,7 @@
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Status } from '../../src/admin/admin.ts';
-import type { StorageBackend } from '../../src/domain/storage-form.ts';
+import type { StorageBackend } from '../../src/domain/remedy.ts';
 import type { ApplicationView } from '../../src/admin/application.ts';
 import { ask } from './api.ts';
 import { noteApplication, noteIsThere, useApplication } from './application.ts';

@@ -3,15 +3,13 @@ import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';
 import { LiveEvent } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
-import { useStorage, useWatch } from '../kit/watch.ts';
-import { Around } from './around.tsx';
+import { useStorage, useWatch, useGone } from '../kit/watch.ts';
 import { Approvals } from './approvals/approvals.tsx';
 import { Audit } from './audit/audit.tsx';
 import { Configuration } from './config/config.tsx';
 import { Conversations } from './conversations/conversations.tsx';
 import { DeadLetters } from './dead-letters/dead-letters.tsx';
 import { Deliveries } from './deliveries/deliveries.tsx';
-import { FeedMark } from './feed-mark.tsx';
 import { FlowMap } from './flow/flow-map.tsx';
 import { Instances } from './instances/instances.tsx';
 import { MessagePage } from './message/message.tsx';
@@ -27,6 +25,13 @@ import { Secrets } from './secrets/secrets.tsx';
 import { Spend } from './spend/spend.tsx';
 import { StatusOfService } from './status.tsx';
 import { Tools } from './tools/tools.tsx';
+import { useApplication, wayOn } from '../kit/application.ts';
+import { Notice } from '../kit/notice.tsx';
+import { SignedOut } from '../kit/signed-out.tsx';
+import { useToken } from '../kit/token.ts';
+import type { StreamState } from '../kit/stream.ts';
+import { State, type Tone } from '../kit/state.tsx';
+import { useFeed, useLiveEvents } from './feed.ts';
 
 type LiveViewEntry = {
   readonly name: string;
@@ -115,4 +120,43 @@ function useArrival(where: string, title: string): void {
     before.current = where;
     return arriveAt(document.getElementById('main'));
   }, [where, title]);
+}
+
+/** What is to be told above every view: that the page is signed out, or that svc has ended. */
+function Around() {
+  const { isGone } = useGone();
+  const page = useApplication((state) => state.page);
+  const hasLapsed = useToken((state) => state.hasLapsed);
+  if (isGone && page !== null) return <LeadThere page={page} />;
+  return <SignedOut stays={hasLapsed ? 'What you have begun here stays.' : null} />;
+}
+
+/** The application's own page says what happened, and leads back once svc runs again. */
+function LeadThere({ page }: { readonly page: string }) {
+  useEffect(() => location.replace(wayOn(page)), [page]);
+  return (
+    <Notice tone="bad">
+      <p>
+        svc has ended. <a href={page}>The page of this application</a> says why, and what to do.
+      </p>
+    </Notice>
+  );
+}
+
+const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
+  connecting: ['wait', 'Connecting'],
+  open: ['good', 'Live'],
+  lost: ['bad', 'Not live'],
+  paused: ['off', 'Resting'],
+};
+
+/** Says whether what is shown is current. It also holds the connection while views come and go. */
+function FeedMark() {
+  useLiveEvents(() => undefined);
+  const [tone, word] = words[useFeed(({ state }) => state)];
+  return (
+    <span role="status" className="min-w-[6.5rem] text-right text-sm max-sm:min-w-0">
+      <State tone={tone}>{word}</State>
+    </span>
+  );
 }

@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, type ReactNode } from 'react';
-import type { Page } from '../../apps/setup/setup.ts';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
+import { stepNames, type Page, type StepName, type Work } from '../../apps/setup/setup.ts';
 import { useApplication, wayOn } from '../kit/application.ts';
 import { useArrival } from '../kit/arrival.ts';
 import { ButtonLink } from '../kit/button.tsx';
@@ -7,11 +7,11 @@ import { ComeBack } from '../kit/come-back.tsx';
 import { focusOn, useFocusKept } from '../kit/focus.ts';
 import { Notice } from '../kit/notice.tsx';
 import { useToken } from '../kit/token.ts';
-import { Progress } from './progress.tsx';
 import { useSession } from './session.ts';
 import { StepForm } from './step-form.tsx';
 import { StepLines } from './step-lines.tsx';
-import { Working } from './working.tsx';
+import { useNow } from '../kit/use-now.ts';
+import { lasted } from '../kit/words.ts';
 
 /** The first run: one step at a time, as the service tells it. */
 export function SetupPage() {
@@ -179,6 +179,61 @@ function Outline({
       <main id="main" tabIndex={-1} className="flex flex-1 flex-col gap-4 px-4 py-6 outline-none">
         {children}
       </main>
+    </div>
+  );
+}
+
+const labels: Readonly<Record<StepName, string>> = {
+  file: 'File',
+  model: 'Model',
+  answer: 'First answer',
+  channel: 'Channel',
+  secrets: 'Secrets',
+  access: 'Who may talk',
+  write: 'Write and start',
+  first_message: 'First message',
+  last: 'Done',
+};
+
+/** Where one is on the way. */
+function Progress({ step }: { readonly step: StepName }) {
+  const now = stepNames.indexOf(step);
+  return (
+    <nav aria-label="Steps">
+      <ol className="flex list-none flex-wrap gap-x-3 gap-y-1 text-sm">
+        {stepNames.map((name, index) => (
+          <li
+            key={name}
+            aria-current={name === step ? 'step' : undefined}
+            className="inline-flex items-center gap-1.5 text-soft aria-[current=step]:font-semibold aria-[current=step]:text-ink"
+          >
+            <span
+              aria-hidden="true"
+              className={`inline-block size-2.5 rounded-full border-2 ${index < now ? 'border-good bg-good' : index === now ? 'border-accent bg-accent' : 'border-edge'} forced-colors:border-[CanvasText]`}
+            />
+            {labels[name]}
+            {index < now ? <span className="sr-only"> (passed)</span> : null}
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+/** What goes on; the seconds are for the eye alone, or a screen reader would read each. */
+function Working({ work: { text, slow } }: { readonly work: Work }) {
+  const now = useNow();
+  const [since] = useState(now);
+  const isSlow = slow !== null && now - since >= slow.afterMs;
+  return (
+    <div className="rounded-md border-s-4 border-wait bg-wait-ground px-3 py-2">
+      <div role="status">
+        <p>{text}</p>
+        {isSlow ? <p>{slow.text}</p> : null}
+      </div>
+      <p aria-hidden="true" className="text-sm text-soft">
+        {lasted(since, now)}
+      </p>
     </div>
   );
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shellPage, startFakeShell } from '../../../test/fake/shell.ts';
 import { later, type SteadyTime } from '../../../src/lib/clock.ts';
-import { openCoreLink, type CoreLinkTimes } from './core-link.ts';
+import { openCoreLink, type CoreLinkTimes } from './service-core.ts';
 
 async function start(times: Partial<CoreLinkTimes> = {}) {
   await using stack = new AsyncDisposableStack();

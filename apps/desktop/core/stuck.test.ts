@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MissingSecret } from '../../../src/config/secrets.ts';
 import { faultOf } from '../../../src/secrets/keychain/faults.ts';
-import { stuckBySecrets } from './stuck.ts';
+import { stuckBySecrets } from './service-core.ts';
 
 test('what is to be done about a keychain is told once, and not with each secret', () => {
   const { message, remedy } = faultOf({ state: 'locked', reason: null }, 'linux');

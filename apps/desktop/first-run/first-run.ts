@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Log } from '../../../src/lib/log.ts';
-import { describeUnbound } from '../../../src/lib/bind-error.ts';
+import { describeUnbound } from '../../../src/lib/listener.ts';
 import { openWizardServer, type WizardApplication } from '../../setup/browser/wizard-server.ts';
 import { openSetup } from '../../setup/session.ts';
 import type { SetupEnd, SetupSession } from '../../setup/setup.ts';
 import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
-import { openCoreLink, type CoreLink } from '../core/core-link.ts';
+import { openCoreLink, type CoreLink } from '../core/service-core.ts';
 import type { CoreOrders } from '../desktop.ts';
 
 export type FirstRunOptions = Omit<WorldOptions, 'shown' | 'onTurn'> & {

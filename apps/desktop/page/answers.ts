@@ -1,6 +1,6 @@
 /** What goes out, with the headers of every answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { styleHash } from './style.ts';
+import { styleHash } from './frame.ts';
 
 export type PageAnswer =
   | {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { html, verbatim } from './markup.ts';
+import { html, verbatim } from './frame.ts';
 
 test('what is put in is text, unless it is markup, and nothing in it is unseen', () => {
   const text = `<a href="x" title='y'>&\u202E\u0000\uD800`;

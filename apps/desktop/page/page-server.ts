@@ -7,18 +7,196 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isForeign } from '../../../src/admin/http/auth.ts';
-import { SignIn } from '../../../src/admin/http/sign-in.ts';
+import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
 import { createTokenCheck, type TokenCheck } from '../../../src/lib/bearer.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { createListeners, type Handler } from '../../../src/lib/listener.ts';
-import type { Application } from '../desktop.ts';
-import type { Repairs } from '../repairs/repairs.ts';
+import type { Application, ApplicationState } from '../desktop.ts';
+import type { Repairs, LogName } from '../repairs/repairs.ts';
 import { acts, pagesOf } from './acts.ts';
 import { send, type PageAnswer } from './answers.ts';
-import { readForm } from './form.ts';
 import { Notices } from './notices.ts';
-import { linkRefused, refusalPage } from './refusals.ts';
-import { look, nothingHere, type RoomDeps, type Visit } from './rooms.ts';
+import { pageOf, paragraph, section, type Notice } from './frame.ts';
+import { configurationPage, logPage, settingsPage } from './room-pages.ts';
+import { closePage, endedPage, statePage } from './state-page.ts';
+
+/** What is shown to who is not let in: nothing of this machine. */
+type Why = Extract<Traded, { readonly kind: 'refused' }>['why'];
+
+const again = 'Start svc as you did before: that opens a window anew.';
+
+const links: Readonly<Record<Why, readonly [title: string, text: string]>> = {
+  unknown: ['This link leads nowhere', 'svc does not know it, or has been started again since.'],
+  late: ['This link is too old', 'It is good for one minute.'],
+  used_twice: [
+    'This link was used before',
+    'It is good for one use. Somebody else may have it, so whoever was signed in by it is signed ' +
+      'out.',
+  ],
+};
+
+function linkRefused(why: Why): string {
+  const [title, text] = links[why];
+  return refusalPage(title, text);
+}
+
+function refusalPage(title: string, text: string): string {
+  const body = section('What to do', paragraph(text), paragraph(again));
+  return pageOf({ title, body, room: null });
+}
+
+/** The page of the application at its addresses: what is looked at, and what is waited for. */
+type RoomDeps = {
+  readonly application: Application;
+  readonly repairs: Repairs;
+  readonly notices: Notices;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+type Visit = {
+  /** After the key, without a query. */
+  readonly room: string;
+  readonly query: URLSearchParams;
+  /** Aborts when nobody waits for the answer any more, or the server closes. */
+  readonly left: AbortSignal;
+};
+
+/** How long a page waits for what comes next before it asks again. */
+const holdMs = 20_000;
+/** At least so long it is shown, however often the state changes. */
+const shownMs = 250;
+
+/** @returns null: there is no such room */
+async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
+  const notice = deps.notices.get(visit.query.get('told'));
+  switch (visit.room) {
+    case '':
+      return first(deps, notice, visit);
+    case 'wait':
+      return wait(deps, visit);
+    case 'close':
+      return roomsPage(closePage(notice));
+    case 'log': {
+      const of: LogName = visit.query.get('of') === 'application' ? 'application' : 'service';
+      return roomsPage(logPage(of, await deps.repairs.lastLines(of), notice));
+    }
+    case 'configuration':
+      return roomsPage(await configuration(deps, notice));
+    case 'settings':
+      return roomsPage(settingsPage(deps.application.facts, notice));
+    default:
+      // Where a button leads to when its page is loaded anew.
+      return acts.has(visit.room) ? { kind: 'go', to: './' } : null;
+  }
+}
+
+/** Whoever waited for a core that serves by now is led to it, though they heard of it no more. */
+async function first(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
+  const { application } = deps;
+  if (visit.query.has('waited') && notice === null && hasPages(application.state)) {
+    const url = await pagesOf(application, visit.left);
+    if (url !== null) return { kind: 'go', to: url };
+  }
+  return roomsPage(await stateNow(deps, notice, visit));
+}
+
+async function stateNow(deps: RoomDeps, notice: Notice | null, { query }: Visit) {
+  const { application, repairs, now } = deps;
+  const { state, facts } = application;
+  const mayTakeBack = state.at === 'needs_you' && /^(?:config|other)$/.test(state.why.of);
+  const earlier = mayTakeBack ? await repairs.earlier() : [];
+  const next = notice === null ? 'wait' : `wait?told=${query.get('told')}`;
+  return statePage({ state, facts, earlier, notice, next, now: now() });
+}
+
+async function configuration({ application, repairs }: RoomDeps, notice: Notice | null) {
+  const { config: file } = application.facts;
+  const [read, earlier] = [await repairs.read(), await repairs.earlier()];
+  if (read.kind === 'text') {
+    const { text, revision } = read;
+    return configurationPage({ file, text, revision, problems: [], earlier }, notice);
+  }
+  const editing = { file, text: null, revision: '', problems: [], earlier };
+  return configurationPage(editing, notice ?? { is: 'bad', text: read.message });
+}
+
+/** Answers once it stands otherwise; what serves then is led to, unless something is to be told. */
+async function wait(deps: RoomDeps, visit: Visit): Promise<PageAnswer> {
+  const { application, notices } = deps;
+  const told = visit.query.get('told');
+  const notice = notices.get(told);
+  const since = application.state;
+  if (isPassing(since)) await changed(application, since, visit.left);
+  // The one who waits sees the listener close.
+  if (visit.left.aborted) return roomsPage(endedPage());
+  const { state } = application;
+  if (!hasPages(state) || notice !== null) {
+    return { kind: 'go', to: notice === null ? './?waited' : `./?told=${told}` };
+  }
+  const url = await pagesOf(application, visit.left);
+  return { kind: 'go', to: url ?? './' };
+}
+
+/** Resolves as well where nothing changed for long, or nobody waits any more. */
+async function changed(
+  application: Application,
+  since: ApplicationState,
+  left: AbortSignal,
+): Promise<void> {
+  const ends = AbortSignal.any([left, AbortSignal.timeout(holdMs)]);
+  const shown = new Promise((resolve) => setTimeout(resolve, shownMs));
+  // It rejects when the signal aborts: then what is so now is shown.
+  await application.changed(since, ends).catch(() => {});
+  await shown;
+}
+
+const isPassing = ({ at, ...more }: ApplicationState): boolean =>
+  at === 'starting' || at === 'stopping' || ('nextTryAt' in more && more.nextTryAt !== null);
+
+const hasPages = ({ at }: ApplicationState): boolean => at === 'serving' || at === 'first_run';
+
+const roomsPage = (text: string, status = 200): PageAnswer => ({
+  kind: 'page',
+  status,
+  page: text,
+});
+
+const nothingHere = roomsPage(
+  refusalPage('There is nothing here', 'This page belongs to a svc that has ended, or to none.'),
+  404,
+);
+
+// What a form of the shell's pages sends. Format: WHATWG URL, section 5.
+
+/** A configuration of 1 MiB, of which each byte may come as three. */
+const bodyBytesMax = 3 * 1_048_576 + 4_096;
+
+type FormRead =
+  | { readonly kind: 'form'; readonly fields: URLSearchParams }
+  | { readonly kind: 'refused'; readonly status: 400 | 413 | 415; readonly why: string };
+
+async function readForm(request: IncomingMessage): Promise<FormRead> {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/x-www-form-urlencoded(?:\s*;|$)/i.test(type)) {
+    return { kind: 'refused', status: 415, why: 'Only the buttons of this page may do this.' };
+  }
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of request as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > bodyBytesMax) {
+        return { kind: 'refused', status: 413, why: 'That is more than svc takes.' };
+      }
+      parts.push(part);
+    }
+  } catch {
+    // What it is about is not told: it may hold what a person pasted.
+    return { kind: 'refused', status: 400, why: 'It did not come as a whole. Try again.' };
+  }
+  return { kind: 'form', fields: new URLSearchParams(Buffer.concat(parts).toString('utf8')) };
+}
 
 export type PageServerOptions = {
   readonly application: Application;

@@ -1,9 +1,20 @@
 /** The pages beside the first: the log, the configuration, the settings. */
 import type { ApplicationFacts, OnClose, StuckProblem, WindowKind } from '../desktop.ts';
 import type { Earlier, LogLines, LogName } from '../repairs/repairs.ts';
-import { linesOf, link, pageOf, paragraph, press, row, section, type Notice } from './frame.ts';
-import { html, verbatim, type Markup } from './markup.ts';
-import { problemList, takeBack } from './stuck-page.ts';
+import {
+  linesOf,
+  link,
+  pageOf,
+  paragraph,
+  press,
+  row,
+  section,
+  html,
+  verbatim,
+  type Notice,
+  type Markup,
+} from './frame.ts';
+import { problemList, takeBack } from './state-page.ts';
 
 export function logPage(log: LogName, { file, lines }: LogLines, notice: Notice | null): string {
   const [title, other] =

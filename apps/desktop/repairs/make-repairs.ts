@@ -1,18 +1,44 @@
 /** The repairs over the files and the keychain of this user. */
 import { dirname, join } from 'node:path';
-import { parseListenAddress } from '../../../src/config/address.ts';
+import { parseListenAddress, isBrowserRefused } from '../../../src/config/address.ts';
 import { faultOfSecretValue } from '../../../src/config/secret-value.ts';
 import { OneAtATime } from '../../../src/lib/one-at-a-time.ts';
 import { openerFor, openInBrowser } from '../../../src/lib/person-browser.ts';
 import type { KeychainState } from '../../../src/domain/keychain-state.ts';
 import type { Keychain } from '../../../src/secrets/secrets.ts';
 import type { ApplicationFacts } from '../desktop.ts';
-import { asRepaired, ConfigurationFile } from './configuration-file.ts';
-import { windowEnvironment } from '../window/environment.ts';
-import { findFreePort } from './free-port.ts';
-import { readLastLines } from './log-tail.ts';
-import type { LogLines, LogName, Repaired, Repairs } from './repairs.ts';
-import { addressText, portsBeside, valueIn, withAddress, withAdmin } from './text-edits.ts';
+import { windowEnvironment } from '../window/display.ts';
+import type {
+  LogLines,
+  LogName,
+  Repaired,
+  Repairs,
+  Earlier,
+  ReadText,
+  RepairFault,
+  SavedText,
+} from './repairs.ts';
+import { createServer } from 'node:net';
+import { open, readFile, rename } from 'node:fs/promises';
+import { makeFolder } from '../../../src/lib/make-folder.ts';
+import type { ConfigProblem, ListenAddress } from '../../../src/config/config.ts';
+import { inspectText, revisionOf } from '../../../src/config/inspect.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import { readDisk } from '../../../src/app/config/file-on-disk.ts';
+import {
+  historyFault,
+  historyFolder,
+  keep,
+  listKept,
+  pruneKept,
+  readKept,
+} from '../../../src/app/config/history.ts';
+import { replaceFile, writeNew } from '../../../src/app/config/saved-file.ts';
+import { setValue } from '../../../src/config/edit/edit-text.ts';
+import { pathOf } from '../../../src/config/edit/path.ts';
+import { isList, isObject } from '../../../src/config/json-value.ts';
+import { locate, type Json } from '../../../src/config/locate.ts';
+import { schema } from '../../../src/config/schema.ts';
 
 export type RepairOptions = {
   /** As they are now. */
@@ -196,4 +222,279 @@ async function unlock(
   } catch {
     return keychainFailed;
   }
+}
+
+// A port of this machine on which nobody listens.
+
+/**
+ * @param host as in a configuration; empty: every interface
+ * @param wanted in the order in which they are tried; any other one, where none is free
+ * @returns the system's code, where no port of this host can be had
+ */
+async function findFreePort(
+  host: string,
+  wanted: readonly number[],
+): Promise<number | { readonly code: string }> {
+  for (const port of wanted) {
+    const bound = await bind(host, port);
+    if (typeof bound === 'number') return bound;
+    if (bound.code !== 'EADDRINUSE' && bound.code !== 'EACCES') return bound;
+  }
+  return bind(host, 0);
+}
+
+/** Binds it and lets it go again. */
+function bind(host: string, port: number): Promise<number | { readonly code: string }> {
+  const { promise, resolve } = Promise.withResolvers<number | { readonly code: string }>();
+  const server = createServer();
+  server.once('error', ({ code = 'UNKNOWN' }: NodeJS.ErrnoException) => resolve({ code }));
+  server.listen(host === '' ? { port } : { port, host }, () => {
+    const bound = server.address();
+    const real = typeof bound === 'object' && bound !== null ? bound.port : port;
+    server.close(() => resolve(real));
+  });
+  return promise;
+}
+
+/** The last lines of a log file, as a person reads them. */
+const bytesMax = 65_536;
+const linesMax = 200;
+
+/** @returns oldest first; none where there is no file, or nothing in it */
+async function readLastLines(path: string): Promise<readonly string[]> {
+  try {
+    await using file = await open(path, 'r');
+    const { size } = await file.stat();
+    const start = Math.max(0, size - bytesMax);
+    const bytes = Buffer.alloc(Math.min(size, bytesMax));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+    const lines = bytes.subarray(0, bytesRead).toString('utf8').split('\n');
+    // The first one may begin anywhere.
+    const whole = start > 0 ? lines.slice(1) : lines;
+    return whole
+      .filter((line) => line.trim() !== '')
+      .slice(-linesMax)
+      .map(lineFor);
+  } catch {
+    return [];
+  }
+}
+
+/** A line of a log of svc in words; any other as it is. */
+function lineFor(line: string): string {
+  const fields = parse(line);
+  if (fields === null) return line;
+  const { time, level, code, message, ...more } = fields;
+  if (typeof message !== 'string' || typeof level !== 'string') return line;
+  const rest = Object.entries(more).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const tail = rest.length === 0 ? '' : ` (${rest.join(', ')})`;
+  return `${timeFor(time)}${level.padEnd(5)} ${message}${tail} [${String(code)}]`;
+}
+
+function parse(line: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** In the time of this machine. */
+function timeFor(time: unknown): string {
+  const date = new Date(typeof time === 'string' ? time : Number.NaN);
+  if (Number.isNaN(date.getTime())) return '';
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
+  return `${day} ${date.toTimeString().slice(0, 8)} `;
+}
+
+/** The configuration's file under the hands of its person: what is replaced is kept. */
+type Env = Readonly<Record<string, string | undefined>>;
+
+class ConfigurationFile {
+  readonly #file: string;
+  readonly #env: Env;
+
+  /** @param file absolute */
+  constructor(file: string, env: Env) {
+    this.#file = file;
+    this.#env = env;
+  }
+
+  async read(): Promise<ReadText | RepairFault> {
+    const disk = await readDisk(this.#file);
+    if (disk.kind === 'text') return { kind: 'text', text: disk.text, revision: disk.revision };
+    return { kind: 'fault', message: `The configuration cannot be read: ${disk.why}.` };
+  }
+
+  /** @param told what is told where it was done */
+  async replace(text: string, revision: string, told: string): Promise<SavedText> {
+    const disk = await readDisk(this.#file);
+    if (disk.revision !== revision) return { kind: 'changed' };
+    const { validation } = await inspectText(text, this.#file, this.#env);
+    const problems = validation.problems.filter(isError);
+    if (problems.length > 0) return { kind: 'problems', problems };
+    if (disk.kind === 'text' && disk.text === text) return { kind: 'done', told };
+    if (disk.kind === 'text') {
+      const fault = await this.#keep(disk.text);
+      if (fault !== null) return fault;
+    }
+    const unchanged = async (): Promise<boolean> =>
+      (await readDisk(this.#file)).revision === revision;
+    const saved = await replaceFile(this.#file, { text, unchanged });
+    if (saved.kind !== 'saved') return saved;
+    // One more than is needed is kept where this fails.
+    await pruneKept(this.#file, revisionOf(text)).catch(() => {});
+    return { kind: 'done', told };
+  }
+
+  async #keep(text: string): Promise<RepairFault | null> {
+    try {
+      await keep(this.#file, text, Date.now());
+      return null;
+    } catch (error) {
+      return { kind: 'fault', message: historyFault(error, this.#file) };
+    }
+  }
+
+  /** Those without a problem, the newest first. */
+  async earlier(): Promise<readonly Earlier[]> {
+    const { revision: now } = await readDisk(this.#file);
+    const found = new Map<string, Earlier>();
+    const worked = await this.#worked();
+    if (worked !== null) found.set(worked.revision, worked);
+    for (const { revision, savedAt } of await listKept(this.#file).catch(() => [])) {
+      if (found.has(revision) || revision === now) continue;
+      const text = await this.#textOf(revision);
+      if (text !== null && isValid(text)) found.set(revision, { revision, savedAt });
+    }
+    found.delete(now);
+    return [...found.values()].sort((a, b) => b.savedAt - a.savedAt);
+  }
+
+  async takeBack(revision: string): Promise<Repaired> {
+    const text = await this.#textOf(revision);
+    if (text === null) {
+      return { kind: 'fault', message: 'That configuration is not kept any more. Choose again.' };
+    }
+    const { revision: now } = await readDisk(this.#file);
+    return asRepaired(await this.replace(text, now, 'The earlier configuration is back.'));
+  }
+
+  /** Keeps the text that lies there beside the earlier ones, in place of the one that worked. */
+  async remember(): Promise<void> {
+    const disk = await readDisk(this.#file);
+    if (disk.kind !== 'text' || !isValid(disk.text)) return;
+    if ((await this.#worked())?.revision === disk.revision) return;
+    const folder = await historyFolder(this.#file);
+    await makeFolder(folder, 0o700);
+    const part = join(folder, `${workedName}.new`);
+    await writeNew(part, JSON.stringify({ savedAt: disk.savedAt, text: disk.text }));
+    await rename(part, join(folder, workedName));
+  }
+
+  async #textOf(revision: string): Promise<string | null> {
+    const kept = await readKept(this.#file, revision).catch(() => null);
+    if (kept !== null) return kept.text;
+    const worked = await this.#worked();
+    return worked?.revision === revision ? worked.text : null;
+  }
+
+  async #worked(): Promise<(Earlier & { readonly text: string }) | null> {
+    try {
+      const path = join(await historyFolder(this.#file), workedName);
+      const { savedAt, text } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
+      if (typeof savedAt !== 'number' || typeof text !== 'string') return null;
+      return { revision: revisionOf(text), savedAt, text };
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** No name of an earlier configuration is like it. */
+const workedName = '.worked';
+
+const isError = ({ severity }: ConfigProblem): boolean => severity === 'error';
+const isValid = (text: string): boolean => validateText(text).kind === 'valid';
+
+/** For who shows a sentence alone. */
+function asRepaired(saved: SavedText): Repaired {
+  switch (saved.kind) {
+    case 'done':
+    case 'fault':
+      return saved;
+    case 'changed':
+      return {
+        kind: 'fault',
+        message: 'The configuration was changed by somebody else just now. Try again.',
+      };
+    case 'problems': {
+      const [{ path, message, remedy } = { path: '', message: 'it has problems', remedy: '' }] =
+        saved.problems;
+      const where = path === '' ? '' : `${path}: `;
+      return { kind: 'fault', message: `Nothing was changed. ${where}${message}. ${remedy}` };
+    }
+    default:
+      return saved satisfies never;
+  }
+}
+
+// What the buttons change in the text of a configuration, as small edits. Pure.
+
+/** What a text has at a place; undefined: nothing. */
+export function valueIn(text: string, path: string): Json | undefined {
+  const place = locate(text).places.get(path);
+  return place === undefined ? undefined : (JSON.parse(text.slice(place.value, place.end)) as Json);
+}
+
+/** @returns null: the text is no JSON, or has no such place */
+export function withAddress(text: string, path: string, address: string): string | null {
+  return setValue(text, pathOf(path), address, () => []);
+}
+
+/**
+ * The text with an admin block, or as it is where it has one.
+ * @returns null: the text is no JSON object
+ */
+export function withAdmin(text: string): string | null {
+  if (isObject(valueIn(text, 'admin'))) return text;
+  // Whoever knows the secret that the other name stands for would be an operator.
+  const isUsed = [...stringsIn(locate(text).value)].includes(usualName);
+  const block = { token_env: isUsed ? `SVC_${usualName}` : usualName };
+  return setValue(text, ['admin'], block, () => Object.keys(schema.fields));
+}
+
+const usualName = 'ADMIN_TOKEN';
+
+/** How far from the old port a new one is looked for. */
+const portsTried = 20;
+/** Ports below are the system's. */
+const firstOwn = 1_024;
+
+/** Ports to try in place of the one of an address, near it; none that the text has already. */
+export function portsBeside({ port }: Pick<ListenAddress, 'port'>, text: string): number[] {
+  const first = port < firstOwn ? port + 8_000 : port + 1;
+  const used = new Set([...stringsIn(locate(text).value)].flatMap((one) => portIn(one) ?? []));
+  const near = Array.from({ length: portsTried }, (_, step) => first + step);
+  return near.filter((one) => one <= 65_535 && !used.has(one) && !isBrowserRefused(one));
+}
+
+/** Of an address to listen at, or of one where something is asked or sent. */
+function portIn(text: string): number | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && url.port !== '') return Number(url.port);
+  return parseListenAddress(text, true)?.port ?? null;
+}
+
+/** As it is written: an IPv6 address in brackets. */
+export function addressText({ host }: Pick<ListenAddress, 'host'>, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function* stringsIn(value: Json | undefined): Generator<string> {
+  if (typeof value === 'string') yield value;
+  const inner = isList(value) ? value : isObject(value) ? Object.values(value) : [];
+  for (const one of inner) yield* stringsIn(one);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressText, portsBeside, valueIn, withAddress, withAdmin } from './text-edits.ts';
+import { addressText, portsBeside, valueIn, withAddress, withAdmin } from './make-repairs.ts';
 
 test('ports beside one are near it, free of those that the text has, and fit for browsers', () => {
   // Where replies go is no place to listen at: svc would send them to itself.

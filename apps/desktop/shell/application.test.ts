@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import type { ApplicationState, WindowKind } from '../desktop.ts';
-import { ShellApplication } from './application.ts';
+import { ShellApplication } from './shell.ts';
 import { SettingsFile } from './settings.ts';
 
 const origin = 'http://127.0.0.1:2112';

@@ -9,7 +9,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../../src/lib/make-folder.ts';
-import type { OwnProgram } from '../../../src/lib/own-program.ts';
+import type { OwnProgram } from '../../../src/lib/program.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

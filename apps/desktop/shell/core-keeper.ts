@@ -5,14 +5,23 @@
  */
 import type { Clock } from '../../../src/lib/clock.ts';
 import { endsWithin } from '../../../src/lib/lifetime.ts';
-import { lives } from '../../../src/lib/is-process-alive.ts';
+import { lives } from '../../../src/lib/holders.ts';
 import type { Log } from '../../../src/lib/log.ts';
-import type { ApplicationState, FromCore, ToCore } from '../desktop.ts';
+import type { ApplicationState, FromCore, ToCore, CoreOrders } from '../desktop.ts';
 import type { Connection, Heard } from '../lines.ts';
-import { CoreLink } from './core-link.ts';
-import { watchCore, type CoreProcess } from './core-process.ts';
-import { newCycle, step, type Cycle, type Happening, type Role } from './life-cycle.ts';
-import type { CoreRecord } from './core-record.ts';
+import {
+  newCycle,
+  step,
+  type Cycle,
+  type Happening,
+  type Role,
+  type CoreEnd,
+} from './life-cycle.ts';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import type { OwnProgram } from '../../../src/lib/program.ts';
+import { inMemoryText } from '../core/in-memory-secrets.ts';
 
 export type CoreHello = Extract<FromCore, { readonly kind: 'core' }>;
 
@@ -246,5 +255,276 @@ export class CoreSupervisor {
   #stopWaiting(): void {
     if (this.#hello !== null) clearTimeout(this.#hello);
     this.#hello = null;
+  }
+}
+
+/**
+ * The process of the core. It is begun apart from this one's terminal and group, so that it lives
+ * on where the shell is killed; one that an earlier shell began is watched by its id.
+ */
+type Env = Readonly<Record<string, string | undefined>>;
+
+export type CoreProcess = {
+  /** null: it could not be begun. */
+  readonly pid: number | null;
+  /** Never rejects. */
+  readonly ended: Promise<CoreEnd>;
+  /** True: it was begun here. Of another one, an id is all that is known. */
+  readonly isOwn: boolean;
+  /** Does nothing where it has gone. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): void;
+};
+
+type BeginOptions = {
+  readonly program: OwnProgram;
+  readonly env: Env;
+  readonly orders: Omit<CoreOrders, 'lends'>;
+  /** Secrets that no keychain keeps, by their names. */
+  readonly inMemory?: ReadonlyMap<string, string>;
+  /** Each line that it writes to its standard error, scrubbed. */
+  readonly onLine: (line: string) => void;
+};
+
+/** How long its last words may take to come after its end. */
+const wordsMs = 300;
+
+export function beginCore(options: BeginOptions): CoreProcess {
+  const { program, env, orders, inMemory = new Map<string, string>(), onLine } = options;
+  const lends = inMemory.size > 0;
+  const child = spawn(program.file, [...program.args], {
+    cwd: folderHere(),
+    env: coreEnv(env, { ...orders, lends }),
+    stdio: [lends ? 'pipe' : 'ignore', 'ignore', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+  // Nothing of it keeps a shell from ending that was told to end at once.
+  child.unref();
+  // One that ends before it has read them says why by itself.
+  child.stdin?.on('error', () => {}).end(inMemoryText(inMemory));
+  const lines = new LastLines(onLine);
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => lines.take(text));
+  return {
+    pid: child.pid ?? null,
+    isOwn: true,
+    ended: endOf(child, lines),
+    signal: (name) => void child.kill(name),
+  };
+}
+
+async function endOf(child: ChildProcess, lines: LastLines): Promise<CoreEnd> {
+  const over = Promise.withResolvers<Pick<CoreEnd, 'code' | 'signal'>>();
+  const closed = Promise.withResolvers<void>();
+  child.once('exit', (code, signal) => over.resolve({ code, signal }));
+  child.once('close', () => closed.resolve());
+  child.once('error', (error) => {
+    if (child.pid !== undefined) return;
+    lines.take(`${error.message}\n`);
+    over.resolve({ code: null, signal: null });
+    closed.resolve();
+  });
+  const { code, signal } = await over.promise;
+  await endsWithin(closed.promise, wordsMs);
+  child.stderr?.destroy();
+  return { code, signal, lastLines: lines.end() };
+}
+
+/** A core is no script of the npm that the shell may be one of: it ends when it is told to. */
+function coreEnv(env: Env, orders: CoreOrders): Record<string, string | undefined> {
+  const { npm_lifecycle_event: _ofNpm, ...own } = env;
+  return { ...own, SVC_DESKTOP: JSON.stringify(orders) };
+}
+
+/** Where the person began the shell; no program starts in a folder that is gone meanwhile. */
+function folderHere(): string {
+  return [process.cwd(), homedir()].find((folder) => existsSync(folder)) ?? '/';
+}
+
+const lookEveryMs = 100;
+
+/** One that was there before this shell, and has said which process it is. */
+export function watchCore(pid: number): CoreProcess {
+  const gone = Promise.withResolvers<CoreEnd>();
+  const timer = setInterval(() => {
+    if (lives(pid)) return;
+    clearInterval(timer);
+    gone.resolve({ code: null, signal: null, lastLines: [] });
+  }, lookEveryMs).unref();
+  return { pid, isOwn: false, ended: gone.promise, signal: (name) => sendTo(pid, name) };
+}
+
+function sendTo(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has gone.
+  }
+}
+
+/**
+ * What a core wrote where only people look: the last words of a crash. The shell knows no secret,
+ * so it takes out what has the shape of one.
+ */
+
+const linesMax = 40;
+const lineLengthMax = 1_000;
+
+/** Keys, tokens and hashes: long, and of letters and digits both. A path has its slashes. */
+const shaped = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?![\w-])/g;
+/** What colours a terminal, and whatever else is not to be seen. */
+const unprintable = /\p{Cc}\[[\d;]*[A-Za-z]|[\p{Cc}\p{Bidi_Control}]+/gu;
+
+/** A line without its control sequences, and without what may be a secret. */
+export function scrubByShape(line: string): string {
+  const plain = line.replaceAll(unprintable, ' ');
+  return plain.replaceAll(shaped, '[secret]').slice(0, lineLengthMax);
+}
+
+/** Makes lines of a stream's text, keeps the last ones, and tells each. */
+export class LastLines {
+  readonly #onLine: (line: string) => void;
+  #lines: string[] = [];
+  #begun = '';
+
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  take(text: string): void {
+    const lines = (this.#begun + text).split('\n');
+    this.#begun = lines.pop()!;
+    // A line without an end is cut: the rest of it counts as the next one.
+    if (this.#begun.length > lineLengthMax) lines.push(this.#flush());
+    for (const line of lines) this.#keep(line);
+  }
+
+  /** Oldest first, with one that was not ended. */
+  end(): readonly string[] {
+    if (this.#begun !== '') this.#keep(this.#flush());
+    return this.#lines;
+  }
+
+  #flush(): string {
+    const line = this.#begun;
+    this.#begun = '';
+    return line;
+  }
+
+  #keep(line: string): void {
+    const clean = scrubByShape(line);
+    if (clean.trim() === '') return;
+    this.#lines = [...this.#lines, clean].slice(-linesMax);
+    this.#onLine(clean);
+  }
+}
+
+/** Which process the core is, so that the next shell knows that there is one to wait for. */
+export type KnownCore = {
+  readonly pid: number;
+  /** The configuration file, absolute. */
+  readonly config: string;
+};
+
+export type CoreRecord = {
+  /** null: there was none, or nobody wrote it down. */
+  read(): KnownCore | null;
+  write(core: KnownCore): void;
+  remove(): void;
+};
+
+/** What cannot be written costs a later shell its patience, and no more. */
+export function createCoreRecord(file: string): CoreRecord {
+  return {
+    read: () => parse(quietly(() => readFileSync(file, 'utf8')) ?? ''),
+    write: (core) =>
+      void quietly(() => writeFileSync(file, `${JSON.stringify(core)}\n`, { mode: 0o600 })),
+    remove: () => void quietly(() => rmSync(file, { force: true })),
+  };
+}
+
+function parse(text: string): KnownCore | null {
+  const read = quietly(() => JSON.parse(text) as unknown);
+  if (typeof read !== 'object' || read === null) return null;
+  const { pid, config } = read as Readonly<Record<string, unknown>>;
+  const isKnown = typeof pid === 'number' && pid > 0 && typeof config === 'string';
+  return isKnown && Number.isSafeInteger(pid) ? { pid, config } : null;
+}
+
+function quietly<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}
+
+/** The shell's end of the connection to the core: what is asked of it, and its answers. */
+type Answer = Extract<FromCore, { readonly question: number }>;
+type Waiting = (answer: Answer | null) => void;
+
+/** It is of this machine, and has the answer at hand. */
+const answerMs = 5_000;
+
+class CoreLink {
+  readonly #answerMs: number;
+  #connection: Connection<ToCore> | null = null;
+  #asked = 0;
+  readonly #waiting = new Map<number, Waiting>();
+
+  constructor(waitMs = answerMs) {
+    this.#answerMs = waitMs;
+  }
+
+  get isConnected(): boolean {
+    return this.#connection !== null;
+  }
+
+  /** A newer connection takes the place of the one before. */
+  attach(connection: Connection<ToCore>): void {
+    this.lost(this.#connection);
+    this.#connection = connection;
+  }
+
+  /** What was asked on it is answered by nobody any more. */
+  lost(connection: Connection<ToCore> | null): void {
+    if (connection === null || connection !== this.#connection) return;
+    this.#connection = null;
+    for (const answer of this.#waiting.values()) answer(null);
+  }
+
+  answered(answer: Answer): void {
+    this.#waiting.get(answer.question)?.(answer);
+  }
+
+  /** The address of a page with a code for one use; null: there is nobody to ask. */
+  async offer(): Promise<string | null> {
+    const answer = await this.#ask('offer');
+    return answer?.kind === 'offered' ? answer.url : null;
+  }
+
+  /** A token for a page of a window of its own; null also where the core is read-only. */
+  async grant(): Promise<string | null> {
+    const answer = await this.#ask('grant');
+    return answer?.kind === 'granted' ? answer.token : null;
+  }
+
+  /** Lost where there is no connection. */
+  send(message: ToCore): void {
+    this.#connection?.send(message);
+  }
+
+  #ask(kind: 'offer' | 'grant'): Promise<Answer | null> {
+    if (this.#connection === null) return Promise.resolve(null);
+    const question = ++this.#asked;
+    const { promise, resolve } = Promise.withResolvers<Answer | null>();
+    const timer = setTimeout(() => settle(null), this.#answerMs);
+    const settle = (answer: Answer | null): void => {
+      clearTimeout(timer);
+      this.#waiting.delete(question);
+      resolve(answer);
+    };
+    this.#waiting.set(question, settle);
+    this.#connection.send({ kind, question });
+    return promise;
   }
 }

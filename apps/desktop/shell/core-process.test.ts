@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { lives } from '../../../src/lib/is-process-alive.ts';
-import { beginCore, watchCore } from './core-process.ts';
+import { lives } from '../../../src/lib/holders.ts';
+import { beginCore, watchCore } from './core-keeper.ts';
 
 const orders = { socket: '/run/svc/desktop.sock', port: 2_112, logFolder: '/log' };
 

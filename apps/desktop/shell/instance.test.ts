@@ -4,8 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
-import { receive } from './reception.ts';
-import { becomeInstance } from './instance.ts';
+import { receive, becomeInstance } from './instance.ts';
 
 const noStop = new AbortController().signal;
 

@@ -9,9 +9,10 @@ import { lstat, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { makeFolder } from '../../../src/lib/make-folder.ts';
-import type { FromStart, ToStart } from '../desktop.ts';
+import type { FromStart, ToStart, FromCore, FromWindow, ToCore, ToWindow } from '../desktop.ts';
 import type { Places } from '../places.ts';
-import { call, speak } from '../lines.ts';
+import { call, speak, type Connection, type Heard } from '../lines.ts';
+import type { CoreHello } from './core-keeper.ts';
 
 export type Instance =
   | { readonly kind: 'first'; readonly server: Server }
@@ -139,4 +140,60 @@ async function ask(
   const answer = await promise;
   late.removeEventListener('abort', leave);
   return answer;
+}
+
+/** Who connected to the shell's socket is told by the first line; from there on it is theirs. */
+type WindowHello = Extract<FromWindow, { readonly kind: 'window' }>;
+
+export type Guests = {
+  core(hello: CoreHello, connection: Connection<ToCore>): Heard<FromCore>;
+  window(hello: WindowHello, connection: Connection<ToWindow>): Heard<FromWindow>;
+  /** A second start; null: it is told nothing, and finds out by itself when this shell has gone. */
+  start(config: string | null): Promise<ToStart | null>;
+};
+
+type Received = FromCore | FromWindow | FromStart;
+type Sent = ToCore | ToWindow | ToStart;
+
+/** Whoever connects and says nothing is let go. */
+const helloMs = 5_000;
+
+export function receive(socket: Socket, guests: Guests): void {
+  let heard: Heard<Received> | null = null;
+  const timer = setTimeout(() => socket.destroy(), helloMs);
+  socket.once('close', () => clearTimeout(timer));
+  const connection: Connection<Sent> = speak<Received, Sent>(socket, {
+    onMessage: (message) => {
+      if (heard !== null) return heard.onMessage(message);
+      clearTimeout(timer);
+      heard = admit(message, connection, guests);
+      if (heard === null) connection[Symbol.dispose]();
+    },
+    onClose: () => heard?.onClose(),
+  });
+}
+
+/** @returns null: it is nobody who has anything to say here */
+function admit(
+  first: Received,
+  connection: Connection<Sent>,
+  guests: Guests,
+): Heard<Received> | null {
+  // What one of them sends is of its own kind: it is svc itself, of this user.
+  if (first.kind === 'core') return guests.core(first, connection) as Heard<Received>;
+  if (first.kind === 'window') return guests.window(first, connection) as Heard<Received>;
+  if (first.kind !== 'show') return null;
+  void answerStart(first.config, connection, guests);
+  return { onMessage: () => {}, onClose: () => {} };
+}
+
+async function answerStart(
+  config: string | null,
+  connection: Connection<ToStart>,
+  guests: Guests,
+): Promise<void> {
+  const answer = await guests.start(config);
+  if (answer === null) return;
+  connection.send(answer);
+  await connection.end();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { watchSession } from './session-end.ts';
+import { watchSession } from './shell.ts';
 
 /** @param faults what each look finds; the last one stands for all after it */
 function watch(faults: readonly (string | null)[], everyMs = 1) {

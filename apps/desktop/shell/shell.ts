@@ -5,16 +5,40 @@
  */
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import { openLogFiles } from '../../../src/lib/log-files.ts';
+import { openLogFiles, logFileIn } from '../../../src/lib/log-files.ts';
 import { createLog, type Log } from '../../../src/lib/log.ts';
 import { endsWithin } from '../../../src/lib/lifetime.ts';
 import type { Keychain } from '../../../src/secrets/secrets.ts';
-import type { WindowKind } from '../desktop.ts';
+import type {
+  WindowKind,
+  ApplicationState,
+  Application,
+  ApplicationFacts,
+  OnClose,
+  SignedIn,
+} from '../desktop.ts';
 import type { Places } from '../places.ts';
 import { displayFault } from '../window/display.ts';
-import { becomeInstance } from './instance.ts';
-import { openParts, type Deps } from './parts.ts';
-import { receive, type Guests } from './reception.ts';
+import { becomeInstance, receive, type Guests } from './instance.ts';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { isInPlace } from '../../../src/lib/make-folder.ts';
+import { livesWith } from '../../../src/lib/holders.ts';
+import { ownProgram } from '../../../src/lib/program.ts';
+import { openPageServer, type PageServer } from '../page/page-server.ts';
+import { createRepairs } from '../repairs/make-repairs.ts';
+import { openApplicationWindow, type OpeningWindow } from '../window/window.ts';
+import { autostartOf, type Autostart } from './autostart.ts';
+import {
+  CoreSupervisor,
+  beginCore,
+  createCoreRecord,
+  type CoreProcess,
+  type CoreRecord,
+} from './core-keeper.ts';
+import type { Role } from './life-cycle.ts';
+import { SettingsFile } from './settings.ts';
+import { WindowSupervisor } from './window-keeper.ts';
 
 export type ShellOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -133,4 +157,368 @@ async function run(
   await core.over;
   await endsWithin(shown, openingMs);
   return end;
+}
+
+/** The parts of the shell, put together: here alone each is told of the others. */
+type Deps = {
+  readonly kind: 'parts';
+  /** The configuration file, absolute. */
+  readonly config: string;
+  readonly core: CoreSupervisor;
+  readonly window: WindowSupervisor;
+  readonly opening: OpeningWindow;
+};
+
+/** A sentence. */
+type PartFault = { readonly kind: 'fault'; readonly message: string };
+
+/** What is opened after those that ask for it: it is there before anything happens. */
+class Later<T> {
+  #value: T | null = null;
+
+  set(value: T): void {
+    this.#value = value;
+  }
+
+  get now(): T {
+    if (this.#value === null) throw new Error('this part is not open yet');
+    return this.#value;
+  }
+}
+
+type Known = {
+  readonly options: ShellOptions;
+  readonly log: Log;
+  readonly config: string;
+  readonly settings: SettingsFile;
+  readonly record: CoreRecord;
+  /** Secrets that no keychain keeps: here alone, for as long as this process lives. */
+  readonly inMemory: Map<string, string>;
+  readonly core: Later<CoreSupervisor>;
+  readonly window: Later<WindowSupervisor>;
+  readonly application: Later<ShellApplication>;
+  readonly server: Later<PageServer>;
+};
+
+/** Nothing of the core or the window is begun yet but the look which window there can be. */
+async function openParts(
+  options: ShellOptions,
+  log: Log,
+  opened: AsyncDisposableStack,
+): Promise<Deps | PartFault> {
+  const { env, places } = options;
+  const record = createCoreRecord(join(places.runtime, 'core.json'));
+  const config = configOf(options, record);
+  const settings = await SettingsFile.read(places.settings);
+  const [application, server] = [new Later<ShellApplication>(), new Later<PageServer>()];
+  const [core, window] = [new Later<CoreSupervisor>(), new Later<WindowSupervisor>()];
+  const inMemory = new Map<string, string>();
+  const known = {
+    options,
+    log,
+    config,
+    settings,
+    record,
+    inMemory,
+    core,
+    window,
+    application,
+    server,
+  };
+  core.set(supervisorOf(known));
+  const session = opened.use(sessionOf(known));
+  window.set(windowOf(known, session));
+  application.set(await applicationOf(known));
+  const held = await serverOf(known);
+  if ('kind' in held) {
+    return { kind: 'fault', message: `svc cannot listen on this machine (${held.code}).` };
+  }
+  server.set(opened.use(held));
+  const opening = openApplicationWindow({
+    env,
+    places,
+    origin: held.origin,
+    wanted: options.window,
+    isHidden: options.isHidden,
+    events: window.now.events,
+    say: (line) => log.info('window', line),
+  });
+  return { kind: 'parts', config, core: core.now, window: window.now, opening };
+}
+
+function supervisorOf(known: Known): CoreSupervisor {
+  const { log, config, settings, record, window, application, server } = known;
+  return new CoreSupervisor({
+    config,
+    role: isInPlace(config) ? 'service' : 'first_run',
+    begin: (role) => beginRole(role, known),
+    record,
+    log,
+    clock: systemClock,
+    onState: (state) => {
+      log.info('state_changed', 'The application stands otherwise.', { state: state.at });
+      application.now.stateChanged();
+      window.now.stateChanged();
+      const port = state.at === 'serving' ? Number(new URL(state.origin).port) : 0;
+      if (port !== 0 && port !== settings.now.port) void settings.change({ port });
+    },
+    onShowWanted: () => void window.now.show(),
+    page: () => server.now.page,
+    onWithdrawn: () => server.now.move(),
+  });
+}
+
+function sessionOf({ options, log, core }: Known): SessionWatch {
+  return watchSession({
+    displayFault: () => displayFault(options.env),
+    onOver: (why) => {
+      log.info('session_over', why);
+      core.now.quit();
+    },
+  });
+}
+
+function windowOf(
+  { log, settings, core, application, server }: Known,
+  session: SessionWatch,
+): WindowSupervisor {
+  return new WindowSupervisor({
+    offer: () => server.now.offer(),
+    page: () => server.now.page,
+    origins: () => [server.now.origin, ...originOf(core.now.state)],
+    state: () => core.now.state,
+    onClose: () => settings.now.onClose,
+    quit: () => core.now.quit(),
+    signIn: () => application.now.signIn(server.now.page),
+    isSessionOver: () => session.look(),
+    log,
+    steady: systemClock.steady,
+  });
+}
+
+function applicationOf(known: Known): Promise<ShellApplication> {
+  const { options, config, core, window, settings } = known;
+  const { env, places, version } = options;
+  return ShellApplication.make({
+    version,
+    config,
+    logFile: logFileIn(places.logs, 'svc'),
+    core: core.now,
+    window: window.now,
+    settings,
+    autostart: autostartOf({ env, program: ownProgram(...startWords(config, options)) }),
+  });
+}
+
+function serverOf({
+  options,
+  log,
+  core,
+  application,
+  inMemory,
+}: Known): ReturnType<typeof openPageServer> {
+  const { env, keychain } = options;
+  const lend = (values: ReadonlyMap<string, string>): void => {
+    for (const [name, value] of values) inMemory.set(name, value);
+  };
+  return openPageServer({
+    application: application.now,
+    repairs: createRepairs({ facts: () => application.now.facts, env, keychain, lend }),
+    onUsedTwice: () => core.now.withdraw(),
+    onFault: (error) => log.error('fault', String(error)),
+  });
+}
+
+/** A core that an earlier shell left behind goes on, unless the person named another file. */
+function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string {
+  const before = record.read();
+  return !isNamed && before !== null && livesWith(before.config, before.pid)
+    ? before.config
+    : config;
+}
+
+function beginRole(role: Role, { options, config, settings, log, inMemory }: Known): CoreProcess {
+  const { env, places } = options;
+  const words = role === 'service' ? ['serve'] : ['internal', 'first-run'];
+  return beginCore({
+    program: ownProgram(...words, '--config', config),
+    env,
+    orders: { socket: places.socket, port: settings.now.port, logFolder: places.logs },
+    inMemory,
+    onLine: (line) => log.info('core_said', line),
+  });
+}
+
+/** How the person's session starts it, in whichever folder: with what runs now, and hidden. */
+function startWords(config: string, { window }: ShellOptions): readonly string[] {
+  const kind = window === null ? [] : ['--window', window];
+  return ['desktop', '--config', config, ...kind, '--hidden'];
+}
+
+function originOf(state: ApplicationState): readonly string[] {
+  return state.at === 'serving' || state.at === 'first_run' ? [state.origin] : [];
+}
+
+/**
+ * The end of the person's session, where nobody says so by a signal: the screen that the window is
+ * shown on is there no more. One look that fails is none; a display server may be busy.
+ */
+const lookEveryMs = 5_000;
+const againMs = 500;
+const looks = 3;
+
+type SessionWatch = Disposable & {
+  /** Looks now: a window went away, and this may be why. Resolves with whether it is over. */
+  look(): Promise<boolean>;
+};
+
+type SessionOptions = {
+  /** null: the screen is there; else why not. */
+  readonly displayFault: () => Promise<string | null>;
+  /** Is called once. */
+  readonly onOver: (why: string) => void;
+  readonly everyMs?: number;
+  readonly againMs?: number;
+};
+
+export function watchSession(options: SessionOptions): SessionWatch {
+  const { onOver, everyMs = lookEveryMs, againMs: pauseMs = againMs } = options;
+  let isOver = false;
+  let looking: Promise<boolean> | null = null;
+  const lookWell = async (): Promise<boolean> => {
+    let fault = await options.displayFault();
+    for (let left = looks - 1; left > 0 && fault !== null; left--) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      fault = await options.displayFault();
+    }
+    if (fault === null || isOver) return isOver;
+    isOver = true;
+    clearInterval(timer);
+    onOver(fault);
+    return true;
+  };
+  const look = (): Promise<boolean> => {
+    looking ??= lookWell().finally(() => (looking = null));
+    return looking;
+  };
+  const timer = setInterval(() => void look(), everyMs).unref();
+  return {
+    look,
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+/** The application as its page and its window see it, over what keeps the core and the window. */
+export type ApplicationDeps = {
+  readonly version: string;
+  readonly config: string;
+  readonly logFile: string;
+  readonly core: Pick<CoreSupervisor, 'state' | 'restart' | 'quit'> & {
+    readonly link: Pick<CoreSupervisor['link'], 'offer' | 'grant'>;
+  };
+  readonly window: Pick<WindowSupervisor, 'kind' | 'hide'>;
+  readonly settings: SettingsFile;
+  readonly autostart: Autostart | null;
+};
+
+export class ShellApplication implements Application {
+  readonly #deps: ApplicationDeps;
+  readonly #watchers = new Set<() => void>();
+  #autostart: boolean | null;
+
+  private constructor(deps: ApplicationDeps, autostart: boolean | null) {
+    this.#deps = deps;
+    this.#autostart = autostart;
+  }
+
+  static async make(deps: ApplicationDeps): Promise<ShellApplication> {
+    return new ShellApplication(deps, (await deps.autostart?.isOn()) ?? null);
+  }
+
+  get state(): ApplicationState {
+    return this.#deps.core.state;
+  }
+
+  get facts(): ApplicationFacts {
+    const { version, config, logFile, window, settings } = this.#deps;
+    const { onClose } = settings.now;
+    return { version, config, logFile, window: window.kind, onClose, autostart: this.#autostart };
+  }
+
+  /** The core stands otherwise now. */
+  stateChanged(): void {
+    const watchers = [...this.#watchers];
+    this.#watchers.clear();
+    for (const tell of watchers) tell();
+  }
+
+  changed(since: ApplicationState, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(asError(signal.reason));
+    if (this.state !== since) return Promise.resolve();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const aborted = (): void => {
+      this.#watchers.delete(tell);
+      reject(asError(signal.reason));
+    };
+    const tell = (): void => {
+      signal.removeEventListener('abort', aborted);
+      resolve();
+    };
+    signal.addEventListener('abort', aborted, { once: true });
+    this.#watchers.add(tell);
+    return promise;
+  }
+
+  async pages(signal: AbortSignal): Promise<string | null> {
+    for (let { state } = this; state.at === 'starting'; { state } = this) {
+      try {
+        await this.changed(state, signal);
+      } catch {
+        return null;
+      }
+    }
+    const { state } = this;
+    if (state.at !== 'serving' && state.at !== 'first_run') return null;
+    if (this.#deps.window.kind !== 'webview') return this.#deps.core.link.offer();
+    return `${state.origin}/${state.at === 'serving' ? 'ui' : 'setup'}`;
+  }
+
+  /** For a page of a window of its own. */
+  async signIn(page: string): Promise<SignedIn> {
+    return { token: await this.#deps.core.link.grant(), page };
+  }
+
+  restart(): Promise<void> {
+    this.#deps.core.restart();
+    return Promise.resolve();
+  }
+
+  quit(): void {
+    this.#deps.core.quit();
+  }
+
+  async setOnClose(onClose: OnClose): Promise<void> {
+    await this.#deps.settings.change({ onClose });
+  }
+
+  async answerClosing(choice: Exclude<OnClose, 'ask'>): Promise<void> {
+    await this.setOnClose(choice);
+    if (choice === 'quit') this.quit();
+    else await this.#deps.window.hide();
+  }
+
+  async setAutostart(on: boolean): Promise<string | null> {
+    const { autostart } = this.#deps;
+    if (autostart === null) return 'svc knows no way to start with the session here.';
+    const fault = await autostart.set(on);
+    this.#autostart = await autostart.isOn();
+    return fault;
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }

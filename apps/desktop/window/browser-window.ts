@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { isOnPath } from '../../../src/lib/executable.ts';
 import { openerFor, openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
 import type { ApplicationWindow } from '../desktop.ts';
-import { windowEnvironment } from './environment.ts';
+import { windowEnvironment } from './display.ts';
 import { Redirects } from './redirect.ts';
 import type { WindowOptions } from './window.ts';
 

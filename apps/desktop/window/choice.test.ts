@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseWindow } from './choice.ts';
+import { chooseWindow } from './window.ts';
 
 const all = { webview: null, chromium: null, browser: null };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { windowEnvironment } from './environment.ts';
+import { windowEnvironment } from './display.ts';
 
 test('a window gets what a desktop needs, and no secret', () => {
   const needed = {

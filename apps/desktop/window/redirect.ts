@@ -7,7 +7,7 @@ import {
   redirectPrefix,
   writeRedirectFile,
   type RedirectFile,
-} from '../../../src/lib/redirect-file.ts';
+} from '../../../src/lib/person-browser.ts';
 
 /** Longer than a code in it is good. */
 const keptMs = 70_000;

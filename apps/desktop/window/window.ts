@@ -4,23 +4,21 @@
  * `kind`, `asksToClose` and `hasTray` tell of that one.
  */
 import { openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
-import type {
-  ApplicationWindow,
-  FromWindow,
-  ToWindow,
-  WindowEvents,
-  WindowKind,
+import {
+  windowKinds,
+  type ApplicationWindow,
+  type FromWindow,
+  type ToWindow,
+  type WindowEvents,
+  type WindowKind,
 } from '../desktop.ts';
 import type { Places } from '../places.ts';
 import type { Connection, Heard } from '../lines.ts';
 import { BrowserWindow, whyNoBrowser } from './browser-window.ts';
-import { chooseWindow, whyNot, windowNames, type Whether } from './choice.ts';
 import { findChromium, type ChromiumProgram } from './chromium-program.ts';
 import { ChromiumWindow } from './chromium-window.ts';
-import { displayFault } from './display.ts';
-import { windowEnvironment } from './environment.ts';
-import { webviewFacts, whyNoWebview } from './webview/library.ts';
-import { hasTrayHost } from './webview/tray-host.ts';
+import { displayFault, windowEnvironment } from './display.ts';
+import { webviewFacts, whyNoWebview, hasTrayHost } from './webview/library.ts';
 import { refuse, WebviewWindow, type Hello } from './webview/webview-window.ts';
 
 export type WindowOptions = {
@@ -180,4 +178,36 @@ class FirstThatWorks implements ApplicationWindow {
     if (this.#status !== null) this.#current.status(this.#status);
     return true;
   }
+}
+
+// Which window it is: the first of three that runs here, and why not another. Pure.
+
+/** null: as far as can be told beforehand, it runs here; else why not, after "since". */
+export type Whether = Readonly<Record<WindowKind, string | null>>;
+
+type Choice = {
+  /** In the order in which they are tried. */
+  readonly kinds: readonly WindowKind[];
+  /** A sentence on what was passed over; null: nothing was. */
+  readonly told: string | null;
+};
+
+const windowNames = {
+  webview: 'a window of its own',
+  chromium: 'a window of Chromium',
+  browser: "a tab of the person's browser",
+} as const satisfies Record<WindowKind, string>;
+
+/** @param wanted the one that the person named: then no other is taken */
+export function chooseWindow(wanted: WindowKind | null, whether: Whether): Choice {
+  const asked = wanted === null ? windowKinds : [wanted];
+  const kinds = asked.filter((kind) => whether[kind] === null);
+  const first = kinds[0];
+  const passed = asked.slice(0, first === undefined ? asked.length : asked.indexOf(first));
+  const told = passed.map((kind) => whyNot(kind, whether[kind]!));
+  return { kinds, told: told.length === 0 ? null : told.join(' ') };
+}
+
+function whyNot(kind: WindowKind, why: string): string {
+  return `It is not ${windowNames[kind]}, since ${why}.`;
 }

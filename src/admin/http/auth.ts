@@ -5,7 +5,7 @@
  * `operator` has shown the administrator's bearer as well: texts and every write are theirs.
  */
 import type { IncomingMessage } from 'node:http';
-import { rangeOf } from '../../lib/address-range.ts';
+import { rangeOf } from '../../lib/ip-address.ts';
 import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 
 export type Principal = 'prober' | 'reader' | 'operator';

@@ -2,23 +2,193 @@
  * Lets a request through to its route, or says why not. The checks, in their order: host name (421)
  * → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where the
  * service is read-only) → this machine, where it is for this machine alone (403) → parameters (400)
- * → what the request must bring (request-body.ts) → the bearer again, where a body was waited for →
+ * → what the request must bring (`readRequest`) → the bearer again, where a body was waited for →
  * the route itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { BearerFault } from '../../domain/event.ts';
-import type { AdminPorts } from '../admin.ts';
-import { problem } from './answer.ts';
-import type { Answer } from './answer.ts';
-import { bearerStateOf, isAskedHere, isForeign, isKnownHost } from './auth.ts';
-import type { OperatorAccess, BearerState } from './auth.ts';
-import { allowedAt } from '../routes/match.ts';
-import type { MatchedPath, RouteTable } from '../routes/match.ts';
-import type { Route, WriteRoute } from '../routes/route.ts';
-import { readRequest, type Caller, type Exchange } from './request-body.ts';
+import type { AdminPorts, WarningStatus } from '../admin.ts';
+import { problem, type Answer } from './answer.ts';
+import {
+  bearerStateOf,
+  isAskedHere,
+  isForeign,
+  isKnownHost,
+  type OperatorAccess,
+  type BearerState,
+} from './auth.ts';
+import { allowedAt, type MatchedPath, type RouteTable } from '../routes/match.ts';
+import type {
+  Route,
+  WriteRoute,
+  Parameter,
+  Parameters,
+  Values,
+  Body,
+  RequestInput,
+} from '../routes/route.ts';
 import type { CodeTrade, Withdrawn } from '../application.ts';
-import { readValues, type ValuesRead } from './values.ts';
+import { formatFault } from '../../config/formats.ts';
+import { isPlace } from '../../domain/page.ts';
+import { isUtf8 } from 'node:buffer';
+import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
+import { Misshapen, readAny } from '../schemas/schema.ts';
+import { problemCodes } from '../../config/problems.ts';
+import { storageRemedies } from '../../domain/remedy.ts';
+
+const meanings: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(problemCodes).map(([code, { meaning }]) => [code, meaning.replace(/\.$/, '')]),
+  ),
+  config_not_applied: 'The configuration file is not in use',
+  budget_nearly_used: 'A budget is nearly used for today',
+  budget_used_up: 'A budget is used up for today',
+  storage_full: 'The disk of the database is full',
+  storage_locked: 'Another program has the database locked',
+  storage_away: 'The database server does not answer',
+  storage_low: 'The disk of the database is nearly full',
+};
+
+const remedies: Readonly<Record<string, string>> = storageRemedies;
+const notToldHere = 'The log says more; so does this to an operator.';
+
+/**
+ * A warning for those who have not shown the bearer. Its own words may name folders of this
+ * machine, or quote the configuration.
+ */
+export function redactForReader({ code, path }: WarningStatus): WarningStatus {
+  const message = Object.hasOwn(meanings, code) ? meanings[code]! : 'Something may need a person';
+  const remedy = Object.hasOwn(remedies, code) ? remedies[code]! : notToldHere;
+  return { code, path, message, remedy };
+}
+
+// What a request brings to its route beside its values, or the refusal. The checks, in their
+// order: If-Match (428, 400) → content type (415) → declared length (413) → body with a running
+// count (413) → UTF-8 (400) → JSON (400) → fields (400).
+
+/** The bytes that a client may send along to a route that wants no body. */
+export const strayBytesMax = 65_536;
+
+/** A request and its response: the response may ask for the request's body. */
+type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
+
+type RequestRead =
+  | { readonly kind: 'read'; readonly sent: RequestInput }
+  | { readonly kind: 'refused'; readonly answer: Answer };
+
+/** Who asks, as far as the request shows it. */
+type Caller = Pick<RequestInput, 'asker' | 'mayAskWith' | 'isHere'>;
+
+/** Waits for the end of the body, so that the route acts only if all of the body came. */
+async function readRequest(route: Route, exchange: Exchange, asking: Caller): Promise<RequestRead> {
+  const left = leftOf(exchange);
+  const wantsEvents = eventStream.test(exchange.request.headers.accept ?? '');
+  const sender = { ...asking, left, wantsEvents };
+  if (route.kind === 'read') {
+    return { kind: 'read', sent: { ...sender, body: null, revision: null } };
+  }
+  const wanted = route.kind === 'write' && route.ifMatch !== undefined;
+  const revision = wanted ? revisionIn(exchange.request) : null;
+  if (typeof revision === 'object' && revision !== null) return refused(revision);
+  const body = await bodyOf(route.body, exchange);
+  if ('answer' in body) return body;
+  return { kind: 'read', sent: { ...sender, body: body.value, revision } };
+}
+
+/** In a list of media types. Format: RFC 9110, section 12.5.1. */
+const eventStream = /(?:^|,)\s*text\/event-stream\s*(?:[,;]|$)/i;
+
+function leftOf({ response }: Exchange): AbortSignal {
+  const leaving = new AbortController();
+  response.on('close', () => {
+    if (!response.writableFinished) leaving.abort();
+  });
+  return leaving.signal;
+}
+
+/**
+ * One strong entity tag, short and of ASCII as every revision is: it goes into audit and log.
+ * Format: RFC 9110, sections 8.8.3 and 13.1.1.
+ */
+function revisionIn({ headersDistinct }: IncomingMessage): string | Answer {
+  const given = headersDistinct['if-match'] ?? [];
+  if (given.length === 0) return requestBodyRefusals.ifMatchMissing;
+  const tag = /^\s*"([\x21\x23-\x7e]{0,100})"\s*$/.exec(given.join());
+  return tag?.[1] ?? requestBodyRefusals.ifMatchMalformed;
+}
+
+type BodyRead =
+  | { readonly value: RequestInput['body'] }
+  | Extract<RequestRead, { kind: 'refused' }>;
+
+async function bodyOf(wanted: Body | undefined, exchange: Exchange): Promise<BodyRead> {
+  const { request, response } = exchange;
+  const types = request.headersDistinct['content-type'] ?? [];
+  if (wanted !== undefined && !(types.length === 1 && isJsonType(types[0]))) {
+    return refused(requestBodyRefusals.otherType);
+  }
+  if (wanted !== undefined && !isUncompressed(request.headers['content-encoding'])) {
+    return refused(requestBodyRefusals.compressed);
+  }
+  const bytesMax = wanted?.bytesMax ?? strayBytesMax;
+  const end = await collectBody(request, response, bytesMax);
+  switch (end.kind) {
+    case 'whole':
+      return wanted === undefined ? { value: null } : requestBodyValueOf(wanted, end.bytes);
+    case 'too_large':
+      return refused(problem(413, 'body_too_large', `The body is over ${bytesMax} bytes.`));
+    case 'broken_off':
+      return refused(requestBodyRefusals.brokenOff);
+    default:
+      return end satisfies never;
+  }
+}
+
+function requestBodyValueOf(wanted: Body, bytes: Buffer): BodyRead {
+  if (!isUtf8(bytes)) return refused(requestBodyRefusals.notUtf8);
+  const text = bytes.toString('utf8');
+  if (wanted.kind === 'text') return { value: text };
+  try {
+    return { value: readAny(wanted.schema.of, JSON.parse(text)) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return refused(requestBodyRefusals.notJson);
+    if (!(error instanceof Misshapen)) throw error;
+    return refused(problem(400, 'invalid_field', `Of the body, ${error.message}.`));
+  }
+}
+
+function refused(answer: Answer): Extract<RequestRead, { kind: 'refused' }> {
+  return { kind: 'refused', answer };
+}
+
+const requestBodyRefusals = {
+  ifMatchMissing: problem(
+    428,
+    'if_match_required',
+    'Say which revision this changes: send If-Match with the ETag that reading it gave.',
+  ),
+  ifMatchMalformed: problem(
+    400,
+    'invalid_if_match',
+    'If-Match is one ETag in double quotes, as reading it gave, of at most 100 characters; no ' +
+      'list, no W/ and no *.',
+  ),
+  otherType: problem(
+    415,
+    'unsupported_media_type',
+    'Send the header "Content-Type: application/json"; the charset can only be utf-8.',
+  ),
+  compressed: problem(
+    415,
+    'unsupported_media_type',
+    'Send the body uncompressed, without "Content-Encoding".',
+    { 'accept-encoding': 'identity' },
+  ),
+  notUtf8: problem(400, 'invalid_json', 'The body is not valid UTF-8.'),
+  notJson: problem(400, 'invalid_json', 'The body is not JSON.'),
+  brokenOff: problem(400, 'bad_request', 'The request ended before its body did.'),
+} as const;
 
 export type GuardSettings = {
   /** Bound to this machine only: then the host name counts. */
@@ -294,4 +464,125 @@ const describeWithdrawn: Readonly<Record<Withdrawn, string>> = {
 /** A 401 that asks for a bearer. Format: RFC 6750, section 3. */
 export function unauthorized(detail: string, code = 'unauthorized'): Answer {
   return problem(401, code, detail, { 'www-authenticate': 'Bearer' });
+}
+
+/** The values that a request gives to a route, of its path, query and head, checked. */
+type Value = Values[string];
+
+/** `what` is one sentence that names the parameter. */
+type ValuesFault = { readonly kind: 'fault'; readonly what: string };
+type ValuesRead = { readonly kind: 'read'; readonly values: Values } | ValuesFault;
+
+/**
+ * @param captured the parameters of the path, as sent
+ * @param query as sent, without its question mark; not looked at for a route without parameters
+ *   in it
+ * @param headers each with all of its lines
+ */
+function readValues(
+  parameters: Parameters,
+  captured: ReadonlyMap<string, string>,
+  query: string,
+  headers: IncomingMessage['headersDistinct'] = {},
+): ValuesRead {
+  const entries = Object.entries(parameters);
+  const asked = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
+  if (asked === null) return fault('The query has a malformed percent-encoding.');
+  const known = entries.filter(([, { kind }]) => isOfQuery(kind)).map(([name]) => name);
+  // Otherwise a mistyped filter would filter nothing.
+  if (asked.some(([key]) => !known.includes(key))) {
+    return fault(`The query has a name that means nothing here; it may have ${known.join(', ')}.`);
+  }
+  const values: Record<string, Value> = {};
+  for (const [name, parameter] of entries) {
+    const given = isOfQuery(parameter.kind)
+      ? asked.filter(([key]) => key === name).map(([, value]) => value)
+      : parameter.kind === 'segment'
+        ? [decoded(captured.get(name) ?? '')]
+        : (headers[name] ?? []);
+    if (given.length > 1) return fault(`${name} is given more than once.`);
+    const [one] = given;
+    if (one === null) return fault(`${name} has a malformed percent-encoding.`);
+    const value = valueOf(parameter, one);
+    if (value === undefined) return fault(`${name} is ${limitOf(parameter)}.`);
+    values[name] = value;
+  }
+  return { kind: 'read', values };
+}
+
+function isOfQuery(kind: Parameter['kind']): boolean {
+  return kind !== 'segment' && kind !== 'header';
+}
+
+/** undefined: the value is not within its limits. */
+function valueOf(parameter: Parameter, given: string | undefined): Value | undefined {
+  if (given === undefined) return parameter.kind === 'integer' ? parameter.otherwise : null;
+  switch (parameter.kind) {
+    case 'integer': {
+      const value = /^\d{1,9}$/.test(given) ? Number(given) : -1;
+      return value >= parameter.min && value <= parameter.max ? value : undefined;
+    }
+    case 'time':
+      return /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+    case 'word':
+      return parameter.words.find((word) => word === given);
+    case 'place':
+      return given.length <= parameter.charactersMax && isPlace(given) ? given : undefined;
+    case 'segment': {
+      const isWrong = parameter.format !== undefined && formatFault(parameter.format, given);
+      return given.length <= parameter.charactersMax && !isWrong ? given : undefined;
+    }
+    case 'header':
+    case 'text':
+      return given.length <= parameter.charactersMax ? given : undefined;
+    default:
+      return parameter satisfies never;
+  }
+}
+
+function limitOf(parameter: Parameter): string {
+  switch (parameter.kind) {
+    case 'integer':
+      return `a whole number from ${parameter.min} to ${parameter.max}`;
+    case 'time':
+      return 'a time in milliseconds since 1970';
+    case 'word':
+      return `one of ${parameter.words.join(', ')}`;
+    case 'place':
+      return 'the "next" of a page, as it was given';
+    case 'segment':
+      if (parameter.format === 'env') return 'not the name of an environment variable';
+      return `at most ${parameter.charactersMax} characters long`;
+    case 'header':
+    case 'text':
+      return `at most ${parameter.charactersMax} characters long`;
+    default:
+      return parameter satisfies never;
+  }
+}
+
+/** null: something in the query cannot be decoded. A `+` is a space: URL Standard, section 5.1. */
+function pairsOf(query: string): readonly (readonly [string, string])[] | null {
+  const pairs: (readonly [string, string])[] = [];
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const [key, ...rest] = part.replaceAll('+', ' ').split('=');
+    const name = decoded(key!);
+    const value = decoded(rest.join('='));
+    if (name === null || value === null) return null;
+    pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+function fault(what: string): ValuesFault {
+  return { kind: 'fault', what };
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Events } from '../../domain/event.ts';
 import { bearerOf } from '../../lib/bearer.ts';
 import type { Handler } from '../../lib/listener.ts';
-import { securityHeaders, type Answer } from './answer.ts';
+import { securityHeaders, problem, type Answer } from './answer.ts';
 import { bearerStateOf, type OperatorAccess } from './auth.ts';
-import { answerError } from './error-answer.ts';
 import type { RequestGuard } from './request-guard.ts';
+import { ReadFailed } from '../../ledger/ledger.ts';
 
 /** @param events is told of what a route threw */
 export function respondThrough(
@@ -45,4 +45,19 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   if (request.method === 'HEAD' || contentType === null) response.end();
   else if (typeof body === 'function') body(response);
   else response.end(bytes);
+}
+
+/** The answer when a route threw. The cause is told in the log only. */
+export function answerError(error: unknown, events: Pick<Events, 'faulted'>): Answer {
+  if (error instanceof ReadFailed && error.reason !== 'storage') return unread(error);
+  events.faulted({ where: 'the admin server', error });
+  if (error instanceof ReadFailed) {
+    return problem(503, 'storage_failed', 'The storage could not be read; the log says more.');
+  }
+  return problem(500, 'fault', 'Something went wrong in svc itself; its log says more.');
+}
+
+function unread({ reason, message }: ReadFailed): Answer {
+  const code = reason === 'closed' ? 'shutting_down' : reason;
+  return problem(503, code, message, { 'retry-after': '1' });
 }

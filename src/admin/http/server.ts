@@ -3,8 +3,7 @@
  * own. Every answer carries the security headers; every error is problem+json.
  */
 import type { ListenAddress } from '../../config/config.ts';
-import type { Held, Listeners } from '../../lib/listener.ts';
-import { describeUnbound } from '../../lib/bind-error.ts';
+import { describeUnbound, type Held, type Listeners } from '../../lib/listener.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { OperatorAccess } from './auth.ts';
 import { adminRefusals, RequestGuard } from './request-guard.ts';

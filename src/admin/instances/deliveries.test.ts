@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KeptRows } from './instances.ts';
-import { deliveriesOf } from './deliveries.ts';
-import type { Report } from './report.ts';
-import type { DeliverySummary } from './delivery-report.ts';
+import { deliveriesOf } from './merging.ts';
+import type { Report, DeliverySummary } from './report.ts';
 
 const none = { tried: 0, failed: 0 };
 const quiet: DeliverySummary = {

@@ -1,8 +1,8 @@
 /** What the instances counted, as the counts of one. Counts are since the start of each. */
 import type { TurnedAway } from '../../domain/gate.ts';
-import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
+import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import type { RecentPair } from '../../lib/recent-count.ts';
+import type { RecentPair } from '../../lib/sliding-counts.ts';
 import type {
   BacklogStatus,
   CountsStatus,
@@ -11,10 +11,34 @@ import type {
   WarningSummary,
 } from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';
-import { redactForReader } from '../http/redact.ts';
-import type { Took } from './call-report.ts';
-import { warningsMax, type Report } from './report.ts';
+import { redactForReader } from '../http/request-guard.ts';
+import {
+  warningsMax,
+  type Took,
+  type Report,
+  type DeliverySummary,
+  type AskedReport,
+} from './report.ts';
 import type { Told, Whole } from './whole.ts';
+import type { TryCounts, TryReason } from '../../telemetry/delivery-meters.ts';
+import type { DeliveryStatus } from '../deliveries.ts';
+import type { FailureKind } from '../../domain/failure.ts';
+import {
+  addWindows,
+  emptyWindow,
+  fiveMinutesMs,
+  standingOfAll,
+  standings,
+  type Standing,
+} from '../../domain/health.ts';
+import type {
+  BrainMeters,
+  CallResult,
+  Meters,
+  ModelMeters,
+  ProviderMeters,
+  Shown,
+} from '../../telemetry/meters.ts';
 
 export function histogramOf(tooks: readonly Took[]): Histogram {
   const all = new Histogram();
@@ -158,3 +182,217 @@ export function turnedAwayBy(reports: readonly Told[]): readonly TurnedAway[] {
   }
   return [...rows.values()].toSorted((one, other) => other.at - one.at);
 }
+
+// Whether replies arrive, of all instances: their tries are added up, whoever made them.
+
+/** While less than this share fails of what all of them tried, the channel as a whole works. */
+const workingShare = 0.1;
+const reasonsSummary = 10;
+
+export function deliveriesOf(whole: Pick<Whole, 'reports' | 'rows'>): DeliveryStatus[] {
+  const told = new Map<string, DeliverySummary[]>();
+  for (const { report } of whole.reports) {
+    for (const one of report.deliveries ?? []) {
+      told.set(one.channel, [...(told.get(one.channel) ?? []), one]);
+    }
+  }
+  const waiting = new Map(backlogOf(whole).map(({ channel, outbox }) => [channel, outbox]));
+  const oldest = oldestOf(whole);
+  const waits = waiting.entries().filter(([, rows]) => rows > 0);
+  const channels = new Set([...told.keys(), ...waits.map(([channel]) => channel)]);
+  return [...channels].map((channel) => {
+    const all = told.get(channel) ?? [];
+    const rows = waiting.get(channel) ?? 0;
+    return {
+      channel,
+      ...stateOf(all, rows),
+      minute: deliveriesSumOf(all.map(({ minute }) => minute)),
+      fiveMinutes: deliveriesSumOf(all.map(({ fiveMinutes }) => fiveMinutes)),
+      reasons: reasonsOf(all),
+      waiting: rows,
+      oldestAt: rows === 0 ? null : (oldest.get(channel) ?? null),
+    };
+  });
+}
+
+/** It fails where one instance says so, and what the others tried does not show the contrary. */
+function stateOf(
+  all: readonly DeliverySummary[],
+  waiting: number,
+): Pick<DeliveryStatus, 'state' | 'since'> {
+  const since = all.flatMap(({ failingSince }) => failingSince ?? []);
+  const lately = deliveriesSumOf(all.map(({ minute }) => minute));
+  const isQuiet = deliveriesSumOf(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
+  const others = deliveriesSumOf(
+    all.flatMap((one) => (one.failingSince === null ? one.minute : [])),
+  );
+  const works = others.tried > 0 && lately.failed / lately.tried < workingShare;
+  if (since.length > 0 && !works && !(isQuiet && waiting === 0)) {
+    return { state: 'failing', since: Math.min(...since) };
+  }
+  return { state: isQuiet ? 'unknown' : 'arriving', since: null };
+}
+
+function deliveriesSumOf(counts: readonly TryCounts[]): TryCounts {
+  return counts.reduce(
+    (sum, { tried, failed }) => ({ tried: sum.tried + tried, failed: sum.failed + failed }),
+    { tried: 0, failed: 0 },
+  );
+}
+
+function reasonsOf(all: readonly DeliverySummary[]): TryReason[] {
+  const sums = new Map<string, TryReason>();
+  for (const one of all.flatMap(({ reasons }) => reasons)) {
+    const key = `${one.code} ${one.status}`;
+    const sum = sums.get(key);
+    const minute = one.minute + (sum?.minute ?? 0);
+    const fiveMinutes = one.fiveMinutes + (sum?.fiveMinutes ?? 0);
+    sums.set(key, { ...one, minute, fiveMinutes });
+  }
+  const most = (a: TryReason, b: TryReason): number =>
+    b.minute - a.minute || b.fiveMinutes - a.fiveMinutes;
+  return [...sums.values()].toSorted(most).slice(0, reasonsSummary);
+}
+
+/** Of the rows of all where they are counted; else of what each instance has in hand. */
+function oldestOf({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Map<string, number> {
+  const found =
+    rows === null
+      ? reports.flatMap(({ report }) => report.deliveries ?? [])
+      : rows.map(({ key, oldestReplyAt }) => {
+          return { channel: channelTypeOf(key as ChannelKey), oldestAt: oldestReplyAt };
+        });
+  const oldest = new Map<string, number>();
+  for (const { channel, oldestAt } of found) {
+    if (oldestAt !== null) oldest.set(channel, Math.min(oldest.get(channel) ?? oldestAt, oldestAt));
+  }
+  return oldest;
+}
+
+/** What the calls and turns of all instances showed, as those of one. */
+type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;
+
+export function askedBy({ reports }: Pick<Whole, 'reports'>): Asked {
+  const providers = new Map<string, ProviderSum>();
+  const models = new Map<ModelName, ModelSum>();
+  const brains = new Map<string, BrainSum>();
+  for (const { report } of reports) {
+    for (const told of report.providers) {
+      const { provider } = told;
+      const sum = providers.get(provider) ?? new ProviderSum();
+      providers.set(provider, sum);
+      sum.add(told);
+    }
+    for (const told of report.models) {
+      const { model, provider } = told;
+      const sum = models.get(model) ?? new ModelSum(provider);
+      models.set(model, sum);
+      sum.add(told);
+    }
+    for (const told of report.brains ?? []) {
+      const sum = brains.get(told.brain) ?? new BrainSum();
+      brains.set(told.brain, sum);
+      sum.add(told);
+    }
+  }
+  return { providers, models, brains };
+}
+
+type Calls = AskedReport['models'][number]['calls'];
+
+class CallSums {
+  readonly calls = new Map<CallResult, { readonly took: Histogram }>();
+
+  protected addCalls(calls: Calls): void {
+    for (const { result, took } of calls) {
+      const sum = this.calls.get(result) ?? { took: new Histogram() };
+      this.calls.set(result, sum);
+      sum.took.add(histogramOf([took]));
+    }
+  }
+}
+
+class ModelSum extends CallSums implements ModelMeters {
+  readonly provider: string;
+  readonly #shown: Shown[] = [];
+  last: FailureKind | null = null;
+  window = emptyWindow;
+  replies = 0;
+
+  constructor(provider: string) {
+    super();
+    this.provider = provider;
+  }
+
+  get shown(): Shown {
+    return wholeOf(this.#shown);
+  }
+
+  add({ calls, shown, last, window, replies }: AskedReport['models'][number]): void {
+    this.addCalls(calls);
+    if (window !== null) this.window = addWindows(this.window, window);
+    this.replies += replies ?? 0;
+    if (shown === null) return;
+    if (last !== null && shown.shownAt >= this.shown.shownAt) this.last = last as FailureKind;
+    this.#shown.push(readShown(shown));
+  }
+}
+
+class ProviderSum extends CallSums implements ProviderMeters {
+  readonly #shown: Shown[] = [];
+  last: ProviderMeters['last'] = null;
+  #lastAt = 0;
+
+  get shown(): Shown {
+    return wholeOf(this.#shown);
+  }
+
+  /** One of a release before tells its health alone, which is what its last call showed. */
+  add({ calls, standing, health, shownAt }: AskedReport['providers'][number]): void {
+    this.addCalls(calls);
+    if (health === null) return;
+    const { state, since, reason, model } = health;
+    this.#shown.push(readShown({ standing: standing ?? state, since, shownAt }));
+    if (reason === null || model === null || shownAt < this.#lastAt) return;
+    this.#lastAt = shownAt;
+    this.last = { reason: reason as FailureKind, model: model as ModelName };
+  }
+}
+
+class BrainSum implements BrainMeters {
+  readonly #shown: Shown[] = [];
+  window = emptyWindow;
+
+  get shown(): Shown {
+    return wholeOf(this.#shown);
+  }
+
+  add({ shown, window }: NonNullable<AskedReport['brains']>[number]): void {
+    this.window = addWindows(this.window, window);
+    this.#shown.push(readShown(shown));
+  }
+}
+
+/** A word of another release says as much as nothing. */
+function readShown(told: { standing: string; since: number; shownAt: number }): Shown {
+  return { ...told, standing: standings.find((one) => one === told.standing) ?? 'unknown' };
+}
+
+/** What was shown long before others showed something says nothing of now. */
+function wholeOf(all: readonly Shown[]): Shown {
+  const known = all.filter(({ standing }) => standing !== 'unknown');
+  if (known.length === 0) return all.toSorted((a, b) => b.since - a.since)[0] ?? nothing;
+  const shownAt = Math.max(...known.map((one) => one.shownAt));
+  const fresh = known.filter((one) => one.shownAt > shownAt - fiveMinutesMs);
+  const standing = standingOfAll(fresh.map((one) => one.standing));
+  return { standing, since: sinceOf(standing, fresh), shownAt };
+}
+
+/** All of it works, or fails, since the last of them does; some of it fails since the first did. */
+function sinceOf(standing: Standing, all: readonly Shown[]): number {
+  if (standing !== 'degraded') return Math.max(...all.map(({ since }) => since));
+  const troubled = all.filter((one) => one.standing !== 'up');
+  return Math.min(...troubled.map(({ since }) => since));
+}
+
+const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };

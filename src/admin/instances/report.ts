@@ -6,23 +6,191 @@
 import { isListener } from '../../channels/registry.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { TurnedAwayReason } from '../../domain/gate.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
-import type { ChannelMeters } from '../../telemetry/meters.ts';
+import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
+import type {
+  ChannelMeters,
+  Meters,
+  CallMeters,
+  CallResult,
+  ProviderMeters,
+} from '../../telemetry/meters.ts';
 import type { AdminPorts, PlanView } from '../admin.ts';
-import { list, maybe, maybeNumber, maybeText, number, object } from '../schemas/schema.ts';
 import {
+  list,
+  maybe,
+  maybeNumber,
+  maybeText,
+  number,
+  object,
   Misshapen,
   objectWith,
   oneOf,
   only,
   read,
   text,
+  maybeBoolean,
   type Described,
   type IdText,
 } from '../schemas/schema.ts';
-import { askedFields, askedOf, askedSince, modelsSummary, took, tookBy } from './call-report.ts';
-import { deliverySummary, toldDeliveries } from './delivery-report.ts';
 import type { Place } from './instances.ts';
+import type { DeliveryMeters } from '../../telemetry/delivery-meters.ts';
+import type { FailureKind } from '../../domain/failure.ts';
+import type { ChannelBacklog } from '../../ledger/ledger.ts';
+import type { Config } from '../../config/config.ts';
+import { Histogram } from '../../lib/histogram.ts';
+
+/** What an instance tells the others of its providers, models and brains. */
+const took = object({ counts: list(number), sumMs: number });
+const calls = list(object({ result: text as IdText<CallResult>, took }));
+const model = text as IdText<ModelName>;
+const shown = object({ standing: text, since: number, shownAt: number });
+const span = object({ good: number, bad: number });
+const window = object({ minute: span, fiveMinutes: span });
+
+/** As since the first release; `health`: the standing in its words, null where it is unknown. */
+const askedFields = {
+  providers: list(
+    objectWith(
+      {
+        provider: text,
+        shownAt: number,
+        health: maybe(
+          object({
+            state: oneOf('up', 'failing'),
+            since: number,
+            reason: maybeText,
+            model: maybeText,
+          }),
+        ),
+        calls,
+      },
+      { standing: maybeText },
+    ),
+  ),
+  models: list(
+    objectWith(
+      { model, provider: text, calls },
+      {
+        inUse: maybeBoolean,
+        shown: maybe(shown),
+        last: maybeText,
+        window: maybe(window),
+        replies: maybeNumber,
+      },
+    ),
+  ),
+};
+
+const askedSince = { brains: maybe(list(object({ brain: text, shown, window }))) };
+
+const askedSchema = objectWith(askedFields, askedSince);
+
+export type AskedReport = Described<typeof askedSchema>;
+export type Took = Described<typeof took>;
+
+function askedOf(meters: Meters, { brains }: Config): AskedReport {
+  const asked = brains.flatMap((brain) => brain.models);
+  const providers = new Set<string>(asked.map(({ provider }) => provider));
+  const models = new Set(
+    asked.map(({ provider, modelId }) => `${provider}/${modelId}` as ModelName),
+  );
+  const names = brains.map(({ name }) => name);
+  return {
+    providers: [...providers].flatMap((provider) => {
+      const met = meters.providers.get(provider);
+      if (met === undefined) return [];
+      const { standing, shownAt } = met.shown;
+      return [
+        { provider, shownAt, health: healthSummary(met), calls: callsSummary(met.calls), standing },
+      ];
+    }),
+    models: [...meters.models].map(([name, met]) => {
+      const { provider, window: counted, replies, last } = met;
+      const told = { model: name, provider, calls: callsSummary(met.calls), shown: met.shown };
+      return { ...told, inUse: models.has(name), last, window: counted, replies };
+    }),
+    brains: names.flatMap((brain) => {
+      const met = meters.brains.get(brain);
+      if (met === undefined) return [];
+      return [{ brain, shown: met.shown, window: met.window }];
+    }),
+  };
+}
+
+/** So many models that have no place in the configuration are told to other instances. */
+const goneMax = 20;
+
+/** Of the configuration in use, and few more, so that it does not grow with those that went. */
+function modelsSummary(models: AskedReport['models']): AskedReport['models'] {
+  const gone = models.filter(({ inUse }) => inUse === false).slice(-goneMax);
+  return [...models.filter(({ inUse }) => inUse !== false), ...gone];
+}
+
+function healthSummary({
+  shown: told,
+  last,
+}: ProviderMeters): AskedReport['providers'][number]['health'] {
+  const { standing, since } = told;
+  if (standing === 'unknown') return null;
+  if (standing !== 'failing') return { state: 'up', since, reason: null, model: null };
+  return { state: 'failing', since, reason: last?.reason ?? null, model: last?.model ?? null };
+}
+
+function callsSummary(made: CallMeters): { result: CallResult; took: Took }[] {
+  return [...made].map(([result, one]) => ({ result, took: tookBy([one.took]) }));
+}
+
+function tookBy(histograms: readonly Readonly<Histogram>[]): Took {
+  const all = new Histogram();
+  for (const histogram of histograms) all.add(histogram);
+  return { counts: [...all.counts], sumMs: all.sumMs };
+}
+
+/** What an instance tells of each channel's replies: whether they arrive, and the oldest. */
+const tries = object({ tried: number, failed: number });
+
+const deliverySummary = object({
+  channel: text,
+  failingSince: maybeNumber,
+  minute: tries,
+  fiveMinutes: tries,
+  reasons: list(
+    object({
+      code: text as IdText<FailureKind>,
+      status: maybeNumber,
+      minute: number,
+      fiveMinutes: number,
+    }),
+  ),
+  /** When the oldest reply was made that it has in hand; null: it has none. */
+  oldestAt: maybeNumber,
+});
+
+export type DeliverySummary = Described<typeof deliverySummary>;
+
+const quiet: DeliveryMeters = {
+  failingSince: null,
+  minute: { tried: 0, failed: 0 },
+  fiveMinutes: { tried: 0, failed: 0 },
+  reasons: [],
+};
+
+/** By channel type: all bots of a messenger in one. */
+function toldDeliveries(
+  meters: Pick<Meters, 'deliveries'>,
+  backlog: readonly ChannelBacklog[],
+): DeliverySummary[] {
+  const known = meters.deliveries();
+  const oldest = new Map<string, number>();
+  for (const { channel, oldestReplyAt } of backlog) {
+    if (oldestReplyAt === null) continue;
+    const type = channelTypeOf(channel);
+    oldest.set(type, Math.min(oldest.get(type) ?? oldestReplyAt, oldestReplyAt));
+  }
+  return [...new Set([...known.keys(), ...oldest.keys()])].map((channel) => {
+    return { channel, ...(known.get(channel) ?? quiet), oldestAt: oldest.get(channel) ?? null };
+  });
+}
 
 const key = text as IdText<ChannelKey>;
 

@@ -5,7 +5,7 @@ import { live, makeWorld, messageId, senderId } from '../../../test/fake/admin-w
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { expose } from '../../telemetry/prometheus/exposition.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import { LagWatch } from '../../telemetry/prometheus/lag.ts';
+import { LagWatch } from '../../telemetry/prometheus/process-metrics.ts';
 import { MetricsPage } from './metrics.ts';
 import { statusOf } from '../status.ts';
 

@@ -11,13 +11,20 @@ import { Histogram } from '../../lib/histogram.ts';
 import type { ReuseTally, TokenTally } from '../../telemetry/spend-meters.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
-import { counter, expose, gauge, one } from '../../telemetry/prometheus/exposition.ts';
-import type { Family, Sample } from '../../telemetry/prometheus/exposition.ts';
-import { LagWatch } from '../../telemetry/prometheus/lag.ts';
-import { ledgerFamilies } from './ledger-metrics.ts';
-import { attachmentFamily, operatorFamilies, toolFamilies } from './activity-metrics.ts';
-import { GarbageWatch, processFamilies } from '../../telemetry/prometheus/process-metrics.ts';
-import { ownChannelsOf, storageOf } from '../status.ts';
+import {
+  counter,
+  expose,
+  gauge,
+  one,
+  type Family,
+  type Sample,
+} from '../../telemetry/prometheus/exposition.ts';
+import {
+  LagWatch,
+  GarbageWatch,
+  processFamilies,
+} from '../../telemetry/prometheus/process-metrics.ts';
+import { ownChannelsOf, storageOf, ownBacklogOf } from '../status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
@@ -287,4 +294,102 @@ function standingFamily(ports: AdminPorts): Family {
   );
   const help = '1 for how the provider stands by its calls of the last minutes.';
   return gauge('svc_provider_state', help, samples);
+}
+
+/** What agents and operators did, and what svc could not read. */
+function toolFamilies({ meters }: AdminPorts): Family[] {
+  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
+    one(count, { tool, mode, outcome }),
+  );
+  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
+  const { byVerdict, waiting } = meters.approvals;
+  const decided = Object.entries(byVerdict).map(([verdict, count]) => one(count, { verdict }));
+  return [
+    counter('svc_tool_calls_total', help, samples),
+    counter('svc_approvals_total', 'Calls that waited for a yes, by what was decided.', decided),
+    gauge('svc_approvals_waiting', 'Calls that wait for a yes.', [one(waiting)]),
+  ];
+}
+
+function attachmentFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.unread.values()].map(({ count, channel, part, reason }) =>
+    one(count, { channel, part, reason }),
+  );
+  const help = 'Pictures, files and voice messages that were not read, by what failed and why.';
+  return counter('svc_attachments_unread_total', help, samples);
+}
+
+function operatorFamilies({ meters }: AdminPorts): Family[] {
+  return [
+    counter(
+      'svc_admin_writes_total',
+      'Uses of the writes of the admin API, by the status of their answer.',
+      [...meters.writes].flatMap(([action, statuses]) =>
+        [...statuses].map(([status, { count }]) => one(count, { action, status: `${status}` })),
+      ),
+    ),
+    counter(
+      'svc_config_reloads_total',
+      'Configurations that were to be taken while svc runs, by how that ended.',
+      [...meters.configs].map(([result, { count }]) => one(count, { result })),
+    ),
+    counter(
+      'svc_admin_bearers_refused_total',
+      'Requests to the admin server with a missing or a wrong bearer.',
+      Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
+    ),
+  ];
+}
+
+/** What is in the ledger now, and how near it is to its limits. */
+function ledgerFamilies(ports: AdminPorts): Family[] {
+  const gauges = ports.gauges();
+  const plain = (name: string, help: string, value: number): Family =>
+    gauge(name, help, [one(value)]);
+  return [
+    gauge('svc_rows', 'Messages and replies in the ledger, by where they stand.', [
+      one(gauges.inboxWaiting, { box: 'in', state: 'waiting' }),
+      one(gauges.inboxClaimed, { box: 'in', state: 'claimed' }),
+      one(gauges.outboxWaiting, { box: 'out', state: 'waiting' }),
+      one(gauges.outboxClaimed, { box: 'out', state: 'claimed' }),
+      one(gauges.outboxDeferred, { box: 'out', state: 'deferred' }),
+    ]),
+    gauge(
+      'svc_backlog_rows',
+      'Unsettled rows of each channel.',
+      ownBacklogOf(ports).flatMap(({ channel, inbox, outbox }) => [
+        one(inbox, { channel, box: 'in' }),
+        one(outbox, { channel, box: 'out' }),
+      ]),
+    ),
+    gauge(
+      'svc_backlog_oldest_seconds',
+      'How long ago the oldest unsettled row of each channel was accepted or made.',
+      ownBacklogOf(ports).map(({ channel, oldestAt }) =>
+        one(Math.max(0, ports.now() - (oldestAt ?? ports.now())) / 1_000, { channel }),
+      ),
+    ),
+    plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
+    plain(
+      'svc_suspects',
+      'Messages that may have ended the process, held to run alone.',
+      gauges.suspects,
+    ),
+    plain('svc_held', 'Conversations that an operator answers by hand.', gauges.held),
+    plain(
+      'svc_unroutable_rows',
+      'Unsettled rows of channels that are not configured.',
+      gauges.unroutable,
+    ),
+    counter('svc_traces_dropped_total', 'Traces left out because the storage was behind.', [
+      one(gauges.tracesDropped),
+    ]),
+    plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
+    plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
+    plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),
+    plain('svc_conversations_at_work', 'Conversations in work.', gauges.conversationsAtWork),
+    plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
+    plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
+    plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
+  ];
 }

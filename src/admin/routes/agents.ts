@@ -4,9 +4,18 @@ import type { AdminPorts } from '../admin.ts';
 import { found, tell, type Answer } from '../http/answer.ts';
 import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
-import { deleted, deletion } from './deletion.ts';
-import { page, segment, unread } from './parameters.ts';
-import { readRoute, writeRoute, type Parameters, type Route, type Values } from './route.ts';
+import {
+  deleted,
+  deletion,
+  page,
+  segment,
+  unread,
+  readRoute,
+  writeRoute,
+  type Parameters,
+  type Route,
+  type Values,
+} from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
 

@@ -7,8 +7,7 @@ import {
   approvalsSchema,
   approvalTextSchema,
 } from '../schemas/approvals.ts';
-import { page, reason, segment, unread } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import { page, reason, segment, unread, readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'approvals'>;
 

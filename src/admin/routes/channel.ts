@@ -4,7 +4,7 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { problem, type Answer } from '../http/answer.ts';
 import { botExample, findChannel } from '../channel-named.ts';
-import { segment } from './parameters.ts';
+import { segment } from './route.ts';
 
 const others = channelKinds
   .flatMap(({ type, isMessenger }) => (isMessenger ? [] : [`\`${type}\``]))

@@ -16,8 +16,7 @@ import {
   configSchema,
   refusedSchemas,
 } from '../schemas/config.ts';
-import { segment } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import { segment, readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'control'>;
 

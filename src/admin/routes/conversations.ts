@@ -1,13 +1,42 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { Whose } from '../../domain/story.ts';
+import { sealedCharactersMax, type Whose, type ConversationKey } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell } from '../http/answer.ts';
+import { found, tell, problem, type Answer } from '../http/answer.ts';
 import { conversationsSchema, conversationTextSchema, turnsSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
-import { deleted, deletion } from './deletion.ts';
-import { byId, conversationWith, unknown } from './conversation.ts';
-import { page, segment, unread } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import {
+  deleted,
+  deletion,
+  page,
+  segment,
+  unread,
+  readRoute,
+  writeRoute,
+  type Route,
+  type Parameter,
+} from './route.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
+
+/** A conversation in a path, by the id that svc gave it. */
+export const byId = {
+  id: {
+    kind: 'segment',
+    summary: 'The `id` of the conversation, as lists and messages tell it.',
+    charactersMax: sealedCharactersMax,
+  },
+} as const satisfies Record<string, Parameter>;
+
+export const unknown = 'No such conversation is kept; without storage none is.';
+
+/** Answers about the conversation that was named, or that there is none. */
+export async function conversationWith(
+  id: string,
+  reader: Pick<LedgerReader, 'conversationById'>,
+  answer: (where: ConversationKey) => Promise<Answer>,
+): Promise<Answer> {
+  const where = await reader.conversationById(id);
+  return where === null ? problem(404, 'not_found', unknown) : answer(where);
+}
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'byHand' | 'health'>;
 

@@ -8,8 +8,7 @@ import {
   deadLettersSchema,
   deadLetterTextSchema,
 } from '../schemas/story.ts';
-import { page, reason, segment, unread } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import { page, reason, segment, unread, readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
 

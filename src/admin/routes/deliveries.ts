@@ -2,9 +2,17 @@ import { failureKinds } from '../../domain/failure.ts';
 import type { AdminPorts } from '../admin.ts';
 import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
 import { json, problem, tell, type Answer } from '../http/answer.ts';
-import { deferredGroupsSchema, triedNowSchema } from '../schemas/records.ts';
-import { ofChannel, onChannels, segment, unread } from './parameters.ts';
-import { readRoute, writeRoute, type Parameter, type Route } from './route.ts';
+import { deferredGroupsSchema, triedNowSchema } from '../schemas/story.ts';
+import {
+  ofChannel,
+  onChannels,
+  segment,
+  unread,
+  readRoute,
+  writeRoute,
+  type Parameter,
+  type Route,
+} from './route.ts';
 
 type Ports = Pick<AdminPorts, 'writes' | 'now'>;
 

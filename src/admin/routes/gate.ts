@@ -13,8 +13,7 @@ import {
   sendersTurnedAwaySchema,
   unpairedSchema,
 } from '../schemas/gate.ts';
-import { segment } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import { segment, readRoute, writeRoute, type Route } from './route.ts';
 
 const contentType = 'application/json';
 const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';

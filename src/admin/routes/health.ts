@@ -1,7 +1,9 @@
 import type { AdminPorts } from '../admin.ts';
-import { json } from '../http/answer.ts';
-import { healthSchema } from '../schemas/status.ts';
-import { readRoute, type Route } from './route.ts';
+import { json, eventStreamType as contentType, problem, unbuffered, tell } from '../http/answer.ts';
+import { healthSchema, modelProbeSchema, modelNameSchema } from '../schemas/status.ts';
+import { readRoute, askRoute, type Route } from './route.ts';
+import { liveEventSchema } from '../schemas/live-event.ts';
+import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 
 /**
  * Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. It is of
@@ -30,4 +32,72 @@ export function healthRoute(ports: AdminPorts): Route {
       });
     },
   });
+}
+
+/** What happens, as it happens; frames hold ids, states, codes and times alone. */
+export function eventsRoute(live: LiveListeners): Route {
+  return readRoute({
+    path: '/api/v1/events',
+    principal: 'reader',
+    summary: 'What happens, as it happens: a stream without an end, each event a Frame.',
+    parameters: {
+      'last-event-id': {
+        kind: 'header',
+        summary: 'The id of the last event that came: the stream goes on behind it.',
+        charactersMax: 64,
+      },
+    },
+    contentType,
+    schema: { name: 'Frame', of: liveEventSchema },
+    problems: { 503: `${listenersMax} listen already, or ${readersMax} without the bearer.` },
+    answer: ({ 'last-event-id': lastId }, { asker }) => {
+      if (live.isFull(asker)) {
+        const detail =
+          asker === 'operator'
+            ? `${listenersMax} listen already; close one of them.`
+            : `${readersMax} listen without the bearer already; bring it, or close one of them.`;
+        return problem(503, 'too_many_clients', detail, { 'retry-after': '15' });
+      }
+      return {
+        status: 200,
+        contentType,
+        headers: unbuffered,
+        body: live.stream(lastId === '' ? null : lastId, asker),
+      };
+    },
+  });
+}
+
+export function modelRoutes({ models }: Pick<AdminPorts, 'models'>): Route[] {
+  return [
+    askRoute({
+      path: '/api/v1/models/look',
+      summary: 'Whether a model of the configuration in use is there; nothing of anyone is sent.',
+      contentType: 'application/json',
+      body: {
+        kind: 'json',
+        summary: 'The name of the model: its provider and its id, with a slash between.',
+        bytesMax: 4_096,
+        example: { model: 'local_runtime/llama3.2' },
+        schema: { name: 'ModelNamed', of: modelNameSchema },
+      },
+      problems: { 404: 'No brain may ask such a model.', 429: 'Four are under way.' },
+      schema: { name: 'ModelLook', of: modelProbeSchema },
+      answer: async (_values, { body }) => {
+        const looked = await models.look(body.model);
+        switch (looked.kind) {
+          case 'looked':
+            return tell(modelProbeSchema, looked.look);
+          case 'none':
+            return problem(404, 'not_found', 'No brain of the configuration may ask such a model.');
+          case 'busy':
+            return problem(429, 'busy', 'Four are looked at already; ask again in a moment.', {
+              'retry-after': '2',
+            });
+          default:
+            return looked satisfies never;
+        }
+      },
+    }),
+  ];
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { json } from '../http/answer.ts';
 import { allowedAt, RouteTable } from './match.ts';
-import { segment } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import { segment, readRoute, writeRoute, type Route } from './route.ts';
 
 const rest = { summary: 'A route.', contentType: 'application/json', answer: () => json(200, 1) };
 

@@ -7,9 +7,16 @@ import {
   conversationCountsSchema,
   deliveriesSchema,
   messagesSchema,
-} from '../schemas/records.ts';
-import { ofChannel, onChannels, page, unread } from './parameters.ts';
-import { readRoute, type Parameter, type Route } from './route.ts';
+} from '../schemas/story.ts';
+import {
+  ofChannel,
+  onChannels,
+  page,
+  unread,
+  readRoute,
+  type Parameter,
+  type Route,
+} from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader'>;
 

@@ -3,9 +3,14 @@
  * `askRoute`, list it in all-routes.ts. Who may ask, 404, 405, 400, what a request must bring (413,
  * 415, 428) and the API's description follow from it.
  */
-import type { Answer } from '../http/answer.ts';
+import { problem, tell, type Answer } from '../http/answer.ts';
 import type { Viewer, Principal } from '../http/auth.ts';
 import type { Described, Schema } from '../schemas/schema.ts';
+import { reasonCharactersMax } from '../../domain/audit.ts';
+import { pageRowsMax, pageRowsUsual } from '../../domain/page.ts';
+import { channelsAsked } from '../channel-named.ts';
+import type { AdminPorts } from '../admin.ts';
+import { deletedSchema } from '../schemas/story.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -218,4 +223,76 @@ export function signInRoute<const B extends Body>(
 function askedBy(principal: AskRoute['principal'], route: object): AskRoute {
   // The checks before a route give it exactly what it declares, so its types are right.
   return { ...route, kind: 'ask', method: 'POST', principal } as unknown as AskRoute;
+}
+
+// What several routes share: parameters, and what may go wrong.
+
+/** As long as a sender's or a conversation's id may be on the webhook. */
+const charactersMax = 1_024;
+
+export function segment(summary: string) {
+  return { kind: 'segment', summary, charactersMax } as const satisfies Parameter;
+}
+
+/** Parameters of a list: where it goes on, and how many rows. */
+export const page = {
+  after: { kind: 'place', summary: 'The `next` of the page before.', charactersMax: 8_192 },
+  limit: {
+    kind: 'integer',
+    summary: 'How many rows at most.',
+    min: 1,
+    max: pageRowsMax,
+    otherwise: pageRowsUsual,
+  },
+} as const satisfies Record<string, Parameter>;
+
+/** The parameter of a write. */
+export const reason = {
+  kind: 'text',
+  summary: 'Why, in a few words, for the audit.',
+  charactersMax: reasonCharactersMax,
+} as const satisfies Parameter;
+
+export const ofChannel = {
+  kind: 'text',
+  summary: 'Only of this channel: a bot of a messenger by its key, or all of them by its type.',
+  charactersMax: 256,
+} as const satisfies Parameter;
+
+/** Answers for what that parameter names; where that is no channel, it says so. */
+export async function onChannels(
+  named: string | null,
+  answer: (channel: string | null) => Promise<Answer>,
+): Promise<Answer> {
+  const asked = named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
+  return asked.kind === 'found'
+    ? answer(asked.channel)
+    : problem(400, 'invalid_parameter', asked.message);
+}
+
+/** A problem of every route that asks the ledger's reader. */
+export const unread = { 503: 'It cannot be read now: too many ask, or the storage failed.' };
+
+/** What every route that deletes what people wrote says of itself. */
+export const deletion = {
+  schema: { name: 'Deleted', of: deletedSchema },
+  problems: { 503: 'The storage failed: not all of it is deleted.' },
+} as const;
+
+/**
+ * Fails when the storage has failed, so that nobody believes that something is gone which is not.
+ * @param act how many went; rejects when the storage has failed
+ */
+export async function deleted(
+  ports: Pick<AdminPorts, 'health'>,
+  act: () => Promise<number>,
+): Promise<Answer> {
+  try {
+    return tell(deletedSchema, { deleted: await act() });
+  } catch (error) {
+    const state = ports.health();
+    if (state.status === 'ok') throw error;
+    const detail = `svc cannot work: ${state.reason}. Not all of it is deleted; ask again later.`;
+    return problem(503, 'storage_failed', detail);
+  }
 }

@@ -8,7 +8,7 @@ import {
   presenceSchema,
   secretsSchema,
   valueSchema,
-} from '../schemas/secrets.ts';
+} from '../schemas/config.ts';
 import type { SecretChange } from '../secret-control.ts';
 import { askRoute, readRoute, writeRoute, type Route } from './route.ts';
 

@@ -1,6 +1,6 @@
 import type { SpendBy } from '../../domain/spend.ts';
 import type { AdminPorts } from '../admin.ts';
-import { Fresh } from '../fresh.ts';
+import { Fresh, FiguresView } from '../figures.ts';
 import { tell } from '../http/answer.ts';
 import { budgetsSchema, spendSchema } from '../schemas/spend.ts';
 import {
@@ -10,8 +10,9 @@ import {
   spendSummary,
   type SpendSummary,
 } from '../spend.ts';
-import { unread } from './parameters.ts';
-import { readRoute, type Parameter, type Route } from './route.ts';
+import { unread, readRoute, type Parameter, type Route } from './route.ts';
+import { spans } from '../../telemetry/figures/figures.ts';
+import { figuresSchema } from '../schemas/figures.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'plan' | 'now'>;
 
@@ -75,4 +76,22 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
         tell(budgetsSchema, await budgetsSummary(reader, plan().config.brains, now())),
     }),
   ];
+}
+
+type FiguresPorts = Pick<AdminPorts, 'reader' | 'figures' | 'gauges' | 'now'>;
+
+export function figuresRoute(ports: FiguresPorts): Route {
+  const view = new FiguresView(ports);
+  return readRoute({
+    path: '/api/v1/figures',
+    principal: 'reader',
+    summary: 'What happened over time, by steps, of all instances; an answer stands for seconds.',
+    parameters: {
+      span: { kind: 'word', summary: 'Over how long; an hour where left out.', words: spans },
+    },
+    contentType: 'application/json',
+    problems: unread,
+    schema: { name: 'Figures', of: figuresSchema },
+    answer: async ({ span }) => tell(figuresSchema, await view.told(span ?? 'hour')),
+  });
 }

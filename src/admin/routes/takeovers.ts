@@ -14,9 +14,8 @@ import {
   waitingSchema,
   writtenSchema,
 } from '../schemas/takeover.ts';
-import { byId, conversationWith, unknown } from './conversation.ts';
-import { unread } from './parameters.ts';
-import { readRoute, writeRoute, type Route } from './route.ts';
+import { byId, conversationWith, unknown } from './conversations.ts';
+import { unread, readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'byHand'>;
 

@@ -1,18 +1,18 @@
 import type { ConfigProblem } from '../../config/config.ts';
-import { refusedSchemas } from '../schemas/config.ts';
-import type { ServerResponse } from 'node:http';
-import { eventStreamType, problem, tell, unbuffered } from '../http/answer.ts';
-import type { Answer, Stream } from '../http/answer.ts';
-import { answerError } from '../http/error-answer.ts';
-import type { AdminPorts } from '../admin.ts';
-import { channelTypeNamed } from '../channel-named.ts';
 import {
+  refusedSchemas,
   draftSchema,
   preflightedSchema,
   trialEventSchema,
   tryResultSchema,
   validatedSchema,
-} from '../schemas/trials.ts';
+} from '../schemas/config.ts';
+import type { ServerResponse } from 'node:http';
+import { eventStreamType, problem, tell, unbuffered } from '../http/answer.ts';
+import type { Answer, Stream } from '../http/answer.ts';
+import { answerError } from '../http/respond.ts';
+import type { AdminPorts } from '../admin.ts';
+import { channelTypeNamed } from '../channel-named.ts';
 import type { Draft, TrialEvent, Tried } from '../config-trials.ts';
 import { only, type Described } from '../schemas/schema.ts';
 import { askRoute, writeRoute, type Body, type Route } from './route.ts';

@@ -1,5 +1,45 @@
-import { boolean, integer, list, maybeText, object, oneOf, text } from './schema.ts';
-import { problemAnd } from './status.ts';
+import {
+  boolean,
+  integer,
+  list,
+  maybeText,
+  object,
+  oneOf,
+  text,
+  kinds,
+  maybe,
+  maybeNumber,
+  number,
+  objectWith,
+} from './schema.ts';
+import { problemAnd, problemSchema } from './status.ts';
+import { secretSources } from '../../config/found-secret.ts';
+import { keychainStates } from '../../domain/keychain-state.ts';
+import { storeKinds } from '../secret-control.ts';
+import { apologies } from '../../domain/decision.ts';
+import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
+import { failureSummary, traceSchema } from './story.ts';
+
+/** What the API takes and tells of secrets; each is held to its type in secret-control.ts. */
+const presence = {
+  name: text,
+  source: oneOf(...secretSources, 'missing'),
+  inKeychain: boolean,
+} as const;
+const state = oneOf(...keychainStates);
+
+export const secretsSchema = object({
+  rows: list(object({ ...presence, usedAt: list(text), restart: boolean })),
+  store: object({ kind: oneOf(...storeKinds), state, message: maybeText, remedy: maybeText }),
+});
+export const namesSchema = object({ names: list(text) });
+export const presenceSchema = object({ rows: list(object(presence)) });
+export const valueSchema = object({ value: text });
+
+export const keychainUnavailable = {
+  name: 'KeychainUnavailable',
+  of: problemAnd('keychain_unavailable', { state, remedy: text }),
+} as const;
 
 export const configProblemSchema = object({
   severity: oneOf('error', 'warning'),
@@ -59,3 +99,71 @@ export const refusedSchemas = {
   },
   restart: { name: 'RestartRequired', of: problemAnd('restart_required', { fields: list(text) }) },
 } as const;
+
+/** What the questions about configurations take and tell; each is held to its type. */
+const trialsProblems = list(configProblemSchema);
+
+export const validatedSchema = object({ valid: boolean, problems: trialsProblems });
+
+export const preflightedSchema = object({
+  valid: boolean,
+  lines: list(
+    object({
+      kind: oneOf('ok', 'warning', 'failed'),
+      subject: text,
+      message: text,
+      remedy: maybeText,
+      refuses: boolean,
+    }),
+  ),
+  problems: trialsProblems,
+});
+
+export const draftSchema = objectWith(
+  { config: text, brain: text, text },
+  {
+    channel: maybeText,
+    sensitivity: maybe(oneOf('public', 'private')),
+    history: maybe(list(object({ asked: text, answered: maybeText }))),
+  },
+);
+
+export const tryResultSchema = object({
+  decision: kinds(
+    object({ kind: oneOf('reply'), text, model: maybeText }),
+    object({
+      kind: oneOf('apology'),
+      apology: oneOf(...apologies),
+      text,
+    }),
+  ),
+  ms: number,
+  why: text,
+  trace: traceSchema,
+  answers: list(
+    object({
+      model: text,
+      kind: oneOf('answer', 'failed', 'dropped', 'not_asked'),
+      text: maybeText,
+      ms: maybeNumber,
+      failure: maybe(failureSummary),
+      reason: maybeText,
+    }),
+  ),
+  tools: list(
+    object({
+      tool: text,
+      mode: oneOf(...grantModes),
+      outcome: oneOf(...toolOutcomes),
+      arguments: text,
+      result: maybeText,
+    }),
+  ),
+});
+
+export const trialEventSchema = kinds(
+  object({ kind: oneOf('more'), text }),
+  object({ kind: oneOf('anew'), text }),
+  object({ kind: oneOf('result'), result: tryResultSchema }),
+  object({ kind: oneOf('problem'), problem: problemSchema }),
+);

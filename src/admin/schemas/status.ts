@@ -1,11 +1,97 @@
 import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channels/registry.ts';
-import { mcpServerStates, mcpToolStates } from '../../domain/mcp.ts';
-import { storageBackends } from '../../domain/storage-form.ts';
+import { mcpServerStates, mcpToolStates } from '../../domain/tool-use.ts';
+import { storageBackends } from '../../domain/remedy.ts';
 import { instanceStates } from '../admin.ts';
-import { answering, models, providers, times } from './probe-status.ts';
-import { boolean, integer, list, maybe, maybeInteger, maybeText } from './schema.ts';
-import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './schema.ts';
+import {
+  boolean,
+  integer,
+  list,
+  maybe,
+  maybeInteger,
+  maybeText,
+  maybeBoolean,
+  object,
+  objectWith,
+  oneOf,
+  text,
+  maybeNumber,
+  type Schema,
+  type IdText,
+} from './schema.ts';
+import { standings } from '../../domain/health.ts';
+import type { ModelName } from '../../domain/ids.ts';
+
+export const modelNameSchema = object({ model: text });
+
+/** Of `ModelProbe` in model-probes.ts. */
+export const modelProbeSchema = object({
+  model: text as IdText<ModelName>,
+  address: text,
+  keyEnv: maybeText,
+  failure: maybe(object({ kind: oneOf(...failureKinds), detail: text })),
+  others: list(text),
+});
+
+/** Of the types in admin/call-status.ts and admin/model-probes.ts. */
+const probeStatusFailureKind = oneOf(...failureKinds);
+const span = object({ answers: integer, failures: integer });
+const window = object({ oneMinute: span, fiveMinutes: span });
+
+const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
+
+const calls = {
+  provider: text,
+  answers: integer,
+  failures: integer,
+  givenUp: integer,
+  reasons: list(object({ code: probeStatusFailureKind, count: integer })),
+  times,
+};
+
+const standing = {
+  standing: maybe(oneOf(...standings)),
+  shownAt: maybeInteger,
+  window: maybe(window),
+};
+
+const providers = list(
+  objectWith(
+    {
+      ...calls,
+      state: oneOf('up', 'failing', 'unknown'),
+      since: maybeInteger,
+      reason: maybe(probeStatusFailureKind),
+      model: maybeText,
+    },
+    standing,
+  ),
+);
+
+const models = list(
+  objectWith(
+    { model: text, ...calls },
+    {
+      ...standing,
+      inUse: maybeBoolean,
+      since: maybeInteger,
+      reason: maybe(probeStatusFailureKind),
+      answeredByOthers: maybeInteger,
+    },
+  ),
+);
+
+const answering = list(
+  object({
+    brain: text,
+    standing: oneOf(...standings),
+    since: maybeInteger,
+    shownAt: maybeInteger,
+    model: maybeText,
+    reason: maybe(probeStatusFailureKind),
+    window,
+  }),
+);
 
 const channelType = oneOf(...channelTypes);
 const failureKind = oneOf(...failureKinds);

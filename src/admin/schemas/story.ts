@@ -1,8 +1,14 @@
 /** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
-import { boolean, integer, kinds, list, maybe, maybeBoolean, maybeInteger } from './schema.ts';
 import {
+  boolean,
+  integer,
+  kinds,
+  list,
+  maybe,
+  maybeBoolean,
+  maybeInteger,
   maybeNumber,
   maybeText,
   number,
@@ -12,12 +18,15 @@ import {
   oneOf,
   pageOf,
   text,
+  map,
+  type IdText,
 } from './schema.ts';
-import type { IdText } from './schema.ts';
 import { verdicts } from '../../domain/approval.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
-import { readingParts, unreadReasons } from '../../domain/unread.ts';
+import { readingParts, unreadReasons } from '../../domain/attachment.ts';
+import { deliveryStates, messageStates } from '../../domain/records.ts';
+import { foundKinds, foundStates } from '../../domain/search.ts';
 
 const channel = text as IdText<ChannelKey>;
 const conversation = text as IdText<ConversationId>;
@@ -263,3 +272,102 @@ export const notesSchema = object({
 
 export const toolUsesSchema = pageOf(object(toolUse));
 export const toolUseTextSchema = object(toolUseText);
+
+/** What the API lists of the ledger; each is held to its type in src/domain. */
+const recordsChannel = text as IdText<ChannelKey>;
+
+export const messagesSchema = pageOf(
+  object({
+    id: text,
+    channel: recordsChannel,
+    brain: maybeText,
+    acceptedAt: integer,
+    state: oneOf(...messageStates),
+    outcome: maybe(oneOf(...turnOutcomes)),
+    model: maybe(text as IdText<ModelName>),
+    settledAt: maybeInteger,
+    totalMs: maybeInteger,
+    replies: object({ waiting: integer, delivered: integer, dead: integer }),
+  }),
+);
+
+export const deliveriesSchema = pageOf(
+  object({
+    id: text,
+    message: maybeText,
+    channel: recordsChannel,
+    createdAt: integer,
+    state: oneOf(...deliveryStates),
+    attempts: integer,
+    nextAt: maybeInteger,
+    possibleDuplicate: boolean,
+    late: boolean,
+    failure: maybe(failureSummary),
+  }),
+);
+
+/** Of `DeferredGroup` in src/domain. */
+export const deferredGroupsSchema = object({
+  rows: list(
+    object({
+      channel: recordsChannel,
+      failure: oneOf(...failureKinds),
+      status: maybeInteger,
+      count: integer,
+      oldestAt: integer,
+      nextAt: integer,
+    }),
+  ),
+});
+
+export const triedNowSchema = object({ moved: integer, more: boolean, before: integer });
+
+export const conversationCountsSchema = object({
+  rows: list(
+    object({
+      channel: recordsChannel,
+      conversations: integer,
+      turns: integer,
+      lastAt: maybeInteger,
+    }),
+  ),
+});
+
+export const auditSchema = pageOf(
+  object({
+    at: integer,
+    action: text,
+    target: map(text),
+    status: integer,
+    reason: maybeText,
+  }),
+);
+
+/** What the API finds; held to its types in src/domain/search.ts. */
+const found = {
+  kind: oneOf(...foundKinds),
+  id: maybeText,
+  messageId: maybeText,
+  channel: text as IdText<ChannelKey>,
+  at: integer,
+  brain: maybeText,
+  state: maybe(oneOf(...foundStates)),
+  outcome: maybe(oneOf(...turnOutcomes)),
+};
+const excerpt = object({ text, hits: list(object({ from: integer, to: integer })) });
+
+export const foundIdsSchema = pageOf(object(found));
+
+export const foundTextsSchema = object({
+  rows: list(
+    object({
+      ...found,
+      conversation: text as IdText<ConversationId>,
+      sender: maybeText,
+      excerpt: maybe(excerpt),
+    }),
+  ),
+  next: maybeText,
+  complete: boolean,
+  indexedSince: maybeInteger,
+});

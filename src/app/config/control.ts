@@ -23,15 +23,16 @@ import type { Runtime } from '../runtime.ts';
 import type { ConfigStore, ConfigSource, Installer, OpenedConfig } from './config-store.ts';
 import type { Log } from '../../lib/log.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
-import type { OpenedRunningConfig } from '../opened-config.ts';
-import type { RunningConfig } from '../running-config.ts';
+import type { OpenedRunningConfig, RunningConfig } from '../running-config.ts';
 import type { ServiceSecrets } from '../../secrets/secrets.ts';
 import type { ServiceDeps } from '../service.ts';
-import { prepareConfig } from './prepare.ts';
-import type { ConfigSnapshot, NextConfig } from './prepare.ts';
+import { prepareConfig, type ConfigSnapshot, type NextConfig, type Warning } from './prepare.ts';
 import type { PrivateTurns } from './private-warning.ts';
 import { rolledBack, stopping } from './refusals.ts';
-import { describeChanges } from './report.ts';
+import { changesOf, sentencesOf } from '../../config/changes/changes.ts';
+import { locate } from '../../config/locate.ts';
+import { unheededChanges } from '../../config/own-addresses.ts';
+import type { EventHub } from '../../telemetry/events.ts';
 
 export type ControlDeps = {
   /** Where the configuration came from; null: from no file. */
@@ -195,4 +196,30 @@ export class Control implements ConfigControl {
     if (applied.kind === 'applied') events.configTried({ by, result: 'applied', detail: null });
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }
+}
+
+// What is told of a configuration that has come into use in the place of another.
+
+/** Tells the log what is new to warn of. @returns what has changed, for who asked for it */
+function describeChanges(
+  before: ConfigSnapshot,
+  after: ConfigSnapshot,
+  events: Pick<EventHub, 'warned' | 'noticed'>,
+): readonly string[] {
+  for (const { code, path, message, remedy } of newWarnings(before, after)) {
+    events.warned({ code, path, message: `${message}. ${remedy}` });
+  }
+  const unheeded = unheededChanges(before.config, after.config);
+  if (unheeded.length > 0) {
+    events.noticed({ code: 'address_by_flag', message: unheeded.join(' ') });
+  }
+  const changes = changesOf(locate(before.text).value, locate(after.text).value);
+  return [...sentencesOf(changes), ...unheeded];
+}
+
+/** Warnings that the configuration before had as well were told with that one. */
+function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
+  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
+  const told = new Set(before.warnings.map(keyOf));
+  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
 }

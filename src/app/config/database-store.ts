@@ -19,15 +19,25 @@ import type { Inspection } from '../../config/inspect.ts';
 import { problemWithoutPlace } from '../../config/problems.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Peers } from '../../cluster/peers.ts';
-import { ConfigsFailed, type SharedConfigs } from '../../cluster/shared-configs.ts';
-import { ConfigWatcher } from './shared-config-watcher.ts';
+import {
+  ConfigsFailed,
+  type SharedConfigs,
+  type ProposalEnd,
+} from '../../cluster/shared-configs.ts';
+import { ConfigWatcher, WatchTimer } from './shared-config-watcher.ts';
 import type { ConfigStore, Installer, OpenedConfig } from './config-store.ts';
-import { WatchTimer } from './watch-timer.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
 import type { AskedBy, NextConfig } from './prepare.ts';
-import { propose, type ProposedEnd } from './propose.ts';
-import { inDatabase, notSaved, refusedByInstances, revisionConflict } from './refusals.ts';
-import { rolledBack, describeInstance, stopping, withName } from './refusals.ts';
+import {
+  inDatabase,
+  notSaved,
+  refusedByInstances,
+  revisionConflict,
+  rolledBack,
+  describeInstance,
+  stopping,
+  withName,
+} from './refusals.ts';
 
 export type SharedDeps = OwnPlace & {
   readonly configs: SharedConfigs;
@@ -266,4 +276,55 @@ function ignoreAway(error: unknown): undefined {
 function faultOf(error: unknown): HistoryFault {
   if (error instanceof ConfigsFailed) return { kind: 'fault', detail: error.message };
   throw error;
+}
+
+/** Brings a configuration before all instances, and waits for what comes of it. */
+type Proposing = {
+  readonly configs: SharedConfigs;
+  readonly steady: () => SteadyTime;
+  /** Aborted: it is given up. */
+  readonly stop: AbortSignal;
+  /** Has the others look at once. */
+  readonly tell: () => void;
+  /** Resolves a moment later, or when somebody has told. */
+  readonly pause: () => Promise<void>;
+};
+
+/** `unknown`: the server stopped answering, and the proposal may come into use yet. */
+type ProposedEnd =
+  | ProposalEnd
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'unknown'; readonly n: number };
+
+/** Without a server for so long whoever waits is told. */
+const awayMs = 20_000;
+
+/**
+ * @param base the number of the one that it is to follow
+ * @throws ConfigsFailed where nothing was proposed
+ */
+async function propose(
+  base: number,
+  written: Parameters<SharedConfigs['propose']>[1],
+  { configs, steady, stop, tell, pause }: Proposing,
+): Promise<ProposedEnd> {
+  const proposed = await configs.propose(base, written);
+  if (proposed.kind !== 'proposed') return proposed;
+  const { n } = proposed;
+  tell();
+  let answeredAt = steady();
+  for (;;) {
+    try {
+      if (stop.aborted) await configs.close(n, 'withdrawn');
+      const decided = await configs.decide(n);
+      if (decided.kind !== 'open') return decided;
+      answeredAt = steady();
+    } catch (error) {
+      if (!(error instanceof ConfigsFailed)) throw error;
+      const isOver = error.reason !== 'away' || stop.aborted;
+      if (isOver || steady() - answeredAt > awayMs) return { kind: 'unknown', n };
+    }
+    await pause();
+  }
 }

@@ -10,8 +10,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import { createLog } from '../../lib/log.ts';
 import type { ModelCheck } from '../../brains/models/model.ts';
 import type { PlannedModel } from '../running-config.ts';
-import { createModelProbes } from './model-probes.ts';
-import { ModelWatch } from './model-warnings.ts';
+import { createModelProbes, ModelWatch } from './model-warnings.ts';
 
 const there: ModelCheck = { kind: 'reached', hasModel: true, runs: 'here', others: [] };
 const elsewhere: ModelCheck = { ...there, runs: 'elsewhere' };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { demoConfig } from '../../cli/demo/document.ts';
+import { demoConfig } from '../../cli/demo/demo.ts';
 import { createListeners } from '../../lib/listener.ts';
-import { listeningLines } from './listening.ts';
+import { listeningLines } from './preflight.ts';
 
 const at = (webhookPort: number) => {
   const ports = { webhookPort, receiverPort: 2, adminPort: 3, modelPort: null };

@@ -3,31 +3,40 @@
  * providers, hosts, the place of the database. It changes nothing and sends no one's content; it
  * has connections of its own, so a service that runs in the same process is not disturbed.
  */
-import { stat } from 'node:fs/promises';
+import { stat, access, constants, open, statfs } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Identity } from '../../channels/channel.ts';
 import type { ChannelKind } from '../../channels/kind.ts';
-import { isMessenger, kindOf } from '../../channels/registry.ts';
+import { isMessenger, kindOf, isListener } from '../../channels/registry.ts';
 import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
-import { howToSet, namedSecrets, resolveSecrets, describeFoundIn } from '../../config/secrets.ts';
-import { describeWhy, type MissingSecret, type ResolvedSecrets } from '../../config/secrets.ts';
+import {
+  howToSet,
+  namedSecrets,
+  resolveSecrets,
+  describeFoundIn,
+  describeWhy,
+  type MissingSecret,
+  type ResolvedSecrets,
+} from '../../config/secrets.ts';
 import { createEvents } from '../../telemetry/events.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock, later } from '../../lib/clock.ts';
 import type { Listeners } from '../../lib/listener.ts';
 import { createLog } from '../../lib/log.ts';
-import { createMessenger, createServiceDeps, type ServiceDeps } from '../service.ts';
+import { createMessenger, createServiceDeps, readingOf, type ServiceDeps } from '../service.ts';
 import type { SecretLookup } from '../../secrets/secrets.ts';
 import { probeServer, storageAt } from '../storage.ts';
 import { failed, ok, refusing, warning, type PreflightLine } from './lines.ts';
-import { listeningLines } from './listening.ts';
-import { providerLines } from './models.ts';
-import { repliesLine } from './replies.ts';
-import { speechLine } from './speech.ts';
-import { serverLines, unaskedLine, type ServerSeen } from './server.ts';
-import { storageLine } from './storage.ts';
+import { providerLines, serverLines, unaskedLine, type ServerSeen } from './models.ts';
+import { holderOfPort, describeHolder } from '../../lib/holders.ts';
+import { connect } from 'node:net';
+import type { FailureKind } from '../../domain/failure.ts';
+import { speechRemedy } from '../../domain/remedy.ts';
+import { dirname } from 'node:path';
+import { isInPlace } from '../../lib/make-folder.ts';
+import { isFileOf } from '../../lib/database-files.ts';
 
 const checkMs = 10_000;
 
@@ -183,4 +192,174 @@ async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
     return [failed(folder, `is no folder; it is to hold ${what}`, remedy)];
   });
   return (await Promise.all(lines)).flat();
+}
+
+// The addresses where a configuration has channels listen.
+
+/**
+ * Listens for a moment where a channel that is routed would, as taking the configuration into use
+ * does: what the service listens on already is shared with it.
+ * @param listeners of the service that would use the configuration
+ */
+export function listeningLines(
+  { channels, routes }: Pick<Config, 'channels' | 'routes'>,
+  listeners: Listeners,
+): Promise<readonly PreflightLine[]> {
+  const routed = channels.filter(({ type }) => routes.some(({ channel }) => channel === type));
+  return Promise.all(
+    routed.filter(isListener).map(async ({ type, bind }) => {
+      const subject = `${type} at ${bind.text}`;
+      if (bind.port === 0) return ok(subject, 'takes any free port');
+      const field = `${kindOf(type).listener.block}.bind`;
+      const held = await listeners.take(bind);
+      if (held.kind === 'held') {
+        await held.release(0);
+        return ok(subject, 'can be listened on');
+      }
+      if (held.code !== 'EADDRINUSE') {
+        const message = `cannot be listened on (${held.code})`;
+        return refusing(subject, message, `Change ${field} to an address of this machine.`);
+      }
+      const message = `is taken by another program${describeHolder(holderOfPort(bind.port))}`;
+      return refusing(subject, message, `Stop that program, or change ${field}.`);
+    }),
+  );
+}
+
+/** The address that replies are posted to. */
+const connectMs = 5_000;
+
+/**
+ * Connects to where a channel posts its replies, and sends nothing. What does not answer is a
+ * warning: replies wait for it.
+ * @param left aborts when nobody waits for the line any more
+ */
+async function repliesLine(
+  { url, field }: { readonly url: string; readonly field: string },
+  left?: AbortSignal,
+): Promise<PreflightLine> {
+  const { hostname, origin, port, protocol } = new URL(url);
+  const subject = `replies to ${origin}`;
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+  const found = await connectTo(host, number, left);
+  if (found.kind === 'connected') return ok(subject, `${found.address} takes connections`);
+  const { code } = found;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    const remedy = `Check the host in ${field}; until it is found, replies wait.`;
+    return warning(subject, `the host ${hostname} cannot be found`, remedy);
+  }
+  const act = `Start what takes the replies (svc receive prints them), or change ${field}`;
+  return warning(
+    subject,
+    `nobody takes connections there (${code})`,
+    `${act}; until then, replies wait.`,
+  );
+}
+
+type Found =
+  | { readonly kind: 'connected'; readonly address: string }
+  | { readonly kind: 'failed'; readonly code: string };
+
+function connectTo(host: string, port: number, left?: AbortSignal): Promise<Found> {
+  return new Promise((resolve) => {
+    const signals = [AbortSignal.timeout(connectMs), ...(left === undefined ? [] : [left])];
+    const ended = AbortSignal.any(signals);
+    const socket = connect({ host, port, signal: ended });
+    socket.on('connect', () => {
+      resolve({ kind: 'connected', address: socket.remoteAddress ?? host });
+      socket.destroy();
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const code = ended.aborted ? 'ETIMEDOUT' : (error.code ?? error.name);
+      resolve({ kind: 'failed', code });
+    });
+  });
+}
+
+/** The server that writes down what is spoken: whether it does. */
+const lookMs = 10_000;
+
+/** It is there, and has something else to do. */
+const passing: ReadonlySet<FailureKind> = new Set(['overloaded', 'rate_limited']);
+
+/**
+ * Has a moment of silence written down.
+ * @returns null: nothing is listened to there
+ */
+export async function speechLine(
+  channel: MessengerConfig,
+  config: Pick<Config, 'routes' | 'brains'>,
+  deps: Pick<ServiceDeps, 'http' | 'pictures' | 'steady'>,
+): Promise<PreflightLine | null> {
+  const { speech } = readingOf(channel, deps);
+  if (speech === undefined) return null;
+  const { baseUrl, model } = channel.speech!;
+  const subject = `${channel.type} speech at ${baseUrl}`;
+  const route = config.routes.find((one) => one.channel === channel.type);
+  const brain = config.brains.find(({ name }) => name === route?.brain);
+  const failure = await speech.look(brain?.sensitivity ?? 'public', later(deps.steady(), lookMs));
+  if (failure === null) return ok(subject, `writes down what is spoken, with the model ${model}`);
+  const { kind, detail } = failure;
+  if (kind === 'timeout') {
+    const remedy = 'Try again in a minute: many servers load the model when they are first asked.';
+    return warning(subject, 'did not write down a moment of silence within 10 s', remedy);
+  }
+  const message = `writes nothing down: ${detail}`;
+  return (passing.has(kind) ? warning : failed)(subject, message, speechRemedy(kind));
+}
+
+// The place of the database.
+
+/**
+ * Asks whether a database could be opened or made here, and makes nothing.
+ * @param held the database that this process has open: none of its files is opened, since closing
+ *   one lets go of the locks that SQLite has on it
+ */
+export async function storageLine(path: string, held: string | null): Promise<PreflightLine> {
+  const found = await stat(path, { bigint: true }).catch(() => null);
+  if (found !== null && held !== null && (await isFileOf(held, found))) {
+    return ok(path, 'is in use by this service');
+  }
+  const remedy = 'Choose another storage.path, or give this user the right to write there.';
+  if (found === null) return placeLine(path, dirname(path), remedy);
+  if (!found.isFile()) return failed(path, 'is no file', remedy);
+  if (!(await mayWrite(path))) return failed(path, 'cannot be written', remedy);
+  if (!(await mayWrite(dirname(path)))) {
+    return failed(path, 'stands in a folder that cannot be written', remedy);
+  }
+  if (!(await isDatabase(path))) return failed(path, 'is no SQLite file', 'Name another file.');
+  return ok(path, 'can be written');
+}
+
+/** The nearest folder above that exists decides. */
+async function placeLine(path: string, folder: string, remedy: string): Promise<PreflightLine> {
+  const found = await stat(folder).catch(() => null);
+  const isMissing = found === null && !isInPlace(folder) && dirname(folder) !== folder;
+  if (isMissing) return placeLine(path, dirname(folder), remedy);
+  if (found?.isDirectory() !== true) return failed(path, `${folder} is no folder`, remedy);
+  if (!(await mayWrite(folder))) return failed(path, `${folder} cannot be written`, remedy);
+  if (await keepsNoFiles(folder)) return failed(path, `no file can be made in ${folder}`, remedy);
+  return ok(path, 'is not there yet and can be made');
+}
+
+/** The views that a system gives of itself, /proc and /sys, have no block: nothing can be made. */
+async function keepsNoFiles(folder: string): Promise<boolean> {
+  const found = await statfs(folder).catch(() => null);
+  return found?.blocks === 0 && found.files === 0;
+}
+
+function mayWrite(path: string): Promise<boolean> {
+  return access(path, constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** An empty file is a database that nothing was written to. Format: sqlite.org/fileformat.html */
+async function isDatabase(path: string): Promise<boolean> {
+  await using file = await open(path, 'r');
+  const head = Buffer.alloc(16);
+  const { bytesRead } = await file.read(head, 0, 16, 0);
+  return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServerProbe } from '../storage.ts';
-import { serverLines, unaskedLine } from './server.ts';
+import { serverLines, unaskedLine } from './models.ts';
 
 const fine: ServerProbe = {
   kind: 'looked',

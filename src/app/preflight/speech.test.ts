@@ -10,7 +10,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import type { PreflightLine } from './lines.ts';
-import { speechLine } from './speech.ts';
+import { speechLine } from './preflight.ts';
 
 function configOf(url: string | null, sensitivity: 'public' | 'private'): Config {
   const model = { provider: 'local_runtime', model_id: 'm', locality: 'local' };

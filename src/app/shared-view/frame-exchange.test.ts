@@ -8,7 +8,7 @@ import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { LiveEvents } from '../../telemetry/live-events.ts';
-import { LiveEventExchange, liveEventsMax } from './frame-exchange.ts';
+import { LiveEventExchange, liveEventsMax } from './one-view.ts';
 
 const times = { lotMs: 2, leaseMs: 600, graceMs: 400 };
 

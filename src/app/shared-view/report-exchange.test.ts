@@ -7,7 +7,7 @@ import { FakeView } from '../../../test/fake/shared-view.ts';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { until } from '../../../test/support/waiting.ts';
 import { createAlone } from '../../cluster/alone.ts';
-import { ReportExchange, type ReportTimes } from './report-exchange.ts';
+import { ReportExchange, type ReportTimes } from './one-view.ts';
 
 /** Two instances, of which the first has an exchange, with what it tells at hand. */
 function start(times: Partial<ReportTimes> = {}) {

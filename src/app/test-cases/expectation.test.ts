@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../config/locate.ts';
 import { ProblemList } from '../../config/problems.ts';
-import { readExpectation } from '../../config/test-case.ts';
+import { readExpectation } from '../../config/say-expectation.ts';
 import { missesOf, type Uses } from './expectation.ts';
-import { verdictOf } from './judge.ts';
-import { matchedCharactersMax, matchWithin } from './pattern.ts';
+import { verdictOf, matchedCharactersMax, matchWithin } from './run-cases.ts';
 
 const calc = (given: unknown): Uses => [{ tool: 'calc', arguments: JSON.stringify(given) }];
 const none: Uses = [];

@@ -4,10 +4,9 @@
  */
 import { isEqual } from '../../config/json-value.ts';
 import type { Json, JsonObject } from '../../config/locate.ts';
-import { describeCall } from '../../config/say-expectation.ts';
-import type { ExpectedCall, Expectation } from '../../config/test-case.ts';
+import { describeCall, type ExpectedCall, type Expectation } from '../../config/say-expectation.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
-import { consensusKey } from '../../brains/policies/consensus-key.ts';
+import { consensusKey } from '../../brains/policies/consensus.ts';
 
 /** Both are the ends of sentences: `expected …`, `but …`. */
 export type Miss = { readonly expected: string; readonly came: string };

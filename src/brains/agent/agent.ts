@@ -7,7 +7,7 @@
 import type { ChannelType } from '../../config/config.ts';
 import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
-import { isCloudTag } from '../../domain/cloud-tag.ts';
+import { isCloudTag } from '../../domain/model-words.ts';
 import type { Note, NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
@@ -17,9 +17,9 @@ import type { AgentFacts, Asking, Brain, TurnContext, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
 import type { DispatchDeps } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../privacy-filter.ts';
-import { sighted } from '../vision.ts';
+import { sighted } from '../turn-lines.ts';
 import { AgentTurn } from './agent-turn.ts';
-import { NotesUntilCut } from './notes.ts';
+import { NotesUntilCut } from './prompt.ts';
 import type { LearnedOfModels } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 

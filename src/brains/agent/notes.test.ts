@@ -8,7 +8,7 @@ import { failure } from '../../domain/failure.ts';
 import { ContextTrimmer } from '../models/context-trimmer.ts';
 import type { ModelRequest } from '../models/model.ts';
 import { createMemoryNote } from '../tools/memory-note.ts';
-import { NotesUntilCut, placeNotes } from './notes.ts';
+import { NotesUntilCut, placeNotes } from './prompt.ts';
 
 const note = (at: number, text = `note ${at}`): Note => ({ at, text, sensitivity: 'public' });
 const row = (at: number, text = `said ${at}`): TurnRow => {

@@ -5,7 +5,7 @@ import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
-import { nodeCrypto } from '../../lib/node-crypto.ts';
+import { nodeCrypto } from '../../lib/node-http.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../tools/tool.ts';
 import type { TurnContext, Followed, Turn } from '../brain.ts';

@@ -2,8 +2,7 @@ import type { ModelName } from '../../domain/ids.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { RequestLine } from '../models/model.ts';
-import { asData } from './prompt.ts';
-import { callAsText } from './text-protocol.ts';
+import { asData, callAsText } from './prompt.ts';
 import type { WrittenCalls } from './tool-calls.ts';
 
 /** The length of all that one turn has found out; beyond it the oldest results give way. */

@@ -13,17 +13,22 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Stop } from '../../lib/stop.ts';
 import { ContextTrimmer } from './context-trimmer.ts';
-import type { CallBounds } from './call-bounds.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { RelayDetections } from './relay-detection.ts';
 import type { PromptRecords } from './prompt-records.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import { picturesOn, type ContextSeen, type Model, type ModelCheck } from './model.ts';
-import type { ModelRequest, Sees } from './model.ts';
+import {
+  picturesOn,
+  type ContextSeen,
+  type Model,
+  type ModelCheck,
+  type ModelRequest,
+  type Sees,
+} from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 import { Sight } from './vision.ts';
+import { Cache } from '../../lib/cache.ts';
 
 export type ModelDeps = Clock & {
   readonly http: HttpClient;
@@ -186,4 +191,140 @@ function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {
   if (outcome.kind === 'answer') return 'answered';
   const { kind } = outcome.failure;
   return kind === 'overloaded' || kind === 'timeout' ? 'strain' : 'other';
+}
+
+// The bounds of calls to models, which outlast plans: a call that an old plan has in flight counts
+// against the bound of the new plan. The same model at the same address with the same key has one
+// bound, in however many brains it is listed. Its limit is the lowest that the newest plan names,
+// of which each instance on the ledger has its part.
+
+/** Plans that were refused leave bounds behind; bounds in use are asked for with every plan. */
+const boundsMax = 40_000;
+
+export class CallBounds {
+  /** By provider; every bounded call is counted in its provider's load. */
+  readonly loads = new Map<string, Load>();
+  readonly #kept = new Cache<string, ConcurrencyLimit>(boundsMax);
+
+  /** A new bound has the limit of this config; a known bound keeps its own until `hold`. */
+  of(config: ModelConfig, deadlines: Deadlines): ConcurrencyLimit {
+    const { provider, inFlightMax } = config;
+    const key = keyOf(config);
+    const load = this.loads.get(provider) ?? { inFlight: 0, waiting: 0 };
+    this.loads.set(provider, load);
+    const bound = this.#kept.get(key) ?? new ConcurrencyLimit(inFlightMax, deadlines, load);
+    this.#kept.put(key, bound, 1);
+    return bound;
+  }
+
+  /**
+   * @param models of the plan that is in use from now on
+   * @param share how many instances share their limits; each may make one call at least
+   */
+  hold(models: readonly ModelConfig[], share = 1): void {
+    const limits = new Map<string, number>();
+    for (const config of models) {
+      const key = keyOf(config);
+      limits.set(key, Math.min(config.inFlightMax, limits.get(key) ?? Infinity));
+    }
+    for (const [key, limit] of limits) {
+      this.#kept.get(key)?.limitTo(Math.max(1, Math.floor(limit / share)));
+    }
+  }
+}
+
+function keyOf({ provider, baseUrl, modelId, apiKeyEnv }: ModelConfig): string {
+  return JSON.stringify([provider, baseUrl, modelId, apiKeyEnv]);
+}
+
+// Bounds the calls in flight to one model, over every plan that asks it. The rest wait in order.
+// When the model shows strain (it says that it is busy, or does not answer in time) the bound is
+// halved, once for all the calls that were already under way, and with every answer it grows by
+// one, up to the limit.
+
+/** One call's right to be in flight; it is given back by `leave`. */
+export type Permit = { readonly kind: 'pass'; readonly era: number };
+export type NoPermit = { readonly kind: 'cancelled' | 'deadline' };
+
+/** Calls of all the models that share it. */
+export type Load = { inFlight: number; waiting: number };
+
+export class ConcurrencyLimit {
+  readonly #load: Load;
+  #most: number;
+  readonly #deadlines: Deadlines;
+  #bound: number;
+  #inFlight = 0;
+  /** Counts the halvings: a call that began in an earlier era halves nothing again. */
+  #era = 0;
+  readonly #waiting = new Set<(turn: Permit | NoPermit) => void>();
+
+  constructor(most: number, deadlines: Deadlines, load: Load) {
+    this.#load = load;
+    this.#most = most;
+    this.#bound = most;
+    this.#deadlines = deadlines;
+  }
+
+  get size(): { readonly inFlight: number; readonly waiting: number; readonly bound: number } {
+    return { inFlight: this.#inFlight, waiting: this.#waiting.size, bound: this.#bound };
+  }
+
+  /** @param deadlineAt how long the call may wait for its turn */
+  acquire(deadlineAt: SteadyTime, stop: Stop): Permit | Promise<Permit | NoPermit> {
+    // Waiting calls are let in as soon as there is room, so nobody is overtaken here.
+    if (this.#inFlight < this.#bound) return this.#pass();
+    return this.#wait(deadlineAt, stop);
+  }
+
+  /** From now on at most so many calls. Calls in flight beyond that go on to their end. */
+  limitTo(most: number): void {
+    const isStrained = this.#bound < this.#most;
+    this.#bound = isStrained ? Math.min(this.#bound, most) : most;
+    this.#most = most;
+    this.#admit();
+  }
+
+  /** @param strain the model was busy or too slow; `answered` it gave an answer */
+  release(permit: Permit, how: 'answered' | 'strain' | 'other'): void {
+    this.#inFlight--;
+    this.#load.inFlight--;
+    if (how === 'answered') this.#bound = Math.min(this.#most, this.#bound + 1);
+    if (how === 'strain' && permit.era === this.#era) {
+      this.#era++;
+      this.#bound = Math.max(1, Math.floor(this.#bound / 2));
+    }
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (const enter of this.#waiting) {
+      if (this.#inFlight >= this.#bound) break;
+      enter(this.#pass());
+    }
+  }
+
+  #pass(): Permit {
+    this.#inFlight++;
+    this.#load.inFlight++;
+    return { kind: 'pass', era: this.#era };
+  }
+
+  #wait(deadlineAt: SteadyTime, stop: Stop): Promise<Permit | NoPermit> {
+    if (stop.stopped) return Promise.resolve({ kind: 'cancelled' });
+    return new Promise((resolve) => {
+      const end = (turn: Permit | NoPermit): void => {
+        this.#waiting.delete(end);
+        this.#load.waiting--;
+        deadline.cancel();
+        stop.unlisten(cancel);
+        resolve(turn);
+      };
+      const cancel = (): void => end({ kind: 'cancelled' });
+      const deadline = this.#deadlines.at(deadlineAt, () => end({ kind: 'deadline' }));
+      stop.listen(cancel);
+      this.#waiting.add(end);
+      this.#load.waiting++;
+    });
+  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EnvName, ModelConfig } from '../../config/config.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import { CallBounds } from './call-bounds.ts';
+import { CallBounds } from './build-model.ts';
 
 const deadlines = createDeadlines();
 

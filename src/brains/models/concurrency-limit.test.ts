@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { within } from '../../../test/support/waiting.ts';
 import { Stopper } from '../../lib/stop.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
-import type { Load, NoPermit, Permit } from './concurrency-limit.ts';
+import { ConcurrencyLimit, type Load, type NoPermit, type Permit } from './build-model.ts';
 
 const never = new Stopper();
 const none: Load = { inFlight: 0, waiting: 0 };

@@ -4,7 +4,7 @@
  */
 import { failure, type Failure } from '../../domain/failure.ts';
 import { errorWords, limitTooLarge } from '../../domain/model-habits.ts';
-import { retryAfterMs as msOfHeader } from '../../lib/retry-after.ts';
+import { retryAfterMs as msOfHeader } from '../../lib/backoff.ts';
 import { listOf, parseJson, recordOf } from './json.ts';
 
 /** Some write a byte order mark before their JSON. */

@@ -9,10 +9,10 @@ import { ownFunctionFields, type EndedBy } from '../../domain/model-habits.ts';
 import type { CallExtra, ToolCall, Usage } from '../../domain/outcome.ts';
 import type { Picture } from '../../domain/attachment.ts';
 import { hasLaterBlock, withoutThinking } from '../../domain/think-block.ts';
-import { wellFormed } from '../../lib/well-formed.ts';
+import { wellFormed } from '../../lib/plain-text.ts';
 import { listOf, parseJson, recordOf, textOf } from './json.ts';
 import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
-import { callInText, offeredName, withoutCallMarkup } from './text-calls.ts';
+import { callInText, offeredName, withoutCallMarkup } from './streaming.ts';
 
 /** What one HTTP answer says, once the wire is gone. */
 export type Parsed =

@@ -6,7 +6,7 @@
  * A prompt is read as one text: the system prompt, the tools, then the lines. A record holds the
  * hash of its beginning after each 64 characters, and of the whole: numbers alone, in memory alone.
  */
-import { nodeCrypto } from '../../lib/node-crypto.ts';
+import { nodeCrypto } from '../../lib/node-http.ts';
 import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
 
 const blockCharacters = 64;

@@ -1,10 +1,9 @@
 /** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
-import { failure } from '../../domain/failure.ts';
+import { failure, type Failure } from '../../domain/failure.ts';
 import { providerWords, upToQuotation } from '../../domain/upstream-words.ts';
-import type { Failure } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
-import type { Outcome, Try } from '../../domain/outcome.ts';
-import type { Payable } from '../../domain/spend.ts';
+import type { Outcome, Try, Usage } from '../../domain/outcome.ts';
+import type { Payable, Tokens, Unpaid, Used } from '../../domain/spend.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
@@ -15,11 +14,62 @@ import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
 import { errorIn, pictureFailureOf, waitAskedFor, withoutMark } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
-import { failureOfUnpaid, mostOf, usedBy } from './call-spend.ts';
 import type { Sight } from './vision.ts';
 import { refusedTools } from './refused-tools.ts';
-import { isRepeated } from './text-calls.ts';
-import { streamBytesMax, type Listening } from './streaming.ts';
+import { isRepeated, streamBytesMax, type Listening } from './streaming.ts';
+import { fullJitter } from '../../lib/backoff.ts';
+import type { Picture } from '../../domain/attachment.ts';
+import { errorWords } from '../../domain/model-habits.ts';
+
+/**
+ * Finds a provider's API: at `base_url` as it is written, or else at the address without its
+ * ending. It keeps the second address after the first answer of the API from there.
+ */
+export class BaseUrl<Urls> {
+  #urls: Urls;
+  /** Null: there is no other address, or the API's address is known. */
+  #other: Urls | null;
+
+  constructor(urls: Urls, other: Urls | null) {
+    this.#urls = urls;
+    this.#other = other;
+  }
+
+  get urls(): Urls {
+    return this.#urls;
+  }
+
+  /**
+   * Asks at the first address. If the answer is not the API's, it asks once at the other.
+   * @param answerOf null: no answer came
+   * @param shows whether an answer shows that the API is there
+   */
+  async ask<Result>(
+    ask: (urls: Urls) => Promise<Result>,
+    answerOf: (result: Result) => Answer | null,
+    shows: (answer: Answer) => boolean,
+  ): Promise<Result> {
+    const first = await ask(this.#urls);
+    const other = this.#other;
+    const answer = answerOf(first);
+    if (other === null || answer === null || isThere(answer)) return first;
+    const second = await ask(other);
+    const found = answerOf(second);
+    if (found !== null && shows(found)) [this.#urls, this.#other] = [other, null];
+    return second;
+  }
+}
+
+type Answer = { readonly status: number; readonly body: string };
+
+/** For a chat request: every answer is the API's unless it denies the path. */
+export function isThere({ status, body }: Answer): boolean {
+  if (status === 404 || status === 405) return false;
+  return status !== 200 || !errorWords.noPath.test(errorIn(withoutMark(body)).words);
+}
+
+/** For a list of models: a web page may answer, too, so only a 200 counts. */
+export const isListed = (answer: Answer): boolean => answer.status === 200 && isThere(answer);
 
 /** What a runtime is made of. */
 export type RuntimeOptions = Clock & {
@@ -258,4 +308,103 @@ function headersOf(apiKey: string | null): Readonly<Record<string, string>> {
     'user-agent': 'svc',
   };
   return apiKey === null ? headers : { ...headers, authorization: `Bearer ${apiKey}` };
+}
+
+const pauses = { baseMs: 200, capMs: 2_000 };
+const retryAfterMostMs = 30_000;
+
+/**
+ * When to ask a model again after a failure: with full jitter between 0 and 200 ms × 2ⁿ (at most
+ * 2 s), or after what the provider asked for, at most 30 s.
+ * @param attempt how many times it was asked again before, from 0
+ * @param random a number in [0, 1)
+ * @returns milliseconds to wait; null: do not ask again
+ */
+export function retryDelayMs(
+  last: Failure,
+  attempt: number,
+  { retriesMax = 2, random = Math.random }: { retriesMax?: number; random?: () => number } = {},
+): number | null {
+  if (!last.retryable || attempt >= retriesMax) return null;
+  if (last.retryAfterMs !== null) return Math.min(retryAfterMostMs, last.retryAfterMs);
+  return fullJitter(attempt, pauses, random);
+}
+
+/**
+ * What a call to a provider may use, before it is made, and what it used, once it is over.
+ *
+ * Before: the answer is bounded by `max_output_tokens`, which the provider is told. What it reads
+ * is bounded by its bytes: one token for every two bytes of the request's body, in UTF-8. The
+ * tokenizers in wide use need about one for four bytes of English and one for two to three of most
+ * other languages, and the body has JSON around the texts, too. A picture is read by its size and
+ * not by its bytes: it counts as the most that a provider is known to charge for one.
+ */
+const bytesPerToken = 2;
+/**
+ * What OpenAI's smallest models charge for eight tiles of one picture (2,833 + 8 × 5,667, by
+ * platform.openai.com/docs/guides/images-vision); most others charge a thirtieth of that.
+ */
+const tokensPerPicture = 48_169;
+
+/**
+ * @param outputTokensMax null: no bound is known
+ * @param pictures those in the body, as base64
+ */
+function mostOf(
+  body: string,
+  outputTokensMax: number | null,
+  pictures: readonly Picture[] = [],
+): Tokens {
+  const output = outputTokensMax ?? 0;
+  if (pictures.length === 0) return { input: tokensIn(body), output };
+  const shown = pictures.reduce((bytes, one) => bytes + 4 * Math.ceil(one.bytes.length / 3), 0);
+  const read = Math.ceil((Buffer.byteLength(body) - shown) / bytesPerToken);
+  return { input: read + pictures.length * tokensPerPicture, output };
+}
+
+/** Why a call that is not paid for is not made. */
+function failureOfUnpaid(unpaid: Unpaid): Failure {
+  if (unpaid.kind === 'unwritten') {
+    const detail = 'what it may use could not be written down, so it was not asked';
+    return failure('fault', { detail });
+  }
+  const { opensAt } = unpaid;
+  return opensAt === null ? failure('over_budget') : { ...failure('over_budget'), opensAt };
+}
+
+/** @returns null: nothing was sent */
+function usedBy(result: HttpResult, parsed: Parsed, most: Tokens, { costs }: Payable): Used | null {
+  // Nobody knows how far it came: all that it may have used counts.
+  const whole = { input: most.input, output: costs ? most.output : 0, estimated: true };
+  if (result.kind === 'fault') return result.sent ? whole : null;
+  const { inputTokens, outputTokens, cachedTokens = null } = toldBy(parsed);
+  const fromCache = inputTokens === null || cachedTokens === null ? {} : { cached: cachedTokens };
+  if (inputTokens !== null && outputTokens !== null) {
+    return { input: inputTokens, output: outputTokens, estimated: false, ...fromCache };
+  }
+  const isAnswer = parsed.kind === 'answer' || answersWithout.has(parsed.failure.kind);
+  if (!isAnswer && inputTokens === null && outputTokens === null) return nothing;
+  const written = Math.min(tokensIn(result.body), most.output || Infinity);
+  const [input, output] = [inputTokens ?? most.input, outputTokens ?? written];
+  return { input, output, estimated: true, ...fromCache };
+}
+
+/** An answer with words in it took tokens: of one that is told to have taken none, nothing is. */
+function toldBy(parsed: Parsed): Usage {
+  const { inputTokens = null, outputTokens = null, cachedTokens = null } = parsed.usage ?? {};
+  if (parsed.kind === 'failed') return { inputTokens, outputTokens, cachedTokens };
+  return { inputTokens: inputTokens || null, outputTokens: outputTokens || null, cachedTokens };
+}
+
+const nothing: Used = { input: 0, output: 0, estimated: false };
+
+/** Failures of an answer that came: its model has worked. */
+const answersWithout: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+  'empty_answer',
+  'malformed_answer',
+  'tool_call_malformed',
+]);
+
+function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure, failureKinds } from '../../domain/failure.ts';
-import { retryDelayMs } from './retrying.ts';
+import { retryDelayMs } from './provider-call.ts';
 
 const random = (): number => 0.5;
 

@@ -6,7 +6,7 @@ import { startFakeOllama } from '../../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../../test/fake/openai.ts';
 import { callMarks } from '../../domain/model-habits.ts';
 import { HostedStream } from './hosted-runtime/stream.ts';
-import { LocalStream } from './local-runtime/stream.ts';
+import { LocalStream } from './local-runtime/wire.ts';
 import { Listening, ThinkingHabit, type AnswerStream } from './streaming.ts';
 
 testStreaming({ provider: 'local_runtime', modelId: 'llama3', start: startFakeOllama });

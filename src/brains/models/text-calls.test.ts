@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertOnePass } from '../../../test/support/one-pass.ts';
 import { callMarks } from '../../domain/model-habits.ts';
-import { callInText, withoutCallMarkup } from './text-calls.ts';
+import { callInText, withoutCallMarkup } from './streaming.ts';
 
 const tools = [
   {

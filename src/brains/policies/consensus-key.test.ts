@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { consensusKey, undress, undressedCharactersMax } from './consensus-key.ts';
+import { consensusKey, undress, undressedCharactersMax } from './consensus.ts';
 import { anyText } from '../../../test/support/any-text.ts';
 import { runs } from '../../../test/support/runs.ts';
 

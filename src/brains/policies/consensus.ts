@@ -1,6 +1,7 @@
 import type { ModelName } from '../../domain/ids.ts';
-import { consensusKey } from './consensus-key.ts';
 import type { Policy, Slot, Verdict, Votes } from './policy.ts';
+import { withoutThinkBlock } from '../../domain/think-block.ts';
+import { MarkupStripper, normalized, withoutTrailingZeros } from './normalized-text.ts';
 
 /**
  * The reply is the answer that more than half of the models which answered agree on, two of them at
@@ -49,4 +50,109 @@ function none(answers: number, most: number, votes: Votes): Verdict {
       ? 'only one model answered, which is no consensus'
       : `at most ${most} of ${answers} answers agree`;
   return { kind: 'none', reason: 'no_consensus', why, votes };
+}
+
+/**
+ * The consensus key of an answer: two answers agree when their keys are equal. Equality is the only
+ * comparison, so agreeing is an equivalence; closeness of meaning is not measured.
+ *
+ * What the key forgets is how an answer is dressed: case, the look of quotes, dashes and spaces,
+ * emphasis, a fence, an "answer:" before it, punctuation after it, trailing zeros of a
+ * fraction, the layout of a JSON value. What it keeps is all that may be meant: "-5" is not "5",
+ * "50%" is not "50", "C#" is not "C".
+ *
+ * Linear in the length of the text, and idempotent: the key of a key is that key. A text that is
+ * longer than any answer on which models could agree is its own key: to undress it would hold up
+ * everybody else.
+ */
+export const undressedCharactersMax = 20_000;
+
+export function consensusKey(text: string): string {
+  return text.length > undressedCharactersMax ? text : undress(text);
+}
+
+/** The key of a text of any length. */
+export function undress(text: string): string {
+  const bare = withoutFence(withoutThinkBlock(text).trim());
+  const json = canonicalAnswer(bare);
+  if (json !== null) return json;
+  // One spelling may show a think block that was not to be seen.
+  const plain = withoutThinkBlock(normalized(bare)).trim();
+  const stripper = new MarkupStripper(plain);
+  const undressed = stripper.peel('marks');
+  const inner = canonicalAnswer(undressed);
+  if (inner !== null) return inner;
+  const core = stripper.peel('marks and lists');
+  return canonicalAnswer(core) ?? (core === '' ? plain : core);
+}
+
+/** The inside of the one code fence that wraps the whole text, or the text itself. */
+function withoutFence(text: string): string {
+  if (!text.startsWith('```') || !text.endsWith('```')) return text;
+  const start = text.indexOf('\n') + 1;
+  const end = text.length - 3;
+  if (start === 0 || start > end || text.indexOf('```', 3) !== end) return text;
+  return text.slice(start, end).trim();
+}
+
+const depthMax = 64;
+
+/** As TypeScript's library knows it: without the third argument, which gives a value's source. */
+type Reviver = (key: string, value: unknown) => unknown;
+
+/**
+ * One spelling of a JSON object or array: keys sorted, no layout, strings and numbers normalized.
+ * @returns null when the text is no such value, or nests deeper than 64
+ */
+function canonicalAnswer(text: string): string | null {
+  if (!/^[[{]/.test(text) || !/[\]}]$/.test(text) || depthOf(text) > depthMax) return null;
+  try {
+    return written(JSON.parse(text, keepNumber as Reviver));
+  } catch {
+    return null;
+  }
+}
+
+/** A number by its digits, for the value that JSON.parse makes of them has fewer. */
+class Digits {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function keepNumber(_key: string, value: unknown, context: { source?: string }): unknown {
+  return typeof value === 'number' ? new Digits(context.source ?? String(value)) : value;
+}
+
+function written(value: unknown): string {
+  if (value instanceof Digits) return writtenNumber(value.text);
+  if (typeof value === 'string') return JSON.stringify(normalized(value));
+  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  const members = entries.map(([key, member]) => `${JSON.stringify(key)}:${written(member)}`);
+  return `{${members.join(',')}}`;
+}
+
+function writtenNumber(digits: string): string {
+  if (!/[eE]/.test(digits)) return digits.includes('.') ? withoutTrailingZeros(digits) : digits;
+  const value = Number(digits);
+  return Number.isFinite(value) && value !== 0 ? String(value) : digits.toLowerCase();
+}
+
+/** How deep brackets nest, those inside of strings left out: a bound, not a parse. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let most = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') quoted = !quoted;
+    else if (quoted) at += char === '\\' ? 1 : 0;
+    else if (char === '[' || char === '{') most = Math.max(most, ++depth);
+    else if (char === ']' || char === '}') depth--;
+  }
+  return most;
 }

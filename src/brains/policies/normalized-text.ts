@@ -1,3 +1,5 @@
+import { withoutThinkBlock } from '../../domain/think-block.ts';
+
 const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
 const single = /[\u2018-\u201b\u2032]/g;
 const double = /[\u201c-\u201f\u2033\u00ab\u00bb]/g;
@@ -36,4 +38,102 @@ export function withoutTrailingZeros(number: string): string {
   const kept = number.slice(0, end);
   if (kept === '') return '0';
   return kept.startsWith('.') ? `0${kept}` : kept;
+}
+
+const label = /(\*\*|__|\*|_|)(?:final )?answer(?::\1|\1:) ?/y;
+const closings: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
+
+/**
+ * Takes the dressing off a normalized text, layer by layer from both ends, until none is left.
+ * Every step costs what it removes, so the whole is linear. The text itself never moves. What a
+ * step must know of the inside (how many marks are left, which brackets belong together) is counted
+ * once.
+ */
+export class MarkupStripper {
+  readonly #text: string;
+  readonly #counts: Record<string, number> = { '*': 0, _: 0, '`': 0, "'": 0, '"': 0 };
+  #left = 0;
+  #right: number;
+  #partners: Int32Array | null = null;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#right = text.length;
+    for (let at = 0; at < text.length; at++) this.#count(at, 1);
+  }
+
+  /** `lists` are square and curly brackets, which may be JSON's own. */
+  peel(what: 'marks' | 'marks and lists'): string {
+    const brackets = what === 'marks' ? '(' : '([{';
+    while (this.#right > this.#left && this.#peelOne(brackets)) continue;
+    return this.#text.slice(this.#left, this.#right);
+  }
+
+  #peelOne(brackets: string): boolean {
+    const first = this.#text[this.#left]!;
+    const last = this.#text[this.#right - 1]!;
+    if (first === ' ') return this.#drop(1, 0);
+    if (last === ' ' || '.,;:!…'.includes(last)) return this.#drop(0, 1);
+    if (first === '<' && this.#peelThinking()) return true;
+    if ('*_`'.includes(first) && this.#peelEmphasis(first)) return true;
+    if (`"'`.includes(first) && first === last && this.#counts[first] === 2) {
+      return this.#drop(1, 1);
+    }
+    if (brackets.includes(first) && closings[first] === last && this.#wraps()) {
+      return this.#drop(1, 1);
+    }
+    label.lastIndex = this.#left;
+    const labelled = label.exec(this.#text);
+    if (labelled === null || label.lastIndex > this.#right) return false;
+    return this.#drop(labelled[0].length, 0);
+  }
+
+  #peelThinking(): boolean {
+    const text = this.#text.slice(this.#left, this.#right);
+    return this.#drop(text.length - withoutThinkBlock(text).length, 0);
+  }
+
+  /** The same run of one mark at both ends and none of it between. */
+  #peelEmphasis(mark: string): boolean {
+    const run = this.#counts[mark]! / 2;
+    if (!Number.isInteger(run) || this.#right - this.#left <= 2 * run) return false;
+    for (let at = 0; at < run; at++) if (this.#text[this.#left + at] !== mark) return false;
+    for (let at = 1; at <= run; at++) if (this.#text[this.#right - at] !== mark) return false;
+    return this.#drop(run, run);
+  }
+
+  /** Whether the bracket at the left end belongs to the one at the right end. */
+  #wraps(): boolean {
+    this.#partners ??= partnersOf(this.#text);
+    return this.#partners[this.#left] === this.#right - 1;
+  }
+
+  #drop(left: number, right: number): boolean {
+    for (let at = 0; at < left; at++) this.#count(this.#left + at, -1);
+    for (let at = 1; at <= right; at++) this.#count(this.#right - at, -1);
+    this.#left += left;
+    this.#right -= right;
+    return left + right > 0;
+  }
+
+  #count(at: number, by: number): void {
+    const char = this.#text[at]!;
+    const count = this.#counts[char];
+    if (count !== undefined) this.#counts[char] = count + by;
+  }
+}
+
+/** For each opening bracket the place of the one that closes it; 0 where none does. */
+function partnersOf(text: string): Int32Array {
+  const partners = new Int32Array(text.length);
+  const open: number[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char in closings) open.push(at);
+    else if (char === ')' || char === ']' || char === '}') {
+      const from = open.pop();
+      if (from !== undefined && closings[text[from]!] === char) partners[from] = at;
+    }
+  }
+  return partners;
 }

@@ -1,8 +1,11 @@
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { sendPinned, type PinnedRequest, type PinnedResult } from '../../lib/pinned-client.ts';
-import type { Admission, HostCage, Refusal, ReservedPlaces, Resolve } from './host-cage.ts';
 import type { ToolSurroundings } from './tool.ts';
+import { isIP } from 'node:net';
+import { rangeOf } from '../../lib/ip-address.ts';
+import type { BoundPlace, Listeners } from '../../lib/listener.ts';
+import { isOwnAddress, isUnspecified, plainAddress } from '../../lib/own-address.ts';
 
 /** What the tools that use the network need of the process. */
 export type NetworkDeps = Clock & {
@@ -102,4 +105,277 @@ const texts = {
 
 function faultText({ fault, code }: Extract<PinnedResult, { kind: 'fault' }>): string {
   return code === null ? `${texts[fault]}.` : `${texts[fault]} (${code}).`;
+}
+
+// The cage of the tools that use the network: which host and port may be reached, and at which
+// addresses. The host's name is judged first, as an address where it is one in any spelling; then
+// every address that it resolves to. What is admitted is an address, and the caller connects to
+// that very address, so nothing can resolve to something else in between.
+
+/** @returns every address of a name, at least one; rejects when there is none */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+/** Where a request would go: `host` as `hostOf` writes it, `address` what it resolved to. */
+export type Place = { readonly host: string; readonly address: string; readonly port: number };
+
+/** Places that an entry reaches only when it names their port. */
+export interface ReservedPlaces {
+  holds(place: Place): Promise<boolean>;
+}
+
+export type Admission =
+  | {
+      readonly kind: 'admitted';
+      readonly url: URL;
+      /** Any of them may be connected to; the first comes first. */
+      readonly addresses: readonly string[];
+    }
+  | Refusal
+  | { readonly kind: 'unresolved'; readonly text: string };
+
+/** `rule` is a stable code, `text` for the model: no address that the name resolved to. */
+type Refusal = { readonly kind: 'refused'; readonly rule: string; readonly text: string };
+
+export interface HostCage {
+  /**
+   * @param address as the model or a redirect wrote it
+   * @param base what a relative address is relative to; null: it must be absolute
+   */
+  admit(address: string, base: URL | null, sensitivity: 'public' | 'private'): Promise<Admission>;
+}
+
+/** `host` as `hostOf` writes it; `port` null: every port of it. */
+type Entry = { readonly host: string; readonly port: number | null };
+
+const addressLengthMax = 4_096;
+/** At most so many addresses of a name are looked at and tried. */
+const addressesMax = 16;
+
+/** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; others never match */
+export function createHostCage(
+  allowHosts: readonly string[],
+  { resolve, reserved }: { readonly resolve: Resolve; readonly reserved: ReservedPlaces },
+): HostCage {
+  const entries = allowHosts.map(entryOf).filter((entry) => entry !== null);
+  return {
+    async admit(address, base, sensitivity) {
+      const url = webAddressIn(address, base);
+      if ('kind' in url) return url;
+      const host = hostOf(url);
+      const port = portOf(url);
+      if (!lists(entries, host, port)) {
+        const text = `The host ${url.host} is not on the list of hosts that may be reached.`;
+        return { kind: 'refused', rule: 'host_not_listed', text };
+      }
+      const addresses = isIP(host) === 0 ? await addressesOf(host, resolve) : [host];
+      if (addresses === null) {
+        return { kind: 'unresolved', text: `The name ${host} could not be resolved.` };
+      }
+      const naming = entries.filter((entry) => entry.port === port);
+      for (const one of addresses) {
+        const refusal = judge(one, port, entries, sensitivity);
+        if (refusal !== null) return refusal;
+        if (!(await reserved.holds({ host, address: one, port }))) continue;
+        const isNamed = lists(naming, host, port);
+        if (!isNamed || judge(one, port, naming, sensitivity) !== null) return notNamed;
+      }
+      return { kind: 'admitted', url, addresses };
+    },
+  };
+}
+
+const notNamed: Refusal = {
+  kind: 'refused',
+  rule: 'address_reserved',
+  text:
+    'At this port is svc itself, its database, or a server that its configuration names. It is ' +
+    'reached only where the list of hosts names that very port.',
+};
+
+/** The cage in a few words. */
+export function hostsInWords(allowHosts: readonly string[]): string {
+  return allowHosts.length === 1 ? '1 host' : `${allowHosts.length} hosts`;
+}
+
+const toldMax = 20;
+
+/** For a tool's description: a model that does not know the hosts can only guess. */
+export function hostsForModel(allowHosts: readonly string[]): string {
+  const more = allowHosts.length - toldMax;
+  const told = allowHosts.slice(0, toldMax).join(', ');
+  return `Hosts that can be reached: ${told}${more > 0 ? `, and ${more} more` : ''}.`;
+}
+
+/** The one reading of an address: what is checked and what is asked for are parts of this URL. */
+function webAddressIn(address: string, base: URL | null): URL | Refusal {
+  const bad = (text: string): Refusal => ({ kind: 'refused', rule: 'bad_url', text });
+  if (address.length > addressLengthMax) {
+    return bad(`The address is longer than ${addressLengthMax} characters.`);
+  }
+  // The URL parser drops tabs and line ends without a word.
+  if (hasControls(address)) return bad('The address holds control characters.');
+  const url = URL.parse(address, base ?? undefined);
+  if (url === null) return bad('This is not a whole web address, like https://example.com/page.');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    const text = 'Only http and https addresses can be reached.';
+    return { kind: 'refused', rule: 'scheme', text };
+  }
+  if (url.username !== '' || url.password !== '') {
+    const text = 'An address with a user name or password in it is not used.';
+    return { kind: 'refused', rule: 'credentials_in_url', text };
+  }
+  url.hash = '';
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
+  return url;
+}
+
+function hasControls(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
+}
+
+/** Names in lower case and ASCII, IPv4 as four numbers, IPv6 shortened and without brackets. */
+function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}
+
+/** Read by the same parser as the addresses, so that two spellings of a host are one. */
+function entryOf(text: string): Entry | null {
+  const found = /^(?:\[([^[\]]+)\]|([^:[\]/?#@\\]+))(?::(\d{1,5}))?$/.exec(text);
+  const bare = found === null && isIP(text) === 6 ? text : null;
+  const six = bare ?? found?.[1];
+  const url = URL.parse(`http://${six === undefined ? found?.[2] : `[${six}]`}/`);
+  if (url === null || (found === null && bare === null)) return null;
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
+  const port = found?.[3];
+  return { host: hostOf(url), port: port === undefined ? null : Number(port) };
+}
+
+function lists(entries: readonly Entry[], host: string, port: number): boolean {
+  return entries.some((entry) => entry.host === host && (entry.port ?? port) === port);
+}
+
+async function addressesOf(name: string, resolve: Resolve): Promise<readonly string[] | null> {
+  try {
+    const addresses = await resolve(name);
+    return addresses.length === 0 ? null : addresses.slice(0, addressesMax);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A private brain's tools stay on this machine and its private networks. A public brain's tools
+ * stay out of them, unless the operator listed that address, or `localhost` for this machine: a
+ * name's owner decides where it leads.
+ */
+function judge(
+  address: string,
+  port: number,
+  entries: readonly Entry[],
+  sensitivity: 'public' | 'private',
+): Refusal | null {
+  const range = rangeOf(address);
+  if (sensitivity === 'private') {
+    if (range === 'loopback' || range === 'private') return null;
+    const text = 'This agent is private: only this machine and private networks can be reached.';
+    return { kind: 'refused', rule: 'address_not_private', text };
+  }
+  if (range === 'public') return null;
+  if (lists(entries, address, port)) return null;
+  if (range === 'loopback' && lists(entries, 'localhost', port)) return null;
+  const text = 'This host leads into a network that is not public, and that is not allowed.';
+  return { kind: 'refused', rule: 'address_not_public', text };
+}
+
+// The places that no agent reaches by accident: where svc itself listens, the servers that the
+// configuration names (models, MCP servers, speech), and the database. They trust whoever can
+// connect. A place is known by its address and port, under whatever name it was asked for.
+
+/** `host`: a name, or an address without brackets. */
+type ServerPlace = { readonly host: string; readonly port: number };
+
+type Known = ServerPlace & {
+  /** Its public addresses may be those of others, too. */
+  readonly isShared: boolean;
+};
+
+export class OwnPlaces implements ReservedPlaces {
+  readonly #listeners: Pick<Listeners, 'places'>;
+  readonly #resolve: Resolve;
+  readonly #servers: readonly Known[];
+  /** One list for all that `withServers` makes. */
+  readonly #databases: Known[];
+
+  constructor(
+    listeners: Pick<Listeners, 'places'>,
+    resolve: Resolve,
+    servers: readonly Known[] = [],
+    databases: Known[] = [],
+  ) {
+    this.#listeners = listeners;
+    this.#resolve = resolve;
+    this.#servers = servers;
+    this.#databases = databases;
+  }
+
+  /** The same listeners and databases, with the servers of one configuration. @param urls whole */
+  withServers(urls: readonly string[]): OwnPlaces {
+    const servers = urls.flatMap((text) => placeOfUrl(text) ?? []);
+    return new OwnPlaces(this.#listeners, this.#resolve, servers, this.#databases);
+  }
+
+  /** The hosts of the database that the process uses; the folder of a socket is none. */
+  addDatabase(hosts: readonly ServerPlace[]): void {
+    for (const { host, port } of hosts) {
+      if (host.startsWith('/')) continue;
+      this.#databases.push({ host: host.toLowerCase().replace(/\.$/, ''), port, isShared: false });
+    }
+  }
+
+  async holds(place: Place): Promise<boolean> {
+    if (this.#listeners.places.some((bound) => leadsTo(place, bound))) return true;
+    for (const known of [...this.#servers, ...this.#databases]) {
+      if (known.port === place.port && (await this.#isAt(place, known))) return true;
+    }
+    return false;
+  }
+
+  /**
+   * A server on this machine may listen on every address of it. A public address may be one that a
+   * vendor shares with others, so there only the name tells. A name that cannot be resolved now may
+   * lead anywhere.
+   */
+  async #isAt({ host, address }: Place, { host: name, isShared }: Known): Promise<boolean> {
+    if (host === name) return true;
+    const isOwn = isOwnAddress(address);
+    const isPublic = !isOwn && rangeOf(address) === 'public';
+    if (isPublic && isShared) return false;
+    const found = isIP(name) === 0 ? await this.#resolve(name).catch(() => null) : [name];
+    if (found === null) return !isPublic;
+    const plain = plainAddress(address);
+    return found.some((one) => plainAddress(one) === plain || (isOwn && isOwnAddress(one)));
+  }
+}
+
+function leadsTo({ address, port }: Place, bound: BoundPlace): boolean {
+  if (port !== bound.port || !isOwnAddress(address)) return false;
+  if (isUnspecified(bound.address) || isUnspecified(address)) return true;
+  return plainAddress(address) === plainAddress(bound.address);
+}
+
+function placeOfUrl(text: string): Known | null {
+  const url = URL.parse(text);
+  if (url === null) return null;
+  const host = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  return { host, port, isShared: true };
 }

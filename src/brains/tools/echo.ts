@@ -1,6 +1,5 @@
 /** Gives back what it is given: to try out whether tools work. */
-import { cutText, oneText, textIn } from './text-argument.ts';
-import type { Tool } from './tool.ts';
+import { cutText, oneText, textIn, type Tool } from './tool.ts';
 
 const charactersMax = 16_000;
 

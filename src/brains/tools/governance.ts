@@ -8,16 +8,7 @@ import type { ChannelType, GrantConfig } from '../../config/config.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { wellFormed } from '../../lib/well-formed.ts';
-import {
-  argumentsOf,
-  canonicalArguments,
-  hashOf,
-  isTakenAgain,
-  missingIn,
-  shortened,
-  writtenArguments,
-} from './call-arguments.ts';
+import { wellFormed } from '../../lib/plain-text.ts';
 import type {
   AnnouncedTool,
   AskedCall,
@@ -28,6 +19,8 @@ import type {
   Toolbox,
   ToolResult,
 } from './tool.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import { nodeCrypto } from '../../lib/node-http.ts';
 
 export type GovernanceOptions = Clock & {
   /** In listed order. */
@@ -295,4 +288,83 @@ async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promis
   } finally {
     signal.removeEventListener('abort', aborted);
   }
+}
+
+/** The arguments of a call: as its model wrote them, as the tool reads them, as they are kept. */
+const argumentsLengthMax = 65_536;
+const argumentsLengthKept = 2_000;
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/**
+ * Arguments come as an object or as its JSON text; for none, some models write null. Where one
+ * parameter is missing and one text was given, bare or under another name, the text is that one.
+ * Null: nothing of the kind.
+ */
+function argumentsOf(tool: Tool, given: unknown): Arguments | null {
+  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
+  const { required } = tool.parameters;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const read = value as Arguments;
+    const [only, ...more] = missingIn(tool, read);
+    if (only === undefined || more.length > 0) return read;
+    const texts = Object.entries(read).filter(
+      ([name, text]) =>
+        typeof text === 'string' && !Object.hasOwn(tool.parameters.properties, name),
+    );
+    return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
+  }
+  if (required.length !== 1 || typeof value !== 'string') return null;
+  // A text that begins as JSON and is none was cut or garbled: nobody knows what it should be.
+  const garbled = value === given && /^\s*[{[]/.test(value);
+  return garbled ? null : { [required[0]!]: value };
+}
+
+function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
+  return parameters.required.filter((name) => !Object.hasOwn(read, name));
+}
+
+/** A text that is no JSON is itself. */
+function parsed(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * The arguments as text; null: they are too long or too deep to be looked into. An object is
+ * written, a text is as the model wrote it.
+ */
+function writtenArguments({ arguments: given }: AskedCall): string | null {
+  try {
+    const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+    return text.length <= argumentsLengthMax ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param name of a tool that is not listed: only readers of the arguments may see it */
+function shortened(written: string, name: string | null): string {
+  const text = name === null ? written : `${name} ${written}`;
+  return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
+}
+
+/** What is read, as one text, whatever the order of its names; null: it is too deep. */
+function canonicalArguments(read: Arguments): string | null {
+  return canonicalJson(read);
+}
+
+/** Whether it is taken again as it was written down. */
+function isTakenAgain(canonical: string): boolean {
+  return canonical.length <= argumentsLengthMax;
+}
+
+/** Names a call by its canonical arguments. */
+function hashOf({ name }: Tool, canonical: string): string {
+  const text = `[${JSON.stringify(name)},${canonical}]`;
+  return nodeCrypto().createHash('sha256').update(text).digest('base64');
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noReserved } from '../../../test/fake/reserved.ts';
-import { createHostCage, type Admission } from './host-cage.ts';
+import { createHostCage, type Admission } from './caged-request.ts';
 
 const names: Readonly<Record<string, readonly string[]>> = {
   'public.example': ['93.184.216.34', '2606:4700::1111'],

@@ -2,8 +2,7 @@
  * Keeps a short note for later turns. Whose notes they are, how many and for how long is the
  * turn's business: the tool only hands the text on, and it takes effect with the turn's end.
  */
-import { oneText, textIn } from './text-argument.ts';
-import type { Tool } from './tool.ts';
+import { oneText, textIn, type Tool } from './tool.ts';
 
 /** @param noteRunesMax Unicode code points */
 export function createMemoryNote(noteRunesMax: number): Tool {

@@ -6,7 +6,7 @@ import { createEcho } from './echo.ts';
 import { createHttpFetch } from './http-fetch.ts';
 import { createMcpTool } from './mcp/mcp-tool.ts';
 import type { McpSource } from './mcp/mcp.ts';
-import { wireNames } from './mcp/wire-names.ts';
+import { wireNames } from './mcp/definition.ts';
 import { createMemoryNote } from './memory-note.ts';
 import { createReadFile } from './read-file/read-file.ts';
 import { createTime } from './time.ts';

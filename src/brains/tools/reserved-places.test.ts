@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { createListeners } from '../../lib/listener.ts';
-import { createHostCage } from './host-cage.ts';
-import { OwnPlaces } from './reserved-places.ts';
+import { createHostCage, OwnPlaces } from './caged-request.ts';
 
 const names: Readonly<Record<string, readonly string[]>> = {
   localhost: ['::1', '127.0.0.1'],

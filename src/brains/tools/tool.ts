@@ -13,6 +13,7 @@ import type { AskAnswer, WantedCall, Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Ability, BegunCall, CallEnding, LoggedCall, ToolUse } from '../../domain/tool-use.ts';
+import { beginning } from '../../domain/reply.ts';
 
 export interface Tool {
   readonly name: ToolName;
@@ -108,3 +109,33 @@ export type CallSurroundings = ToolSurroundings & {
 
 /** `text` is what the model is told, `use` what the audit keeps. */
 export type Ran = { readonly text: string; readonly use: ToolUse };
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** A tool's one parameter: a text that must be there. */
+export function oneText(name: string, description: string): ToolParameters {
+  return {
+    type: 'object',
+    properties: { [name]: { type: 'string', description } },
+    required: [name],
+  };
+}
+
+/** @returns the text under that name; null where there is none, or something else */
+export function textIn(args: Arguments, name: string): string | null {
+  const value = Object.hasOwn(args, name) ? args[name] : undefined;
+  return typeof value === 'string' ? value : null;
+}
+
+/**
+ * @param charactersMax UTF-16 code units; a pair of surrogates is never parted
+ * @returns the text, or its beginning with a mark that says so
+ */
+export function cutText(text: string, charactersMax: number): { text: string; cut: boolean } {
+  if (text.length <= charactersMax) return { text, cut: false };
+  const kept = beginning(text, charactersMax);
+  return {
+    text: `${kept}\n[cut: ${kept.length} of ${text.length} characters]`,
+    cut: true,
+  };
+}

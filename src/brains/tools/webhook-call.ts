@@ -2,8 +2,15 @@
 import type { AgentConfig } from '../../config/config.ts';
 import { earlier, later } from '../../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
-import { sendCaged, type CagedAnswer, type NetworkDeps } from './caged-request.ts';
-import { createHostCage, hostsForModel, hostsInWords, type HostCage } from './host-cage.ts';
+import {
+  sendCaged,
+  createHostCage,
+  hostsForModel,
+  hostsInWords,
+  type CagedAnswer,
+  type NetworkDeps,
+  type HostCage,
+} from './caged-request.ts';
 import type { Tool, ToolResult, ToolSurroundings } from './tool.ts';
 
 type CallCage = NonNullable<AgentConfig['webhookCall']>;

@@ -10,7 +10,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
-import { retryAfterMs } from '../../lib/retry-after.ts';
+import { retryAfterMs } from '../../lib/backoff.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
@@ -28,7 +28,7 @@ export type { ApiResult } from './answers.ts';
  */
 type Manner = { readonly spare?: 'in_turn' | 'admitted' };
 
-/** A body as lib/multipart.ts writes it. */
+/** A body as `multipart` in lib/pinned-client.ts writes it. */
 type Form = { readonly contentType: string; readonly body: Uint8Array };
 
 type Write = (

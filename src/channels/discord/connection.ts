@@ -11,7 +11,7 @@
 import type * as discordWs from '@discordjs/ws';
 import { pause } from '../../lib/backoff.ts';
 import type { Clock, SteadyTime } from '../../lib/clock.ts';
-import type { HealthState } from '../health-state.ts';
+import type { HealthState } from '../channel.ts';
 import { contain } from './contained-shard.ts';
 import type { IdentifyBudget } from './identify-budget.ts';
 import { PingMonitor, type PingMonitorLimits } from './ping-monitor.ts';

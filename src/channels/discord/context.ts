@@ -4,7 +4,7 @@
  * ids. Pure.
  */
 import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
-import { beginning } from '../../domain/quoted-text.ts';
+import { beginning } from '../../domain/reply.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { withNames } from './mentions.ts';

@@ -14,17 +14,25 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, OfferedCommands, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import {
+  HealthState,
+  type Receive,
+  type Channel,
+  type ChannelHealth,
+  type Fetched,
+  type Identity,
+  type Messenger,
+  type OfferedCommands,
+  type Opened,
+  type Preview,
+  type Previewed,
+  type Unfit,
+} from '../channel.ts';
 import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
-import { FirstSeen } from '../messenger/first-seen.ts';
-import { noPreview } from '../messenger/growing-message.ts';
-import { HealthState } from '../health-state.ts';
-import { Holds } from '../messenger/backoff-window.ts';
-import { Cleanup } from '../messenger/cleanup.ts';
-import { RecentQuestions } from '../messenger/recent-questions.ts';
-import { formerAnswer, revise } from '../messenger/revision.ts';
+import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
+import { noPreview, Cleanup } from '../messenger/growing-message.ts';
+import { Holds } from '../messenger/low-priority-queue.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';

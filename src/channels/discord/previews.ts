@@ -8,8 +8,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { goesOn, GrowingMessage, type Shown } from '../messenger/growing-message.ts';
-import type { Cleanup } from '../messenger/cleanup.ts';
+import { goesOn, GrowingMessage, type Shown, type Cleanup } from '../messenger/growing-message.ts';
 import { splitText } from '../messenger/splitting.ts';
 import type { Api, ApiResult } from './api.ts';
 import {

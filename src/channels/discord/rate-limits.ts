@@ -7,8 +7,12 @@
 import { pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
-import { fullAfterOne, msUntilOne, type RateLimit } from '../messenger/rate-limit.ts';
-import { LowPriorityQueue } from '../messenger/low-priority-queue.ts';
+import {
+  fullAfterOne,
+  msUntilOne,
+  LowPriorityQueue,
+  type RateLimit,
+} from '../messenger/low-priority-queue.ts';
 
 const ofBot: RateLimit = { everyMs: 30, burst: 8 };
 /** Are left over for a reply, by first sights of replies, and by what else may be left out. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
-import { FirstSeen } from '../messenger/first-seen.ts';
-import { Holds } from '../messenger/backoff-window.ts';
+import { FirstSeen } from '../messenger/recent-questions.ts';
+import { Holds } from '../messenger/low-priority-queue.ts';
 import { limited } from './answers.ts';
 import type { Api, ApiResult } from './api.ts';
 import { showSeen } from './reaction.ts';

@@ -5,8 +5,8 @@
  * Format: https://discord.com/developers/docs/resources/message#create-reaction.
  */
 import type { Deadlines } from '../../lib/deadlines.ts';
-import type { FirstSeen } from '../messenger/first-seen.ts';
-import type { Holds } from '../messenger/backoff-window.ts';
+import type { FirstSeen } from '../messenger/recent-questions.ts';
+import type { Holds } from '../messenger/low-priority-queue.ts';
 import type { Api } from './api.ts';
 import type { Target } from './wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
-import { Cleanup } from './cleanup.ts';
+import { Cleanup } from './growing-message.ts';
 
 function start(remove: (tries: number) => boolean = () => false) {
   const clock = takeoverClock();

@@ -4,6 +4,7 @@
  * a reply goes before everything else that asks.
  */
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
 
 type Waiting = { readonly serve: () => void };
 
@@ -14,10 +15,10 @@ export class LowPriorityQueue {
   readonly #others: Waiting[] = [];
   #next: Deadline | null = null;
 
-  /** @param msUntilOne until there is one for the first who waits of that kind; 0: now */
-  constructor(deadlines: Deadlines, msUntilOne: (isFirst: boolean) => number) {
+  /** @param msUntilFree until there is one for the first who waits of that kind; 0: now */
+  constructor(deadlines: Deadlines, msUntilFree: (isFirst: boolean) => number) {
     this.#deadlines = deadlines;
-    this.#msUntilOne = msUntilOne;
+    this.#msUntilOne = msUntilFree;
   }
 
   /**
@@ -61,4 +62,91 @@ export class LowPriorityQueue {
       queue.shift()!.serve();
     }
   };
+}
+
+// How much a platform takes in a time. An allowance is one number: when it is full again (the
+// generic cell rate algorithm). Each one that is sent puts that off by `everyMs`. A window counts.
+
+/** One each `everyMs`, and `burst` at once after a rest. */
+export type RateLimit = { readonly everyMs: number; readonly burst: number };
+
+/**
+ * @param full when it is full again; undefined: it is
+ * @param spare how many are to be left over
+ * @returns milliseconds until one may be sent; 0: now
+ */
+export function msUntilOne(
+  full: SteadyTime | undefined,
+  { everyMs, burst }: RateLimit,
+  now: SteadyTime,
+  spare = 0,
+): number {
+  if (full === undefined) return 0;
+  return Math.max(0, full - now - everyMs * (burst - 1 - spare));
+}
+
+/** When it is full again once one more is sent. */
+export function fullAfterOne(
+  full: SteadyTime | undefined,
+  { everyMs }: RateLimit,
+  now: SteadyTime,
+): SteadyTime {
+  return later(full === undefined || full < now ? now : full, everyMs);
+}
+
+/** So many in any stretch of a time, however close together. */
+export class Window {
+  readonly #ms: number;
+  /** When each of the last ones was sent, as a ring. */
+  readonly #times: number[];
+  #next = 0;
+
+  constructor(most: number, ms: number) {
+    this.#ms = ms;
+    this.#times = Array.from({ length: most }, () => -Infinity);
+  }
+
+  /**
+   * @param spare how many are to be left over, fewer than there are
+   * @returns milliseconds until one may be sent; 0: now
+   */
+  msUntilOne(now: SteadyTime, spare = 0): number {
+    const oldest = this.#times[(this.#next + spare) % this.#times.length]!;
+    return Math.max(0, oldest + this.#ms - now);
+  }
+
+  /** How many were sent in the last stretch. */
+  count(now: SteadyTime): number {
+    return this.#times.filter((at) => at + this.#ms > now).length;
+  }
+
+  take(now: SteadyTime): void {
+    this.#times[this.#next] = now;
+    this.#next = (this.#next + 1) % this.#times.length;
+  }
+}
+
+/** Until when each kind of what may be left out is not asked of a platform that wants a pause. */
+export class Holds<Kind extends string> {
+  readonly #steady: () => SteadyTime;
+  readonly #until = new Map<Kind, SteadyTime>();
+
+  constructor(steady: () => SteadyTime) {
+    this.#steady = steady;
+  }
+
+  hold(kind: Kind, ms: number): void {
+    const until = later(this.#steady(), ms);
+    if (until > (this.#until.get(kind) ?? 0)) this.#until.set(kind, until);
+  }
+
+  holds(kind: Kind): boolean {
+    return this.msOf(kind) > 0;
+  }
+
+  /** How much longer; 0: it is not held. */
+  msOf(kind: Kind): number {
+    const until = this.#until.get(kind);
+    return until === undefined ? 0 : Math.max(0, until - this.#steady());
+  }
 }

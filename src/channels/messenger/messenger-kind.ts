@@ -1,7 +1,6 @@
 /** What the kinds of all messengers have in common. */
-import { withoutSlashes } from '../../config/address.ts';
+import { withoutSlashes, checkEncrypted } from '../../config/address.ts';
 import type { AccessConfig, EnvName, SpeechConfig } from '../../config/config.ts';
-import { checkEncrypted } from '../../config/not-encrypted.ts';
 import type { ChannelKind } from '../kind.ts';
 
 export const messenger = {

@@ -10,6 +10,7 @@ import type { MessageId } from '../../domain/ids.ts';
 import { apartMs, type Inbound, type PlatformTime } from '../../domain/message.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receipt } from '../channel.ts';
+import { isFirstPart, type Reply } from '../../domain/reply.ts';
 
 /** How long after a message its edit is asked, by the platform's clock. */
 export const editMsMax = 120_000;
@@ -155,3 +156,64 @@ function leastApartMs(before: Question, question: Question): number {
   }
   return apartMs(before.saidAt, question.saidAt);
 }
+
+// How a reply is delivered where it answers an edit, or something of it is shown already.
+
+/**
+ * The messages of the first answer, in their order, where an edit is answered.
+ * @param questions null: edits are not heeded
+ * @param edits the question whose edit is answered, by the platform's name; null: none
+ */
+export function formerAnswer(
+  questions: RecentQuestions | null,
+  edits: string | null,
+): readonly string[] {
+  return edits === null ? [] : (questions?.answerTo(edits) ?? []);
+}
+
+/** How one reply is delivered where something of it may be shown already. */
+type Revision = {
+  /** It replaces the first answer, where it answers an edit. An apology leaves that alone. */
+  readonly reply: Reply;
+  /**
+   * It was delivered, as that message of the platform; null: nobody knows which.
+   * @returns messages that it has made needless
+   */
+  readonly delivered: (message: string | null) => readonly string[];
+};
+
+/** @param edits the question whose edit the reply answers, as of `formerAnswer` */
+export function revise(
+  questions: RecentQuestions | null,
+  reply: Reply,
+  edits: string | null,
+): Revision {
+  const isAgain = edits !== null && isFirstPart(reply);
+  const former = isAgain && !reply.isApology ? formerAnswer(questions, edits) : [];
+  const replaces = reply.replaces ?? former[0];
+  return {
+    reply: replaces === undefined ? reply : { ...reply, replaces },
+    delivered(message) {
+      if (isAgain) questions?.done(edits);
+      if (message === null) return [];
+      questions?.answered(reply.inReplyTo, message);
+      const shown = replaces === undefined ? former : [replaces, ...former];
+      return [...new Set(shown)].filter((one) => one !== message);
+    },
+  };
+}
+
+/** Tells what comes for the first time, as far as it remembers: the last thousand. */
+export class FirstSeen {
+  readonly #known = new Set<string>();
+
+  isFirst(key: string): boolean {
+    if (this.#known.has(key)) return false;
+    this.#known.add(key);
+    const [oldest] = this.#known;
+    if (this.#known.size > knownMax && oldest !== undefined) this.#known.delete(oldest);
+    return true;
+  }
+}
+
+const knownMax = 1_000;

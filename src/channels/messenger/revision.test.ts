@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import type { ConversationId, MessageId } from '../../domain/ids.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { RecentQuestions } from './recent-questions.ts';
-import { revise } from './revision.ts';
+import { RecentQuestions, revise } from './recent-questions.ts';
 
 const id = 'q1' as MessageId;
 const reply = { id: 'r2', text: 'six', inReplyTo: 'q2' } as unknown as Reply;

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { passed, type Deadlines } from '../../lib/deadlines.ts';
-import { Holds } from '../messenger/backoff-window.ts';
+import { Holds } from '../messenger/low-priority-queue.ts';
 import type { BotApi, CallResult, Payload } from './bot-api.ts';
 import type { Pace } from './rate-limits.ts';
 

@@ -7,7 +7,7 @@ import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
-import { multipart } from '../../lib/multipart.ts';
+import { multipart } from '../../lib/pinned-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];

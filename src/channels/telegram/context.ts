@@ -4,7 +4,7 @@
  */
 import type { MessageContext, Quoted } from '../../domain/message.ts';
 import { quotedCharactersMax } from '../../domain/message.ts';
-import { beginning } from '../../domain/quoted-text.ts';
+import { beginning } from '../../domain/reply.ts';
 import { object, string, type Wire } from './fields.ts';
 import { nameOf } from './people.ts';
 import { mediaOf } from './files.ts';

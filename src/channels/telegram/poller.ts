@@ -10,13 +10,12 @@
  * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
  * ends it, and it waits for its signal.
  */
-import { aborted } from '../../lib/aborted.ts';
+import { aborted } from '../../lib/stop.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
-import type { Receive, Receipt } from '../channel.ts';
-import type { HealthState } from '../health-state.ts';
+import type { Receive, Receipt, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';

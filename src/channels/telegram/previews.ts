@@ -15,9 +15,9 @@ import {
   GrowingMessage,
   type GrowingDeps,
   type Shown,
+  type Cleanup,
 } from '../messenger/growing-message.ts';
 import { splitText } from '../messenger/splitting.ts';
-import type { Cleanup } from '../messenger/cleanup.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';

@@ -9,8 +9,13 @@
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
-import { fullAfterOne, msUntilOne, Window, type RateLimit } from '../messenger/rate-limit.ts';
-import { LowPriorityQueue } from '../messenger/low-priority-queue.ts';
+import {
+  fullAfterOne,
+  msUntilOne,
+  Window,
+  LowPriorityQueue,
+  type RateLimit,
+} from '../messenger/low-priority-queue.ts';
 
 export type PaceLimits = {
   /** How evenly messages go out. */

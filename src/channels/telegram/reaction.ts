@@ -4,7 +4,7 @@
  * it fails or is left out, changes nothing.
  */
 import type { Address } from '../../domain/message.ts';
-import type { FirstSeen } from '../messenger/first-seen.ts';
+import type { FirstSeen } from '../messenger/recent-questions.ts';
 import type { Courtesies } from './best-effort-calls.ts';
 import { parseTarget } from './place.ts';
 

@@ -15,17 +15,25 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth } from '../channel.ts';
-import type { Fetched, Identity, Messenger, OfferedCommands, Opened, Preview } from '../channel.ts';
-import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
+import {
+  HealthState,
+  type Receive,
+  type Channel,
+  type ChannelHealth,
+  type Fetched,
+  type Identity,
+  type Messenger,
+  type OfferedCommands,
+  type Opened,
+  type Preview,
+  type Previewed,
+  type Unfit,
+  type WebhookSeen,
+} from '../channel.ts';
 import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
-import { FirstSeen } from '../messenger/first-seen.ts';
-import { HealthState } from '../health-state.ts';
-import { noPreview } from '../messenger/growing-message.ts';
-import { Cleanup } from '../messenger/cleanup.ts';
-import { RecentQuestions } from '../messenger/recent-questions.ts';
-import { formerAnswer, revise } from '../messenger/revision.ts';
+import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
+import { noPreview, Cleanup } from '../messenger/growing-message.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { Courtesies } from './best-effort-calls.ts';

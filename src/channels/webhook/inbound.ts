@@ -11,18 +11,23 @@ import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
-import { collectBody } from '../../lib/collect-body.ts';
-import { isJsonType, isUncompressed } from '../../lib/content-type.ts';
+import { collectBody, isJsonType, isUncompressed } from '../../lib/collect-body.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Receive } from '../channel.ts';
-import { bodyBytesMax, idReused, methodNotAllowed, refusals, unavailable } from './refusals.ts';
-import type { Refusal } from './refusals.ts';
-import { resendIdOf, resendKeyOf, type ResendId } from './resend.ts';
-import { parseInbound } from './wire.ts';
-import type { WireMessage } from './wire.ts';
+import {
+  bodyBytesMax,
+  idReused,
+  methodNotAllowed,
+  refusals,
+  unavailable,
+  type Refusal,
+} from './refusals.ts';
+import { parseInbound, type WireMessage } from './wire.ts';
+import type { Inbound } from '../../domain/message.ts';
+import { nodeCrypto } from '../../lib/node-http.ts';
 
 export type InboundDeps = {
   readonly channel: ChannelKey;
@@ -213,4 +218,43 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** Whether the body is announced, and short enough to be worth keeping the connection for. */
 function isShort({ headers }: IncomingMessage): boolean {
   return headers.expect === undefined && Number(headers['content-length']) <= bodyBytesMax;
+}
+
+/**
+ * How a resend is known: by an id that the sender puts into a header. Many senders may post here,
+ * so an id counts within its conversation and sender alone, and a message that says something else
+ * under an id of before is no resend.
+ */
+const idCharactersMax = 256;
+
+type ResendId = { readonly header: string; readonly id: string };
+
+/** The first of two headers that has an id; null: none has; a refusal: it is too long. */
+function resendIdOf(headers: IncomingHttpHeaders): ResendId | Refusal | null {
+  for (const header of ['webhook-id', 'idempotency-key']) {
+    const id = headers[header];
+    if (typeof id !== 'string' || id === '') continue;
+    if (id.length <= idCharactersMax) return { header, id };
+    const detail = `The header ${header} has more than ${idCharactersMax} characters.`;
+    return { status: 400, code: 'invalid_field', detail };
+  }
+  return null;
+}
+
+/**
+ * The key begins with the id: ids that rise with time then lie together on the disk. Of all else
+ * there are digests, so that what is kept is short, and tells nothing of what was said.
+ */
+export function resendKeyOf(
+  { conversation, sender, text, media }: WireMessage,
+  id: string,
+): Pick<Inbound, 'dedupeKey' | 'keyCheck'> {
+  const dedupeKey = `${id} ${digest([conversation, sender.id])}`;
+  const said = [dedupeKey, sender.name, text, media?.reference ?? null, media?.type ?? null];
+  return { dedupeKey, keyCheck: { fingerprint: digest(said), formerKey: id } };
+}
+
+/** 128 bits of SHA-256. */
+function digest(parts: readonly (string | null)[]): string {
+  return nodeCrypto().hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
 }

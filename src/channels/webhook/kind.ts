@@ -1,10 +1,9 @@
-import { addressOf } from '../../config/address.ts';
+import { addressOf, checkEncrypted } from '../../config/address.ts';
 import type { EnvName, ListenAddress } from '../../config/config.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
-import { checkEncrypted } from '../../config/not-encrypted.ts';
 import type { ProblemList } from '../../config/problems.ts';
 import type { ChannelKind, OwnSecret } from '../kind.ts';
-import { signingKeyFault } from '../../config/signing-key.ts';
+import { signingKeyFault } from '../../config/secret-value.ts';
 
 const listener = { block: 'webhook', bind: '127.0.0.1:8090', path: '/webhook' } as const;
 

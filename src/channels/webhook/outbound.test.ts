@@ -11,8 +11,7 @@ import type { Answer } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { createDeliver } from './outbound.ts';
-import type { Deliver, OutboundDeps } from './outbound.ts';
+import { createDeliver, type Deliver, type OutboundDeps } from './webhook.ts';
 
 const reply = {
   id: 'r1',

@@ -11,8 +11,8 @@ import { Stopper } from '../../lib/stop.ts';
 import { startReceiver, type Received } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { createDeliver, type OutboundDeps } from './outbound.ts';
-import { signingKeyFault } from '../../config/signing-key.ts';
+import { createDeliver, type OutboundDeps } from './webhook.ts';
+import { signingKeyFault } from '../../config/secret-value.ts';
 
 const keyOf = (bytes: number): string => `whsec_${randomBytes(bytes).toString('base64')}`;
 

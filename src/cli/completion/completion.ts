@@ -1,6 +1,5 @@
-import { exitCode, type Command, type Io } from '../cli.ts';
+import { exitCode, type Command, type Io, type FlagTable } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { completionScript, shells, type Completed } from './scripts.ts';
 
 /** @param load all commands that a person may be shown */
 export function createCompletion(load: () => Promise<readonly Completed[]>): Command {
@@ -36,4 +35,167 @@ async function run(
   }
   io.stdout.write(completionScript(shell, await load()));
   return exitCode.fine;
+}
+
+// What a shell completes: commands, their flags, and what may follow those, all read from the table
+// of commands. A script holds everything by itself, so that a Tab starts no program.
+
+/** A command as a shell sees it. */
+type Completed = Pick<Command, 'name' | 'summary' | 'flags' | 'takes'>;
+
+const shells = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof shells)[number];
+
+export function completionScript(shell: Shell, commands: readonly Completed[]): string {
+  switch (shell) {
+    case 'bash':
+      return `${after(commands)}${bash}`;
+    case 'zsh':
+      return `#compdef svc\n${after(commands)}${zsh}`;
+    case 'fish':
+      return fish(commands);
+    default:
+      return shell satisfies never;
+  }
+}
+
+/** `unknown`: something comes there, and nobody knows what. */
+type Values = readonly string[] | 'file' | 'unknown';
+
+/** Every configuration is a file, whichever command names one. */
+function valuesOf(name: string, { values }: FlagTable[string]): Values {
+  return values ?? (name === 'config' ? 'file' : 'unknown');
+}
+
+/** The words that may follow the first one, or the program's name where that is empty. */
+function wordsOf(commands: readonly Completed[]): ReadonlyMap<string, readonly string[]> {
+  const words = new Map<string, string[]>([['', []]]);
+  for (const { name } of commands) {
+    const [first = '', second] = name.split(' ');
+    const firsts = words.get('')!;
+    if (!firsts.includes(first)) firsts.push(first);
+    if (second !== undefined) words.set(first, [...(words.get(first) ?? []), second]);
+  }
+  const firsts = words.get('')!;
+  return new Map([...words, ['help', [...firsts]], ['', [...firsts, 'help']]]);
+}
+
+function flagsOf({ flags }: Completed): readonly string[] {
+  return [...Object.keys(flags), 'help'].map((name) => `--${name}`);
+}
+
+/**
+ * A function of bash and zsh that prints what may follow, one a line: after a command its
+ * arguments, after `<command> --` its flags, after `<command> --flag` that flag's values. A colon
+ * stands for files, a question mark for what nobody knows.
+ */
+function after(commands: readonly Completed[]): string {
+  const lines = [...wordsOf(commands)].map(([first, words]) => caseOf(first, words));
+  for (const command of commands) {
+    const { name, flags, takes } = command;
+    if (takes !== undefined) lines.push(caseOf(name, takes));
+    lines.push(caseOf(`${name} --`, flagsOf(command)));
+    for (const [flag, field] of Object.entries(flags)) {
+      if (field.type !== 'boolean') lines.push(caseOf(`${name} --${flag}`, valuesOf(flag, field)));
+    }
+  }
+  return `_svc_after() {\n  case "$1" in\n${lines.join('')}  esac\n}\n`;
+}
+
+function caseOf(pattern: string, values: Values): string {
+  const printed = values === 'file' ? ':' : values === 'unknown' ? `'?'` : values.join(' ');
+  return `    '${pattern}') printf '%s\\n' ${printed} ;;\n`;
+}
+
+/** Bash makes a word of its own of a `=`: the flag stands before it. */
+const bash = `_svc() {
+  local IFS=$' \\t\\n' found='' key=''
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
+  if [ "$before" = '=' ]; then before="\${COMP_WORDS[COMP_CWORD-2]}"; fi
+  if [ "$word" = '=' ]; then word=''; before="\${COMP_WORDS[COMP_CWORD-1]}"; fi
+  if [ "$COMP_CWORD" -gt 1 ]; then key="\${COMP_WORDS[1]}"; fi
+  if [ "$COMP_CWORD" -gt 2 ] && [ -n "$(_svc_after "$key \${COMP_WORDS[2]} --")" ]; then
+    key="$key \${COMP_WORDS[2]}"
+  fi
+  case "$before" in --?*) found="$(_svc_after "$key $before")" ;; esac
+  if [ -z "$found" ]; then
+    case "$word" in -*) found="$(_svc_after "$key --")" ;; *) found="$(_svc_after "$key")" ;; esac
+  fi
+  COMPREPLY=()
+  if [ "$found" = ':' ]; then
+    compopt -o filenames 2>/dev/null
+    IFS=$'\\n'
+    COMPREPLY=($(compgen -f -- "$word"))
+  elif [ "$found" != '?' ]; then
+    COMPREPLY=($(compgen -W "$found" -- "$word"))
+  fi
+}
+complete -F _svc svc
+`;
+
+const zsh = `_svc() {
+  local found='' key='' word="\${words[CURRENT]}" before="\${words[CURRENT-1]}"
+  if [[ $word == --*=* ]]; then
+    before="\${word%%=*}"
+    compset -P '*='
+  fi
+  if (( CURRENT > 2 )); then key="\${words[2]}"; fi
+  if (( CURRENT > 3 )) && [[ -n "$(_svc_after "$key \${words[3]} --")" ]]; then
+    key="$key \${words[3]}"
+  fi
+  if [[ $before == --?* ]]; then found="$(_svc_after "$key $before")"; fi
+  if [[ -z $found && $word == -* ]]; then found="$(_svc_after "$key --")"
+  elif [[ -z $found ]]; then found="$(_svc_after "$key")"; fi
+  case $found in
+    :) _files ;;
+    '?') ;;
+    *) compadd -- \${(f)found} ;;
+  esac
+}
+if [[ \${funcstack[1]} == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
+`;
+
+/** Fish shows what a command is for, too. */
+function fish(commands: readonly Completed[]): string {
+  const names = commands.map(({ name }) => quoted(name)).join(' ');
+  const words = [...wordsOf(commands)].flatMap(([first, seconds]) =>
+    seconds.map((second) => {
+      const name = first === 'help' ? second : `${first} ${second}`.trim();
+      const summary = commands.find((one) => one.name === name)?.summary;
+      const told = summary === undefined ? '' : ` -d ${quoted(summary)}`;
+      return `complete -c svc -n ${at(first)} -a ${second}${told}\n`;
+    }),
+  );
+  const rest = commands.flatMap(({ name, flags, takes }) => [
+    ...(takes === undefined ? [] : [`complete -c svc -n ${at(name)} ${fishValues(takes)}\n`]),
+    ...Object.entries(flags).map(([flag, field]) => {
+      const values = field.type === 'boolean' ? '' : ` -r ${fishValues(valuesOf(flag, field))}`;
+      return `complete -c svc -n ${at(name)} -l ${flag}${values}\n`;
+    }),
+    `complete -c svc -n ${at(name)} -l help\n`,
+  ]);
+  return `function __svc_at
+  set -l words (commandline -opc)
+  set -l key "$words[2]"
+  if contains -- "$words[2] $words[3]" ${names}
+    set key "$words[2] $words[3]"
+  end
+  test "$key" = "$argv[1]"
+end
+complete -c svc -f
+${words.join('')}${rest.join('')}`;
+}
+
+function at(command: string): string {
+  return quoted(`__svc_at ${quoted(command)}`);
+}
+
+/** Files are offered where `-F` asks for them alone. */
+function fishValues(values: Values): string {
+  if (values === 'unknown') return '-f';
+  return values === 'file' ? '-F' : `-f -a ${quoted(values.join(' '))}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', String.raw`\\`).replaceAll("'", String.raw`\'`)}'`;
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
-import type { EnvName } from '../../config/config.ts';
+import type { EnvName, ModelConfig, Config } from '../../config/config.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
-import { logLevels, type LogLevel } from '../../lib/log.ts';
+import { logLevels, createLog, type LogLevel } from '../../lib/log.ts';
 import type { Ending, Listening } from '../../app/run.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -11,12 +11,165 @@ import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { closeServer, findPort, listenNear } from '../../lib/loopback-port.ts';
 import { plainText } from '../../lib/plain-text.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
-import { adminTokenName, demoConfig, replySecretName, webhookSecretName } from './document.ts';
-import { makeDemoFolder, removeDemoFolder, writeDemoConfig } from './folder.ts';
-import { doubtOf } from './model-warning.ts';
 import { practiceModelName } from '../../domain/remedy.ts';
 import { createPracticeModel } from '../../app/practice-model.ts';
-import { createReceiver } from './receiver.ts';
+import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { Writable } from 'node:stream';
+import { createEvents } from '../../telemetry/events.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { lineOfModel } from '../../app/preflight/models.ts';
+import { createServiceDeps } from '../../app/service.ts';
+import { createServer } from '../../lib/node-http.ts';
+import { validateText } from '../../config/validate.ts';
+
+/** The configuration that the demo runs on: the same fields that a person would write. */
+export type DemoChoices = {
+  readonly webhookPort: number;
+  readonly adminPort: number;
+  readonly receiverPort: number;
+  readonly modelId: string;
+  /** null: the runtime's own default address. */
+  readonly modelPort: number | null;
+  /** Absolute; null: no storage. */
+  readonly storagePath: string | null;
+};
+
+export const webhookSecretName = 'SVC_DEMO_SECRET';
+export const replySecretName = 'SVC_DEMO_REPLY_SECRET';
+export const adminTokenName = 'SVC_DEMO_ADMIN_TOKEN';
+export const demoBrainName = 'practice';
+
+/** @returns the document's text and what it parses to */
+export function demoConfig(choices: DemoChoices): {
+  readonly text: string;
+  readonly config: Config;
+} {
+  const text = JSON.stringify(documentOf(choices), null, 2);
+  const validation = validateText(text);
+  if (validation.kind === 'invalid') {
+    const [first] = validation.problems;
+    throw new Error(`the demo's own configuration is wrong: ${first?.path} ${first?.message}`);
+  }
+  return { text, config: validation.config };
+}
+
+function documentOf(choices: DemoChoices): object {
+  const { modelPort, storagePath } = choices;
+  return {
+    channels: [
+      {
+        type: 'webhook',
+        token_env: webhookSecretName,
+        webhook: {
+          bind: `127.0.0.1:${choices.webhookPort}`,
+          outbound_url: `http://127.0.0.1:${choices.receiverPort}/replies`,
+          outbound_token_env: replySecretName,
+        },
+      },
+    ],
+    brains: [
+      {
+        name: demoBrainName,
+        sensitivity: 'private',
+        policy: { kind: 'priority' },
+        models: [
+          {
+            provider: 'local_runtime',
+            model_id: choices.modelId,
+            locality: 'local',
+            ...(modelPort !== null && { base_url: `http://127.0.0.1:${modelPort}` }),
+          },
+        ],
+      },
+    ],
+    routes: [{ channel: 'webhook', brain: demoBrainName }],
+    observability: { addr: `127.0.0.1:${choices.adminPort}` },
+    admin: { token_env: adminTokenName },
+    ...(storagePath !== null && { storage: { path: storagePath } }),
+  };
+}
+
+/** What stands at the other end of the demo's webhook. */
+export type Reply = { readonly conversation: string; readonly from: string; readonly text: string };
+
+const replyBytesMax = 4 * 1024 * 1024;
+
+/**
+ * Takes replies and hands them on.
+ * @param secret the bearer that a reply must carry
+ */
+export function createReceiver(secret: string, take: (reply: Reply) => void): Server {
+  return createServer((request, response) => {
+    if (request.headers.authorization !== `Bearer ${secret}`) {
+      response.writeHead(401).end();
+      return;
+    }
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (part: Buffer) => {
+      bytes += part.length;
+      if (bytes <= replyBytesMax) parts.push(part);
+    });
+    request.on('end', () => {
+      const reply = bytes > replyBytesMax ? null : readReply(Buffer.concat(parts).toString());
+      response.writeHead(reply === null ? 400 : 204).end();
+      if (reply !== null) take(reply);
+    });
+  });
+}
+
+function readReply(body: string): Reply | null {
+  try {
+    const reply = JSON.parse(body) as Record<string, unknown>;
+    const { conversation_id: conversation, sender_name: from, text } = reply;
+    return { conversation: String(conversation), from: String(from), text: String(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** A demo's folder: in the system's place for temporary files, gone when the demo is over. */
+const namePattern = /^svc-demo-(\d+)-\w{6}$/;
+
+/**
+ * Makes a folder that only this user can read, and removes those of demos that were killed.
+ * @param env says by TMPDIR where temporary files belong; else the system does
+ */
+export function makeDemoFolder(env: Io['env']): string {
+  const parent = env['TMPDIR'] || tmpdir();
+  for (const name of readdirSync(parent)) {
+    const pid = namePattern.exec(name)?.[1];
+    if (pid !== undefined && !lives(Number(pid)) && isOurs(join(parent, name))) {
+      removeDemoFolder(join(parent, name));
+    }
+  }
+  return mkdtempSync(join(parent, `svc-demo-${process.pid}-`));
+}
+
+/** The file that the builder changes: it lasts as long as the demo. @returns its path */
+export function writeDemoConfig(folder: string, text: string): string {
+  const file = join(folder, 'svc.json');
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
+
+export function removeDemoFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function isOurs(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === process.getuid?.();
+}
 
 const table = {
   model: { type: 'string' },
@@ -223,4 +376,20 @@ Send it a message from another terminal:
 Ctrl-C ends it.
 
 `;
+}
+
+/**
+ * Why a model that needs no key would not answer a private message now, and what to do about it;
+ * null: it would.
+ */
+export async function doubtOf(model: ModelConfig): Promise<string | null> {
+  const silence = new Writable({ write: (_part, _encoding, done) => done() });
+  const log = createLog({ stream: silence, level: 'error', format: 'text' });
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());
+  try {
+    const { mark, message, remedy } = await lineOfModel(model, 'private', new Map(), deps);
+    return mark === 'ok' ? null : `${model.modelId}: ${message}. ${remedy ?? ''}`.trimEnd();
+  } finally {
+    await deps.http.close();
+  }
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startFakeOllama } from '../../../test/fake/ollama.ts';
-import { demoConfig } from './document.ts';
-import { doubtOf } from './model-warning.ts';
+import { demoConfig, doubtOf } from './demo.ts';
 
 const doubtAt = (modelPort: number) => {
   const ports = { webhookPort: 1, receiverPort: 2, adminPort: 3, modelPort };

@@ -2,11 +2,9 @@
 import { execFile } from 'node:child_process';
 import { windowKinds, type WindowKind } from '../../../apps/desktop/desktop.ts';
 import { findChromium } from '../../../apps/desktop/window/chromium-program.ts';
-import { displayFault } from '../../../apps/desktop/window/display.ts';
-import { windowEnvironment } from '../../../apps/desktop/window/environment.ts';
-import type { Whether } from '../../../apps/desktop/window/choice.ts';
-import { whetherHere } from '../../../apps/desktop/window/window.ts';
-import { ownProgram } from '../../lib/own-program.ts';
+import { displayFault, windowEnvironment } from '../../../apps/desktop/window/display.ts';
+import { whetherHere, type Whether } from '../../../apps/desktop/window/window.ts';
+import { ownProgram } from '../../lib/program.ts';
 import { ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

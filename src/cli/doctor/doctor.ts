@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { Config, MessengerConfig, ListenAddress } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { warningsOfSkills } from '../../app/config/skill-warnings.ts';
@@ -6,23 +6,42 @@ import { withWarnings } from '../frame/config-check.ts';
 import { findStorage } from '../frame/find-storage.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson } from '../../lib/plain-text.ts';
-import type { PreflightLine } from '../../app/preflight/lines.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
+import { failed, ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 import { runPreflight } from '../../app/preflight/preflight.ts';
-import type { ServerSeen } from '../../app/preflight/server.ts';
-import { probeServer } from '../../app/storage.ts';
+import type { ServerSeen } from '../../app/preflight/models.ts';
+import { probeServer, examineStorage, roomOfDisk, type ServerProbe } from '../../app/storage.ts';
 import { programVersion, versionAt } from '../../lib/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
-import { clockLine } from './clock.ts';
 import { desktopLines } from './desktop.ts';
 import { keychainOf } from '../secrets/secrets.ts';
-import { keychainLines } from './keychain.ts';
-import { listenerLines } from './listeners.ts';
-import { mcpLines } from './mcp.ts';
-import { openFilesLines } from './open-files.ts';
-import { databaseLines } from './server.ts';
-import { examinePlace, storageLines } from './storage.ts';
-import { webhookLines } from './webhooks.ts';
+import { length, localTime, bytesText } from '../ledger/table.ts';
+import { plural } from '../../domain/plural.ts';
+import { explainKeychain } from '../../app/keychain.ts';
+import type { Keychain } from '../../secrets/secrets.ts';
+import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
+import { readSecrets, createCommandLog } from '../frame/boot.ts';
+import { isOfMcpServer, namedSecrets, resolveSecrets } from '../../config/secrets.ts';
+import { askServers, nameOf, describeDown, toolLines, type Surveyed } from '../mcp/survey.ts';
+import {
+  connectionsWithin,
+  openFilesMax,
+  openFilesMin,
+  createListeners,
+} from '../../lib/listener.ts';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { forShell } from '../../lib/for-shell.ts';
+import { describeHolder, holderOfPort } from '../../lib/holders.ts';
+import type { WebhookSeen } from '../../channels/channel.ts';
+import { isMessenger, isListener, kindOf } from '../../channels/registry.ts';
+import { createEvents } from '../../telemetry/events.ts';
+import { systemClock, later, steadyNow } from '../../lib/clock.ts';
+import { createMessenger, createServiceDeps } from '../../app/service.ts';
+import { addressFlags } from '../../config/own-addresses.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
+import { originOf } from '../../lib/own-address.ts';
 
 const table = {
   config: { type: 'string' },
@@ -65,7 +84,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const deleting = parsed.flags['delete-webhook'];
-  const lines = valid ? await look(inspection, validation.config, deleting, io) : [];
+  const lines = valid ? await doctorLook(inspection, validation.config, deleting, io) : [];
   if (parsed.flags.json) {
     io.stdout.write(`${plainJson({ valid, problems: validation.problems, checks: lines }, 2)}\n`);
   } else {
@@ -75,7 +94,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }
 
-async function look(
+async function doctorLook(
   inspection: Inspection,
   config: Config,
   deletingWebhook: boolean,
@@ -126,4 +145,414 @@ function isOwned(
 ): boolean | null {
   if (server !== undefined) return server.kind === 'looked' ? server.owner !== null : null;
   return examined === null ? null : examined.kind === 'examined' && examined.owned;
+}
+
+/** How far a correction of the clock may step it without being a fault. */
+const slackMs = 1_000;
+
+/**
+ * A clock that is behind puts new messages before old ones, and lets what expires live on.
+ * @param times milliseconds since 1970; `newestAt` of the newest message stored, null: none
+ */
+export function clockLine({
+  now,
+  newestAt,
+  versionAt: madeAt,
+}: {
+  readonly now: number;
+  readonly newestAt: number | null;
+  readonly versionAt: number;
+}): PreflightLine {
+  const remedy = 'Set the clock, and let it be kept right (NTP).';
+  if (now < madeAt) {
+    return failed('clock', `${localTime(now)} is before this version was made`, remedy);
+  }
+  if (newestAt !== null && now + slackMs < newestAt) {
+    const message = `is ${length(newestAt - now)} behind the newest message stored`;
+    return failed('clock', message, remedy);
+  }
+  return ok('clock', `${localTime(now)}, as far as can be told from here`);
+}
+
+/** The keychain of the operating system, where secrets were stored in it. */
+const doctorSubject = 'keychain';
+
+/**
+ * No line where nothing was stored: the keychain is not asked then. No prompt opens. A keychain
+ * that does not answer is a warning, since the secrets that are missed for it fail by themselves.
+ */
+export async function keychainLines(
+  keychain: Keychain,
+  stop: AbortSignal,
+): Promise<readonly PreflightLine[]> {
+  const stored = await keychain.stored();
+  if (stored.kind === 'fault') return [warning(doctorSubject, said(stored.message), stored.remedy)];
+  const names = stored.secrets.map(({ name }) => name);
+  if (names.length === 0) return [];
+  const state = await keychain.state(stop);
+  if (state !== 'ready') {
+    const { message, remedy } = explainKeychain(state);
+    return [warning(doctorSubject, said(message), remedy)];
+  }
+  const held = await keychain.holds(names, stop);
+  if (held.kind === 'fault') return [warning(doctorSubject, said(held.message), held.remedy)];
+  const lost = names.filter((name) => !held.names.has(name));
+  const lines = lost.map((name) => {
+    const remedy = `Store it again with svc secrets set ${name}, or svc secrets delete ${name}.`;
+    return warning(doctorSubject, `has lost ${name}, which was put there`, remedy);
+  });
+  const kept = plural(names.length - lost.length, 'secret');
+  return [ok(doctorSubject, `answers; svc has ${kept} there`), ...lines];
+}
+
+/** A sentence as what follows the subject of a line. */
+function said(message: string): string {
+  return message.replace(/^The keychain |\.$/g, '').replace(/^[A-Z]/, (one) => one.toLowerCase());
+}
+
+/**
+ * Each MCP server is asked, as svc mcp list asks it. What has no pin, pins that cannot be read and
+ * secrets that are missing are told elsewhere.
+ * @param file of the configuration, absolute
+ */
+export async function mcpLines(
+  config: Config,
+  file: string,
+  io: Io,
+): Promise<readonly PreflightLine[]> {
+  if (config.brains.every(({ agent }) => agent === null || agent.mcp.length === 0)) return [];
+  const read = await readSecrets(config, io, { concerns: isOfMcpServer });
+  const pins = await readPins(pinsFileBeside(file));
+  if (read.kind === 'refused' || pins.kind === 'unreadable') return [];
+  const servers = await askServers(config, read.secrets, io);
+  return servers.flatMap((server) => linesOf(server, pins.pins));
+}
+
+function linesOf(surveyed: Surveyed['servers'][number], pins: Pins): readonly PreflightLine[] {
+  const { server, answer, listed } = surveyed;
+  const subject = `MCP server ${server}`;
+  if (answer.kind === 'down') {
+    const remedy = 'Start or repair the server. Its tools are missing until it answers.';
+    return [warning(subject, `is down: ${describeDown(answer)}`, remedy)];
+  }
+  const tools = toolLines(surveyed, pins).filter(({ tool }) => listed.includes(tool));
+  const pinned = tools.filter(({ state }) => state === 'pinned').length;
+  const faults = tools.flatMap(({ tool, state, changed }) => {
+    const name = nameOf(server, tool);
+    if (state === 'changed') {
+      const remedy = 'Look at it with svc mcp pin, and pin it only if it is as it should be.';
+      const what = `is no longer what was pinned (${changed.join(', ')})`;
+      return [warning(name, `${what}, so no agent is told of it`, remedy)];
+    }
+    if (state !== 'not offered') return [];
+    const remedy = 'Take it out of tools, or see svc mcp list for what there is.';
+    return [warning(name, 'is not offered by its server, or is too large for a model', remedy)];
+  });
+  const count = `${pinned} of ${plural(listed.length, 'listed tool')} as pinned`;
+  return [ok(subject, `answers; ${count}`), ...faults];
+}
+
+/**
+ * How many files, and so connections, svc may have open; nothing where the system does not tell.
+ * @param ownerPid of the running svc, which may have another limit; null: one that starts here
+ */
+function openFilesLines(ownerPid: number | null): readonly PreflightLine[] {
+  const max = (ownerPid === null ? null : openFilesMax(ownerPid)) ?? openFilesMax();
+  return max === null ? [] : [openFilesLine(max)];
+}
+
+export function openFilesLine(max: number): PreflightLine {
+  if (max >= openFilesMin) return ok('open files', `${max} may be open at once`);
+  const message =
+    `only ${max} may be open at once, so only ${connectionsWithin(max)} connections are taken at ` +
+    'each address';
+  const remedy = `Let svc have ${openFilesMin} or more: ulimit -n, or LimitNOFILE= of its service.`;
+  return warning('open files', message, remedy);
+}
+
+/** What svc has in the database of a server, as a look at it saw it. */
+export function databaseLines(look: ServerProbe): readonly PreflightLine[] {
+  return [schemaLine(look), ownerLine(look)];
+}
+
+function schemaLine({ schema, stepsBehind, bytes }: ServerProbe): PreflightLine {
+  const size = bytesText(bytes);
+  if (schema === null) {
+    return ok('database', `has no tables of svc yet (${size}); the first start makes them`);
+  }
+  if (stepsBehind < 0) {
+    const message = `was written by a newer svc (version ${schema} of the schema, ${size})`;
+    return failed('database', message, 'Run that svc, or a newer one.');
+  }
+  if (stepsBehind === 0) {
+    return ok('database', `is of this version (version ${schema} of the schema, ${size})`);
+  }
+  const message = `was written by an older svc (version ${schema} of the schema, ${size})`;
+  return warning('database', message, 'Nothing to do: the next start brings it up to date.');
+}
+
+function ownerLine({ owner }: ServerProbe): PreflightLine {
+  if (owner === null) return ok('owner', 'no svc works on the database');
+  const seconds = Math.round(owner.heartbeatAgoMs / 1000);
+  return ok(
+    'owner',
+    `a running svc (${owner.version}) works on the database, seen ${seconds} s ago`,
+  );
+}
+
+type Examination = Awaited<ReturnType<typeof examineStorage>>;
+type Room = Pick<Examined, 'freeBytes' | 'freeBytesMin'>;
+type Examined = Extract<Examination, { readonly kind: 'examined' }>;
+
+/** On the disk where the database is to be made: that of the nearest folder that is there. */
+async function roomAt(path: string): Promise<Room | null> {
+  const folder = dirname(path);
+  if (!existsSync(folder)) return folder === path ? null : roomAt(folder);
+  return roomOfDisk(folder);
+}
+
+/** @returns null without storage, and where no database has been made yet */
+export async function examinePlace(path: string | null): Promise<Examination | null> {
+  return path === null || !existsSync(path) ? null : examineStorage(path);
+}
+
+/** What the examination of the database came to; before there is one, whether it has room. */
+export async function storageLines(
+  path: string | null,
+  examination: Examination | null,
+): Promise<readonly PreflightLine[]> {
+  if (path === null) return [];
+  if (examination === null) {
+    const room = await roomAt(path);
+    return room === null ? [] : [diskLine(room)];
+  }
+  if (examination.kind === 'problem') {
+    const remedy = 'Nothing else of the database could be looked at.';
+    return [failed('database', examination.message, remedy)];
+  }
+  return [
+    soundLine(examination),
+    storageOwnerLine(examination),
+    rightsLine(examination),
+    diskLine(examination),
+  ];
+}
+
+function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
+  if (damage !== null) {
+    const remedy = 'Stop svc, move the file away, and put a backup in its place.';
+    return failed('database', `is damaged: ${damage}`, remedy);
+  }
+  const size = bytesText(bytes);
+  if (stepsBehind === 0) return ok('database', `is sound, and of this version (${size})`);
+  const message = `is sound (${size}), and was written by an older svc`;
+  return warning('database', message, 'Nothing to do: the next start brings it up to date.');
+}
+
+function storageOwnerLine({ owned, ownerPid, unclean }: Examined): PreflightLine {
+  if (owned) return ok('owner', `a running svc${describeHolder(ownerPid)} holds the database`);
+  if (!unclean) return ok('owner', 'no svc holds the database; the last one closed it');
+  const message =
+    'no svc holds the database, and the last one ended without closing it, or this is a backup';
+  return warning('owner', message, 'Nothing to do: the next start recovers what was accepted.');
+}
+
+function rightsLine({ openFiles }: Examined): PreflightLine {
+  if (openFiles.length === 0) return ok('rights', 'only the owner may read the database');
+  const message = `other users of this machine may use ${openFiles.join(', ')}`;
+  return warning('rights', message, `Run chmod go-rwx ${openFiles.map(forShell).join(' ')}`);
+}
+
+export function diskLine({ freeBytes, freeBytesMin }: Room): PreflightLine {
+  const least = bytesText(freeBytesMin);
+  const message = `${bytesText(freeBytes)} are free; below ${least} nothing new is accepted`;
+  const remedy = 'Make room on the disk that holds the database.';
+  if (freeBytes < freeBytesMin) return failed('disk', message, remedy);
+  return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);
+}
+
+/** Webhooks that other programs have set for the bots of messengers, for which svc polls. */
+const askMs = 10_000;
+
+/**
+ * A line for each one that is set. A bot that cannot be asked is told by whose token it is, and
+ * where a webhook of it was to be deleted, also here.
+ * @param deleting they are deleted
+ */
+async function webhookLines(
+  config: Config,
+  io: Io,
+  deleting: boolean,
+): Promise<readonly PreflightLine[]> {
+  const messengers = config.channels.filter(isMessenger);
+  if (messengers.length === 0) return [];
+  const names = namedSecrets(config).map(({ name }) => name);
+  const { secrets } = resolveSecrets(config, await io.secrets.find(names, io.stop));
+  const log = createCommandLog(io, 'error');
+  log.scrub(secrets.values());
+  const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());
+  const signal = AbortSignal.any([io.stop, AbortSignal.timeout(askMs)]);
+  const lines = messengers.map(async (messenger) => {
+    if (!secrets.has(messenger.tokenEnv)) return [];
+    await using channel = createMessenger(messenger, secrets, deps);
+    const seen = (await channel.webhook?.(signal, deleting)) ?? ({ kind: 'none' } as const);
+    const line = deleting ? lineAfter(messenger, seen) : lineOf(messenger, seen);
+    return line === null ? [] : [line];
+  });
+  try {
+    return (await Promise.all(lines)).flat();
+  } finally {
+    await deps.http.close();
+  }
+}
+
+type Bot = Pick<MessengerConfig, 'type' | 'tokenEnv'>;
+
+function lineOf({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
+  if (seen.kind !== 'set') return null;
+  return warning(
+    type,
+    `another program set a webhook for its bot, to ${plainLine(seen.host)}: ` +
+      'meanwhile svc gets no messages',
+    `End that program, or give svc a bot of its own in ${tokenEnv}; then svc doctor ` +
+      '--delete-webhook deletes it, as svc does when it starts. No message that waits is lost.',
+  );
+}
+
+/** After it was to be deleted. */
+function lineAfter({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
+  switch (seen.kind) {
+    case 'none':
+      return null;
+    case 'deleted':
+      return ok(
+        type,
+        `its webhook, which led to ${plainLine(seen.host)}, is deleted; ` +
+          'no message that waits is lost',
+      );
+    case 'set':
+      return failed(
+        type,
+        `its webhook, which leads to ${plainLine(seen.host)}, could not be deleted`,
+        'Run svc doctor --delete-webhook again in a minute. svc deletes it too, when it starts.',
+      );
+    case 'unknown':
+      return failed(
+        type,
+        'it could not be asked for a webhook of its bot, so none is deleted',
+        `Look at the token in ${tokenEnv} and at the network; then run svc doctor ` +
+          '--delete-webhook again.',
+      );
+    default:
+      return seen satisfies never;
+  }
+}
+
+type Listener = {
+  readonly subject: string;
+  readonly address: ListenAddress;
+  /** The field that holds the address. */
+  readonly field: string;
+  /** The flag of `svc serve` that may have given it another. */
+  readonly flag: string;
+  /** When the address is taken, svc starts without this listener. */
+  readonly optional: boolean;
+};
+
+/**
+ * Whether svc may listen where it is to, or does so already.
+ * @param owned whether a running svc holds the database; null: there is no database to tell by
+ */
+export async function listenerLines(
+  config: Pick<Config, 'channels' | 'observability'>,
+  owned: boolean | null,
+): Promise<readonly PreflightLine[]> {
+  const http = createHttpClient(createDeadlines());
+  try {
+    return await Promise.all(listenersOf(config).map((one) => listenerLine(one, owned, http)));
+  } finally {
+    await http.close();
+  }
+}
+
+function listenersOf({
+  channels,
+  observability,
+}: Pick<Config, 'channels' | 'observability'>): readonly Listener[] {
+  const listeners = channels.filter(isListener).map(({ type, bind }) => {
+    const field = `${kindOf(type).listener.block}.bind`;
+    const flag = addressFlags.webhook;
+    return { subject: `${type} at ${bind.text}`, address: bind, field, flag, optional: false };
+  });
+  if (!observability.enabled) return listeners;
+  const { address } = observability;
+  const field = 'observability.addr';
+  const admin = { subject: `admin server at ${address.text}`, address, field };
+  const flag = addressFlags.admin;
+  return [...listeners, { ...admin, flag, optional: !address.given }];
+}
+
+async function listenerLine(
+  { subject, address, field, flag, optional }: Listener,
+  owned: boolean | null,
+  http: HttpClient,
+): Promise<PreflightLine> {
+  if (address.port === 0) return ok(subject, 'takes any free port');
+  const found = await whoAnswers(address, http);
+  switch (found) {
+    case 'svc': {
+      if (owned !== false) return ok(subject, 'a running svc answers');
+      const message = 'an svc answers that does not hold this database';
+      return warning(subject, message, `Stop that one, or change ${field}.`);
+    }
+    case 'free': {
+      if (owned !== true) return ok(subject, 'is free');
+      const message = 'is free, though a running svc holds the database';
+      const remedy =
+        `That svc has another configuration: start it again. Or ${flag} gave it another address ` +
+        'at its start: then all is well.';
+      return warning(subject, message, remedy);
+    }
+    case 'taken': {
+      const message = `is taken by another program${describeHolder(holderOfPort(address.port))}`;
+      const remedy = `Stop that program, or change ${field}.`;
+      return optional ? warning(subject, message, remedy) : failed(subject, message, remedy);
+    }
+    default: {
+      const message = `cannot be listened on (${found.code})`;
+      return failed(subject, message, `Change ${field} to an address of this machine.`);
+    }
+  }
+}
+
+const answerMs = 3_000;
+
+/** Asks before it tries to listen, so that nobody loses the address, not even for a moment. */
+async function whoAnswers(
+  address: ListenAddress,
+  http: HttpClient,
+): Promise<'svc' | 'free' | 'taken' | { readonly code: string }> {
+  const result = await http.send({
+    method: 'GET',
+    url: new URL('/healthz', originOf(address)),
+    headers: {},
+    body: null,
+    deadlineAt: later(steadyNow(), answerMs),
+    bodyBytesMax: 65_536,
+  });
+  if (result.kind === 'answer') return isHealth(result.body) ? 'svc' : 'taken';
+  if (result.fault !== 'connect_failed') return 'taken';
+  const held = await createListeners().take(address);
+  if (held.kind === 'fault') return held.code === 'EADDRINUSE' ? 'taken' : { code: held.code };
+  await held.release(0);
+  return 'free';
+}
+
+function isHealth(body: string): boolean {
+  try {
+    const status: unknown = (JSON.parse(body) as { status?: unknown } | null)?.status;
+    return status === 'ok' || status === 'failing';
+  } catch {
+    return false;
+  }
 }

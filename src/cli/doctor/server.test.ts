@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServerProbe } from '../../app/storage.ts';
-import { databaseLines } from './server.ts';
+import { databaseLines } from './doctor.ts';
 
 const look = { schema: 2, stepsBehind: 0, bytes: 5 * 1024 * 1024, owner: null };
 

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
-import { isInPlace } from '../../lib/exists.ts';
+import { isInPlace } from '../../lib/make-folder.ts';
 import type { Io } from '../cli.ts';
 import { becomeServiceUser } from './service-user.ts';
 

@@ -7,7 +7,7 @@
  * a line begun → an empty one, an empty one → over;  /quit, Ctrl-D, SIGTERM → over
  */
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
-import { Writable } from 'node:stream';
+import { Writable, type Readable } from 'node:stream';
 import { sentenceOf } from '../../pipeline/sentences.ts';
 import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -229,4 +229,68 @@ class GrowingReply {
     this.#io.stdout.write(text.slice(this.#shown.length) + end);
     this.#shown = text;
   }
+}
+
+// A question at a terminal whose answer is not shown.
+
+/** @returns what was typed, without its line end; null: Ctrl-C, Ctrl-D or a stop came first */
+export async function askHidden({ stdin, stderr, stop }: Io, question: string) {
+  // The terminal echoes nothing while keys are read one by one, and what would be shown goes here.
+  const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 });
+  // By now it echoes no more, however soon the answer comes.
+  stderr.write(question);
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const end = (): void => resolve(null);
+  lines.once('line', resolve);
+  lines.once('close', end);
+  lines.once('SIGINT', end);
+  stop.addEventListener('abort', end, { once: true });
+  if (stop.aborted) end();
+  try {
+    return await promise;
+  } finally {
+    stop.removeEventListener('abort', end);
+    lines.close();
+    stderr.write('\n');
+  }
+}
+
+type FirstLine = {
+  /** Without its end; null: it is longer than it may be. */
+  readonly line: string | null;
+  /** What came in the same part and is more than white space: there are further lines. */
+  readonly hasMore: boolean;
+};
+
+/**
+ * The first line of a stream, or all of it where it has no line end. The stream is paused after it.
+ * @param charactersMax a longer line is not read to its end
+ * @param stop ends the wait, with what came so far
+ */
+export function readFirstLine(
+  stream: Readable,
+  charactersMax: number,
+  stop: AbortSignal,
+): Promise<FirstLine> {
+  return new Promise((resolve) => {
+    const decoder = new TextDecoder();
+    let text = '';
+    const end = (): void => {
+      stream.removeListener('data', take).removeListener('end', end).removeListener('error', end);
+      stop.removeEventListener('abort', end);
+      stream.pause();
+      const at = text.search(/\r?\n/);
+      const line = at < 0 ? text : text.slice(0, at);
+      const hasMore = at >= 0 && text.slice(at).trim() !== '';
+      resolve({ line: line.length > charactersMax ? null : line, hasMore });
+    };
+    const take = (part: Buffer | string): void => {
+      text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+      if (text.includes('\n') || text.length > charactersMax) end();
+    };
+    stream.on('data', take).once('end', end).once('error', end);
+    stop.addEventListener('abort', end, { once: true });
+    if (stop.aborted || stream.readableEnded) end();
+  });
 }

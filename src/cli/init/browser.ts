@@ -4,13 +4,17 @@
  *
  * inviting (a code is good for 60 s) → signed in → over (the last page is shown, or Ctrl-C)
  */
-import { aborted } from '../../lib/aborted.ts';
+import { aborted } from '../../lib/stop.ts';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { describeUnbound } from '../../lib/bind-error.ts';
-import { openerFor, openInBrowser } from '../../lib/person-browser.ts';
-import { writeRedirectFile, type RedirectFile } from '../../lib/redirect-file.ts';
+import { describeUnbound } from '../../lib/listener.ts';
+import {
+  openerFor,
+  openInBrowser,
+  writeRedirectFile,
+  type RedirectFile,
+} from '../../lib/person-browser.ts';
 import { codeMs, type Traded } from '../../admin/http/sign-in.ts';
 import { openWizardServer, type WizardServer } from '../../../apps/setup/browser/wizard-server.ts';
 import type { Choice, SetupEnd, SetupSession } from '../../../apps/setup/setup.ts';

@@ -5,7 +5,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { answerKeychain } from '../../app/keychain.ts';
 import { exitCode, type Io } from '../cli.ts';
-import { readFirstLine } from '../frame/first-line.ts';
+import { readFirstLine } from '../frame/console.ts';
 
 /** Above the three that every process has: nothing else that writes can reach it. */
 const answersFd = 3;

@@ -4,7 +4,7 @@
  * service while it owns the database. While no service does, the command owns the database for as
  * long as it takes.
  */
-import { audited, auditedAdmissions, type LedgerWrites } from '../../app/config/audited.ts';
+import { audited, auditedAdmissions, noter, type LedgerWrites } from '../../app/config/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { listPairings, Pairings } from '../../pipeline/pairing/pairing.ts';
 import {
@@ -12,7 +12,10 @@ import {
   openCursorReader,
   openReader,
   describeStorage,
+  openLedger,
   type StorageAt,
+  type OpenStore,
+  type StoreProblem,
 } from '../../app/storage.ts';
 import { ReadFailed, type LedgerReader } from '../../ledger/ledger.ts';
 import type { Refusal } from '../frame/boot.ts';
@@ -26,9 +29,11 @@ import {
   type ServiceLocation,
 } from '../frame/service-location.ts';
 import { programVersion } from '../../lib/program.ts';
-import { Unanswered, type Bearer } from '../frame/admin-client.ts';
-import { RemoteLedger } from '../frame/remote-ledger.ts';
-import { openOwnLedger, type OwnLedger } from './own-ledger.ts';
+import { Unanswered, RemoteLedger, type Bearer } from '../frame/admin-client.ts';
+import type { Config } from '../../config/config.ts';
+import { createIdSource } from '../../domain/ids.ts';
+import { FollowingClock } from '../../lib/clock.ts';
+import type { AuditRow } from '../../domain/audit.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
   /** null: there is none, or none is known. */
@@ -237,4 +242,58 @@ async function bearerOf(
       : `set ${variable} here to what the service was started with.`;
   const message = `${why}, and only for who has its admin token: ${remedy}`;
   return { kind: 'none', message };
+}
+
+/** The database, opened by a command that owns it for as long as it takes. */
+type OwnLedger = OpenStore & {
+  /** Its time of day, in milliseconds since 1970: a server's, where it is kept on one. */
+  readonly now: () => number;
+};
+
+/** @param failed is told when the storage fails later */
+export async function openOwnLedger(
+  config: Config,
+  at: StorageAt,
+  failed: (error: unknown) => void,
+): Promise<OwnLedger | StoreProblem> {
+  const clock = new FollowingClock();
+  const { now, steady } = clock;
+  const store = await openLedger({
+    storage: config.storage,
+    at,
+    version: programVersion(),
+    publicNow: null,
+    ids: createIdSource(now, (bytes) => void crypto.getRandomValues(bytes)),
+    now,
+    steady,
+    follow: (answer) => void clock.follow(answer),
+    failed,
+    news: {},
+  });
+  return 'kind' in store ? store : { ...store, now };
+}
+
+/**
+ * What a command changed elsewhere than in the ledger is a row in its audit, too. A database that
+ * cannot be opened keeps nothing from being done: it is told.
+ * @returns whether there is a row; null: there is no database to have one
+ */
+export async function noteElsewhere(
+  config: Config,
+  at: StorageAt | null,
+  row: Omit<AuditRow, 'at'>,
+): Promise<boolean | null> {
+  if (at === null) return null;
+  let failed = false;
+  try {
+    const made = await isMade(at);
+    if (made !== true) return made === false ? null : false;
+    const store = await openOwnLedger(config, at, () => (failed = true));
+    if ('kind' in store) return false;
+    await using _reader = store.reader;
+    await using ledger = store.ledger;
+    return (await noter(ledger, store.now)(row)) && !failed;
+  } catch {
+    return false;
+  }
 }

@@ -7,7 +7,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { locateLedger, locateLedgerStrictly, asking, reading } from './access.ts';
 import { limitRange, pageFlags, printList } from './pages.ts';
-import { indented } from './story-page.ts';
+import { indented } from './trace.ts';
 import { left, localTime, table } from './table.ts';
 
 const listTable = { ...pageFlags, state: { type: 'string' } } as const;

@@ -4,9 +4,9 @@ import { plural } from '../../domain/plural.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import type { RemoteTakeovers, Waiting } from '../frame/remote-hands.ts';
+import type { RemoteTakeovers, Waiting } from '../frame/admin-client.ts';
 import { asking, locateLedgerStrictly } from './access.ts';
-import { indented } from './story-page.ts';
+import { indented } from './trace.ts';
 import { localTime } from './table.ts';
 
 const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;

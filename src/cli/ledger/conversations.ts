@@ -1,17 +1,40 @@
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
-import type { Takeovers, ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import type {
+  Takeovers,
+  ConversationRow,
+  ConversationText,
+  TurnText,
+  Whose,
+} from '../../domain/story.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
-import { locateLedger, reading, type LedgerLocation } from './access.ts';
-import { askedPage, limitRange, pageFlags, runList, describeMore } from './pages.ts';
-import { indented } from './story-page.ts';
-import { left, localTime, right, table } from './table.ts';
-import { locate, parseWhose, describeNobody } from './whose.ts';
+import {
+  locateLedger,
+  reading,
+  locateLedgerStrictly,
+  writing,
+  type LedgerLocation,
+} from './access.ts';
+import { askedPage, limitRange, pageFlags, runList, describeMore, allRows } from './pages.ts';
+import { indented } from './trace.ts';
+import {
+  left,
+  localTime,
+  right,
+  table,
+  agrees,
+  canAsk,
+  noTerminal,
+  locate,
+  parseWhose,
+  describeNobody,
+} from './table.ts';
+import { once } from 'node:events';
 
 const showFlags = { ...pageFlags, sender: { type: 'string' } } as const;
 
@@ -161,4 +184,110 @@ function describeUnanswered(byHand: Takeovers | null): string {
   const { answeredWith } = byHand;
   const which = answeredWith === null ? 'a later one' : plainLine(answeredWith);
   return `answered by hand, together with ${which}`;
+}
+
+const conversationsDeleteTable = {
+  sender: { type: 'string' },
+  yes: { type: 'boolean' },
+  config: { type: 'string' },
+} as const;
+
+export const conversationsDelete: Command = {
+  name: 'conversations delete',
+  summary: 'Delete a conversation, or all that a sender said',
+  usage: `Usage: svc conversations delete <channel> <conversation> [--yes] [--config <file>]
+       svc conversations delete <channel> --sender <id> [--yes] [--config <file>]
+
+Deletes what was said and what was answered to it, also what waits, and overwrites it on the disk.
+At a terminal it asks first.
+
+  --sender <id>    all that one sender said on the channel, and the answers
+  --yes            do not ask; needed where there is no terminal
+  --config <file>  the configuration file (default: svc.json)
+`,
+  flags: conversationsDeleteTable,
+  run,
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const name = conversationsDelete.name;
+  const parsed = parseFlags(args, conversationsDeleteTable, 2);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const { flags, positionals } = parsed;
+  const named = parseWhose(positionals, flags.sender);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
+  if (!flags.yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
+  const place = await locateLedgerStrictly(flags.config, io);
+  if (typeof place === 'number') return place;
+  const whose = await locate(place, named);
+  if (typeof whose === 'number') return whose;
+  if (!flags.yes && !(await agrees(io, question(whose)))) return exitCode.failed;
+  return writing(place, async (ledger) => {
+    const count = await ledger.forget(whose);
+    if (count === 0) io.stderr.write(describeNobody(whose));
+    else io.stdout.write(`${plural(count, 'message, reply or turn', things)} deleted\n`);
+    return count === 0 ? exitCode.failed : exitCode.fine;
+  });
+}
+
+const things = 'messages, replies and turns';
+
+function question(whose: Whose): string {
+  const what =
+    whose.kind === 'conversation'
+      ? `the conversation ${plainLine(whose.conversation)}`
+      : `everything that ${plainLine(whose.sender)} said`;
+  return `Delete ${what} on ${plainLine(whose.channel)} for good? Type yes: `;
+}
+
+const conversationsExportTable = {
+  sender: { type: 'string' },
+  config: { type: 'string' },
+} as const;
+
+export const conversationsExport: Command = {
+  name: 'conversations export',
+  summary: 'Write all turns of a conversation, or of a sender, as JSON Lines',
+  usage: `Usage: svc conversations export <channel> <conversation> [--config <file>]
+       svc conversations export <channel> --sender <id> [--config <file>]
+
+Writes every turn to standard output, oldest first, one JSON object a line.
+
+  --sender <id>    all that one sender said on the channel, and the answers
+  --config <file>  the configuration file (default: svc.json)
+`,
+  flags: conversationsExportTable,
+  run: conversationsExportRun,
+};
+
+async function conversationsExportRun(args: readonly string[], io: Io): Promise<number> {
+  const name = conversationsExport.name;
+  const parsed = parseFlags(args, conversationsExportTable, 2);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const named = parseWhose(parsed.positionals, parsed.flags.sender);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
+  const place = await locateLedger(parsed.flags.config, io);
+  if (typeof place === 'number') return place;
+  const whose = await locate(place, named);
+  if (typeof whose === 'number') return whose;
+  return reading(place, async (reader) => {
+    let written = 0;
+    for await (const turn of allRows((page) => reader.turns(whose, page), io.stop)) {
+      if (!(await write(io, `${plainJson(turn)}\n`))) return exitCode.failed;
+      written++;
+    }
+    if (io.stop.aborted) return exitCode.failed;
+    if (written === 0) io.stderr.write(describeNobody(whose));
+    return written === 0 ? exitCode.failed : exitCode.fine;
+  });
+}
+
+/** @returns false when the reader has gone, or the command was told to stop */
+async function write({ stdout, stop }: Io, line: string): Promise<boolean> {
+  if (stop.aborted) return false;
+  if (stdout.write(line)) return true;
+  return once(stdout, 'drain', { signal: stop }).then(
+    () => true,
+    () => false,
+  );
 }

@@ -14,8 +14,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { findStorage } from '../frame/find-storage.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { locateLedgerStrictly, type LedgerLocation } from './access.ts';
-import { agrees, canAsk } from './consent.ts';
-import { left, right, table } from './table.ts';
+import { agrees, canAsk, left, right, table } from './table.ts';
 
 const flagTable = {
   to: { type: 'string' },

@@ -5,10 +5,8 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { locateLedgerStrictly, locateLedger, reading, writing } from './access.ts';
-import { agrees, canAsk, noTerminal } from './consent.ts';
-import { indented } from './story-page.ts';
-import { localTime } from './table.ts';
-import { locate } from './whose.ts';
+import { agrees, canAsk, noTerminal, localTime, locate } from './table.ts';
+import { indented } from './trace.ts';
 
 const listFlags = {
   brain: { type: 'string' },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { SpendSummary } from '../../admin/spend.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { SpendBy, SpendRow } from '../../domain/spend.ts';
-import { spendPage } from './spend-page.ts';
+import { spendPage } from './spend.ts';
 
 const row: SpendRow = {
   key: 'hosted_runtime/big',

@@ -5,7 +5,7 @@ import type { TraceStep } from '../../domain/trace.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { acceptedAt, story, storyText } from '../../../test/support/stories.ts';
 import { timelineOf } from '../../domain/timeline.ts';
-import { storyPage } from './story-page.ts';
+import { storyPage } from './trace.ts';
 import { localTime } from './table.ts';
 
 const later = acceptedAt + 60_000;

@@ -1,5 +1,12 @@
 import { localDay } from '../../lib/local-day.ts';
 import { plainLine } from '../../lib/plain-text.ts';
+import { createInterface } from 'node:readline/promises';
+import { exitCode, type Io } from '../cli.ts';
+import { findChannel } from '../../admin/channel-named.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { LedgerReader } from '../../ledger/ledger.ts';
+import { reading, type LedgerLocation } from './access.ts';
 
 /** Columns for a terminal, two spaces apart. Cells are shown without what could drive one. */
 export type Column = { readonly title: string; readonly side: 'left' | 'right' };
@@ -43,4 +50,92 @@ export function bytesText(bytes: number): string {
   if (bytes < 1_048_576) return `${Math.ceil(bytes / 1_024)} KiB`;
   if (bytes < 1_073_741_824) return `${(bytes / 1_048_576).toFixed(1)} MiB`;
   return `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
+}
+
+/** Whether a person really wants what cannot be taken back, or takes long. */
+export const noTerminal = 'There is no terminal to ask at: say --yes to delete for good.';
+
+export function canAsk({ stdin, stderr }: Io): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
+}
+
+/**
+ * Only the whole word is a yes; the end of the input is a no, and a no is told.
+ * @param no what is told then
+ */
+export async function agrees(
+  io: Io,
+  question: string,
+  no = 'Nothing was deleted.',
+): Promise<boolean> {
+  const agreed = await saysYes(io, question);
+  if (!agreed) io.stderr.write(`${no}\n`);
+  return agreed;
+}
+
+async function saysYes({ stdin, stderr, stop }: Io, question: string): Promise<boolean> {
+  const lines = createInterface({ input: stdin, output: stderr });
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  lines.once('close', end);
+  lines.once('SIGINT', end);
+  stop.addEventListener('abort', end, { once: true });
+  try {
+    return (await lines.question(question, { signal: over.signal })).trim() === 'yes';
+  } catch {
+    stderr.write('\n');
+    return false;
+  } finally {
+    stop.removeEventListener('abort', end);
+    lines.close();
+  }
+}
+
+/**
+ * Reads `<channel> <conversation>`, or `<channel>` with `--sender <id>`.
+ * @returns whose words are meant, or a sentence about what is wrong
+ */
+export function parseWhose(positionals: readonly string[], sender: string | null): Whose | string {
+  const [channel, conversation] = positionals;
+  if (channel === undefined) return 'Say which channel, such as webhook, and which conversation.';
+  if (sender === null) {
+    if (conversation === undefined) return 'Say which conversation, or whose: --sender <id>.';
+    return {
+      kind: 'conversation',
+      channel: channel as ChannelKey,
+      conversation: conversation as ConversationId,
+    };
+  }
+  if (conversation !== undefined) return '--sender and a conversation exclude each other.';
+  return { kind: 'sender', channel: channel as ChannelKey, sender };
+}
+
+/**
+ * Reads the channel as `findChannel` does.
+ * @returns the same on the channel that is meant, or the exit code after the refusal was told
+ */
+export async function locate<Of extends { readonly channel: ChannelKey }>(
+  location: LedgerLocation,
+  of: Of,
+): Promise<Of | number> {
+  let code: number = exitCode.fine;
+  const channelKeys: LedgerReader['channelKeys'] = async (type) => {
+    let keys: readonly ChannelKey[] = [];
+    code = await reading(location, async (reader) => {
+      keys = await reader.channelKeys(type);
+      return exitCode.fine;
+    });
+    return keys;
+  };
+  const found = await findChannel(of.channel, { channelKeys });
+  if (code !== exitCode.fine) return code;
+  if (found.kind === 'found') return { ...of, channel: found.key };
+  location.io.stderr.write(`${found.message}\n`);
+  return exitCode.failed;
+}
+
+export function describeNobody(whose: Whose): string {
+  return whose.kind === 'conversation'
+    ? 'No conversation with this id is known here.\n'
+    : 'Nothing is known here that this sender said.\n';
 }

@@ -5,16 +5,11 @@ import type {
   AnsweringStatus,
   ModelCallsStatus,
   ProviderStatus,
-} from '../../admin/probe-status.ts';
+} from '../../admin/model-probes.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import { plural } from '../../domain/plural.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
-import {
-  isRescued,
-  describeCause,
-  describeFailed,
-  standingWords,
-} from '../../domain/health-sentences.ts';
+import { isRescued, describeCause, describeFailed, standingWords } from '../../domain/health.ts';
 import type { Mark } from '../frame/report.ts';
 import { length } from '../ledger/table.ts';
 

@@ -1,11 +1,14 @@
 import { statusSchema } from '../../admin/schemas/status.ts';
-import { Unanswered } from '../frame/admin-client.ts';
+import { Unanswered, AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../../lib/plain-text.ts';
 import { isColoured } from '../frame/report.ts';
-import { adminClientAt, findAdmin } from './admin-at.ts';
 import { statusPage } from './status-page.ts';
+import type { ListenAddress } from '../../config/config.ts';
+import { useConfigFile } from '../frame/config-file.ts';
+import { locateService, whereSvcListens } from '../frame/service-location.ts';
+import { programVersion } from '../../lib/program.ts';
 
 const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
@@ -48,4 +51,32 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.stderr.write(`${error.message}\n`);
     return exitCode.failed;
   }
+}
+
+// Where to ask a running service what every reader may know without a bearer.
+
+/** @returns the address, or the exit code after the refusal was told */
+export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {
+  const named = useConfigFile(file, io);
+  const location = await locateService(named, io);
+  if (location.kind === 'refused') {
+    io.stderr.write(location.report);
+    return exitCode.config;
+  }
+  const address = await whereSvcListens(location.addresses, io);
+  if (address !== null) return address;
+  io.stderr.write(
+    'Only the running svc can tell this, and its admin server is switched off: ' +
+      `take "enabled": false out of observability in ${named.name} and start svc again.\n`,
+  );
+  return exitCode.failed;
+}
+
+/** The status comes at once, or something is wrong with svc. */
+const answerMs = 5_000;
+
+/** Asks what every reader may know. */
+export function adminClientAt(address: ListenAddress, { stop }: Io): AdminClient {
+  const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
+  return new AdminClient({ address, bearer, version: programVersion(), stop, answerMs });
 }

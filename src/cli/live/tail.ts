@@ -15,7 +15,7 @@ import { localTime } from '../ledger/table.ts';
 import { originOf } from '../../lib/own-address.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
-import { adminClientAt, findAdmin } from './admin-at.ts';
+import { adminClientAt, findAdmin } from './status.ts';
 
 const table = {
   kind: { type: 'string', values: liveEventKinds },

@@ -3,7 +3,7 @@ import { plainJson, plainText } from '../../lib/plain-text.ts';
 import type { SurveyedServer } from '../../app/mcp-survey.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { agrees, canAsk } from '../ledger/consent.ts';
+import { agrees, canAsk } from '../ledger/table.ts';
 import { nameOf, describeDown, survey, toolLines, type Surveyed } from './survey.ts';
 
 const table = { config: { type: 'string' }, yes: { type: 'boolean' } } as const;

@@ -4,8 +4,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../../lib/plain-text.ts';
 import { left, table as tableOf } from '../ledger/table.ts';
-import { keychainOf, usedSecrets, warn, type UsedSecrets } from './secrets.ts';
-import { placesWith } from './where.ts';
+import { keychainOf, usedSecrets, warn, placesWith, type UsedSecrets } from './secrets.ts';
 
 const flagTable = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
 

@@ -5,10 +5,18 @@ import type { StoragePlace } from '../../config/storage-place.ts';
 import { namedSecrets } from '../../config/secrets.ts';
 import { openKeychain } from '../../app/keychain.ts';
 import { askedToUnlock } from '../../app/secret-lookup.ts';
-import type { Keychain, KeychainFault } from '../../secrets/secrets.ts';
+import type {
+  Keychain,
+  KeychainFault,
+  KeychainHoldings,
+  PlaceOfSecret,
+} from '../../secrets/secrets.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { isColoured, report, signOf } from '../frame/report.ts';
-import { exitCode, type Io } from '../cli.ts';
+import { exitCode, type Io, type Command } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { noteElsewhere } from '../ledger/access.ts';
+import { findStorage } from '../frame/find-storage.ts';
 
 /** A person at the terminal is told when the keychain waits for them. */
 export function keychainOf(io: Io): Keychain {
@@ -71,4 +79,130 @@ export function refuse(io: Io, what: string, fault: Pick<KeychainFault, 'message
   const sign = signOf('failed', isColoured(io.stderr, io.env));
   io.stderr.write(`${sign} ${what} ${fault.message}\n  ${fault.remedy}\n`);
   return exitCode.failed;
+}
+
+export const secretsWhere: Command = {
+  name: 'secrets where',
+  summary: 'Show where a secret comes from',
+  usage: `Usage: svc secrets where <name>
+
+Shows every place where svc looks for a secret, in order, and the one that wins: NAME in the
+environment, the file that NAME_FILE names, the credential NAME of systemd, the keychain. The value
+is not shown, and not read from the keychain. It is the environment of this command that is looked
+at; a service may be started with another.
+
+Exit codes: 0 it stands somewhere, 1 it stands nowhere or cannot be read, 2 wrong usage.
+`,
+  flags: {},
+  run,
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, {}, 1);
+  const [name] = parsed.kind === 'wrong' ? [] : parsed.positionals;
+  if (!isName(name)) return wrongUsage(io, secretsWhere.name, noName);
+  const held = await keychainOf(io).holds([name], io.stop);
+  const places = placesWith(await io.secrets.places(name), name, held);
+  const winner = places.find(({ state }) => state === 'value' || state === 'unreadable');
+  const width = Math.max(...places.map(({ text }) => text.length));
+  for (const [at, place] of places.entries()) {
+    const told = place === winner ? wins[place.state] : (beside[place.state] ?? '');
+    io.stdout.write(`${at + 1}. ${place.text.padEnd(width)}  ${told}\n`);
+  }
+  if (held.kind === 'fault') warn(io, `${held.message} ${held.remedy}`);
+  if (winner === undefined) io.stderr.write(`${name} stands nowhere.\n`);
+  return winner?.state === 'value' ? exitCode.fine : exitCode.failed;
+}
+
+/** The index says what was put into the keychain; the keychain itself may have lost it. */
+export function placesWith(
+  places: readonly PlaceOfSecret[],
+  name: string,
+  held: KeychainHoldings,
+): readonly PlaceOfSecret[] {
+  return places.map((place) => {
+    if (place.source !== 'keychain' || place.state !== 'value' || held.kind === 'fault') {
+      return place;
+    }
+    return held.names.has(name) ? place : { ...place, state: 'absent' };
+  });
+}
+
+const wins: Readonly<Record<PlaceOfSecret['state'], string>> = {
+  value: 'has it, and wins',
+  unreadable: 'cannot be read, and no later place is asked',
+  empty: '',
+  absent: '',
+};
+
+const beside: Readonly<Record<PlaceOfSecret['state'], string>> = {
+  value: 'has one that is not used',
+  unreadable: 'cannot be read, and is not asked',
+  empty: 'is empty',
+  absent: 'has none',
+};
+
+/** A change of the keychain is a row in the audit, where there is a database to have one. */
+export type KeychainWrite = {
+  readonly action: 'secret_set' | 'secret_deleted';
+  readonly name: string;
+  /** As the admin API answers it. */
+  readonly status: number;
+};
+
+export async function tellAudit(
+  { action, name, status }: KeychainWrite,
+  { config, storage }: UsedSecrets,
+  io: Io,
+): Promise<void> {
+  if (config === null) return;
+  const row = { action, target: { name }, status, reason: null };
+  const at = await findStorage(storage, config, io);
+  // Without the URL of the server nobody can write there.
+  const noted = at?.kind === 'refused' ? false : await noteElsewhere(config, at, row);
+  if (noted === false) {
+    warn(io, 'The audit has no row of this: the database is in use, or cannot be written.');
+  }
+}
+
+const table = { config: { type: 'string' } } as const;
+
+export const secretsDelete: Command = {
+  name: 'secrets delete',
+  summary: "Take a secret out of the system's keychain",
+  usage: `Usage: svc secrets delete <name> [--config <file>]
+
+Takes what svc secrets set has kept out of the keychain. A service that runs has the value until it
+ends; values in the environment, in files and in credentials stay where they are.
+
+  --config <file>  the configuration file (default: as for svc serve); it is only looked at
+
+Exit codes: 0 deleted, 1 there is none or it was not deleted, 2 wrong usage.
+`,
+  flags: table,
+  run: deleteRun,
+};
+
+const statuses = { done: 204, absent: 404, fault: 503 } as const;
+
+async function deleteRun(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table, 1);
+  const [name] = parsed.kind === 'wrong' ? [] : parsed.positionals;
+  if (parsed.kind === 'wrong' || !isName(name)) return wrongUsage(io, secretsDelete.name, noName);
+  const done = await keychainOf(io).delete(name, io.stop);
+  const used = await usedSecrets(parsed.flags.config, io);
+  const write = { action: 'secret_deleted', name, status: statuses[done.kind] } as const;
+  await tellAudit(write, used, io);
+  if (done.kind === 'fault') return refuse(io, `${name} was not deleted.`, done);
+  if (done.kind === 'absent') {
+    io.stderr.write(`The keychain has no ${name}.\n`);
+    return exitCode.failed;
+  }
+  io.stdout.write(`${name} is no longer in the keychain.\n`);
+  const places = used.usedAt.get(name) ?? [];
+  const stands = (await io.secrets.places(name)).some(({ state }) => state === 'value');
+  if (places.length > 0 && !stands) {
+    warn(io, `${used.file} names it at ${places.join(' and ')}, and it stands nowhere else here.`);
+  }
+  return exitCode.fine;
 }

@@ -1,11 +1,9 @@
 import { secretCharactersMax, faultOfSecretValue } from '../../config/secret-value.ts';
 import type { PlaceOfSecret } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { readFirstLine } from '../frame/first-line.ts';
+import { readFirstLine, askHidden } from '../frame/console.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { askHidden } from '../frame/hidden-prompt.ts';
-import { tellAudit } from './audit.ts';
-import { isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
+import { tellAudit, isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
 
 const table = { config: { type: 'string' } } as const;
 

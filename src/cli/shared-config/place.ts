@@ -1,10 +1,22 @@
 /** Where several svc share a configuration, for commands that show or change it there. */
-import { describeStorage, type AtServer, type StoreProblem } from '../../app/storage.ts';
+import {
+  describeStorage,
+  readSharedConfig,
+  isMade,
+  readSharedHistory,
+  type AtServer,
+  type StoreProblem,
+} from '../../app/storage.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import { exitCode, type Io } from '../cli.ts';
+import { exitCode, type Io, type Command } from '../cli.ts';
 import { readConfig } from '../frame/boot.ts';
-import type { ConfigFile } from '../frame/config-file.ts';
+import { useConfigFile, type ConfigFile } from '../frame/config-file.ts';
 import { findStorage } from '../frame/find-storage.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainLine } from '../../lib/plain-text.ts';
+import { replaceShared } from '../../app/config/replace.ts';
+import { openOwnLedger } from '../ledger/access.ts';
+import { left, localTime, right, table } from '../ledger/table.ts';
 
 export type SharedPlace = {
   readonly at: AtServer;
@@ -44,4 +56,139 @@ export function tellProblem({ message }: Pick<StoreProblem, 'message'>, { stderr
 export function tellNone(said: string, { stderr }: Io): number {
   stderr.write(`No configuration is in use in the ${said} yet: the first start writes one.\n`);
   return exitCode.failed;
+}
+
+const placeTable = { config: { type: 'string' } } as const;
+
+export const configShow: Command = {
+  name: 'config show',
+  summary: 'Print the configuration that several svc share',
+  usage: `Usage: svc config show [<revision>] [--config <file>]
+
+Prints the text of the configuration in use, as the database has it, or of one that was in use (see
+svc config history). It is there with a PostgreSQL server alone, and whether svc runs or not.
+
+  --config <file>  the configuration file, which names the server (default: svc.json)
+
+Exit codes: 0 printed, 1 there is none, or the server does not answer, 2 wrong usage, 78
+configuration.
+`,
+  flags: placeTable,
+  run,
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, placeTable, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, configShow.name, parsed.message);
+  const [revision] = parsed.positionals;
+  const place = await findShared(useConfigFile(parsed.flags.config, io), io);
+  if (typeof place === 'number') return place;
+  const wanted = revision === undefined ? {} : { revision };
+  const found = await readSharedConfig(place.at, { ...wanted, signal: io.stop });
+  if (found !== null && 'message' in found) return tellProblem(found, io);
+  if (found !== null) {
+    io.stdout.write(found.text);
+    return exitCode.fine;
+  }
+  if (revision === undefined) return tellNone(place.said, io);
+  io.stderr.write(`No revision ${plainLine(revision)} is kept; svc config history lists them.\n`);
+  return exitCode.failed;
+}
+
+const useTable = {} as const;
+
+export const configUse: Command = {
+  name: 'config use',
+  summary: 'Make a file the configuration that several svc share',
+  usage: `Usage: svc config use [<file>]
+
+Makes a file (default: svc.json) the configuration in use in the database, while no svc runs on it:
+the next start takes it. It is for what needs a restart, and for a configuration that no svc could
+start with. While svc runs, send one that has the file a SIGHUP, or PUT it to /api/v1/config: then
+every svc is asked first whether it can use it.
+
+Secrets are looked for by the starts, each on its machine.
+
+Exit codes: 0 in use, 1 not changed, 2 wrong usage, 78 the file has a problem.
+`,
+  flags: useTable,
+  takes: 'file',
+  run: useRun,
+};
+
+async function useRun(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, useTable, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, configUse.name, parsed.message);
+  const file = useConfigFile(parsed.positionals[0] ?? null, io);
+  const place = await findShared(file, io);
+  if (typeof place === 'number') return place;
+  const made = await isMade(place.at);
+  if (made === true) return use(place, file.name, io);
+  return made === false ? tellNone(place.said, io) : tellProblem(made, io);
+}
+
+async function use({ at, inspection, said }: SharedPlace, name: string, io: Io): Promise<number> {
+  const { validation, text } = inspection;
+  if (validation.kind === 'invalid') return exitCode.config;
+  const store = await openOwnLedger(validation.config, at, () => {});
+  if ('kind' in store) return tellProblem(store, io);
+  await using configs = store.configs!;
+  await using _reader = store.reader;
+  await using ledger = store.ledger;
+  if (store.peers.share() > 1) {
+    const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
+    return tellProblem({ message: `The ${said} is in use by another svc. ${how}` }, io);
+  }
+  const replaced = await replaceShared(configs, ledger, text, store.now);
+  if (replaced.kind === 'failed') return tellProblem(replaced, io);
+  const { kind, revision } = replaced;
+  io.stdout.write(
+    kind === 'same'
+      ? `${name} is in use already: revision ${revision}.\n`
+      : `${name} is in use in the ${said} from the next start on: revision ${revision}.\n`,
+  );
+  return exitCode.fine;
+}
+
+const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
+
+export const configHistory: Command = {
+  name: 'config history',
+  summary: 'List the configurations that several svc shared',
+  usage: `Usage: svc config history [--config <file>] [--json]
+
+Lists the configuration in use, as the database has it, and those before it, newest first; the last
+hundred are kept. It is there with a PostgreSQL server alone, and whether svc runs or not.
+
+  --config <file>  the configuration file, which names the server (default: svc.json)
+  --json           print {"rows"}, with times in milliseconds since 1970
+
+Exit codes: 0 listed, 1 there is none, or the server does not answer, 2 wrong usage, 78
+configuration.
+`,
+  flags: flagTable,
+  run: historyRun,
+};
+
+async function historyRun(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, flagTable);
+  if (parsed.kind === 'wrong') return wrongUsage(io, configHistory.name, parsed.message);
+  const place = await findShared(useConfigFile(parsed.flags.config, io), io);
+  if (typeof place === 'number') return place;
+  const found = await readSharedHistory(place.at, io.stop);
+  if (found !== null && 'message' in found) return tellProblem(found, io);
+  if (found === null || found.length === 0) return tellNone(place.said, io);
+  const rows = found.map(({ revision, at: usedAt, bytes }, index) => {
+    return { revision, usedAt, bytes, used: index === 0 };
+  });
+  if (parsed.flags.json) {
+    io.stdout.write(`${JSON.stringify({ rows }, null, 2)}\n`);
+    return exitCode.fine;
+  }
+  const columns = [left('revision'), left('in use since'), right('bytes'), left('')];
+  const lines = rows.map(({ revision, usedAt, bytes, used }) => {
+    return [revision, localTime(usedAt), String(bytes), used ? 'in use' : ''];
+  });
+  io.stdout.write(table(columns, lines));
+  return exitCode.fine;
 }

@@ -9,16 +9,18 @@ import { programVersion } from '../../lib/program.ts';
 import { createEvents } from '../../telemetry/events.ts';
 import { createServiceDeps, readSkills } from '../../app/service.ts';
 import { createOwnSpend } from '../../app/dry-run.ts';
-import { planCases, type PlannedCase } from '../../app/test-cases/plan.ts';
-import { startCases } from '../../app/test-cases/run-cases.ts';
+import {
+  planCases,
+  startCases,
+  type PlannedCase,
+  type CaseResult,
+} from '../../app/test-cases/run-cases.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
 import { createCommandLog, readConfig, readSecrets } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
 import { isColoured, signOf } from '../frame/report.ts';
-import { junitOf } from './junit.ts';
-import { linesOf, toldOf, type CaseRow } from './results.ts';
 
 const table = {
   brain: { type: 'strings' },
@@ -52,10 +54,10 @@ was chosen; 78 the configuration has a problem, a secret is missing, or a case c
 `,
   flags: table,
   takes: 'file',
-  run,
+  run: tryRun,
 };
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function tryRun(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'try', parsed.message);
   const { flags, positionals } = parsed;
@@ -201,4 +203,135 @@ function reportUnreadable(file: string, problems: readonly ConfigProblem[], io: 
   const verdict = `${sign} the test cases of ${file} cannot be read: ${count}; nothing was run\n`;
   io.stderr.write(blocks.join('') + verdict);
   return exitCode.config;
+}
+
+/**
+ * The results as JUnit XML, in the form that CI systems read: a suite for each brain, a case for
+ * each test case, and a failure inside it.
+ *
+ * Format: https://github.com/testmoapp/junitxml and https://docs.gitlab.com/ci/testing/unit_test_reports/
+ */
+const nameCharactersMax = 200;
+
+function junitOf(file: string, cases: readonly CaseRow[]): string {
+  const suites = [...Map.groupBy(cases, ({ brain }) => brain)];
+  const lines = suites.map(([brain, own]) => suiteOf(brain, own));
+  const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
+  return `${head}<testsuites ${named(`svc try ${file}`, cases)}>\n${lines.join('')}</testsuites>\n`;
+}
+
+function suiteOf(brain: string, cases: readonly CaseRow[]): string {
+  const seen = new Map<string, number>();
+  const lines = cases.map((told) => {
+    const name = plainLine(told.text).slice(0, nameCharactersMax);
+    const before = seen.get(name) ?? 0;
+    seen.set(name, before + 1);
+    return caseOf(before === 0 ? name : `${name} (${before + 1})`, told);
+  });
+  return `  <testsuite ${named(brain, cases)}>\n${lines.join('')}  </testsuite>\n`;
+}
+
+function named(name: string, cases: readonly CaseRow[]): string {
+  const failures = cases.filter(({ passed }) => !passed).length;
+  const ms = cases.reduce((sum, one) => sum + one.ms, 0);
+  return (
+    `name="${escaped(name)}" tests="${cases.length}" failures="${failures}" errors="0" ` +
+    `skipped="0" time="${secondsOf(ms)}"`
+  );
+}
+
+/** @param name by which a CI system knows the case again, wherever it stands in the list */
+function caseOf(name: string, { brain, passed, ms, failures }: CaseRow): string {
+  const who = `name="${escaped(name)}" classname="${escaped(brain)}"`;
+  const head = `    <testcase ${who} time="${secondsOf(ms)}"`;
+  if (passed) return `${head}/>\n`;
+  const message = escaped(failures[0] ?? '');
+  const whole = escaped(failures.join('\n'));
+  const failure = `      <failure message="${message}" type="expectation">${whole}</failure>\n`;
+  return `${head}>\n${failure}    </testcase>\n`;
+}
+
+const secondsOf = (ms: number): string => (ms / 1_000).toFixed(3);
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  '\n': '&#10;',
+  '\t': '&#9;',
+};
+
+/** What XML 1.0 knows no way to write is left out: https://www.w3.org/TR/xml/#charsets */
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Bidi_Control}\uFFFE\uFFFF]/gu, (one) => (/[\n\t]/.test(one) ? one : ''))
+    .replace(/[&<>"'\n\t]/g, (one) => entities[one]!);
+}
+
+// What became of each case, as it is told: secrets masked, and shortened for people.
+
+/** `index` is the place in the brain's list, from 0. */
+type CaseRow = {
+  readonly brain: string;
+  readonly index: number;
+  readonly text: string;
+  readonly note: string;
+  readonly passed: boolean;
+  readonly ms: number;
+  /** Sentences, of all runs that failed. */
+  readonly failures: readonly string[];
+  readonly runs: readonly RunResult[];
+};
+
+type RunResult = {
+  readonly passed: boolean;
+  readonly ms: number;
+  readonly reply: string | null;
+  readonly failures: readonly string[];
+};
+
+function toldOf(result: CaseResult, mask: Mask): CaseRow {
+  const { planned, passed, ms } = result;
+  const { brain, index, text, note, expect } = planned;
+  const runs = result.runs.map((run): RunResult => {
+    return {
+      passed: run.passed,
+      ms: run.ms,
+      reply: run.reply === null ? null : mask.clean(run.reply),
+      failures: run.misses.map(({ expected, came }) => {
+        return mask.clean(`expected ${expected}, but ${came}`);
+      }),
+    };
+  });
+  const share = expect?.of ?? { runs: 1, pass: 1 };
+  const good = runs.filter((run) => run.passed).length;
+  const short =
+    share.runs === 1 ? [] : [`${good} of ${share.runs} runs passed, and ${share.pass} must`];
+  const stopped = runs.length < share.runs ? ['stopped before it was run'] : [];
+  const failures = passed ? [] : [...short, ...stopped, ...runs.flatMap((run) => run.failures)];
+  return { brain: brain.name, index, text, note, passed, ms, failures, runs };
+}
+
+const [beginningMax, failureMax, failuresMax] = [60, 400, 6];
+
+/** One line, and below it why a case failed. */
+function linesOf(told: CaseRow, coloured: boolean): string {
+  const { brain, text, passed, ms, runs, failures } = told;
+  const good = runs.filter((run) => run.passed).length;
+  const share = runs.length > 1 ? `, ${good} of ${runs.length} runs` : '';
+  const sign = signOf(passed ? 'ok' : 'failed', coloured);
+  const asked = `${plainLine(brain)}: ${beginningOf(text, beginningMax)}`;
+  const head = `${sign} ${asked} (${ms} ms${share})\n`;
+  const left = failures.length - failuresMax;
+  const more = left > 0 ? [`and ${left} more; --json tells all`] : [];
+  const why = [...failures.slice(0, failuresMax), ...more];
+  return head + why.map((one) => `    ${beginningOf(one, failureMax)}\n`).join('');
+}
+
+function beginningOf(text: string, most: number): string {
+  const line = plainLine(text);
+  return line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line;
 }

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { templates, textOf } from '../templates/templates.ts';
-import { changesOf, sentencesOf } from './changes.ts';
-import { consequencesOf } from './consequences.ts';
+import { changesOf, sentencesOf, consequencesOf } from './changes.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests write into it anywhere
 type Loose = any;

@@ -1,6 +1,6 @@
 /** Parts of a configuration, told apart by what they are. */
 import type { Json } from '../locate.ts';
-import { providerSynonyms } from '../schema-brain.ts';
+import { providerSynonyms } from '../schema.ts';
 import { channelSynonyms } from '../../channels/registry.ts';
 import { isList, isObject } from '../json-value.ts';
 

@@ -3,11 +3,9 @@
  * keys, indents, line ends and notes of the person who wrote it stay byte for byte. An edit gives
  * null where the text is no JSON, or where its path leads nowhere.
  */
-import { locate, type Json } from '../locate.ts';
-import type { Place } from '../place.ts';
-import { layoutOf, write } from './layout.ts';
+import { locate, type Json, type Place } from '../locate.ts';
 import type { Path } from './path.ts';
-import { isEqual } from '../json-value.ts';
+import { isEqual, isList, isObject } from '../json-value.ts';
 
 export type Edit =
   /** Puts a value at a path, with the objects around it that are missing. */
@@ -212,4 +210,73 @@ function valueAt(text: string, { value, end }: Place): Json {
 
 function splice(text: string, from: number, to: number, content: string): string {
   return text.slice(0, from) + content + text.slice(to);
+}
+
+/** How a person lays out a text, and how a value is written so that it fits in. */
+type Layout = {
+  /** One step of indent; null: the whole text is one line, and stays one. */
+  readonly unit: string | null;
+  readonly lineEnd: string;
+  readonly colon: string;
+  readonly comma: string;
+  /** Between a brace and what is inside, on one line. */
+  readonly pad: string;
+};
+
+/** Columns that a value on one line may reach. */
+const columns = 100;
+
+function layoutOf(text: string): Layout {
+  const isTight = /"\s*:\S/.test(text) && !/"\s*:\s/.test(text);
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
+  const isOneLine = !text.trim().includes('\n') && /[{[][^]*\S[^]*[}\]]/.test(text);
+  return {
+    unit: isOneLine ? null : (/\n([ \t]+)\S/.exec(text)?.[1] ?? '  '),
+    lineEnd,
+    colon: isTight ? ':' : ': ',
+    comma: isTight ? ',' : ', ',
+    pad: /\{"/.test(text) ? '' : ' ',
+  };
+}
+
+/**
+ * Writes a value.
+ * @param indent of the line that it begins on; null: it stays on that line
+ */
+function write(value: Json, indent: string | null, layout: Layout): string {
+  const oneLine = writeInline(value, layout);
+  if (indent === null || layout.unit === null || !isContainer(value)) return oneLine;
+  if (isFlat(value) && indent.length + oneLine.length <= columns) return oneLine;
+  const inner = indent + layout.unit;
+  const entries = isList(value)
+    ? value.map((entry) => write(entry, inner, layout))
+    : Object.entries(value).map(
+        ([key, entry]) => JSON.stringify(key) + layout.colon + write(entry, inner, layout),
+      );
+  const [open, close] = isList(value) ? '[]' : '{}';
+  const { lineEnd } = layout;
+  const lines = entries.map((entry) => lineEnd + inner + entry).join(',');
+  return `${open}${lines}${lineEnd}${indent}${close}`;
+}
+
+function writeInline(value: Json, layout: Layout): string {
+  if (isList(value)) {
+    return `[${value.map((entry) => writeInline(entry, layout)).join(layout.comma)}]`;
+  }
+  if (!isObject(value)) return JSON.stringify(value);
+  const entries = Object.entries(value).map(
+    ([key, entry]) => JSON.stringify(key) + layout.colon + writeInline(entry, layout),
+  );
+  const pad = entries.length === 0 ? '' : layout.pad;
+  return `{${pad}${entries.join(layout.comma)}${pad}}`;
+}
+
+function isContainer(value: Json): value is Extract<Json, object> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Whether no entry of the value holds entries itself: then it reads well on one line. */
+function isFlat(value: Extract<Json, object>): boolean {
+  const entries: readonly Json[] = Object.values(value);
+  return entries.every((entry) => !isContainer(entry) || Object.keys(entry).length === 0);
 }

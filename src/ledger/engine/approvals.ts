@@ -1,5 +1,5 @@
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
-import type { Approvals, Decided } from '../approvals.ts';
+import type { Approvals, Decided } from '../ledger.ts';
 
 /** Those of a storage, as long as the ledger is open. */
 export class OpenApprovals implements Approvals {

@@ -1,8 +1,7 @@
 import type { Attachment, Picture } from '../../domain/attachment.ts';
 import type { Media, Message } from '../../domain/message.ts';
-import type { KeptAttachments, KeptPicture } from '../attachments.ts';
+import type { KeptAttachments, KeptPicture, InClaim } from '../ledger.ts';
 import type { OpenClaims } from './order/open-claims.ts';
-import type { InClaim } from '../ledger.ts';
 import type { Awaitable } from './storage.ts';
 
 /** What a storage does for it; reads reject when it has failed. */
@@ -15,7 +14,7 @@ export interface StoredAttachments {
 }
 
 /** Only while a claim holds: nothing is written of a message that was forgotten meanwhile. */
-export class ClaimedAttachments implements KeptAttachments<InClaim> {
+export class ClaimedAttachments implements KeptAttachments {
   readonly #open: OpenClaims;
   readonly #stored: StoredAttachments;
 

@@ -6,7 +6,7 @@
 import type { DeferredGroup, TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { OutRow } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
-import type { DeferredReplies } from '../deferred.ts';
+import type { DeferredReplies } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
 const groupsMax = 100;

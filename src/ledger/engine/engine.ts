@@ -21,9 +21,19 @@ import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { OpenClaims } from './order/open-claims.ts';
 import { IntakeLimit } from './order/intake-limit.ts';
 import { laterParts, type Row } from './order/rows.ts';
-import type { ChannelBacklog, Claim, CursorMove, DeadLetterMove, Durability } from '../ledger.ts';
-import type { Effects, Gauges, InClaim, Ledger, OutClaim } from '../ledger.ts';
-import type { LedgerNews } from '../news.ts';
+import type {
+  ChannelBacklog,
+  Claim,
+  CursorMove,
+  DeadLetterMove,
+  Durability,
+  Effects,
+  Gauges,
+  InClaim,
+  Ledger,
+  OutClaim,
+  LedgerNews,
+} from '../ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from './order/unroutable.ts';
 import type { WorkingSet } from './order/working-set.ts';

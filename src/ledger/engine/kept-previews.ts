@@ -1,10 +1,9 @@
 import type { OpenClaims } from './order/open-claims.ts';
-import type { Previews } from '../previews.ts';
-import type { InClaim } from '../ledger.ts';
+import type { Previews, InClaim } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
 /** A preview is part of its message: it goes where the message goes, and is deleted with it. */
-export class KeptPreviews implements Previews<InClaim> {
+export class KeptPreviews implements Previews {
   readonly #open: OpenClaims;
   readonly #storage: Pick<LedgerStorage, 'previewed'>;
 

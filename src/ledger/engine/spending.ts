@@ -2,7 +2,7 @@
 import { compareAmounts, costOf, dearest, sumOf } from '../../domain/money.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Charged, Price, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
-import type { LimitSum, Reserving } from '../spend.ts';
+import type { LimitSum, Reserving } from '../ledger.ts';
 
 /** All of it is deleted after so many days. */
 const spendDays = 400;

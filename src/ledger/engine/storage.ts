@@ -22,13 +22,20 @@ import type { Trace } from '../../domain/trace.ts';
 import type { HeldConversation, Hold } from '../../domain/takeover.ts';
 import type { StoredAttachments } from './attachments.ts';
 import type { RunningCall } from './begun-calls.ts';
-import type { Approvals } from '../approvals.ts';
-import type { StoredFigures } from '../figures.ts';
-import type { SpendBook } from '../spend.ts';
+import type {
+  Approvals,
+  CursorMove,
+  DeadLetterMove,
+  Effects,
+  Gauges,
+  Memory,
+  Durability,
+  StoredFigures,
+  SpendBook,
+} from '../ledger.ts';
 import type { InRow, MessageProgress, OutRow, Row } from './order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from './order/rows.ts';
 import type { CrashIsolation } from './order/crash-isolation.ts';
-import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Durability } from '../ledger.ts';
 
 export interface LedgerStorage {
   readonly durability: Durability;

@@ -10,11 +10,9 @@ import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadli
 import type { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { holdMs, holdsMax, waitingMax } from '../../domain/takeover.ts';
 import type { OperatorAnswer, HeldConversation, Hold } from '../../domain/takeover.ts';
-import type { Takeovers, TakeoverMessage } from '../takeover.ts';
-import type { LedgerNews } from '../news.ts';
+import type { Takeovers, TakeoverMessage, Effects, Memory, LedgerNews } from '../ledger.ts';
 import { isWhole, type InRow, type WholeInRow } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
-import type { Effects, Memory } from '../ledger.ts';
 import type { Claiming } from './claiming.ts';
 import { keyOf } from './memories.ts';
 import { memoryAfter } from './next-memory.ts';

@@ -1,12 +1,11 @@
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import { BegunCalls } from './begun-calls.ts';
-import type { CallLog } from '../call-log.ts';
+import type { CallLog, InClaim } from '../ledger.ts';
 import type { OpenClaims } from './order/open-claims.ts';
-import type { InClaim } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
 /** What was begun is written down before it may run, and in the audit. */
-export class ToolCalls implements CallLog<InClaim> {
+export class ToolCalls implements CallLog {
   readonly #open: OpenClaims;
   readonly #storage: LedgerStorage;
   readonly #begun: BegunCalls;

@@ -3,11 +3,10 @@ import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../dom
 import { forgottenPerson, personOn } from '../../domain/approval.ts';
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
 import type { Whose } from '../../domain/story.ts';
-import type { Approvals, ApprovalsReader, Decided } from '../approvals.ts';
+import type { Approvals, ApprovalsReader, Decided, Effects } from '../ledger.ts';
 import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record.ts';
 import { isOf } from '../engine/order/removal.ts';
 import { emptyPage, keyAfter, limitOf, pageOf } from '../pages.ts';
-import type { Effects } from '../ledger.ts';
 
 /** With those that are decided. */
 const openMax = 2 * approvalsWaitingMax;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditRowsMax } from '../../domain/audit.ts';
-import { AuditRing } from './audit-ring.ts';
+import { AuditRing } from './story-ring.ts';
 
 test('the last rows are kept and no more, newest first, their numbers going on', () => {
   const ring = new AuditRing();

@@ -2,11 +2,9 @@
 import { historyBounds, noStarts } from '../../domain/conversation.ts';
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import type { IdSource } from '../../domain/ids.ts';
+import type { IdSource, MessageId, ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import { KnownKeys, MemoryReceipt } from './known-keys.ts';
-import { ProcessLabels } from './process-labels.ts';
 import { attachmentsInMemory } from '../engine/attachments.ts';
 import { QueueLedger } from '../engine/engine.ts';
 import type {
@@ -19,14 +17,118 @@ import type {
   LedgerStorage,
   TurnEnd,
 } from '../engine/storage.ts';
-import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
 import { conflict, Cursors } from '../engine/order/cursors.ts';
-import { isWhole, type OutRow, type Row } from '../engine/order/rows.ts';
-import type { CursorMove, Ledger } from '../ledger.ts';
-import type { LedgerNews } from '../news.ts';
+import { isWhole, type OutRow, type Row, type MessageProgress } from '../engine/order/rows.ts';
+import type { CursorMove, Ledger, Durability, Effects, LedgerNews } from '../ledger.ts';
 import { StoryRing } from './story-ring.ts';
 import type { GatheringClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
+import type { Where } from '../engine/memories.ts';
+
+// How private conversations have been since the start of this process, where no turn is kept: one
+// that had something private stays so, for nobody knows which of its replies held that.
+
+/** Of a channel that has more all are private. */
+const conversationsMax = 10_000;
+
+export class ProcessLabels {
+  readonly #private = new Map<ChannelKey, Set<ConversationId>>();
+
+  of({ channel, conversation }: Where): Sensitivity {
+    const known = this.#private.get(channel);
+    if (known === undefined) return 'public';
+    return known.size >= conversationsMax || known.has(conversation) ? 'private' : 'public';
+  }
+
+  /** To be called before a reply of the turn goes out. */
+  ended(message: Message, effects: Pick<Effects, 'turn'> | null): void {
+    const { channel, conversation, sensitivity } = message;
+    if (sensitivity === 'public' && effects?.turn?.sensitivity !== 'private') return;
+    const known = this.#private.get(channel) ?? new Set();
+    this.#private.set(channel, known);
+    if (known.size < conversationsMax) known.add(conversation);
+  }
+}
+
+/** What the form without storage promises, and its bounds. */
+export type MemoryLimits = {
+  /** Messages accepted and not settled. */
+  readonly messagesMax: number;
+  /** The same in bytes, their replies included. */
+  readonly bytesMax: number;
+  readonly dedupeKeysMax: number;
+};
+
+export const memoryLimits: MemoryLimits = {
+  messagesMax: 10_000,
+  bytesMax: 64 * 1024 * 1024,
+  dedupeKeysMax: 100_000,
+};
+
+export const memoryDurability: Durability = {
+  durable: false,
+  deliveryGapsMs: [5_000, 45_000],
+  hotGaps: 2,
+  jitter: 0,
+  drainMs: 30_000,
+  drainsBacklog: true,
+};
+
+/** Messages of the memory form that came with a key, so that a resend is recognised. */
+type Which = 'new' | 'duplicate' | 'key_reused';
+
+class MemoryReceipt implements Receipt {
+  readonly id: MessageId;
+  readonly duplicate: boolean;
+  readonly keyReused: boolean;
+  readonly #progress: MessageProgress;
+
+  constructor(id: MessageId, progress: MessageProgress, which: Which) {
+    this.id = id;
+    this.duplicate = which === 'duplicate';
+    this.keyReused = which === 'key_reused';
+    this.#progress = progress;
+  }
+
+  get safe(): Promise<void> {
+    return this.#progress.settled;
+  }
+}
+
+/** `fingerprint`: of what was said; null: it is not compared. */
+type KnownMessage = {
+  readonly id: MessageId;
+  readonly fingerprint: string | null;
+  readonly progress: MessageProgress;
+};
+
+class KnownKeys {
+  readonly #keys = new Map<string, KnownMessage>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The receipt of a message that came before with this key; null: none did. */
+  receiptOf(key: string, fingerprint: string | null): Receipt | null {
+    const known = this.#keys.get(key);
+    if (known === undefined) return null;
+    const { id, progress } = known;
+    const compared = fingerprint !== null && known.fingerprint !== null;
+    const isOther = compared && known.fingerprint !== fingerprint;
+    return new MemoryReceipt(id, progress, isOther ? 'key_reused' : 'duplicate');
+  }
+
+  /** The oldest key goes when there are too many. */
+  add(key: string, message: KnownMessage): void {
+    this.#keys.set(key, message);
+    if (this.#keys.size <= this.#most) return;
+    const [oldest] = this.#keys.keys();
+    if (oldest !== undefined) this.#keys.delete(oldest);
+  }
+}
 
 export function createMemoryLedger(
   options: GatheringClock & {

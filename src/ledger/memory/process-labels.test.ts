@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import { ProcessLabels } from './process-labels.ts';
+import { ProcessLabels } from './memory.ts';
 
 const said = (who: string, sensitivity: Sensitivity = 'public', channel = 'telegram:1') =>
   ({ channel, conversation: who, sensitivity }) as unknown as Message;

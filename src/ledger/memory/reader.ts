@@ -1,21 +1,37 @@
 /** Reads of the form without storage: the stories of the last messages, and the dead among them. */
-import { triesMax } from '../../domain/story.ts';
-import type {
-  DeadLetter,
-  DeadLetterText,
-  DeliveryTry,
-  ReplyStory,
-  Story,
+import {
+  triesMax,
+  type DeadLetter,
+  type DeadLetterText,
+  type DeliveryTry,
+  type ReplyStory,
+  type Story,
 } from '../../domain/story.ts';
 import { channelTypeOf, type ConversationId } from '../../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
-import { memoryRecords } from './records.ts';
-import { memorySearch } from './search.ts';
-import { emptyPage, limitOf, pageOf, keyAfter } from '../pages.ts';
-import { countReasons } from '../reasons.ts';
+import { emptyPage, limitOf, pageOf, keyAfter, countReasons } from '../pages.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
-import type { LedgerReader } from '../ledger.ts';
-import { timeOrNull, type KeptReply, type KeptStory, type StoryRing } from './story-ring.ts';
+import type { LedgerReader, RecordsReader } from '../ledger.ts';
+import {
+  timeOrNull,
+  type KeptReply,
+  type KeptStory,
+  type StoryRing,
+  type MadeReply,
+} from './story-ring.ts';
+import { summaryOf } from '../../domain/trace.ts';
+import { pageOfIds, rangeOfIds, type IdRange, type IdRecord } from '../read/search.ts';
+import type { SearchReader } from '../search/search.ts';
+import {
+  isOnChannel,
+  totalOf,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type DeliveryState,
+  type MessageFilter,
+  type MessageRow,
+  type ReplyCounts,
+} from '../../domain/records.ts';
 
 /** @param stories the ring that the memory form tells its stories to */
 export function createMemoryReader(stories: StoryRing): LedgerReader {
@@ -169,4 +185,157 @@ function withoutText(letter: DeadLetterText): DeadLetter {
 function withoutArguments(use: ToolUseText): ToolUseRow {
   const { key, messageId, channel, at, ms, tool, mode, rule, outcome } = use;
   return { key, messageId, channel, at, ms, tool, mode, rule, outcome };
+}
+
+// Finding in the form without storage: the last messages and replies, by their ids.
+
+/** @param stories the ring that the memory form tells its stories to */
+export function memorySearch(stories: StoryRing): SearchReader {
+  return {
+    async foundIds(beginning, asked) {
+      const range = rangeOfIds(beginning, asked);
+      if (range === null) return emptyPage;
+      const found = stories
+        .before(Number.MAX_SAFE_INTEGER)
+        .flatMap((story) => recordsIn(story, range))
+        .take(looksMax)
+        .toArray();
+      // Of many the highest ids, which are not always the last to come.
+      const highest = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limitOf(asked) + 1);
+      return pageOfIds(highest, asked);
+    },
+    // No text is kept, so all that are have been looked at.
+    foundTexts: async () => ({ ...emptyPage, complete: true, indexedSince: null }),
+  };
+}
+
+/** More ids that begin so are no answer to a question. */
+const looksMax = 5_000;
+
+function* recordsIn(story: KeptStory, { from, before }: IdRange): Generator<IdRecord> {
+  const { channel, acceptedAt, trace } = story;
+  const isFound = (id: string): boolean => id >= from && id < before;
+  const messageId = story.id.toString();
+  const summary = trace === null ? { brain: null, outcome: null } : summaryOf(trace);
+  const rest = { messageId, channel, brain: summary.brain, outcome: summary.outcome };
+  if (isFound(messageId)) {
+    const state = story.state === 'waiting' ? 0 : story.state === 'dead' ? 2 : 1;
+    yield { ...rest, box: 'in', id: messageId, at: acceptedAt, state };
+  }
+  for (const { id: kept, createdAt, state } of story.replies.slice(0, story.count)) {
+    const id = kept.toString();
+    const told = state === 'waiting' ? 0 : state === 'dead' ? 2 : 1;
+    if (isFound(id)) yield { ...rest, box: 'out', id, at: createdAt, state: told };
+  }
+}
+
+// The lists of the form without storage: of the last messages, as their stories are told. They
+// are read on the thread that everything else runs on: a page reads in the order of the ring, puts
+// nothing in order, and ends when it is full.
+
+/** Before every row. */
+const newest: [number] = [Number.MAX_SAFE_INTEGER];
+
+/** @param stories the ring that the memory form tells its stories to */
+export function memoryRecords(stories: StoryRing): RecordsReader {
+  return {
+    async messages(filter, asked) {
+      const limit = limitOf(asked);
+      const after = keyAfter(asked, newest);
+      if (after === null) return emptyPage;
+      const fitting = stories.before(after[0]).filter((story) => fits(filter, story));
+      const rows = fitting.take(limit + 1).toArray();
+      return pageOf(rows, limit, ({ place }) => [place], messageRow);
+    },
+    // Nobody's id is kept.
+    origins: async () => [],
+    async deliveries(filter, asked) {
+      const limit = limitOf(asked);
+      const after = keyAfter(asked, newest);
+      if (after === null) return emptyPage;
+      const fitting = stories.madeBefore(after[0]).filter((made) => isAsked(filter, made));
+      const rows = fitting.take(limit + 1).toArray();
+      return pageOf(rows, limit, ({ number }) => [number], deliveryRow);
+    },
+    conversationCounts: async () => [],
+    async audit(asked) {
+      const limit = limitOf(asked);
+      const after = keyAfter(asked, newest);
+      if (after === null) return emptyPage;
+      const rows = stories.audit.told().filter(({ seq }) => seq < after[0]);
+      return pageOf(
+        rows,
+        limit,
+        ({ seq }) => [seq],
+        ({ at, action, target, status, reason }) => ({ at, action, target, status, reason }),
+      );
+    },
+  };
+}
+
+function fits(filter: MessageFilter, { channel, acceptedAt, state, trace }: KeptStory): boolean {
+  return (
+    isOnChannel(channel, filter.channel) &&
+    (filter.state === null || state === filter.state) &&
+    (filter.brain === null || trace?.brain === filter.brain) &&
+    (filter.outcome === null || trace?.outcome === filter.outcome) &&
+    acceptedAt >= (filter.since ?? 0) &&
+    acceptedAt < (filter.until ?? Infinity)
+  );
+}
+
+function messageRow(kept: KeptStory): MessageRow {
+  const { channel, acceptedAt, state, trace } = kept;
+  const sent = kept.replies.slice(0, kept.count);
+  const counted = (wanted: KeptReply['state']): number =>
+    sent.filter((reply) => reply.state === wanted).length;
+  const replies: ReplyCounts = {
+    waiting: counted('waiting'),
+    delivered: counted('delivered'),
+    dead: counted('dead'),
+  };
+  const ends = sent.filter((reply) => reply.state === 'delivered').map((one) => one.settledAt);
+  const lastAt = ends.length === 0 ? null : Math.max(...ends);
+  const summary = trace === null ? { brain: null, outcome: null, model: null } : summaryOf(trace);
+  return {
+    id: kept.id.toString(),
+    channel,
+    brain: summary.brain,
+    acceptedAt,
+    state,
+    outcome: summary.outcome,
+    model: summary.model,
+    settledAt: timeOrNull(kept.settledAt),
+    totalMs: totalOf({ state, acceptedAt }, replies, lastAt),
+    replies,
+  };
+}
+
+function isAsked(filter: DeliveryFilter, { story, reply }: MadeReply): boolean {
+  return (
+    isOnChannel(story.channel, filter.channel) &&
+    (filter.state === null || stateOf(reply) === filter.state)
+  );
+}
+
+function stateOf({ state, dueAt }: KeptReply): DeliveryState {
+  if (state !== 'waiting') return state;
+  return Number.isNaN(dueAt) ? 'waiting' : 'deferred';
+}
+
+function deliveryRow({ story, reply }: MadeReply): DeliveryRow {
+  const { createdAt, attempts, dueAt, possibleDuplicate, late, failure } = reply;
+  const state = stateOf(reply);
+  return {
+    id: reply.id.toString(),
+    message: story.id.toString(),
+    channel: story.channel,
+    createdAt,
+    state,
+    attempts,
+    nextAt: state === 'deferred' ? dueAt : null,
+    possibleDuplicate,
+    late,
+    failure: state === 'delivered' ? null : failure,
+  };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ChannelKey, MessageId, ReplyId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { memoryRecords } from './records.ts';
+import { memoryRecords } from './reader.ts';
 import type { InRow } from '../engine/order/rows.ts';
 import { StoryRing, type KeptStory, type MadeReply } from './story-ring.ts';
 

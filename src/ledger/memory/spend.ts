@@ -11,7 +11,7 @@ import {
   spendRows,
 } from '../engine/spending.ts';
 import type { SpendChange, SpendGroup, SpendPlace, SpendTotal } from '../engine/spending.ts';
-import type { Reserving, SpendBook, SpendReader } from '../spend.ts';
+import type { Reserving, SpendBook, SpendReader } from '../ledger.ts';
 
 /** Of a day, a brain and a sender, or all senders; the first that came goes first. */
 const groupsMax = 50_000;

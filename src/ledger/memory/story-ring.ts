@@ -5,17 +5,34 @@
  * and of what a message made only its trace stays. A look-up is a scan: people ask seldom.
  */
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import { triesMax, type DeliveryTry, type FailureSummary } from '../../domain/story.ts';
+import { triesMax, type DeliveryTry, type FailureSummary, type Whose } from '../../domain/story.ts';
 import type { Trace } from '../../domain/trace.ts';
 import { KeptApprovals } from './approvals.ts';
-import { AuditRing } from './audit-ring.ts';
-import { FigureRing } from './figure-ring.ts';
 import { MemorySpend } from './spend.ts';
 import { wholeIdLength, type InRow, type OutRow } from '../engine/order/rows.ts';
-import { ToolUseRing } from './tool-use-ring.ts';
+import { auditRowsMax, type AuditRow } from '../../domain/audit.ts';
+import { Gathering } from '../../telemetry/figures/rollup.ts';
+import {
+  hourMs,
+  kept,
+  minuteMs,
+  type FigureRow,
+  type FiguresAsked,
+  type KeptFigures,
+  type RowLength,
+} from '../../telemetry/figures/figures.ts';
+import type { FiguresReader, StoredFigures } from '../ledger.ts';
+import type {
+  BegunCall,
+  CallEnding,
+  ToolUseWithResult,
+  ToolUse,
+  ToolUseText,
+} from '../../domain/tool-use.ts';
+import { isOf } from '../engine/order/removal.ts';
 
 const storiesMax = 10_000;
 /** So many replies of each story are kept in order; of a story with more, the newest. */
@@ -282,4 +299,125 @@ export class StoryRing {
 
 function toldOf({ kind, whose, status, detail }: Failure): FailureSummary {
   return { kind, whose, status, detail };
+}
+
+/** A row with its number: rows count from 1, over all that were ever added. */
+type KeptAudit = AuditRow & { readonly seq: number };
+
+/** What operators did, for the form that keeps nothing else: the last rows. */
+export class AuditRing {
+  readonly #rows: KeptAudit[] = [];
+  #added = 0;
+
+  add(row: AuditRow): void {
+    this.#rows.push({ ...row, seq: ++this.#added });
+    if (this.#rows.length > auditRowsMax) this.#rows.shift();
+  }
+
+  /** Newest first. */
+  told(): readonly KeptAudit[] {
+    return this.#rows.toReversed();
+  }
+}
+
+/** The figures of the form that keeps nothing else: as long as any form keeps them. */
+export class FigureRing implements StoredFigures, FiguresReader {
+  /** In the order in which they were kept first. */
+  readonly #rows = new Map<string, FigureRow>();
+
+  async keep(rows: readonly FigureRow[]): Promise<boolean> {
+    for (const row of rows) {
+      this.#rows.set(`${row.lengthMs} ${row.at} ${row.run}`, row);
+      this.#drop(row.lengthMs);
+    }
+    return true;
+  }
+
+  async figures(asked: FiguresAsked): Promise<KeptFigures> {
+    const rows = [...this.#rows.values()];
+    const gathering = new Gathering(asked);
+    const fits = ({ lengthMs, at }: FigureRow): boolean =>
+      lengthMs === asked.lengthMs && at >= asked.from && at < asked.until;
+    for (const row of rows.filter(fits).toSorted((one, other) => one.at - other.at)) {
+      gathering.add(row);
+    }
+    const { run, first, last } = asked.own;
+    const isOwn = (row: FigureRow): boolean =>
+      row.lengthMs === minuteMs && row.run === run && row.at >= first && row.at <= last;
+    return gathering.told({
+      first: { minute: firstOf(rows, minuteMs), hour: firstOf(rows, hourMs) },
+      ownUntil: rows.findLast(isOwn)?.at ?? null,
+    });
+  }
+
+  /** So many as there are in that time. */
+  #drop(lengthMs: number): void {
+    const { forMs } = kept.find((one) => one.lengthMs === lengthMs)!;
+    const of = [...this.#rows].filter(([, row]) => row.lengthMs === lengthMs);
+    for (const [key] of of.slice(0, -(forMs / lengthMs))) this.#rows.delete(key);
+  }
+}
+
+function firstOf(rows: readonly FigureRow[], length: RowLength): number | null {
+  const times = rows.filter(({ lengthMs }) => lengthMs === length).map(({ at }) => at);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/** The last uses of tools, for the form that keeps nothing else: without what the model gave. */
+const usesMax = 1_000;
+
+type Kept = { readonly message: Whereabouts; readonly use: ToolUse };
+type Whereabouts = Pick<Message, 'id' | 'channel' | 'conversation' | 'sender'>;
+
+/** What belongs to a person is not told without storage. */
+const unknown = '' as ConversationId;
+
+class ToolUseRing {
+  #kept: Kept[] = [];
+
+  add({ id, channel, conversation, sender }: Message, uses: readonly ToolUseWithResult[]): void {
+    if (uses.length === 0) return;
+    const message = { id, channel, conversation, sender };
+    for (const { told: _told, ...use } of uses) {
+      const at = this.#kept.findLastIndex((one) => one.use.key === use.key);
+      if (at < 0) this.#kept.push({ message, use: { ...use, arguments: '' } });
+      else this.#kept[at] = { message, use: { ...use, at: this.#kept[at]!.use.at, arguments: '' } };
+    }
+    if (this.#kept.length > usesMax) this.#kept = this.#kept.slice(-usesMax);
+  }
+
+  /** A use is told as `unknown` until its own end, or that of its turn, is told. */
+  begun(message: Message, { key, at, tool, mode, rule }: BegunCall): void {
+    const use = { key, at, ms: 0, tool, mode, rule, arguments: '' };
+    this.add(message, [{ ...use, outcome: 'unknown', told: null }]);
+  }
+
+  ended(key: string, { outcome, ms }: CallEnding): void {
+    const at = this.#kept.findLastIndex(({ use }) => use.key === key);
+    const begun = this.#kept[at];
+    if (begun?.use.outcome !== 'unknown') return;
+    this.#kept[at] = { ...begun, use: { ...begun.use, outcome, ms } };
+  }
+
+  /** The last n of a conversation, newest first. */
+  of(channel: ChannelKey, conversation: ConversationId, n: number): readonly ToolUse[] {
+    const here = this.#kept.filter(
+      ({ message }) => message.channel === channel && message.conversation === conversation,
+    );
+    return here
+      .slice(-n)
+      .reverse()
+      .map(({ use }) => use);
+  }
+
+  remove(whose: Whose): void {
+    this.#kept = this.#kept.filter(({ message }) => !isOf(whose, message, message.sender.id));
+  }
+
+  /** All of them, newest first. */
+  told(): readonly ToolUseText[] {
+    return this.#kept.toReversed().map(({ message: { id, channel }, use }) => {
+      return { ...use, messageId: id, channel, conversation: unknown, arguments: null, told: null };
+    });
+  }
 }

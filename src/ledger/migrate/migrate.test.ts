@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TableDigest } from './digest.ts';
-import { Migration, type Moved } from './migrate.ts';
-import type { StoreProblem } from '../problem.ts';
+import { TableDigest, Migration, type Moved } from './migrate.ts';
+import type { StoreProblem } from '../ledger.ts';
 import type { Row, Side, TableName, Target } from './tables.ts';
 
 const quiet = { copied: () => {}, comparing: () => {} };

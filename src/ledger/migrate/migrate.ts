@@ -3,9 +3,80 @@
  * either meanwhile: both are locked as a service locks its own. The target is there when every
  * table of it was read again and found to be the same, or not at all; the source stays as it is.
  */
-import type { StoreProblem } from '../problem.ts';
-import { TableDigest } from './digest.ts';
-import { tableNames, type Side, type TableName, type Target } from './tables.ts';
+import type { StoreProblem } from '../ledger.ts';
+import { tableNames, tables, type Side, type TableName, type Target, type Row } from './tables.ts';
+import { createHash } from 'node:crypto';
+import type { Client } from 'pg';
+import { codeOf } from '../postgres/server/errors.ts';
+
+// Whether a server's database may be moved, by the instances that worked on it: none of them may be
+// alive, and of a source each has left its work in order. The lock is held until the transaction
+// ends: a start waits for that, or gives up.
+
+/** Who has beaten within this time is alive. */
+const heartbeatSeconds = 10;
+const lockSeconds = 5;
+const lockedState = '55P03';
+
+/** Whoever works beside others, and every start, changes this table. */
+const lock = 'LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE';
+const living =
+  'SELECT count(*) AS n FROM svc.instance WHERE NOT dead ' +
+  `AND beat_at > clock_timestamp() - interval '${heartbeatSeconds} seconds'`;
+
+/**
+ * One that is silent may have died, or goes on when it is let. One that died has left nothing once
+ * it is buried, or where one of the release before, which had the database alone, came after it.
+ */
+const unclean = `
+SELECT count(*) AS n FROM svc.instance
+WHERE (NOT dead OR (NOT buried AND coalesce(ended, '') NOT LIKE '%"clean":true%'))
+  AND id >= coalesce((SELECT max(id) FROM svc.instance WHERE NOT beside), 0)`;
+
+/** None of them has had what comes, and one that is silent is to write nothing any more. */
+const overAll = 'UPDATE svc.instance SET dead = true, beside = true, buried = true';
+
+/** @returns null: nobody can begin on it now, and all is in order there */
+export async function lockSource(client: Client, named: string): Promise<StoreProblem | null> {
+  const locked = await lockOut(client, named);
+  if (locked !== null) return locked;
+  return (await countOf(client, unclean)) === 0 ? null : uncleanProblem(`The ${named}`);
+}
+
+/** @returns null: nobody can begin on it now, and nobody goes on there */
+export async function lockTarget(client: Client, named: string): Promise<StoreProblem | null> {
+  const locked = await lockOut(client, named);
+  if (locked === null) await client.query(overAll);
+  return locked;
+}
+
+export function uncleanProblem(named: string): StoreProblem {
+  const what = 'was not closed by the svc that ran on it last. Start svc on it and stop it again';
+  const message = `${named} ${what}: that puts in order what was under way.`;
+  return { kind: 'problem', code: 'migration_unclean', message, isPassing: false };
+}
+
+async function lockOut(client: Client, named: string): Promise<StoreProblem | null> {
+  try {
+    await client.query(`SET LOCAL lock_timeout = '${lockSeconds}s'`);
+    await client.query(lock);
+  } catch (error) {
+    if (codeOf(error) !== lockedState) throw error;
+    return inUse(named, 'another program that has locked it. Wait until that has ended');
+  }
+  const count = await countOf(client, living);
+  if (count === 0) return null;
+  return inUse(named, count === 1 ? 'another svc. Stop that one' : `${count} svc. Stop them all`);
+}
+
+function inUse(named: string, by: string): StoreProblem {
+  const message = `The ${named} is in use by ${by}.`;
+  return { kind: 'problem', code: 'storage_locked', message, isPassing: true };
+}
+
+async function countOf(client: Client, text: string): Promise<number> {
+  return Number((await client.query<{ n: unknown }>(text)).rows[0]!.n);
+}
 
 export type MovedTable = {
   readonly name: TableName;
@@ -87,4 +158,51 @@ function differs(name: TableName, rows: number, found: number): StoreProblem {
   const counts = rows === found ? `${rows} rows of other content` : `${found} rows, not ${rows}`;
   const message = `The copy has ${counts} in ${name}, so it was not kept.`;
   return { kind: 'problem', code: 'migration_differs', message, isPassing: false };
+}
+
+/** What tells whether two databases hold the same rows of a table, in whatever order they come. */
+const digestBytes = 16;
+const mask = (1n << BigInt(8 * digestBytes)) - 1n;
+
+/** The sum of the digests of the rows, each with its place in its lane. */
+export class TableDigest {
+  readonly #table: (typeof tables)[TableName];
+  #rows = 0;
+  #sum = 0n;
+  #queue = '';
+  #place = 0;
+
+  constructor(name: TableName) {
+    this.#table = tables[name];
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  add(row: Row): void {
+    const { columns, queue } = this.#table;
+    if (queue !== null) {
+      const key = textOf(row, queue);
+      this.#place = key === this.#queue ? this.#place + 1 : 1;
+      this.#queue = key;
+    }
+    const hash = createHash('sha256').update(`${this.#place} ${textOf(row, columns)}`);
+    const part = hash.digest('hex').slice(0, 2 * digestBytes);
+    this.#sum = (this.#sum + BigInt(`0x${part}`)) & mask;
+    this.#rows++;
+  }
+
+  /** Hex digits. */
+  toString(): string {
+    return this.#sum.toString(16).padStart(2 * digestBytes, '0');
+  }
+}
+
+/** A text of SQLite has no half characters, so that they count as what it makes of them. */
+function textOf(row: Row, columns: readonly string[]): string {
+  const values = columns.map((column) => row[column] ?? null);
+  return JSON.stringify(values, (_, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
 }

@@ -12,19 +12,16 @@ import {
   schemaState,
   schemaVersion,
 } from '../postgres/server/migrations.ts';
-import type { StoreProblem } from '../problem.ts';
+import type { StoreProblem } from '../ledger.ts';
 import { idCipherPlace } from '../read/id-cipher.ts';
 import { settle, syncFile } from '../sqlite/files/backup.ts';
 import { takeOwnerLock } from '../sqlite/files/database-files.ts';
 import { migrate } from '../sqlite/files/migrations.ts';
 import { lockedProblem, problemOf } from '../sqlite/files/problem.ts';
 import { openForReading } from '../sqlite/read/reader.ts';
-import { lockSource, lockTarget, uncleanProblem } from './instances.ts';
-import { Migration } from './migrate.ts';
-import { PostgresSide } from './postgres-source.ts';
-import { PostgresTarget } from './postgres-target.ts';
-import { SqliteSide } from './sqlite-source.ts';
-import { SqliteTarget } from './sqlite-target.ts';
+import { lockSource, lockTarget, uncleanProblem, Migration } from './migrate.ts';
+import { PostgresSide, PostgresTarget } from './postgres-target.ts';
+import { SqliteSide, SqliteTarget } from './sqlite-target.ts';
 import type { Side, Target } from './tables.ts';
 
 export type Place =

@@ -1,7 +1,137 @@
 /** A server's empty tables of svc; all of it is one transaction. */
-import { toText } from '../postgres/server/text.ts';
-import { PostgresSide, readyJson } from './postgres-source.ts';
-import type { Row, TableName, Target, Value } from './tables.ts';
+import { toText, fromText } from '../postgres/server/text.ts';
+import {
+  pageRows,
+  tables,
+  type Row,
+  type TableName,
+  type Target,
+  type Value,
+  type Side,
+} from './tables.ts';
+import type { Client } from 'pg';
+
+// A server's database whose rows are read, in the words of `tables.ts`.
+
+/**
+ * The place of each message and turn among all, by age and in the order of each conversation: a
+ * message that was dead and came back stands behind what was accepted before it came back.
+ */
+const places = `WITH place AS (
+  SELECT channel, conversation, n, max(key) AS key FROM (
+    SELECT channel, conversation, n, id AS key FROM svc.inbox
+    UNION ALL SELECT channel, conversation, n, id FROM svc.message
+    UNION ALL SELECT channel, conversation, n, message_id FROM svc.turn
+  ) AS every GROUP BY channel, conversation, n
+), aged AS (
+  SELECT channel, conversation, n,
+    max(key) OVER (PARTITION BY channel, conversation ORDER BY n) AS age FROM place
+), numbered AS (
+  SELECT channel, conversation, n,
+    row_number() OVER (ORDER BY age, channel, conversation, n) AS number FROM aged
+)`;
+
+const sameMessage = (table: string): string =>
+  `JOIN numbered USING (channel, conversation, n) ORDER BY ${table}.channel, ` +
+  `${table}.conversation`;
+
+const selects: Readonly<Record<TableName, string>> = {
+  messages: `${places} SELECT one.*, number FROM (
+    SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts, alone,
+      body, 0 AS state, NULL::bigint AS settled_at, NULL AS brain, NULL AS outcome, NULL AS model,
+      NULL AS failure, NULL AS trace, NULL AS unsent FROM svc.inbox
+    UNION ALL SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts,
+      0, body, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at, brain, outcome, model,
+      failure, trace, unsent FROM svc.message
+  ) AS one ${sameMessage('one')}, n`,
+  replies: `SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
+      possible_duplicate, late, replayed_at, parked, due_at, failure, tries, body, 0 AS state,
+      NULL::bigint AS settled_at, NULL::bigint AS took_ms FROM svc.outbox
+    UNION ALL SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
+      possible_duplicate, late, replayed_at, false, NULL, failure, tries, body,
+      CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at,
+      CASE WHEN failure IS NULL THEN round(took_ms)::bigint END FROM svc.sent`,
+  turns: `${places} SELECT one.channel, one.conversation, session, n, number, message_id, at,
+    sender, private, left_out, text, reply FROM svc.turn AS one ${sameMessage('one')}, session, n`,
+  conversations: `SELECT channel, conversation, session, coalesce(started_at, 0) AS started_at,
+    coalesce(previous_at, started_at, 0) AS previous_at, windows
+    FROM svc.lane WHERE session IS NOT NULL`,
+  cuts: 'SELECT channel, conversation, session, at, reason FROM svc.cut',
+  notes: `SELECT seq, brain, channel, conversation, message_id, at, private, text
+    FROM svc.note ORDER BY seq`,
+  tool_uses: `SELECT seq, key, message_id, channel, conversation, at, ms::numeric, tool, mode, rule,
+    outcome, arguments, told FROM svc.tool_use ORDER BY seq`,
+  tool_calls:
+    'SELECT key, message_id, tool, hash, private, text, outcome, ms::numeric FROM svc.tool_call',
+  attachments: `SELECT message_id, place, channel, conversation, kind, name, type, private,
+    content FROM svc.attachment`,
+  keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM svc.dedupe',
+  cursors: 'SELECT channel, name, value FROM svc.cursor',
+  audit: 'SELECT seq, at, action, target, status, reason FROM svc.audit ORDER BY seq',
+  figures: 'SELECT length_ms, at, run, body FROM svc.figure',
+  approvals: `SELECT id, code, state, channel, conversation, sender, message_id, brain, tool,
+    private, asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body
+    FROM svc.approval`,
+  // Those of all instances.
+  spend: `SELECT channel, sender, day, brain, model, price_input, price_output, costs,
+      sum(calls)::bigint AS calls, sum(estimated_calls)::bigint AS estimated_calls,
+      sum(input)::bigint AS input, sum(output)::bigint AS output,
+      sum(open_input)::bigint AS open_input, sum(open_output)::bigint AS open_output
+    FROM svc.spend GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
+};
+
+/** Whole numbers of eight bytes, which the client may give as texts. */
+const numbers = new Set(
+  (
+    'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at ' +
+    'replayed_at seq n number run asked_at decided_at calls estimated_calls input output ' +
+    'open_input open_output'
+  ).split(' '),
+);
+/** Ready JSON, which is stored as it is. */
+const readyJson = new Set(['body', 'tries', 'trace', 'failure', 'target', 'unsent']);
+
+export class PostgresSide implements Side {
+  protected readonly client: Client;
+
+  /** @param client in a transaction that sees one moment; its end is that of the connection */
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  async count(table: TableName): Promise<number> {
+    const { rows } = await this.client.query(`SELECT count(*) AS n FROM (${selects[table]}) AS t`);
+    return Number(rows[0]?.['n']);
+  }
+
+  async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
+    await this.client.query(`DECLARE moved NO SCROLL CURSOR FOR ${selects[table]}`);
+    for (;;) {
+      const { rows } = await this.client.query(`FETCH ${pageRows(table)} FROM moved`);
+      if (rows.length > 0) yield rows.map((found) => rowOf(table, found));
+      if (rows.length < pageRows(table)) break;
+    }
+    await this.client.query('CLOSE moved');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.end();
+  }
+}
+
+function rowOf(table: TableName, found: Record<string, unknown>): Row {
+  const row: Record<string, Value> = {};
+  for (const [name, value] of Object.entries(found)) row[name] = postgresSourceValueOf(name, value);
+  for (const name of tables[table].columns) row[name] ??= null;
+  return row;
+}
+
+function postgresSourceValueOf(name: string, value: unknown): Value {
+  if (value === null || value === undefined) return null;
+  if (numbers.has(name)) return Number(value);
+  if (typeof value === 'string' && !readyJson.has(name)) return fromText(value);
+  return value as Value;
+}
 
 type Into = { readonly table: string; readonly columns: string };
 

@@ -1,7 +1,148 @@
 /** A new SQLite file, which has its name only once it is whole. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { SqliteSide } from './sqlite-source.ts';
-import { tables, type Row, type TableName, type Target, type Value } from './tables.ts';
+import {
+  tables,
+  pageRows,
+  type Row,
+  type TableName,
+  type Target,
+  type Value,
+  type Side,
+} from './tables.ts';
+import { timeOfId, timeText } from '../../domain/ids.ts';
+import { wholeIdLength } from '../engine/order/rows.ts';
+
+// An SQLite file whose rows are read, in the words of `tables.ts`.
+
+/** Unstamped rows are of before there were stamps: what was not made public then is private. */
+const isPrivate = (label: string): string =>
+  `coalesce(${label}, NOT ((SELECT stamped FROM owner) = 1 ` +
+  'AND channel IN (SELECT channel FROM public_before)))';
+
+/** `__at`: there is no id, and one of that time stands for it. */
+const selects: Readonly<Record<TableName, string>> = {
+  messages:
+    'SELECT seq AS n, seq AS number, id, channel, conversation, accepted_at, ' +
+    `${isPrivate('private')} AS private, attempts, iif(state = 0, alone, 0) AS alone, body, ` +
+    "state, body ->> '$.sender.id' AS sender, iif(state = 0, NULL, settled_at) AS settled_at, " +
+    'iif(state = 0, NULL, brain) AS brain, iif(state = 0, NULL, outcome) AS outcome, ' +
+    'iif(state = 0, NULL, model) AS model, iif(state = 2, failure, NULL) AS failure, ' +
+    'iif(state = 0, NULL, (SELECT traces.body FROM traces WHERE message_id = inbox.id)) ' +
+    'AS trace, iif(state = 0, NULL, unsent) AS unsent ' +
+    'FROM inbox ORDER BY channel, conversation, seq',
+  replies:
+    "SELECT id, channel, conversation, seq, created_at, coalesce(message_id, '') AS message_id, " +
+    'attempts, replayed, possible_duplicate, late, iif(state = 0, parked, 0) AS parked, ' +
+    'iif(state = 0, due_at, NULL) AS due_at, iif(state = 1, NULL, failure) AS failure, tries, ' +
+    'body, state, iif(state = 0, NULL, settled_at) AS settled_at, ' +
+    'iif(state = 1, took_ms, NULL) AS took_ms FROM outbox ORDER BY seq',
+  turns:
+    'SELECT channel, conversation, session, seq AS n, seq AS number, at, sender, ' +
+    `${isPrivate('private')} AS private, left_out, text, reply, ` +
+    '(SELECT id FROM inbox WHERE inbox.seq = turns.seq) AS message_id ' +
+    'FROM turns ORDER BY channel, conversation, session, seq',
+  conversations:
+    'SELECT channel, conversation, session, started_at, previous_at, windows FROM conversations',
+  cuts: 'SELECT channel, conversation, session, at, reason FROM cuts',
+  notes:
+    'SELECT seq, seq AS number, brain, channel, conversation, at, ' +
+    `${isPrivate('private')} AS private, text, NULL AS message_id FROM notes ORDER BY seq`,
+  tool_uses:
+    'SELECT seq, key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
+    'arguments, told FROM tool_uses ORDER BY seq',
+  tool_calls:
+    'SELECT key, message_id, tool, hash, coalesce(private, 1) AS private, text, outcome, ms ' +
+    'FROM tool_calls',
+  attachments:
+    'SELECT message_id, place, channel, conversation, kind, name, type, private, content ' +
+    'FROM attachments',
+  keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM dedupe',
+  cursors: "SELECT channel, name, value FROM cursors WHERE channel <> ''",
+  audit: 'SELECT seq, at, action, target, status, reason FROM audit ORDER BY seq',
+  figures: 'SELECT length_ms, at, run, body FROM figures',
+  approvals:
+    'SELECT id, code, state, channel, conversation, sender, message_id, brain, tool, private, ' +
+    'asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body ' +
+    'FROM approvals',
+  spend:
+    'SELECT channel, sender, day, brain, model, price_input, price_output, costs, calls, ' +
+    'estimated_calls, input, output, open_input, open_output FROM spend',
+};
+
+const booleans = ['private', 'possible_duplicate', 'late', 'parked', 'costs'];
+
+export class SqliteSide implements Side {
+  protected readonly db: DatabaseSync;
+  readonly #close: () => void;
+
+  /**
+   * @param db in a transaction, so that all of it is of one moment
+   * @param close also lets go of what locks it
+   */
+  constructor(db: DatabaseSync, close: () => void) {
+    this.db = db;
+    this.#close = close;
+  }
+
+  async count(table: TableName): Promise<number> {
+    const { n } = this.db.prepare(`SELECT count(*) AS n FROM (${selects[table]})`).get()!;
+    return Number(n);
+  }
+
+  async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
+    let page: Row[] = [];
+    const again = new Again();
+    for (const found of this.db.prepare(selects[table]).iterate()) {
+      const row = rowOf(found as Record<string, string | number | null>);
+      if (table === 'messages') page.push({ ...row, replayed: wasReplayed(row) });
+      else if (table === 'replies') page.push({ ...row, replayed_at: again.at(row) });
+      else page.push(row);
+      if (page.length < pageRows(table)) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#close();
+  }
+}
+
+function rowOf(found: Record<string, string | number | null>): Row {
+  const row: Record<string, string | number | boolean | null> = { ...found };
+  for (const name of booleans) if (name in row) row[name] = row[name] === 1;
+  if ('message_id' in row && row['message_id'] === null) {
+    row['message_id'] = idOf(Number(row['at']), Number(row['number']));
+  }
+  return row;
+}
+
+/** An id is made before its message is accepted, and one that was dead and came back keeps it. */
+function wasReplayed(row: Row): boolean {
+  return Number(row['accepted_at']) > timeOfId(String(row['id']));
+}
+
+/**
+ * When a reply came back that was dead; asked in the order of `seq`. One whose id is older than
+ * that of one before it was put back after that one was made.
+ */
+class Again {
+  #newest = '';
+
+  /** @returns null: it did not */
+  at(row: Row): number | null {
+    const id = String(row['id']).slice(0, wholeIdLength);
+    if (id < this.#newest) return timeOfId(this.#newest) + 1;
+    this.#newest = id;
+    return null;
+  }
+}
+
+/** For a turn or a note whose message is not kept any more: it sorts as that of the message did. */
+function idOf(at: number, number: number): string {
+  return timeText(at) + timeText(number).padStart(wholeIdLength - timeText(at).length, '0');
+}
 
 const names: Readonly<Record<TableName, string>> = {
   messages: 'inbox',

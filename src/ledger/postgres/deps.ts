@@ -1,12 +1,12 @@
 /** What the PostgreSQL form's storage is made of; it owns them, and closes them with itself. */
 import type { Clock } from '../../lib/clock.ts';
-import type { LedgerNews } from '../news.ts';
+import type { LedgerNews } from '../ledger.ts';
 import type { WorkingSet } from '../engine/order/working-set.ts';
 import type { Takeovers } from './ledger/takeover.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
-import type { Spend } from './ledger/spend.ts';
+import type { Spend } from './ledger/reservations.ts';
 import type { Queues } from './queues/queues.ts';
 import type { PostgresLimits } from './limits.ts';
 import type { BeatingPeers } from './peers/peers.ts';

@@ -5,12 +5,10 @@ import type { ClockReading } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { QueueLedger } from '../engine/engine.ts';
 import { reportSooner } from '../engine/recovering.ts';
-import type { LedgerNews } from '../news.ts';
+import type { LedgerNews, Ledger, StoreProblem } from '../ledger.ts';
 import type { GatheringClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
 import type { Peers } from '../../cluster/peers.ts';
-import type { StoreProblem } from '../problem.ts';
-import type { Ledger } from '../ledger.ts';
 import { Takeovers } from './ledger/takeover.ts';
 import { beginBounding, boundParked, type TooLate } from './ledger/deferred.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
@@ -18,15 +16,19 @@ import { Counting } from './ledger/counting.ts';
 import { Figures } from './ledger/figures.ts';
 import { History } from './ledger/history.ts';
 import { endedByStorage, ownProcess, type Locked, type ProcessFacts } from './ledger/instance.ts';
-import { lastId } from './ledger/last-id.ts';
+import { lastId, beginSweeping } from './ledger/sweep.ts';
 import { beginIndexing } from './ledger/search-index.ts';
-import { Spend } from './ledger/spend.ts';
-import { beginSweeping } from './ledger/sweep.ts';
+import { Spend } from './ledger/reservations.ts';
 import { Queues } from './queues/queues.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
 import type { PostgresBatches, PostgresDeps } from './deps.ts';
-import { joinInstances, type Joined } from './peers/joining.ts';
-import { createPeers, janitorLease, type PeersTimes } from './peers/peers.ts';
+import {
+  joinInstances,
+  createPeers,
+  janitorLease,
+  type Joined,
+  type PeersTimes,
+} from './peers/peers.ts';
 import { PostgresStorage } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
@@ -35,8 +37,7 @@ import { migrate } from './server/migrations.ts';
 import { aloneProblem, movedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
 import { compose, sizeOf } from './write/compose.ts';
-import { batchTimes, type BatchTimes } from './write/batch-times.ts';
-import { Batches } from './write/batches.ts';
+import { batchTimes, Batches, type BatchTimes } from './write/batches.ts';
 import { Writer } from './write/writer.ts';
 
 export type PostgresOptions = GatheringClock & {

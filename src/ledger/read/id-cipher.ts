@@ -5,7 +5,7 @@
  * it, make one, or see whether two of them are of one person. Construction: the synthetic
  * initialization vector of RFC 5297, with HMAC-SHA-256 in the place of CMAC.
  */
-import { nodeCrypto } from '../../lib/node-crypto.ts';
+import { nodeCrypto } from '../../lib/node-http.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 

@@ -1,5 +1,6 @@
 /** What can be asked of a reader, by its names, and a reader whose answers come from elsewhere. */
 import type { LedgerReader } from '../ledger.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
 
 export type ReadName = Exclude<keyof LedgerReader, symbol>;
 export type ReadArguments<Q extends ReadName> = Parameters<LedgerReader[Q]>;
@@ -43,3 +44,8 @@ export function readerOver(
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** What channels noted, read beside a service that goes on noting. */
+export type CursorReader = Disposable & {
+  cursor(channel: ChannelKey, name: string): Promise<string | null>;
+};

@@ -1,10 +1,53 @@
 /** One message, as its rows tell it: what happened to it, and what was said. */
-import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import {
+  timeOfId,
+  type ChannelKey,
+  type ConversationId,
+  type ModelName,
+} from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
-import type { ReplyStory, Story, StoryText } from '../../domain/story.ts';
-import { toolUseTextOf, type ToolUseRecord } from './agents.ts';
+import {
+  triesMax,
+  type ReplyStory,
+  type Story,
+  type StoryText,
+  type ConversationRow,
+  type TurnText,
+  type DeadLetter,
+  type DeadLetterText,
+  type MessageOrigin,
+} from '../../domain/story.ts';
 import type { ConversationIdCipher } from './id-cipher.ts';
-import { failureOf, fieldsOf, traceOf, triesOf, unsentOf } from './stored-json.ts';
+import {
+  failureOf,
+  fieldsOf,
+  traceOf,
+  triesOf,
+  unsentOf,
+  takeoverOf,
+  reasonOf,
+} from './stored-json.ts';
+import {
+  isOnChannel,
+  messageStates,
+  totalOf,
+  type MessageFilter,
+  type MessageRow,
+  type ReplyCounts,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type DeliveryState,
+} from '../../domain/records.ts';
+import { turnOutcomes } from '../../domain/trace.ts';
+import {
+  grantModes,
+  toolOutcomes,
+  type ToolUseRow,
+  type ToolUseText,
+} from '../../domain/tool-use.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { Box } from '../../domain/event.ts';
+import { wholeIdLength } from '../engine/order/rows.ts';
 
 /** As a database keeps it: 1 and 0, or a boolean. */
 export type Flag = boolean | number;
@@ -135,4 +178,280 @@ function mediaIn(media: unknown): Media | null {
 export function textIn(body: string): string | null {
   const { text } = fieldsOf(body);
   return typeof text === 'string' ? text : null;
+}
+
+// A message in a list, as its row tells it.
+
+/** A message as its row tells it. state: 0 unsettled, 1 settled, 2 dead. */
+export type MessageSummary = {
+  readonly id: string;
+  readonly channel: string;
+  readonly acceptedAt: number;
+  readonly state: number;
+  readonly settledAt: number | null;
+  readonly brain: string | null;
+  readonly outcome: string | null;
+  readonly model: string | null;
+};
+
+export function fitsMessage(filter: MessageFilter, row: MessageSummary): boolean {
+  return (
+    isOnChannel(row.channel as ChannelKey, filter.channel) &&
+    (filter.brain === null || row.brain === filter.brain) &&
+    (filter.outcome === null || row.outcome === filter.outcome) &&
+    (filter.state === null || messageStates[row.state] === filter.state)
+  );
+}
+
+/** A reply to it. state: as of a message; `at`: when it was settled. */
+export type ReplySummary = { readonly state: number; readonly at: number | null };
+
+/** @param sent the replies to it */
+export function messageRowOf(told: MessageSummary, sent: readonly ReplySummary[]): MessageRow {
+  const { id, acceptedAt, settledAt, brain } = told;
+  const state = messageStates[told.state] ?? 'waiting';
+  const counted = (wanted: number): number => sent.filter((one) => one.state === wanted).length;
+  const replies: ReplyCounts = { waiting: counted(0), delivered: counted(1), dead: counted(2) };
+  const ends = sent.flatMap(({ state: how, at }) => (how === 1 && at !== null ? [at] : []));
+  return {
+    id,
+    channel: told.channel as ChannelKey,
+    brain,
+    acceptedAt,
+    state,
+    outcome: turnOutcomes.find((known) => known === told.outcome) ?? null,
+    model: told.model as ModelName | null,
+    settledAt,
+    totalMs: totalOf({ state, acceptedAt }, replies, ends.length === 0 ? null : Math.max(...ends)),
+    replies,
+  };
+}
+
+// A reply on its way, as its row tells it.
+
+/** A reply as its row tells it. state: 0 unsettled, 1 delivered, 2 dead. */
+export type DeliveryRecord = {
+  readonly id: string;
+  readonly message: string | null;
+  readonly channel: string;
+  readonly createdAt: number;
+  readonly state: number;
+  readonly attempts: number;
+  readonly dueAt: number | null;
+  readonly late: Flag;
+  readonly possibleDuplicate: Flag;
+  readonly failure: string | null;
+};
+
+export function fitsDelivery({ channel, state }: DeliveryFilter, row: DeliveryRecord): boolean {
+  return (
+    isOnChannel(row.channel as ChannelKey, channel) && (state === null || stateOf(row) === state)
+  );
+}
+
+function stateOf({ state, dueAt }: DeliveryRecord): DeliveryState {
+  if (state === 1) return 'delivered';
+  if (state === 2) return 'dead';
+  return dueAt === null ? 'waiting' : 'deferred';
+}
+
+export function deliveryOf(told: DeliveryRecord): DeliveryRow {
+  const { id, message, createdAt, attempts, dueAt } = told;
+  const state = stateOf(told);
+  return {
+    id,
+    message,
+    channel: told.channel as ChannelKey,
+    createdAt,
+    state,
+    // The column counts the tries that failed.
+    attempts: attempts + (state === 'delivered' ? 1 : 0),
+    nextAt: state === 'deferred' ? dueAt : null,
+    possibleDuplicate: Boolean(told.possibleDuplicate),
+    late: Boolean(told.late),
+    failure: state === 'delivered' ? null : failureOf(told.failure),
+  };
+}
+
+// A conversation and its turns, as their rows tell them.
+
+/** Times are milliseconds since 1970. */
+export type Span = { readonly firstAt: number; readonly lastAt: number };
+/** The turns that are kept; without turns there are no times. */
+export type SpokenRecord = Span & { readonly turns: number; readonly session: number | null };
+/** What is kept of it besides its turns. */
+export type CutRecord = Span & { readonly session: number };
+/** What is not settled. */
+export type WaitingRecord = Span & { readonly count: number };
+
+/** At most so many cuts are told: the newest. */
+export const cutsMax = 500;
+
+/** @returns a row without finite times where nothing is kept */
+export function conversationOf(
+  idCipher: ConversationIdCipher,
+  where: { readonly channel: string; readonly conversation: string },
+  spoken: SpokenRecord,
+  cut: CutRecord | null,
+  waiting: WaitingRecord | null,
+): ConversationRow {
+  const seen = [spoken.turns > 0 ? spoken : null, cut, waiting];
+  const spans = seen.filter((one) => one !== null);
+  const { channel, conversation } = where as { channel: ChannelKey; conversation: ConversationId };
+  return {
+    id: idCipher.idOf({ channel, conversation }),
+    channel,
+    conversation,
+    turns: spoken.turns,
+    sessions: Math.max(1, spoken.session ?? 1, cut?.session ?? 1),
+    firstAt: Math.min(...spans.map(({ firstAt }) => firstAt)),
+    lastAt: Math.max(...spans.map(({ lastAt }) => lastAt)),
+    waiting: waiting?.count ?? 0,
+  };
+}
+
+/** `handTrace`: the trace of a turn that an operator answered, as it is kept. */
+export type SpokenTurn = Omit<TurnText, 'byHand'> & { readonly handTrace: string | null };
+
+/** @param record may hold more than is told */
+export function turnText(record: SpokenTurn): TurnText {
+  const { channel, conversation, messageId, session, at, sender, text, reply, model } = record;
+  // Nobody's message is a quoted block.
+  const answered = sender === null || messageId === '' ? null : messageId;
+  const told = { channel, conversation, messageId: answered, session, at, sender, text, reply };
+  return { ...told, model, byHand: takeoverOf(record.handTrace) };
+}
+
+/** The use of a tool, as its row tells it. */
+export type ToolUseRecord = {
+  readonly seq: number;
+  readonly key: string;
+  readonly messageId: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly at: number;
+  readonly ms: number;
+  readonly tool: string;
+  readonly mode: string;
+  readonly rule: string;
+  readonly outcome: string;
+  readonly arguments: string;
+  readonly told: string | null;
+};
+
+export function toolUseOf(record: ToolUseRecord): ToolUseRow {
+  const { key, messageId, channel, at, ms, tool, mode, rule, outcome } = record;
+  return {
+    key,
+    messageId,
+    channel: channel as ChannelKey,
+    at,
+    ms,
+    tool,
+    mode: grantModes.find((known) => known === mode) ?? 'deny',
+    rule,
+    outcome: toolOutcomes.find((known) => known === outcome) ?? 'unknown',
+  };
+}
+
+export function toolUseTextOf(record: ToolUseRecord): ToolUseText {
+  const conversation = record.conversation as ConversationId;
+  return { ...toolUseOf(record), conversation, arguments: record.arguments, told: record.told };
+}
+
+// What an operator did, as its row tells it.
+
+/** target: a JSON object of ids by their names. */
+export type AuditRecord = Omit<AuditRow, 'target'> & { readonly target: string };
+
+export function auditRowOf({ at, action, target, status, reason }: AuditRecord): AuditRow {
+  const named = Object.entries(fieldsOf(target)).map(([name, value]) => [name, String(value)]);
+  return {
+    at,
+    action,
+    target: Object.fromEntries(named) as AuditRow['target'],
+    status,
+    reason,
+  };
+}
+
+// Dead letters, as the rows of their parts tell them.
+
+/** A dead message, or a dead reply or part of one, as its row tells it. */
+export type DeadRecord = {
+  readonly box: Box;
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly messageId: string;
+  readonly acceptedAt: number | null;
+  readonly diedAt: number;
+  readonly attempts: number;
+  readonly tries: string | null;
+  readonly failure: string | null;
+  readonly body: string;
+};
+
+/**
+ * @param last the one that died last of the parts
+ * @param parts in their order
+ */
+export function letterTextOf(
+  idCipher: ConversationIdCipher,
+  last: DeadRecord,
+  parts: readonly DeadRecord[],
+): DeadLetterText {
+  const texts = parts.map(({ body }) => textIn(body)).filter((text) => text !== null);
+  const letter = letterOf(last, parts);
+  const conversation = last.conversation as ConversationId;
+  return {
+    ...letter,
+    conversation,
+    conversationId: idCipher.idOf({ channel: letter.channel, conversation }),
+    tries: parts.flatMap(({ tries }) => triesOf(tries)).slice(-triesMax),
+    text: texts.length === 0 ? null : texts.join('\n'),
+  };
+}
+
+/** @param row the one that died last of the parts */
+export function letterOf(row: DeadRecord, parts: readonly DeadRecord[]): DeadLetter {
+  return {
+    id: row.id.slice(0, wholeIdLength),
+    box: row.box,
+    channel: row.channel as ChannelKey,
+    messageId: row.messageId,
+    acceptedAt: row.acceptedAt ?? timeOfId(row.messageId),
+    diedAt: row.diedAt,
+    attempts: Math.max(...parts.map(attemptsOfDead)),
+    parts: parts.length,
+    failure: reasonOf(row.failure),
+  };
+}
+
+/** A message's column counts the tries under which the process died, not the one that ended it. */
+function attemptsOfDead({ box, attempts, failure }: DeadRecord): number {
+  return box === 'in' && reasonOf(failure).kind === 'fault' ? attempts + 1 : attempts;
+}
+
+// Whose a message is, as its row tells it.
+
+/** `sender`: a JSON object; null: it cannot be read. */
+export type OriginRecord = {
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly sender: string | null;
+};
+
+export function originOf(idCipher: ConversationIdCipher, record: OriginRecord): MessageOrigin {
+  const channel = record.channel as ChannelKey;
+  const conversation = record.conversation as ConversationId;
+  const conversationId = idCipher.idOf({ channel, conversation });
+  return { id: record.id, channel, conversation, conversationId, sender: senderIn(record.sender) };
+}
+
+function senderIn(kept: string | null): MessageOrigin['sender'] {
+  const { id, name } = kept === null ? {} : fieldsOf(kept);
+  if (typeof id !== 'string') return null;
+  return { id, name: typeof name === 'string' ? name : null };
 }

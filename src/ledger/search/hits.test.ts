@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { excerptCharactersMax } from '../../domain/search.ts';
-import { matchOf } from './hits.ts';
-import { termsOf } from './words.ts';
+import { matchOf, termsOf } from './words.ts';
 
 const said = { text: null, reply: null, sender: null, conversation: '' };
 function excerptOf(text: string, asked: string) {

@@ -19,32 +19,31 @@ import type {
 } from '../engine/storage.ts';
 import { idsOf } from '../engine/storage.ts';
 import { unroutableCursor } from '../engine/order/unroutable.ts';
-import type { StorageRoom } from '../news.ts';
+import type { StorageRoom, CursorMove } from '../ledger.ts';
 import { isWhole, type InRow, type OutRow, type Row } from '../engine/order/rows.ts';
-import type { CursorMove } from '../ledger.ts';
-import { AgentReads } from './ledger/agent-reads.ts';
-import { StoredApprovals } from './ledger/approvals.ts';
-import { storedAttachments } from './ledger/attachments.ts';
-import { begunWrites } from './write/agent-writes.ts';
+import {
+  AgentReads,
+  StoredApprovals,
+  storedAttachments,
+  Figures,
+  Spend,
+} from './ledger/agent-reads.ts';
+import { begunWrites, turnEndWrites } from './write/turn-writes.ts';
 import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { writerOf } from './files/database-files.ts';
 import { DiskWatch } from './files/disk-watch.ts';
-import { Figures } from './ledger/figures.ts';
-import { Spend } from './ledger/spend.ts';
 import { Forgetting } from './ledger/forgetting.ts';
-import type { Told } from './write/write-batch.ts';
+import type { Told, KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import type { GroupCommit } from './write/group-commit.ts';
 import type { SqliteDeps } from './ledger/deps.ts';
 import { CrashIsolation } from '../engine/order/crash-isolation.ts';
 import { HistoryCache } from './ledger/history-cache.ts';
-import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import { messageBody } from '../engine/bodies.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
-import { StoredTexts } from './ledger/stored-texts.ts';
+import { StoredTexts } from './ledger/recovery.ts';
 import { storedTakeovers } from './ledger/takeover.ts';
-import { turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
 

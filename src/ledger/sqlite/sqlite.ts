@@ -1,18 +1,24 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
-import { onUncaughtException } from '../../lib/uncaught.ts';
+import { onUncaughtException } from '../../lib/supervise.ts';
 import { QueueLedger } from '../engine/engine.ts';
-import type { Ledger } from '../ledger.ts';
-import type { LedgerNews } from '../news.ts';
+import type { Ledger, LedgerNews, StoreProblem } from '../ledger.ts';
 import type { GatheringClock } from '../engine/order/merging.ts';
 import { WorkingSet } from '../engine/order/working-set.ts';
 import { GroupCommit } from './write/group-commit.ts';
-import { freeBytesAt, prepareFiles, rewriteLog, takeOwnerLock } from './files/database-files.ts';
-import type { OwnerLock } from './files/database-files.ts';
-import { forgetNotedEnd, notedEnd, noteCrash, noteFailure } from './files/last-shutdown.ts';
-import type { NotedFailure } from './files/last-shutdown.ts';
-import type { StoreProblem } from '../problem.ts';
+import {
+  freeBytesAt,
+  prepareFiles,
+  rewriteLog,
+  takeOwnerLock,
+  forgetNotedEnd,
+  notedEnd,
+  noteCrash,
+  noteFailure,
+  type OwnerLock,
+  type NotedFailure,
+} from './files/database-files.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { findHeld } from './ledger/takeover.ts';
 import { reportSooner } from '../engine/recovering.ts';

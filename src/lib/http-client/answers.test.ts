@@ -11,8 +11,7 @@ import { startWeb } from '../../../test/fake/web.ts';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
 import { createHttpClient, type HttpRequest, type HttpResult } from '../http-client.ts';
-import { Connections } from './connections.ts';
-import { Exchange, unwantedMs } from './exchange.ts';
+import { Connections, Exchange, unwantedMs } from './exchange.ts';
 import { UndiciConnection } from './undici-connection.ts';
 
 type Way = 'plain' | 'by undici' | 'over TLS';

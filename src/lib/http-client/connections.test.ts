@@ -4,11 +4,9 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import type { HttpResult } from '../http-client.ts';
-import { ownHttpVariable } from '../own-http.ts';
+import { ownHttpVariable, type HttpResult } from '../http-client.ts';
 import { Stopper } from '../stop.ts';
-import { Connections } from './connections.ts';
-import { Connection, Exchange } from './exchange.ts';
+import { Connections, Connection, Exchange } from './exchange.ts';
 
 class Told extends Connection {
   exchanges: Exchange[] = [];

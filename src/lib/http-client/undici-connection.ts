@@ -6,8 +6,14 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import { isFar, lookupNear, farAddress } from '../private-connector.ts';
-import type { Connections } from './connections.ts';
-import { Connection, type Exchange, type Headers, unpacked, wantsUnpacked } from './exchange.ts';
+import {
+  Connection,
+  unpacked,
+  wantsUnpacked,
+  type Connections,
+  type Exchange,
+  type Headers,
+} from './exchange.ts';
 import { UndiciSocket } from './undici-socket.ts';
 
 type Connector = buildConnector.connector;

@@ -5,12 +5,10 @@ import { setImmediate } from 'node:timers/promises';
 import { asPlainSocket, BufferSocket } from '../../../test/chaos/plain-client/memory-socket.ts';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import type { HttpResult } from '../http-client.ts';
-import { Connections } from '../http-client/connections.ts';
-import { Exchange } from '../http-client/exchange.ts';
+import { Connections, Exchange } from '../http-client/exchange.ts';
 import { LoadOnce } from '../load-once.ts';
 import { Stopper } from '../stop.ts';
-import { plainOpener } from './plain-opener.ts';
-import { writeRequest } from './write-request.ts';
+import { plainOpener, writeRequest } from './plain-connection.ts';
 
 const answer = (headers = ''): Buffer =>
   Buffer.from(`HTTP/1.1 200 OK\r\n${headers}Content-Length: 2\r\n\r\nok`);

@@ -5,11 +5,9 @@ import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { HttpRequest, HttpResult } from '../http-client.ts';
-import { Connections } from '../http-client/connections.ts';
-import { Exchange } from '../http-client/exchange.ts';
+import { Connections, Exchange } from '../http-client/exchange.ts';
 import { LoadOnce } from '../load-once.ts';
-import { oddMax, plainOpener } from './plain-opener.ts';
-import { writeRequest } from './write-request.ts';
+import { oddMax, plainOpener, writeRequest } from './plain-connection.ts';
 
 test('a server whose answers are odd again and again is left to undici', async () => {
   const server = createServer((socket) => {

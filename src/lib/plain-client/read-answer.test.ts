@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Headers } from '../http-client/exchange.ts';
-import { AnswerReader } from './read-answer.ts';
+import { AnswerReader } from './plain-connection.ts';
 
 /** What is told of an answer, read by read. */
 function told(...reads: readonly string[]) {

@@ -3,11 +3,25 @@
  * then svc's own message is accepted, which is the turn that follows. What is decided and has no
  * message yet, since the process ended between the two, gets it from app/approval-upkeep.ts.
  */
-import { roleOf, type Approval, type ApprovalState, type Verdict } from '../../domain/approval.ts';
-import type { ConversationId } from '../../domain/ids.ts';
-import type { Address, Inbound, Sender } from '../../domain/message.ts';
-import { isShownWhole } from './sentences.ts';
-import type { Deps } from '../deps.ts';
+import {
+  roleOf,
+  personOn,
+  type Approval,
+  type ApprovalState,
+  type Verdict,
+  type ApprovalId,
+} from '../../domain/approval.ts';
+import type { ConversationId, ChannelKey } from '../../domain/ids.ts';
+import type { Address, Inbound, Sender, Message } from '../../domain/message.ts';
+import { isShownWhole, decisionSentences as say } from './sentences.ts';
+import type { Deps, ActiveRoute } from '../deps.ts';
+import type { ConversationKey } from '../../domain/story.ts';
+import type { ToolOutcome } from '../../domain/tool-use.ts';
+import type { Effects, Ledger } from '../../ledger/ledger.ts';
+import { openApprovals, approversOf } from './request.ts';
+import type { PipelineTurnContext } from '../turn-context.ts';
+import type { Brain } from '../../brains/brain.ts';
+import type { Intent } from '../sessions.ts';
 
 /** Who decides: the operator always may, a person only what is put to them now. */
 export type Decider = 'operator' | Person;
@@ -110,4 +124,114 @@ async function acceptOwn(
   const { id, duplicate } = acceptance.receipts[0]!;
   if (!duplicate) events.messageAccepted({ channel, id, duplicate });
   return true;
+}
+
+// How an approval ends: with the message whose turn follows, whatever becomes of that message.
+
+/** Whether that message is the turn that follows, and not a question elsewhere. */
+export function isAskedIn(
+  { channel, conversation }: Approval,
+  message: Pick<Message, 'channel' | 'conversation'>,
+): boolean {
+  return message.channel === channel && message.conversation === conversation;
+}
+
+/** What became of the call, as the audit of the turn has it; null: it did not run. */
+export function outcomeOf({
+  followed,
+  toolUses,
+}: Pick<PipelineTurnContext, 'followed' | 'toolUses'>): ToolOutcome | null {
+  if (followed?.approval.state !== 'approved') return null;
+  return toolUses?.[0]?.outcome ?? null;
+}
+
+/**
+ * What ends with this message, which is buried; undefined: nothing, or it cannot be read. Of a call
+ * that was approved nobody knows whether it began.
+ */
+export async function settledBy(
+  { approvals }: Pick<Ledger, 'approvals'>,
+  message: Message,
+): Promise<Effects['settled']> {
+  if (message.approval === undefined) return undefined;
+  const approval = await approvals.find(message.approval).catch(() => null);
+  if (approval === null || !isAskedIn(approval, message)) return undefined;
+  return { id: approval.id, outcome: approval.state === 'approved' ? 'unknown' : null };
+}
+
+/** Those that may end with a message of that conversation, which an operator answers. */
+export async function openIn(
+  ledger: Pick<Ledger, 'approvals'>,
+  where: ConversationKey,
+  now: number,
+): Promise<ReadonlySet<ApprovalId>> {
+  const open = (await openApprovals(ledger, now)) ?? [];
+  return new Set(open.filter((one) => isAskedIn(one, where)).map(({ id }) => id));
+}
+
+/** `/approve` and `/refuse`: who wrote it is looked up at this moment, in the plan in use. */
+type Brains = ReadonlyMap<string, Pick<Brain, 'agent'>>;
+type Verb = 'approve' | 'refuse';
+
+/** Who wrote the message, as `agent.approvers` names people. */
+function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
+  return personOn(channel, sender.id);
+}
+
+/** Whether who wrote it may decide for any brain; it costs nothing where nobody may. */
+export function isApprover(brains: Brains, message: Pick<Message, 'channel' | 'sender'>): boolean {
+  let name: string | null = null;
+  for (const { agent } of brains.values()) {
+    const approvers = agent?.asking?.approvers;
+    if (approvers === undefined || approvers.length === 0) continue;
+    name ??= nameOf(message);
+    if (approvers.includes(name)) return true;
+  }
+  return false;
+}
+
+/** Whether somebody on that channel may decide for any brain. */
+export function hasApprover(brains: Brains, channel: ChannelKey): boolean {
+  return [...brains.values()].some(({ agent }) => approversOf(agent, channel).here);
+}
+
+/** @returns what the person is told */
+export async function decide(
+  deps: Deps,
+  { brains }: ActiveRoute,
+  message: Message,
+  { kind: verb, code }: Extract<Intent, { kind: Verb }>,
+): Promise<string> {
+  if (code === '') return say.usage(verb);
+  const name = nameOf(message);
+  if (deps.approvals.isShutOut(name)) return say.nothingForYou;
+  const isApproverOf = (brain: string): boolean => decidesFor(brains.get(brain), name);
+  const verdict = verb === 'approve' ? 'approved' : 'refused';
+  const result = await decideApproval(deps, code, verdict, { name, isApproverOf });
+  if (result.kind === 'not_found' || result.kind === 'not_allowed') deps.approvals.wrongCode(name);
+  return sentenceOf(result);
+}
+
+function sentenceOf(result: DecideResult): string {
+  switch (result.kind) {
+    case 'decided': {
+      const { state, tool } = result.approval;
+      return state === 'refused' ? say.refused(tool) : say.approved(tool);
+    }
+    case 'not_waiting':
+      return say.over(result.state);
+    case 'too_long':
+      return say.tooLong(result.tool);
+    case 'not_found':
+    case 'not_allowed':
+      return say.nothingForYou;
+    case 'storage_failed':
+      return say.failed;
+    default:
+      return result satisfies never;
+  }
+}
+
+function decidesFor(brain: Pick<Brain, 'agent'> | undefined, name: string): boolean {
+  return brain?.agent?.asking?.approvers.includes(name) === true;
 }

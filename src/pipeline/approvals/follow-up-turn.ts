@@ -17,7 +17,7 @@ import type { PipelineTurnContext } from '../turn-context.ts';
 import type { TurnEnd } from '../effects.ts';
 import { think } from '../turn-failure.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
-import { isAskedIn } from './settle.ts';
+import { isAskedIn } from './decide.ts';
 
 /** Before a message is given back that cannot be gone on with just now. */
 const againMs = 1_000;

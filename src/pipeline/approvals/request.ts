@@ -4,7 +4,7 @@ import type { Approval, ApprovalId, WantedCall } from '../../domain/approval.ts'
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { newApprovalCode } from './code.ts';
+import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 
 /** So many may be open in all. */
 export const approvalsOpenMax = 1_000;
@@ -63,4 +63,69 @@ export function approversOf(
   const type = `${channelTypeOf(channel)}:`;
   const here = approvers.filter((name) => name.startsWith(type)).length;
   return { here: here > 0, elsewhere: here < approvers.length };
+}
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const codeLength = 10;
+
+/** 50 random bits: a code that is written by a person, and not to be guessed. */
+function newApprovalCode(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(codeLength));
+  return Array.from(bytes, (byte) => alphabet[byte & 31]!).join('');
+}
+
+/**
+ * Whether a word of it has the form of one, in letters of either case, also with a letter that none
+ * has, and whatever stands around it.
+ */
+export function holdsApprovalCode(text: string): boolean {
+  return text.split(/[^0-9A-Za-z]+/).some(({ length }) => length === codeLength);
+}
+
+// What is known of approvals in this process, for as long as it lives.
+
+/** After so many wrong codes within the hour none is looked up for that person. */
+const wrongCodesMax = 10;
+const wrongCodesMs = 3_600_000;
+/** Of more people the one whose last wrong code is the oldest is forgotten. */
+const peopleMax = 10_000;
+
+export class ApprovalWork {
+  readonly #steady: Clock['steady'];
+  /** By the person: until when each of their wrong codes counts, oldest first. */
+  readonly #wrong = new Map<string, SteadyTime[]>();
+  #wake: (() => void) | null = null;
+
+  constructor({ steady }: Pick<Clock, 'steady'>) {
+    this.#steady = steady;
+  }
+
+  /** Somebody wrote a code that there is not, or not for them. */
+  wrongCode(person: string): void {
+    const counted = this.#counted(person);
+    counted.push(later(this.#steady(), wrongCodesMs));
+    this.#wrong.delete(person);
+    this.#wrong.set(person, counted);
+    const [oldest] = this.#wrong.keys();
+    if (this.#wrong.size > peopleMax && oldest !== undefined) this.#wrong.delete(oldest);
+  }
+
+  isShutOut(person: string): boolean {
+    return this.#wrong.has(person) && this.#counted(person).length >= wrongCodesMax;
+  }
+
+  /** Something was asked or decided that somebody has to go on with. */
+  wake(): void {
+    this.#wake?.();
+  }
+
+  /** @param wake is called from now on; null: nobody is */
+  onWake(wake: (() => void) | null): void {
+    this.#wake = wake;
+  }
+
+  #counted(person: string): SteadyTime[] {
+    const now = this.#steady();
+    return (this.#wrong.get(person) ?? []).filter((until) => until > now);
+  }
 }

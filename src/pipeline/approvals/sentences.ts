@@ -4,8 +4,7 @@ import type { Approval, ApprovalState } from '../../domain/approval.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
 import { plural } from '../../domain/plural.ts';
 import type { Choice } from '../../domain/reply.ts';
-import type { ToolOutcome } from '../../domain/tool-use.ts';
-import { outcomeWords } from '../../domain/tool-words.ts';
+import { outcomeWords, type ToolOutcome } from '../../domain/tool-use.ts';
 
 /** Of longer arguments the beginning is shown: only the operator, who sees the whole, says yes. */
 const argumentsCharactersMax = 1_000;

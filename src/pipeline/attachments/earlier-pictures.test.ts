@@ -4,8 +4,8 @@ import type { Turn } from '../../brains/brain.ts';
 import type { Picture } from '../../domain/attachment.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { KeptPicture } from '../../ledger/attachments.ts';
-import { mayBePictured, withEarlierPictures } from './earlier-pictures.ts';
+import type { KeptPicture } from '../../ledger/ledger.ts';
+import { mayBePictured, withEarlierPictures } from './attachment-turn.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
   return { at, text, reply: null, sensitivity };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessageContext, Message, Quoted } from '../../domain/message.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import { quotedMediaOf } from './quoted-media.ts';
+import { quotedMediaOf } from './attachment-turn.ts';
 
 const since = 1_800_000_000_000;
 const photo = { type: 'image/jpeg', reference: 'photo', file: 'f' };

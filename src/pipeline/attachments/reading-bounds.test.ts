@@ -5,7 +5,7 @@ import { fromNow } from '../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import type { Attachment } from '../../domain/attachment.ts';
 import type { Message } from '../../domain/message.ts';
-import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
+import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Stopper, type Stop } from '../../lib/stop.ts';
 import type { Remade } from './picture/picture.ts';

@@ -8,7 +8,7 @@ import type { Turn } from '../../brains/brain.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
+import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { InClaim } from '../../ledger/ledger.ts';

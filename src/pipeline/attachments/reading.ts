@@ -3,27 +3,27 @@
  * channel that took it in, and made into what a model can be shown. What cannot be read is told so,
  * with a sentence for the person.
  */
-import { picturesMax, type Attachment } from '../../domain/attachment.ts';
+import {
+  picturesMax,
+  unreadBy,
+  unreadFor,
+  type Attachment,
+  type ReadingPart,
+  type Unread,
+} from '../../domain/attachment.ts';
 import type { Fetched } from '../../channels/channel.ts';
-import { failure, type Failure } from '../../domain/failure.ts';
+import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import { stoppedAfter, type Stop } from '../../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-types.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';
-import {
-  failedToRead,
-  notRead,
-  partOf,
-  tellRead,
-  type FileRead,
-  type TimedRead,
-  type Telling,
-} from './file-result.ts';
-import { hear, hearingEndsAt, outOfTime } from './transcription.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
-import { withTries } from './reading-retries.ts';
 import { unreadSentences as say } from '../sentences.ts';
+import { strictest } from '../../domain/sensitivity.ts';
+import type { Speech } from './speech/speech.ts';
+import type { Events } from '../../domain/event.ts';
+import { pause } from '../../lib/backoff.ts';
 
 const pictureBytesMax = 8 * 1024 * 1024;
 const textBytesMax = 256 * 1024;
@@ -241,4 +241,119 @@ function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop):
   return stoppedAfter(readingMs, outer, (stop) =>
     withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
   );
+}
+
+// Has a voice message written down by the speech server of its channel.
+
+/** Of what a turn has left; the rest is the brain's, to answer what was said. */
+const hearingShare = 0.5;
+
+/** Until when what came with a message may be written down. */
+function hearingEndsAt(now: SteadyTime, deadlineAt: SteadyTime): SteadyTime {
+  return later(now, Math.max(0, (deadlineAt - now) * hearingShare));
+}
+
+/** @param stop said at `endsAt` as well */
+async function hear(
+  speech: Speech,
+  { brain }: Pick<ActiveRoute, 'brain'>,
+  { sensitivity }: Pick<Message, 'sensitivity'>,
+  { type, reference: name }: Media,
+  bytes: Uint8Array,
+  { stop, endsAt }: { readonly stop: Stop; readonly endsAt: SteadyTime },
+): Promise<FileRead> {
+  const spoken = {
+    bytes,
+    type,
+    name: /\.\w+$/.test(name) ? name : `${name}.ogg`,
+    sensitivity: strictest(sensitivity, brain.sensitivity),
+    deadlineAt: endsAt,
+  };
+  const heard = await withTries(stop, () => speech.transcribe(spoken, stop));
+  if (heard.kind === 'heard') {
+    return { kind: 'read', attachment: { kind: 'spoken', name, text: heard.text } };
+  }
+  const why = sentenceOf(heard.failure.kind);
+  return failedToRead('speech', outOfTime(heard.failure), why);
+}
+
+/** Where nothing else was stopped, what was cancelled had no more time. */
+function outOfTime(why: Failure): Failure {
+  return why.kind === 'cancelled' ? failure('timeout') : why;
+}
+
+function sentenceOf(kind: FailureKind): string {
+  if (kind === 'empty_answer') return say.notUnderstood;
+  return kind === 'timeout' || kind === 'cancelled' ? say.notInTime : say.notHeard;
+}
+
+// What came of one file, and who is told of it.
+
+/** `why`: the sentence for the person. */
+type FileRead =
+  | { readonly kind: 'read'; readonly attachment: Exclude<Attachment, { kind: 'unread' }> }
+  | { readonly kind: 'unread'; readonly why: string; readonly unread: Unread };
+
+function notRead(
+  part: ReadingPart,
+  reason: Parameters<typeof unreadFor>[1],
+  why: string,
+): FileRead {
+  return { kind: 'unread', why, unread: unreadFor(part, reason) };
+}
+
+function failedToRead(part: ReadingPart, cause: Failure, why: string): FileRead {
+  return { kind: 'unread', why, unread: unreadBy(part, cause) };
+}
+
+/** What is to be done with a file of that kind once it is there. */
+const partOf: Readonly<Record<FileKind, ReadingPart>> = {
+  picture: 'picture',
+  text: 'text',
+  untold: 'text',
+  spoken: 'speech',
+  unknown: 'other',
+};
+
+/** `startMs`: from when the first file of its message was begun. */
+type TimedRead = FileRead & { readonly startMs: number; readonly ms: number };
+
+type Telling = {
+  readonly deps: { readonly events: Pick<Events, 'attachmentUnread'> };
+  readonly message: Message;
+  readonly turnContext: Pick<PipelineTurnContext, 'stop' | 'addStep'>;
+};
+
+/** Tells the operator and the trace; a turn that was stopped reads again, and tells then. */
+function tellRead(
+  { deps, message: { channel }, turnContext }: Telling,
+  { reference: name }: Media,
+  { startMs, ms, ...read }: TimedRead,
+): Attachment {
+  if (read.kind === 'read') {
+    const part = partOf[read.attachment.kind];
+    turnContext.addStep({ kind: 'file', part, result: 'read', startMs, ms });
+    return read.attachment;
+  }
+  const { why, unread } = read;
+  if (!turnContext.stop.stopped) {
+    deps.events.attachmentUnread({ channel, ...unread });
+    turnContext.addStep({ kind: 'file', part: unread.part, result: unread.reason, startMs, ms });
+  }
+  return { kind: 'unread', name, why };
+}
+
+const triesMax = 3;
+const againMs = 500;
+
+/** What fails for a passing reason is tried again, until it is stopped. */
+async function withTries<End extends { readonly kind: string; readonly failure?: Failure }>(
+  stop: Stop,
+  act: () => Promise<End>,
+): Promise<End> {
+  for (let tries = 1; ; tries++) {
+    const end = await act();
+    if (end.failure?.retryable !== true || tries === triesMax || stop.stopped) return end;
+    await pause(againMs * tries, stop.signal);
+  }
 }

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
-import type { Attachment } from '../../domain/attachment.ts';
+import type { Attachment, Unread } from '../../domain/attachment.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Media, Message } from '../../domain/message.ts';
-import type { Unread } from '../../domain/unread.ts';
-import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
+import { ByteSemaphore } from '../../lib/fair-queue.ts';
 import { Stopper } from '../../lib/stop.ts';
 import type { Speech, Transcript } from './speech/speech.ts';
 import type { PipelineTurnContext } from '../turn-context.ts';

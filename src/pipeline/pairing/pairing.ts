@@ -13,10 +13,14 @@ import type { Receipt } from '../../channels/channel.ts';
 import { messengerTypes } from '../../channels/registry.ts';
 import type { Inbound, Sender } from '../../domain/message.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { KeptPairings, readPairings } from './stored-pairings.ts';
-import type { Admitted, Change } from './stored-pairings.ts';
-import { admitting, codeMs, counts, isRecent, removing } from './changes.ts';
-import { rowsOf, silent, welcoming } from './changes.ts';
+import {
+  KeptPairings,
+  readPairings,
+  type Admitted,
+  type Change,
+  type PairingState,
+  type PendingCode,
+} from './stored-pairings.ts';
 
 /** So long a code is left alone; then it gives way when there are too many. */
 const codeLeastMs = 10 * 60_000;
@@ -252,4 +256,71 @@ export async function listPairings(
     rows.push(...rowsOf(channel, await readPairings(ledger, channel), now()));
   }
   return rows;
+}
+
+/** What an operator's word and time make of the pairings that are kept. */
+function admitting(kept: KeptPairings, one: Admitted): Change {
+  const { admitted, asking, unwelcomed = [] } = kept.state;
+  const state = {
+    admitted: [...admitted, one],
+    asking: silenced(asking, one.sender),
+    unwelcomed: [...unwelcomed, one.sender],
+  };
+  return kept.become(state, (later) => {
+    const others = later.admitted.filter((other) => other !== one);
+    return { ...welcomed(later, one.sender), admitted: others };
+  });
+}
+
+function welcoming(kept: KeptPairings, sender: string): Change {
+  return kept.become(welcomed(kept.state, sender), (later) => {
+    return { ...later, unwelcomed: [...(later.unwelcomed ?? []), sender] };
+  });
+}
+
+/** Nobody is left to be told: the field goes. */
+function welcomed({ unwelcomed = [], ...state }: PairingState, sender: string): PairingState {
+  const left = unwelcomed.filter((one) => one !== sender);
+  return left.length === 0 ? state : { ...state, unwelcomed: left };
+}
+
+function removing(kept: KeptPairings, sender: string): Change {
+  const { admitted, asking } = kept.state;
+  const removed = admitted.filter((one) => one.sender === sender);
+  const left = admitted.filter((one) => one.sender !== sender);
+  const state = { admitted: left, asking: silenced(asking, sender) };
+  return kept.become({ ...welcomed(kept.state, sender), ...state }, (later) => {
+    return { ...later, admitted: [...removed, ...later.admitted] };
+  });
+}
+
+function rowsOf(channel: string, { admitted, asking }: PairingState, now: number): Pairing[] {
+  const waiting = asking.filter((one) => counts(one, now));
+  return [
+    ...admitted.map((one): Pairing => ({ channel, ...one, state: 'admitted' })),
+    ...waiting.map(({ sender, name, until }): Pairing => {
+      return { channel, sender, name, state: 'asking', at: until };
+    }),
+  ];
+}
+
+const codeMs = 60 * 60_000;
+/** Clocks that follow one another differ by less than this. */
+const skewMsMax = 60_000;
+
+function counts(one: PendingCode, now: number): boolean {
+  return one.code !== null && isRecent(one, now);
+}
+
+/** Within the hour. One of a clock that was ahead is none: its sender would get no other. */
+function isRecent({ until }: PendingCode, now: number): boolean {
+  return until > now && until <= now + codeMs + skewMsMax;
+}
+
+function silenced(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {
+  return asking.map((one) => (one.sender === sender ? silent(one) : one));
+}
+
+function silent(one: PendingCode): PendingCode {
+  return { ...one, name: null, code: null };
 }

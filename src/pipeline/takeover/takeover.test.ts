@@ -10,8 +10,8 @@ import { createIdSource, type ChannelKey, type ConversationId } from '../../doma
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { createMemoryLedger } from '../../ledger/memory/memory.ts';
 import type { TakeoverMessage, Effects, Ledger } from '../../ledger/ledger.ts';
-import { ByteSemaphore } from '../../lib/byte-semaphore.ts';
-import { ApprovalWork } from '../approvals/state.ts';
+import { ByteSemaphore } from '../../lib/fair-queue.ts';
+import { ApprovalWork } from '../approvals/request.ts';
 import { answerAsOperator } from './takeover.ts';
 import type { ActiveRoute } from '../deps.ts';
 

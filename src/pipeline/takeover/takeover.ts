@@ -9,7 +9,7 @@ import { commandsOn } from '../commands.ts';
 import { bareContext, effectsOf } from '../effects.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { decideSession, traceSession } from '../sessions.ts';
-import { openIn } from '../approvals/settle.ts';
+import { openIn } from '../approvals/decide.ts';
 
 export type HandWritten = {
   readonly text: string;

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { gone } from '../../../test/support/run-svc.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { ownProgram } from '../../lib/own-program.ts';
-import { askHelper, type Helping } from './helper-process.ts';
+import { ownProgram } from '../../lib/program.ts';
+import { askHelper, type Helping } from './os-keychain.ts';
 import type { Question } from './wire.ts';
 
 const question: Question = { ask: 'read', names: ['A'], canPrompt: false };

@@ -5,8 +5,12 @@
  */
 import { execFile } from 'node:child_process';
 import type { AsyncEntry } from '@napi-rs/keyring';
-import { stateOfMessage } from './library-messages.ts';
-import { keychainService, lookIntoSecretService, type Look } from './secret-service.ts';
+import {
+  stateOfMessage,
+  keychainService,
+  lookIntoSecretService,
+  type Look,
+} from './secret-service.ts';
 import { helperFault, type Answer, type HelperFault, type Question } from './wire.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keychainStates } from '../../domain/keychain-state.ts';
 import { faultOf } from './faults.ts';
-import { stateOfBusError, stateOfMessage } from './library-messages.ts';
+import { stateOfBusError, stateOfMessage } from './secret-service.ts';
 import { reasons } from './wire.ts';
 
 /** As the library says it, on each system. */

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
-import { helperLimits } from './helper-process.ts';
-import { OsKeychain, type KeychainSurroundings } from './os-keychain.ts';
+import { helperLimits, OsKeychain, type KeychainSurroundings } from './os-keychain.ts';
 import { SecretIndex } from './secret-index.ts';
 
 const limits = { ...helperLimits, startMs: patienceMs, answerMs: patienceMs };

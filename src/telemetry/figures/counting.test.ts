@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../domain/ids.ts';
-import { readBody } from './bucket.ts';
-import { FigureCounts } from './counting.ts';
+import { readBody, FigureCounts } from './counting.ts';
 import { hourMs, minuteMs, modelsMax, others, type FigureRow } from './figures.ts';
 
 /** A whole hour. */

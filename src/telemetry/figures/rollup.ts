@@ -1,5 +1,5 @@
 /** Rows of any number of runs, added up by the steps that were asked for. */
-import { Bucket, readBody } from './bucket.ts';
+import { Bucket, readBody } from './counting.ts';
 import { hourMs, type Body, type FigureRow, type FiguresAsked } from './figures.ts';
 import type { KeptFigures, Mark } from './figures.ts';
 

@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import type { HttpRequest, HttpResult } from '../../../src/lib/http-client.ts';
-import { Connections, type Opener } from '../../../src/lib/http-client/connections.ts';
-import { Exchange } from '../../../src/lib/http-client/exchange.ts';
+import { Connections, Exchange, type Opener } from '../../../src/lib/http-client/exchange.ts';
 import * as undici from '../../../src/lib/http-client/undici-connection.ts';
 import { later, steadyNow } from '../../../src/lib/clock.ts';
-import { plainOpener } from '../../../src/lib/plain-client/plain-opener.ts';
-import { writeRequest } from '../../../src/lib/plain-client/write-request.ts';
+import { plainOpener, writeRequest } from '../../../src/lib/plain-client/plain-connection.ts';
 import { Stopper } from '../../../src/lib/stop.ts';
 import { asPlainSocket, BufferSocket, type MemorySocket, StreamSocket } from './memory-socket.ts';
 import { patienceMs } from '../../support/waiting.ts';

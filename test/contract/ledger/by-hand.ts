@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
 import { holdMs } from '../../../src/domain/takeover.ts';
-import { type TakeoverMessage } from '../../../src/ledger/takeover.ts';
-import type { Effects, InClaim } from '../../../src/ledger/ledger.ts';
+import type { TakeoverMessage, Effects, InClaim } from '../../../src/ledger/ledger.ts';
 import {
   accept,
   answer,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ModelName } from '../../../src/domain/ids.ts';
 import type { Charged, SpendLimit, Tokens, Used } from '../../../src/domain/spend.ts';
-import type { LimitSum, Reserving } from '../../../src/ledger/spend.ts';
+import type { LimitSum, Reserving } from '../../../src/ledger/ledger.ts';
 import { durably, hook, promise, type HasLedger, type LedgerCase } from './kit.ts';
 
 const day = '2027-03-04';

@@ -4,13 +4,15 @@ import type { Client } from 'pg';
 import { steadyNow, type ClockReading } from '../../../src/lib/clock.ts';
 import type { ProcessFacts } from '../../../src/ledger/postgres/ledger/instance.ts';
 import type { PostgresBatches } from '../../../src/ledger/postgres/deps.ts';
-import { joinInstances } from '../../../src/ledger/postgres/peers/joining.ts';
-import { createPeers } from '../../../src/ledger/postgres/peers/peers.ts';
-import type { BeatingPeers, PeersTimes } from '../../../src/ledger/postgres/peers/peers.ts';
+import {
+  joinInstances,
+  createPeers,
+  type BeatingPeers,
+  type PeersTimes,
+} from '../../../src/ledger/postgres/peers/peers.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import { compose } from '../../../src/ledger/postgres/write/compose.ts';
-import type { BatchTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
-import { Batches } from '../../../src/ledger/postgres/write/batches.ts';
+import { Batches, type BatchTimes } from '../../../src/ledger/postgres/write/batches.ts';
 import { Writer } from '../../../src/ledger/postgres/write/writer.ts';
 import { takeoverClock } from '../../support/hand-clock.ts';
 import { patienceMs } from '../../support/waiting.ts';

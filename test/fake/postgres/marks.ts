@@ -7,9 +7,12 @@ import type { Client } from 'pg';
 import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import type { ProcessFacts } from '../../../src/ledger/postgres/ledger/instance.ts';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
-import { batchTimes, type BatchTimes } from '../../../src/ledger/postgres/write/batch-times.ts';
-import { Batches } from '../../../src/ledger/postgres/write/batches.ts';
-import type { TrailingTransaction } from '../../../src/ledger/postgres/write/trailing-transaction.ts';
+import {
+  batchTimes,
+  Batches,
+  type BatchTimes,
+  type TrailingTransaction,
+} from '../../../src/ledger/postgres/write/batches.ts';
 import type { Composed, Statement } from '../../../src/ledger/postgres/write/statement.ts';
 import {
   Writer,

@@ -5,9 +5,8 @@ import type { Client } from 'pg';
 import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import type { AcceptWrite, Taker } from '../../../src/ledger/postgres/write/accepts.ts';
 import { compose } from '../../../src/ledger/postgres/write/compose.ts';
-import type { NoteStep } from '../../../src/ledger/postgres/write/notes.ts';
+import type { NoteStep, TurnWrite } from '../../../src/ledger/postgres/write/turns.ts';
 import type { Asked, Rows } from '../../../src/ledger/postgres/write/statement.ts';
-import type { TurnWrite } from '../../../src/ledger/postgres/write/turns.ts';
 import type { Landed, Write } from '../../../src/ledger/postgres/write/writes.ts';
 import { migratedDatabase, noPostgres } from '../postgres.ts';
 

@@ -4,8 +4,11 @@
  * removed when a person says so, or when it equals what is in use. A text that may hold a secret is
  * not kept.
  */
-import { secretPlace } from './may-be-secret.ts';
 import { isDirty, type Base, type Draft } from './store.ts';
+import { locate, type Json } from '../../../src/config/locate.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import { pathOf, textOf, type Path } from '../../../src/config/edit/path.ts';
+import { isList, isObject } from './value.ts';
 
 export type KeptDraft = {
   readonly id: string;
@@ -34,7 +37,7 @@ export type Begun = {
   readonly offered: readonly KeptDraft[];
 };
 
-const place = 'svc-builder-draft';
+const keptPlace = 'svc-builder-draft';
 /** At most so many drafts are kept; the oldest goes first. */
 const draftsMax = 20;
 
@@ -52,7 +55,7 @@ export class KeptDrafts {
 
   /** The page shows what is in use. It writes a draft of its own from now on. */
   begin(base: Base): Begun {
-    const last = tried(() => this.#tab().getItem(place)) ?? this.#own;
+    const last = tried(() => this.#tab().getItem(keptPlace)) ?? this.#own;
     const found = this.#list().filter((kept) => {
       if (kept.text === base.text) this.forget(kept.id);
       return kept.text !== base.text;
@@ -62,7 +65,7 @@ export class KeptDrafts {
     // A copied tab has the id of the original's draft as well, so a draft that goes on gets a new
     // id.
     if (resumed !== undefined) this.#rename(resumed);
-    tried(() => this.#tab().setItem(place, this.#own));
+    tried(() => this.#tab().setItem(keptPlace, this.#own));
     return { resumed: resumed ?? null, offered: found.filter((kept) => kept !== resumed) };
   }
 
@@ -104,7 +107,7 @@ export class KeptDrafts {
   }
 
   forget(id: string): void {
-    tried(() => this.#all().removeItem(`${place}.${id}`));
+    tried(() => this.#all().removeItem(`${keptPlace}.${id}`));
   }
 
   #unkept(why: Unkept): Unkept {
@@ -120,7 +123,7 @@ export class KeptDrafts {
 
   #put({ id, ...kept }: KeptDraft): boolean {
     const done = tried(() => {
-      this.#all().setItem(`${place}.${id}`, JSON.stringify(kept));
+      this.#all().setItem(`${keptPlace}.${id}`, JSON.stringify(kept));
       return true;
     });
     if (done !== true) return false;
@@ -132,7 +135,7 @@ export class KeptDrafts {
   /** Newest first. */
   #list(): readonly KeptDraft[] {
     return this.#names()
-      .map((name) => this.#read(name.slice(place.length + 1)))
+      .map((name) => this.#read(name.slice(keptPlace.length + 1)))
       .filter((kept) => kept !== null)
       .sort((a, b) => b.savedAt - a.savedAt);
   }
@@ -140,12 +143,14 @@ export class KeptDrafts {
   #names(): readonly string[] {
     const shelf = tried(this.#all);
     const names = Array.from({ length: shelf?.length ?? 0 }, (_, at) => shelf?.key(at) ?? '');
-    return names.filter((name) => name.startsWith(`${place}.`));
+    return names.filter((name) => name.startsWith(`${keptPlace}.`));
   }
 
   /** null: there is no such draft, or it cannot be read. */
   #read(id: string): KeptDraft | null {
-    const kept = tried((): unknown => JSON.parse(this.#all().getItem(`${place}.${id}`) ?? 'null'));
+    const kept = tried((): unknown =>
+      JSON.parse(this.#all().getItem(`${keptPlace}.${id}`) ?? 'null'),
+    );
     if (typeof kept !== 'object' || kept === null) return null;
     const { text, revision, savedAt, more } = kept as Partial<Record<keyof KeptDraft, unknown>>;
     if (typeof text !== 'string' || typeof revision !== 'string') return null;
@@ -166,4 +171,52 @@ function tried<T>(what: () => T): T | null {
 function newId(): string {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2));
   return `${high!.toString(36)}${low!.toString(36)}`;
+}
+
+// Whether a configuration's text holds what may be a secret: such a text is kept nowhere.
+
+/** The place of the first text that may be a secret, as a problem names it; null: there is none. */
+export function secretPlace(text: string): string | null {
+  for (const { code, path } of validateText(text).problems) {
+    if (code === 'value_not_name') return path;
+    const key = String(pathOf(path).at(-1) ?? '');
+    if (code === 'unknown_key' && /token|secret|key|pass|auth/i.test(key)) return path;
+  }
+  const found = locate(text).value;
+  const place = found === undefined ? null : placeIn(found, []);
+  return place === null ? null : textOf(place);
+}
+
+/** Looks at texts and at keys, in notes too, since nobody checks the content of notes. */
+function placeIn(value: Json, path: Path): Path | null {
+  if (typeof value === 'string') return mayBeSecret(value) ? path : null;
+  const inner = isList(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
+  for (const [step, one] of inner) {
+    if (typeof step === 'string' && mayBeSecret(step)) return path;
+    const place = placeIn(one, [...path, step]);
+    if (place !== null) return place;
+  }
+  return null;
+}
+
+const shapes: readonly RegExp[] = [
+  // A user name or password before the host of an address.
+  /:\/\/[^\s/?#]*@/,
+  /[?&#][^=&\s]*(?:token|secret|key|pass|pwd|auth|sig|credential)[^=&\s]*=[^&\s]/i,
+  /\bbearer\s+(?=\S*\d)[\w.~+/=-]{8,}/i,
+  // How the keys of well-known issuers begin.
+  /(?<![A-Za-z0-9])(?:[spr]k[-_]|gsk_|hf_|xox[a-z]-|glpat-|AIza|eyJ)[\w-]{6,}/,
+  /(?<![A-Za-z0-9])(?:gh[opsur]|github_pat)_\w{6,}/,
+  /(?<!\d)\d{6,}:[\w-]{30,}/,
+];
+
+/** Known shapes of secrets, and long runs of letters and digits that nobody would name. */
+export function mayBeSecret(text: string): boolean {
+  if (shapes.some((shape) => shape.test(text))) return true;
+  return [...text.matchAll(/(?<!sha256:)(?<![A-Za-z0-9])[A-Za-z0-9]{20,}/g)].some(([run]) => {
+    if (/^[0-9a-f]{24,}$/i.test(run) && /[a-f]/i.test(run)) return true;
+    const digits = run.replace(/\D/g, '').length;
+    const mixed = /[a-z]/.test(run) && /[A-Z]/.test(run);
+    return digits < run.length && digits >= (mixed ? 3 : 5);
+  });
 }

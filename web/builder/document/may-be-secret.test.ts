@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mayBeSecret, secretPlace } from './may-be-secret.ts';
+import { mayBeSecret, secretPlace } from './kept.ts';
 
 const root = join(import.meta.dirname, '../../..');
 

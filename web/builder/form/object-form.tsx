@@ -1,17 +1,16 @@
-import type { ObjectField } from '../../../src/config/field.ts';
+import type { ObjectField, MapField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
-import { demandsOf, type Demands } from '../document/fields.ts';
-import type { Path } from '../../../src/config/edit/path.ts';
+import { demandsOf, variableName, type Demands } from '../document/fields.ts';
+import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { brainsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
-import { isObject, wordOf } from '../document/value.ts';
+import { isObject, wordOf, isList, valueAt } from '../document/value.ts';
 import { idOf } from '../shell/going.ts';
 import { isAbsent, useProblems, useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
 import { GrantsTable } from './grants.tsx';
-import { BrainNameInput } from './brain-name-input.tsx';
 import {
   BooleanInput,
   ChoiceInput,
@@ -21,12 +20,16 @@ import {
   TextInput,
 } from './inputs.tsx';
 import { TextList } from './lists.tsx';
-import type { InputProps } from './row.tsx';
+import { Row, type InputProps } from './row.tsx';
 import { SecretInput } from './secret-input.tsx';
 import { Ticks } from './ticks.tsx';
 import { ToldList } from './told.tsx';
 import { toolOf } from './tool-words.ts';
-import { VariableMap } from './variable-map.tsx';
+import type { Edit } from '../../../src/config/edit/edit-text.ts';
+import { announce } from '../shell/announce.tsx';
+import { useState } from 'react';
+import { formatFault } from '../../../src/config/formats.ts';
+import { inputLook } from '../../kit/field.tsx';
 
 type Props = { readonly path: Path; readonly field: ObjectField };
 
@@ -152,5 +155,66 @@ function Stranger({ path }: { readonly path: Path }) {
       </p>
       <ToldList problems={problems} id={`${idOf(path)}-fault`} />
     </div>
+  );
+}
+
+/** The name of a brain: routes that named it go along when it is given another one. */
+function BrainNameInput(props: InputProps) {
+  const { path } = props;
+  const follow = (before: string): void => {
+    const { document, apply } = useDraft.getState();
+    const name = wordOf(valueAt(document, path));
+    if (name === before || name === '' || brainsOf(document).includes(before)) return;
+    const { routes } = document;
+    const edits = (isList(routes) ? routes : []).flatMap((route, at): Edit[] => {
+      if (valueAt(route, ['brain']) !== before) return [];
+      return [{ kind: 'set', path: ['routes', at, 'brain'], value: name }];
+    });
+    if (edits.length === 0 || !apply(edits, textOf(path))) return;
+    announce(`The routes to ${before} lead to ${name} now.`);
+  };
+  return <TextInput {...props} onLeave={follow} />;
+}
+
+/** Variables of another program, each with the name of the variable of svc that has its value. */
+function VariableMap({ path, field, required }: InputProps<MapField>) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const [written, setWritten] = useState('');
+  const keys = isObject(value) ? Object.keys(value) : [];
+  const isFit = formatFault('env', written) === null && !keys.includes(written);
+  const add = (): void => {
+    if (!isFit) return;
+    useDraft.getState().edit([...path, written], written);
+    setWritten('');
+  };
+  return (
+    <Row path={path} field={field} required={required} problems={problems} group>
+      {keys.map((key) => (
+        <div key={key} className="flex flex-col gap-1 border-s-2 border-line ps-3">
+          <SecretInput path={[...path, key]} field={variableName} required />
+          <div>
+            <Button small kind="quiet" onClick={() => useDraft.getState().remove([...path, key])}>
+              Remove {key}
+            </Button>
+          </div>
+        </div>
+      ))}
+      <div className="flex flex-wrap items-center gap-1.5">
+        <input
+          id={idOf(path)}
+          type="text"
+          autoComplete="off"
+          spellCheck={false}
+          aria-label="The variable as the program knows it"
+          value={written}
+          onChange={(event) => setWritten(event.target.value.trim())}
+          className={inputLook}
+        />
+        <Button small disabled={!isFit} onClick={add}>
+          Add a variable
+        </Button>
+      </div>
+    </Row>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, type MouseEvent } from 'react';
+import { useEffect, useRef, useMemo, useState, type MouseEvent, type RefObject } from 'react';
 import { leave } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -17,9 +17,13 @@ import { useAddress } from './address.ts';
 import { Announcer } from './announce.tsx';
 import { Banners } from './banners.tsx';
 import { Head } from './head.tsx';
-import { useKeys } from './keys.ts';
-import { Overlays } from './overlays.tsx';
+import { useKeys, keys } from './keys.ts';
 import { Tabs, useView } from './tabs.tsx';
+import { Dialog } from '../../kit/dialog.tsx';
+import { Leaving } from './leaving.tsx';
+import { closeOverlay, useOverlay } from './overlay.ts';
+import { ChoiceName, Choices } from '../../kit/choices.tsx';
+import { commands, found } from './commands.ts';
 
 /** Loads the configuration in use, and shows the draft of it. */
 export function Shell() {
@@ -148,6 +152,66 @@ function Unreadable() {
         The text is no JSON at the moment. This is how it was when it last was, and nothing can be
         changed here until the JSON tab is in order, or the last step is undone.
       </Notice>
+    </div>
+  );
+}
+
+/** What opens over the page by a key. */
+function Overlays() {
+  const search = useRef<HTMLInputElement>(null);
+  const open = useOverlay((state) => state.open);
+  return (
+    <>
+      <Dialog open={open === 'palette'} title="Go to, or do" onClose={closeOverlay} first={search}>
+        <Palette input={search} onDone={closeOverlay} />
+      </Dialog>
+      <Dialog open={open === 'keys'} title="Keys" onClose={closeOverlay}>
+        <p className="pb-2 text-sm text-soft">On a Mac, ⌘ in the place of Ctrl.</p>
+        <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1.5">
+          {keys.map(([key, does]) => (
+            <div key={key} className="contents">
+              <dt>
+                <kbd className="rounded-sm border border-line bg-raised px-1.5">{key}</kbd>
+              </dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+      </Dialog>
+      <Leaving />
+      <WayIn />
+    </>
+  );
+}
+
+const shownMax = 50;
+
+type Props = {
+  readonly onDone: () => void;
+  /** The line to write in, for a caller that gives it the focus. */
+  readonly input: RefObject<HTMLInputElement | null>;
+};
+
+/** Every place of the draft, and what can be done to it. */
+function Palette({ onDone, input }: Props) {
+  const all = useMemo(() => commands(), []);
+  const [search, setSearch] = useState('');
+  const choices = found(all, search)
+    .slice(0, shownMax)
+    .map(({ name, note, run }) => {
+      return { key: name + note, run, body: <ChoiceName name={name} note={note} /> };
+    });
+  return (
+    <div className="flex min-h-0 flex-col gap-2">
+      <Choices
+        label="Go to, or do"
+        input={input}
+        search={search}
+        onSearch={setSearch}
+        groups={[{ title: null, choices }]}
+        onDone={onDone}
+      />
+      {choices.length === 0 ? <p className="text-sm text-soft">Nothing is called so.</p> : null}
     </div>
   );
 }

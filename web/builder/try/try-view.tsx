@@ -1,6 +1,6 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import { Button } from '../../kit/button.tsx';
-import { Field, inputLook, SelectField } from '../../kit/field.tsx';
+import { Field, inputLook, SelectField, TextField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import type { Path } from '../../../src/config/edit/path.ts';
@@ -12,10 +12,11 @@ import { canonical } from '../../../src/config/changes/entries.ts';
 import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { FromMessage } from './from-message.tsx';
-import { History } from './history-fields.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
-import { attempt, type Asked, keyOf, nothingAsked, stopAll, useTrials, write } from './trials.ts';
+import { attempt, keyOf, nothingAsked, stopAll, useTrials, write, type Asked } from './trials.ts';
+import { some } from '../../kit/words.ts';
+import type { Earlier } from '../../../src/config/say-expectation.ts';
 
 /** Asks a brain of the draft: nothing is delivered, and nothing stored. */
 export function TryView() {
@@ -155,5 +156,57 @@ function Channel({
         ...types.map((type) => ({ value: type, label: channelName(type) })),
       ]}
     />
+  );
+}
+
+const turnsMax = 20;
+
+type Props = {
+  readonly turns: readonly Earlier[];
+  readonly onChange: (turns: readonly Earlier[]) => void;
+};
+
+/** What was said before in the conversation, oldest first. */
+function History({ turns, onChange }: Props) {
+  const put = (index: number, turn: Earlier): void => onChange(turns.with(index, turn));
+  return (
+    <details>
+      <summary className="text-sm font-medium">
+        {turns.length === 0 ? 'Earlier turns: none' : some(turns.length, 'earlier turn')}
+      </summary>
+      <div className="mt-2 flex flex-col gap-3">
+        {turns.map((turn, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- a turn is where it stands
+          <fieldset key={index} className="grid gap-2 sm:grid-cols-[1fr_1fr_auto] sm:items-end">
+            <TextField
+              id={`asked-${index}`}
+              label={`Turn ${index + 1}: the sender`}
+              value={turn.asked}
+              onChange={({ target }) => put(index, { ...turn, asked: target.value })}
+            />
+            <TextField
+              id={`answered-${index}`}
+              label="The reply"
+              value={turn.answered}
+              onChange={({ target }) => put(index, { ...turn, answered: target.value })}
+            />
+            <Button
+              aria-label={`Remove turn ${index + 1}`}
+              onClick={() => onChange(turns.toSpliced(index, 1))}
+            >
+              Remove
+            </Button>
+          </fieldset>
+        ))}
+        <Button
+          small
+          className="self-start"
+          disabled={turns.length >= turnsMax}
+          onClick={() => onChange([...turns, { asked: '', answered: '' }])}
+        >
+          Add an earlier turn
+        </Button>
+      </div>
+    </details>
   );
 }

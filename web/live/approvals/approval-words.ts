@@ -1,7 +1,7 @@
 /** Calls that wait for a yes, in words. */
 import { channelName } from '../../../src/channels/registry.ts';
 import type { Approval, ApprovalState, Verdict } from '../../../src/domain/approval.ts';
-import { outcomeWords } from '../../../src/domain/tool-words.ts';
+import { outcomeWords } from '../../../src/domain/tool-use.ts';
 import type { Tone } from '../../kit/state.tsx';
 
 export const stateWords: Readonly<Record<ApprovalState, string>> = {

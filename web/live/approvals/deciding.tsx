@@ -1,15 +1,16 @@
 import { useState } from 'react';
-import type { ApprovalText, Verdict } from '../../../src/domain/approval.ts';
+import type { ApprovalText, Verdict, ApprovalRow } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { visible } from '../../kit/visible.ts';
-import { moment } from '../../kit/words.ts';
-import { describeDecider, stateWords } from './approval-words.ts';
+import { moment, upper } from '../../kit/words.ts';
+import { describeDecider, stateWords, describeFate } from './approval-words.ts';
 import { Arguments } from './arguments.tsx';
-import { Fate } from './fate.tsx';
+import type { Page } from '../../../src/domain/page.ts';
+import { useAsked } from '../../kit/use-asked.ts';
 
 export type Wish = { readonly approval: ApprovalText; readonly word: 'approve' | 'refuse' };
 
@@ -125,5 +126,25 @@ function Other({ approval }: { readonly approval: ApprovalText | null }) {
       Somebody was first: {moment(decidedAt)} it was {stateWords[state]} by{' '}
       <AsWritten text={describeDecider(decidedBy)} />.
     </Notice>
+  );
+}
+
+const everyMs = 1_500;
+
+type FateProps = { readonly id: string; readonly verdict: Exclude<Verdict, 'expired'> };
+
+/** What becomes of a call that was just decided; asked of the list, which tells no text. */
+function Fate({ id, verdict }: FateProps) {
+  const [isOver, setIsOver] = useState(false);
+  const path = `approvals?state=${verdict}&limit=100`;
+  const { value } = useAsked<Page<ApprovalRow>>(path, isOver ? null : everyMs);
+  const row = value?.rows.find((one) => one.id === id) ?? { settledAt: null, outcome: null };
+  if (row.settledAt !== null && !isOver) setIsOver(true);
+  return (
+    <div role="status">
+      <Notice tone="good">
+        {upper(stateWords[verdict])}: {describeFate(verdict, row)}.
+      </Notice>
+    </div>
   );
 }

@@ -14,11 +14,13 @@ import { Table, type Column } from '../../kit/table.tsx';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
-import { ago, count, moment } from '../../kit/words.ts';
+import { ago, count, moment, ahead } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../../kit/ways-in.tsx';
 import { OperatorOnly } from '../operator-only.tsx';
 import { Conversation } from './conversation.tsx';
-import { HeldNow } from './held.tsx';
+import type { Hold } from '../../../src/domain/takeover.ts';
+import { useRefresh } from '../use-refresh.ts';
+import { conversationPlace } from '../links/places.ts';
 
 const everyMs = 10_000;
 const pageRows = 100;
@@ -131,4 +133,42 @@ const columns: readonly Column<ConversationRow>[] = [
   { title: 'Waiting', number: true, cell: ({ waiting }) => count(waiting) },
   { title: 'First', cell: ({ firstAt }) => moment(firstAt) },
   { title: 'Last', cell: ({ lastAt }) => moment(lastAt) },
+];
+
+const heldEveryMs = 10_000;
+
+type Held = Hold & { readonly id: string; readonly channel: string; readonly waiting: number };
+type Row = Held & { readonly now: number };
+
+/** What operators answer by hand just now; nothing where nobody does. */
+function HeldNow() {
+  const now = useNow();
+  const { value, refused, again } = useAsked<{ readonly rows: readonly Held[] }>(
+    'holds',
+    heldEveryMs,
+  );
+  useRefresh(['operator_wrote'], again);
+  const rows = value?.rows ?? [];
+  if (rows.length === 0) return <Refusal refused={refused} />;
+  return (
+    <Panel title="Answered by hand">
+      <Table
+        name="Conversations that are held"
+        columns={heldColumns}
+        rows={rows.map((row): Row => ({ ...row, now }))}
+        keyOf={({ id }) => id}
+        none=""
+      />
+    </Panel>
+  );
+}
+
+const heldColumns: readonly Column<Row>[] = [
+  {
+    title: 'Held since',
+    cell: ({ id, since }) => <Link to={conversationPlace(id)}>{moment(since)}</Link>,
+  },
+  { title: 'Channel', cell: ({ channel }) => channelName(channel) },
+  { title: 'Waiting', number: true, cell: ({ waiting }) => count(waiting) },
+  { title: 'Goes back', cell: ({ untilAt, now }) => ahead(untilAt, now) },
 ];

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { StorageBackend } from '../../../src/domain/storage-form.ts';
+import type { StorageBackend } from '../../../src/domain/remedy.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
 import { Link } from '../../kit/link.tsx';
 import { Notice } from '../../kit/notice.tsx';

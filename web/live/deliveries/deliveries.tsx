@@ -18,8 +18,10 @@ import { deliveriesIn } from '../links/of-story.ts';
 import { usePagesOf } from '../links/use-of-message.ts';
 import { Paged } from '../paged.tsx';
 import { Groups } from './groups.tsx';
-import { TryOne } from './try-one.tsx';
 import { useRefresh } from '../use-refresh.ts';
+import { useState } from 'react';
+import { Button } from '../../kit/button.tsx';
+import { tryReply } from './try-now.ts';
 
 /** Replies on their way: what was tried and failed first, for it may need a person. */
 export function Deliveries() {
@@ -207,3 +209,29 @@ const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRo
     },
   },
 ];
+
+type Stage = 'idle' | 'asking' | { readonly said: string };
+
+/** A reply that waits for another try is tried now. */
+function TryOne({ id }: { readonly id: string }) {
+  const [stage, setStage] = useState<Stage>('idle');
+  const start = async (): Promise<void> => {
+    setStage('asking');
+    setStage({ said: (await tryReply(id)) ?? 'It is on its way.' });
+  };
+  return (
+    <>
+      <Button
+        small
+        disabled={stage === 'asking'}
+        aria-label={`Try the reply ${id} now`}
+        onClick={() => void start()}
+      >
+        Try now
+      </Button>
+      <p role="status" className="text-soft">
+        {typeof stage === 'object' ? stage.said : ''}
+      </p>
+    </>
+  );
+}

@@ -2,7 +2,7 @@
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import { standingWords } from '../../../src/domain/health-sentences.ts';
+import { standingWords } from '../../../src/domain/health.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';

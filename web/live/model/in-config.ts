@@ -1,6 +1,6 @@
 /** A model in the text of a configuration: where it stands, and small changes of the text. */
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
-import { providerSynonyms } from '../../../src/config/schema-brain.ts';
+import { providerSynonyms } from '../../../src/config/schema.ts';
 import { isPractice, modelIdOf } from './advice.ts';
 
 /** Places of a model by its name, as paths: `brains[0].models[1]`. */

@@ -2,11 +2,11 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import { formatModelName, describeModelOn } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { AnsweringStatus } from '../../../src/admin/probe-status.ts';
+import type { AnsweringStatus } from '../../../src/admin/model-probes.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { describeCause } from '../../../src/domain/health-sentences.ts';
+import { describeCause } from '../../../src/domain/health.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
 import { cutChannels, describeCut } from './cut-channels.ts';

@@ -1,8 +1,8 @@
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/probe-status.ts';
+import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/model-probes.ts';
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
-import { describeFailed, standingWords } from '../../../src/domain/health-sentences.ts';
+import { describeFailed, standingWords } from '../../../src/domain/health.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';

@@ -2,9 +2,9 @@
 import { failure } from '../../../src/domain/failure.ts';
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
-import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/probe-status.ts';
+import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/model-probes.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { isRescued, describeCause, describeFailed } from '../../../src/domain/health-sentences.ts';
+import { isRescued, describeCause, describeFailed } from '../../../src/domain/health.ts';
 import { ago, lasted, sentence, some, upper } from '../../kit/words.ts';
 import type { Concern } from './concerns.ts';
 

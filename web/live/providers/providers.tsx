@@ -1,7 +1,7 @@
 import { NoBrain } from '../next-step.tsx';
 import { formatModelName, describeProvider } from '../../../src/domain/model-words.ts';
 import type { BrainStatus } from '../../../src/admin/admin.ts';
-import type { ProviderStatus } from '../../../src/admin/probe-status.ts';
+import type { ProviderStatus } from '../../../src/admin/model-probes.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';

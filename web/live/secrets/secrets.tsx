@@ -12,7 +12,8 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { OperatorOnly } from '../operator-only.tsx';
 import { useRefresh } from '../use-refresh.ts';
 import { columnsWith } from './columns.tsx';
-import { RemoveSecret } from './remove-secret.tsx';
+import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
+import { Dialog } from '../../kit/dialog.tsx';
 
 /** Where the secrets of the configuration stand, and the keychain's to set and to remove. */
 export function Secrets() {
@@ -101,5 +102,52 @@ function Store({ store, onAgain }: StoreProps) {
         </Button>
       </div>
     </Notice>
+  );
+}
+
+type Props = {
+  readonly row: SecretRow;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+};
+
+/** Asks once more before a value is taken out of the keychain, and says what follows. */
+function RemoveSecret({ row: { name, source, usedAt }, onClose, onDone }: Props) {
+  const [refused, setRefused] = useState<Refused | null>(null);
+  const [busy, setBusy] = useState(false);
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    const question = { method: 'DELETE', limitMs: longLimitMs } as const;
+    const answer = await ask(`secrets/${encodeURIComponent(name)}`, question);
+    setBusy(false);
+    if (answer.kind === 'refused') return setRefused(answer);
+    onDone();
+    onClose();
+  };
+  const isNeeded = usedAt.length > 0 && source === 'keychain';
+  return (
+    <Dialog
+      open
+      title={`Remove ${name} from the keychain?`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Leave it there</Button>
+          <Button kind="danger" disabled={busy} onClick={() => void remove()}>
+            {busy ? 'Removing …' : 'Remove'}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-2">
+        <p>
+          {isNeeded
+            ? 'svc has the value until it ends. After that it does not start before the variable ' +
+              'is set again, there or elsewhere.'
+            : 'What runs does not use it. svc cannot bring the value back.'}
+        </p>
+        <Refusal refused={refused} />
+      </div>
+    </Dialog>
   );
 }

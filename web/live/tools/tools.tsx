@@ -1,7 +1,12 @@
 import { channelName } from '../../../src/channels/registry.ts';
 import { useState } from 'react';
-import type { ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
-import { modeWords, outcomeWords, describeRule } from '../../../src/domain/tool-words.ts';
+import {
+  modeWords,
+  outcomeWords,
+  describeRule,
+  type ToolUseRow,
+  type ToolUseText,
+} from '../../../src/domain/tool-use.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';

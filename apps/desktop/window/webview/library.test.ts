@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawIcon } from './icon.ts';
-import { hasSharedLibrary, webviewFacts, whyNoWebview } from './library.ts';
+import { drawIcon, hasSharedLibrary, webviewFacts, whyNoWebview } from './library.ts';
 import { parseOrders } from './orders.ts';
 
 const facts = { platform: 'linux', arch: 'x64', glibc: '2.41', isInstalled: () => true } as const;

@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type * as Library from '@webviewjs/webview';
+import { sessionBusAddress } from '../../../../src/lib/session-bus.ts';
 
 export type WebviewLibrary = typeof Library;
 
@@ -92,5 +93,84 @@ export function hasSharedLibrary(file: string): boolean {
   } catch (error) {
     // A library that is there is loaded, and is no module of Node.
     return error instanceof Error && /self-register/.test(error.message);
+  }
+}
+
+/** The picture in the tray and the task bar: an arrow on a rounded square. Pure. */
+
+const side = 64;
+const corner = 14;
+const back = [0x1d, 0x4f, 0xc4] as const;
+const arrow = [0xff, 0xff, 0xff] as const;
+
+/** Red, green, blue and opacity of each pixel, row by row. */
+export function drawIcon(): {
+  readonly data: Buffer;
+  readonly width: number;
+  readonly height: number;
+} {
+  const data = Buffer.alloc(side * side * 4);
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++) {
+      if (!isInSquare(x, y)) continue;
+      const colour = isInArrow(x, y) ? arrow : back;
+      data.set([...colour, 0xff], (y * side + x) * 4);
+    }
+  }
+  return { data, width: side, height: side };
+}
+
+function isInSquare(x: number, y: number): boolean {
+  const [dx, dy] = [x, y].map((at) => Math.max(corner - at, at - (side - 1 - corner), 0));
+  return Math.hypot(dx!, dy!) <= corner;
+}
+
+function isInArrow(x: number, y: number): boolean {
+  const off = Math.abs(y - side / 2);
+  const isShaft = off <= 4 && x >= 14 && x < 40;
+  const isHead = x >= 34 && x <= 50 && off <= 50 - x;
+  return isShaft || isHead;
+}
+
+/**
+ * Whether somebody shows trays here. On Linux a tray can always be made, and is seen by nobody
+ * where no program has taken the watcher's name, as on a plain GNOME.
+ * @see https://www.freedesktop.org/wiki/Specifications/StatusNotifierItem/StatusNotifierWatcher/
+ */
+type Env = Readonly<Record<string, string | undefined>>;
+
+const watcher = 'org.kde.StatusNotifierWatcher';
+/** A bus answers in some milliseconds; one that hangs is not waited for. */
+const answerMs = 1_000;
+
+export async function hasTrayHost(
+  env: Env,
+  platform: NodeJS.Platform = process.platform,
+): Promise<boolean> {
+  if (platform === 'darwin' || platform === 'win32') return true;
+  const busAddress = sessionBusAddress(env);
+  if (busAddress === null) return false;
+  const library = await import('dbus-native').catch(() => null);
+  if (library === null) return false;
+  const { promise: none, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => resolve(false), answerMs);
+  try {
+    const bus = library.createClient({ busAddress });
+    bus.connection.on('error', () => resolve(false));
+    try {
+      return await Promise.race([
+        none,
+        bus.nameHasOwner(watcher).then(
+          (has) => has,
+          () => false,
+        ),
+      ]);
+    } finally {
+      bus.connection.end();
+    }
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
   }
 }

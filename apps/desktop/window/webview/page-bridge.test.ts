@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createContext, runInContext } from 'node:vm';
 import type { SignedIn } from '../../desktop.ts';
-import { answerScript, bridgeScript, parsePageQuestion } from './page-bridge.ts';
+import { answerScript, bridgeScript, parsePageQuestion } from './view.ts';
 
 const origin = 'http://127.0.0.1:4001';
 

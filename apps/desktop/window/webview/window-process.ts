@@ -6,14 +6,11 @@
  * begun → ready, hidden → shown ⇄ hidden (with a tray) → ended
  */
 import { rmSync, writeFileSync } from 'node:fs';
-import type { Application, BrowserWindow } from '@webviewjs/webview';
+import type { Application, BrowserWindow, MenuOptions } from '@webviewjs/webview';
 import type { FromWindow, SignedIn, ToWindow } from '../../desktop.ts';
 import { keepConnected, type Link } from '../../lines.ts';
-import { drawIcon } from './icon.ts';
-import { hasSharedLibrary, type WebviewLibrary } from './library.ts';
+import { drawIcon, hasSharedLibrary, hasTrayHost, type WebviewLibrary } from './library.ts';
 import type { WindowOrders } from './orders.ts';
-import { createTray, type Tray } from './tray.ts';
-import { hasTrayHost } from './tray-host.ts';
 import { View } from './view.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -155,4 +152,40 @@ class WindowProcess {
       this.#pending.delete(question);
     });
   }
+}
+
+/** The tray of a webview: open, how it stands, quit. */
+type Tray = { status(text: string): void };
+
+/** @param chose is called each time that the person chooses */
+function createTray(app: Application, chose: (what: 'open' | 'quit') => void): Tray {
+  const tray = app.createTrayIcon({
+    id: 'svc',
+    icon: drawIcon(),
+    tooltip: 'svc',
+    menu: menuWith(''),
+    menuOnLeftClick: process.platform !== 'win32',
+  });
+  tray.on('click', ({ button }) => {
+    if (process.platform === 'win32' && button === 'Left') chose('open');
+  });
+  app.on('custom-menu-click', ({ customMenuEvent }) => {
+    const id = customMenuEvent?.id;
+    if (id === 'open' || id === 'quit') chose(id);
+  });
+  let shown = '';
+  return {
+    status: (text) => {
+      if (text === shown) return;
+      shown = text;
+      tray.setMenu(menuWith(text));
+    },
+  };
+}
+
+function menuWith(status: string): MenuOptions {
+  const told = status === '' ? [] : [{ id: 'status', label: status, enabled: false }];
+  return {
+    items: [{ id: 'open', label: 'Open svc' }, ...told, { id: 'quit', label: 'Quit svc' }],
+  };
 }

@@ -7,11 +7,21 @@ import { LoadOnce } from '../../../lib/load-once.ts';
 import type { Stop } from '../../../lib/stop.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
-import { answerOfProbe, callProvider, failureOfProbe, outcomeOf } from '../provider-call.ts';
-import { answerIn, probeProvider, refusesPrivate } from '../provider-call.ts';
-import { BaseUrl, isListed, isThere } from '../base-url.ts';
+import {
+  answerOfProbe,
+  callProvider,
+  failureOfProbe,
+  outcomeOf,
+  answerIn,
+  probeProvider,
+  refusesPrivate,
+  BaseUrl,
+  isListed,
+  isThere,
+  type CallResult,
+  type RuntimeOptions,
+} from '../provider-call.ts';
 import { errorIn } from '../errors.ts';
-import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import {
   acceptsAll,

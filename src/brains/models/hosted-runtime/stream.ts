@@ -1,7 +1,7 @@
 /** A streamed answer of a hosted runtime: server-sent events, the last `[DONE]`. */
 import { createParser } from 'eventsource-parser';
 import type { AnswerStream, StreamEnd } from '../streaming.ts';
-import { Chunks } from './chunks.ts';
+import { Chunks } from './wire.ts';
 
 export class HostedStream implements AnswerStream {
   readonly #chunks = new Chunks();

@@ -5,7 +5,7 @@
  * model is here, a private request waits for one, and fails as the look does. After a minute
  * without a private answer one private request goes first, after a look at the model itself.
  */
-import { isCloudTag } from '../../../domain/cloud-tag.ts';
+import { isCloudTag } from '../../../domain/model-words.ts';
 import { failure, type Failure } from '../../../domain/failure.ts';
 import { endingsOfBase } from '../../../domain/model-habits.ts';
 import type { Outcome, Try } from '../../../domain/outcome.ts';
@@ -14,17 +14,35 @@ import type { HttpResult } from '../../../lib/http-client.ts';
 import { unlessStopped, type Stop } from '../../../lib/stop.ts';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { ContextSeen, Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
-import { BaseUrl, isListed, isThere } from '../base-url.ts';
+import {
+  BaseUrl,
+  isListed,
+  isThere,
+  answerOfProbe,
+  callProvider,
+  failureOfProbe,
+  outcomeOf,
+  probeProvider,
+  refusesPrivate,
+  answerIn,
+  type CallResult,
+  type FromWire,
+  type RuntimeOptions,
+} from '../provider-call.ts';
 import { failureOf } from '../errors.ts';
-import { answerOfProbe, callProvider, failureOfProbe, outcomeOf } from '../provider-call.ts';
-import { probeProvider, refusesPrivate } from '../provider-call.ts';
-import { answerIn } from '../provider-call.ts';
-import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
-import { LocalStream } from './stream.ts';
-import { contextBy, findTag, fromWire, namesVendor, refusesThink, seesBy } from './wire.ts';
-import { toWire, vendorShownBy } from './wire.ts';
+import {
+  LocalStream,
+  contextBy,
+  findTag,
+  fromWire,
+  namesVendor,
+  refusesThink,
+  seesBy,
+  toWire,
+  vendorShownBy,
+} from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {

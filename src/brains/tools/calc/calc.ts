@@ -1,6 +1,5 @@
 /** Works out one arithmetic expression: exactly where it can, always in bounded time. */
-import { oneText, textIn } from '../text-argument.ts';
-import type { Tool } from '../tool.ts';
+import { oneText, textIn, type Tool } from '../tool.ts';
 
 const description =
   'Works out an arithmetic expression. + - * / ^ and parentheses; a % b is the remainder with ' +

@@ -6,7 +6,7 @@
  * breaks is over for the calls under way, and is tried again later, on its own.
  */
 import type { McpServerConfig } from '../../../config/config.ts';
-import type { McpStanding } from '../../../domain/mcp.ts';
+import type { McpStanding } from '../../../domain/tool-use.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Definition } from './definition.ts';
 

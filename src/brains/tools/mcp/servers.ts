@@ -6,7 +6,7 @@ import type { Events } from '../../../domain/event.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { HttpClient } from '../../../lib/http-client.ts';
 import { Mask } from '../../../lib/mask.ts';
-import type { McpStanding } from '../../../domain/mcp.ts';
+import type { McpStanding } from '../../../domain/tool-use.ts';
 import type { McpServer, McpSource } from './mcp.ts';
 import { PinsFile } from './pins-file.ts';
 import { SupervisedServer, type ServerOptions } from './supervised-server.ts';

@@ -9,11 +9,11 @@
  */
 import type { McpServerConfig } from '../../../config/config.ts';
 import { pause } from '../../../lib/backoff.ts';
-import { isNear } from '../../../lib/address-range.ts';
+import { isNear } from '../../../lib/ip-address.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
 import type { Definition } from './definition.ts';
-import type { McpServerState, McpStanding, McpToolState } from '../../../domain/mcp.ts';
+import type { McpServerState, McpStanding, McpToolState } from '../../../domain/tool-use.ts';
 import type { McpCall, McpServer, PinnedDefinition } from './mcp.ts';
 import type { PinsFile } from './pins-file.ts';
 import { isSessionOver, reasonOf, sessionOver } from './url-fault.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { assert as holds, constantFrom, oneof, property } from 'fast-check';
 import { stringMatching, tuple, uniqueArray } from 'fast-check';
 import { runs } from '../../../../test/support/runs.ts';
-import { wireNames } from './wire-names.ts';
+import { wireNames } from './definition.ts';
 
 test('names for models are valid, and one to one', () => {
   const part = stringMatching(/^[a-z][a-z0-9_-]{0,5}$/);

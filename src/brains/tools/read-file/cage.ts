@@ -3,7 +3,139 @@
  * never waits for a writer, and a change of the folders meanwhile gains nobody anything.
  */
 import { constants, type BigIntStats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { lstat, open, readlink, statfs, realpath, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * What a model wrote as a path, as names below the root. Nothing is decoded and nothing resolved:
+ * a name is taken as it stands, so `%2e%2e` is a file of that name, and `..` is refused wherever
+ * it stands.
+ */
+type Wanted =
+  | { readonly kind: 'wanted'; readonly parts: readonly string[] }
+  | { readonly kind: 'refused'; readonly text: string; readonly rule: string };
+
+/** UTF-16 code units. */
+const pathLengthMax = 4_096;
+const partsMax = 64;
+
+/**
+ * @param roots absolute paths of the one root: an absolute path must lie under one of them
+ * @param windows backslashes part names too, letters count alike in both cases, and a colon
+ *   (a drive, a stream of a file) is refused
+ */
+export function wantedPath(path: string, roots: readonly string[], windows = false): Wanted {
+  if (path.length > pathLengthMax) return refused('odd_path', 'The path is too long.');
+  if (path.includes('\0') || !path.isWellFormed()) {
+    return refused('odd_path', 'The path has characters that no path has.');
+  }
+  const given = partsOf(path, windows);
+  if (given.length > partsMax) return refused('odd_path', 'The path is too deep.');
+  if (given.some(leadsUp)) {
+    return refused('parent_part', 'A path may not have a part like "..": start from the root.');
+  }
+  const absolute = isAbsolute(path, windows);
+  const parts = absolute ? partsUnder(given, roots, windows) : given;
+  if (parts === null || (windows && parts.some((part) => part.includes(':')))) {
+    return refused('outside_root', 'That path is not under the folder that may be read.');
+  }
+  return { kind: 'wanted', parts };
+}
+
+function partsOf(path: string, windows: boolean): readonly string[] {
+  const parts = path.split(windows ? /[/\\]/ : '/');
+  return parts.filter((part) => part !== '' && part !== '.');
+}
+
+/**
+ * Whether a name is dots alone, also with what some file systems leave out: characters that nobody
+ * sees, and spaces at the end.
+ */
+function leadsUp(part: string): boolean {
+  const seen = part.replaceAll(/[\p{Default_Ignorable_Code_Point}\s]/gu, '');
+  return seen === '' || /^\.+$/.test(seen);
+}
+
+function isAbsolute(path: string, windows: boolean): boolean {
+  return windows ? /^(?:[/\\]|[a-z]:)/i.test(path) : path.startsWith('/');
+}
+
+function partsUnder(
+  given: readonly string[],
+  roots: readonly string[],
+  windows: boolean,
+): readonly string[] | null {
+  const same = (a: string, b: string | undefined): boolean =>
+    a === b || (windows && a.toLowerCase() === b?.toLowerCase());
+  for (const root of roots) {
+    const above = partsOf(root, windows);
+    if (above.every((part, index) => same(part, given[index]))) return given.slice(above.length);
+  }
+  return null;
+}
+
+function refused(rule: string, text: string): Wanted {
+  return { kind: 'refused', rule, text };
+}
+
+// The cage where no handle of a folder can be walked through. Every part is looked at before and
+// after the file is opened. All parts must be the same then, none may be a link, and the last must
+// be the open file. A process that swaps folders at the right moment each time may still get past
+// it: the window is narrow, not closed.
+
+/** An attacker has to deceive each of these looks. */
+const looksAfter = 3;
+
+export async function openByComparing(root: string, parts: readonly string[]): Promise<Opened> {
+  let file: FileHandle | null = null;
+  try {
+    if ((await realpath(root)) !== root) return rootMoved;
+    const before = await look(root, parts);
+    if ('kind' in before) return before;
+    const fault = kindFault(before.at(-1)!);
+    if (fault !== null) return fault;
+    file = await open(join(root, ...parts), fileFlags);
+    const stats = await file.stat({ bigint: true });
+    const last = kindFault(stats);
+    if (last !== null) return last;
+    for (let count = 0; count < looksAfter; count++) {
+      const after = await look(root, parts);
+      if ('kind' in after || !sameOnes(before, after)) return movedAway;
+      if (!isSame(stats, after.at(-1)!)) return movedAway;
+    }
+    const opened = { kind: 'opened', file, size: Number(stats.size) } as const;
+    file = null;
+    return opened;
+  } catch (error) {
+    return openFault(error);
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Every part as it is now, the root among them. */
+async function look(
+  root: string,
+  parts: readonly string[],
+): Promise<readonly BigIntStats[] | NotOpened> {
+  const seen = [await lstat(root, { bigint: true })];
+  let path = root;
+  for (const part of parts) {
+    path = join(path, part);
+    const stats = await lstat(path, { bigint: true });
+    if (stats.isSymbolicLink()) return linkMet;
+    seen.push(stats);
+  }
+  return seen;
+}
+
+function sameOnes(before: readonly BigIntStats[], after: readonly BigIntStats[]): boolean {
+  return before.every((stats, index) => isSame(stats, after[index]!));
+}
+
+function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  return a.dev === b.dev && a.ino === b.ino;
+}
 
 /**
  * Opens what the parts name, from the root downwards; `parts` has one at least.
@@ -102,3 +234,113 @@ export function openFault(error: unknown): NotOpened {
   };
   return { kind: 'failed', text: texts[code] ?? `The file could not be opened (${code}).` };
 }
+
+/**
+ * The cage where `/proc` is. Every part is opened by itself, through the handle of the folder
+ * before it (`/proc/self/fd/<folder>/<part>`, which is openat(2)), and no link is followed: a
+ * folder that is swapped for a link after it was opened stays the folder that it was. What is open
+ * in the end is asked for its path (readlink of `/proc/self/fd/<file>`): a folder that was moved
+ * away meanwhile took the file out of the root. Source: proc(5), open(2).
+ */
+const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/**
+ * File systems whose files are views of the kernel and of processes, this one's environment among
+ * them. Source: linux/magic.h.
+ */
+const kernelViews: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
+
+/** @returns null where `/proc` does not tell what is open */
+export async function openOnLinux(root: string, parts: readonly string[]): Promise<Opened | null> {
+  let base: FileHandle;
+  try {
+    base = await open(root, folderFlags);
+  } catch {
+    return rootMissing;
+  }
+  try {
+    const path = await pathOf(base);
+    if (path === null) return null;
+    return path.equals(Buffer.from(root)) ? await openBelow(base, parts) : rootMoved;
+  } finally {
+    await base.close();
+  }
+}
+
+async function openBelow(base: FileHandle, parts: readonly string[]): Promise<Opened> {
+  let folder = base;
+  try {
+    for (const part of parts.slice(0, -1)) {
+      const next = await openFolder(folder, part);
+      if ('kind' in next) return next;
+      if (folder !== base) await folder.close();
+      folder = next;
+    }
+    return await openFile(base, folder, parts.at(-1)!);
+  } finally {
+    if (folder !== base) await folder.close();
+  }
+}
+
+async function openFolder(folder: FileHandle, part: string): Promise<FileHandle | NotOpened> {
+  const path = within(folder, part);
+  try {
+    return await open(path, folderFlags);
+  } catch (error) {
+    const stats = await lstat(path).catch(() => null);
+    return stats?.isSymbolicLink() === true ? linkMet : openFault(error);
+  }
+}
+
+async function openFile(base: FileHandle, folder: FileHandle, name: string): Promise<Opened> {
+  const path = within(folder, name);
+  let file: FileHandle;
+  try {
+    // To open a device can set it off, so what is no file is not opened where that can be seen.
+    const fault = kindFault(await lstat(path, { bigint: true }));
+    if (fault !== null) return fault;
+    file = await open(path, fileFlags);
+  } catch (error) {
+    return openFault(error);
+  }
+  const checked = await checkOpen(base, file);
+  if (checked.kind !== 'opened') await file.close();
+  return checked;
+}
+
+async function checkOpen(base: FileHandle, file: FileHandle): Promise<Opened> {
+  try {
+    const stats = await file.stat({ bigint: true });
+    const fault = kindFault(stats);
+    if (fault !== null) return fault;
+    if (kernelViews.has((await statfs(handlePath(file))).type)) {
+      const text = 'That is a view of the system, not a file.';
+      return { kind: 'refused', rule: 'system_view', text };
+    }
+    const [above, own] = [await pathOf(base), await pathOf(file)];
+    if (above === null || own === null || !lies(own, above)) return movedAway;
+    return { kind: 'opened', file, size: Number(stats.size) };
+  } catch (error) {
+    return openFault(error);
+  }
+}
+
+function handlePath({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+function within(folder: FileHandle, part: string): string {
+  return `${handlePath(folder)}/${part}`;
+}
+
+/** As bytes: two names that are no UTF-8 must not look alike. */
+async function pathOf(handle: FileHandle): Promise<Buffer | null> {
+  return readlink(handlePath(handle), 'buffer').catch(() => null);
+}
+
+function lies(own: Buffer, above: Buffer): boolean {
+  const prefix = above.equals(slash) ? slash : Buffer.concat([above, slash]);
+  return own.length > prefix.length && own.subarray(0, prefix.length).equals(prefix);
+}
+
+const slash = Buffer.from('/');

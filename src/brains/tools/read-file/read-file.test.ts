@@ -13,9 +13,7 @@ import {
   canary,
 } from '../../../../test/agents/read-file-attacks.ts';
 import { callTool, type Called } from '../../../../test/agents/tool-call.ts';
-import type { Cage } from './cage.ts';
-import { openOnLinux } from './linux-cage.ts';
-import { openByComparing } from './portable-cage.ts';
+import { openOnLinux, openByComparing, type Cage } from './cage.ts';
 import { createReadFile } from './read-file.ts';
 import { runs } from '../../../../test/support/runs.ts';
 

@@ -5,24 +5,22 @@
  * root that was not there then.
  */
 import { realpathSync } from 'node:fs';
-import { lstat, realpath } from 'node:fs/promises';
+import { lstat, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFileOf } from '../../../lib/database-files.ts';
-import { oneText, textIn } from '../text-argument.ts';
-import type { Tool, ToolResult } from '../tool.ts';
-import { readBoundedText, type BoundedText } from './bounded-text.ts';
+import { oneText, textIn, type Tool, type ToolResult } from '../tool.ts';
 import {
   isFolder,
   isHeld,
   rootAbsent,
   rootMissing,
   rootMoved,
+  openOnLinux,
+  openByComparing,
+  wantedPath,
   type Cage,
   type Opened,
 } from './cage.ts';
-import { openOnLinux } from './linux-cage.ts';
-import { openByComparing } from './portable-cage.ts';
-import { wantedPath } from './wanted-path.ts';
 
 export type ReadFileLimits = {
   /** Absolute. */
@@ -126,4 +124,47 @@ function told(found: BoundedText, size: number): ToolResult {
 async function openHere(root: string, parts: readonly string[]): Promise<Opened> {
   const opened = process.platform === 'linux' ? await openOnLinux(root, parts) : null;
   return opened ?? openByComparing(root, parts);
+}
+
+/** The text at the beginning of an open file, and nothing but text. */
+type BoundedText =
+  | { readonly kind: 'text'; readonly text: string; readonly bytes: number; readonly cut: boolean }
+  | { readonly kind: 'not_text' };
+
+const chunkBytes = 65_536;
+
+/**
+ * Reads from the beginning, one byte more than it gives at most: a file that grows meanwhile, or
+ * that says nothing of its size, makes no difference.
+ * @param bytesMax of the text; it ends before a character that would be parted
+ * @throws what the system says to a read
+ */
+async function readBoundedText(
+  file: FileHandle,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<BoundedText> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  while (length <= bytesMax) {
+    signal.throwIfAborted();
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, bytesMax + 1 - length));
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, length);
+    if (bytesRead === 0) break;
+    chunks.push(chunk.subarray(0, bytesRead));
+    length += bytesRead;
+  }
+  const bytes = Buffer.concat(chunks, Math.min(length, bytesMax));
+  return asText(bytes, length > bytesMax);
+}
+
+function asText(bytes: Buffer, cut: boolean): BoundedText {
+  if (bytes.includes(0)) return { kind: 'not_text' };
+  try {
+    // With `stream` an incomplete character at the end is kept back, and is no fault.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut });
+    return { kind: 'text', text, bytes: bytes.length, cut };
+  } catch {
+    return { kind: 'not_text' };
+  }
 }

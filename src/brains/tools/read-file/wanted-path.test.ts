@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wantedPath } from './wanted-path.ts';
+import { wantedPath } from './cage.ts';
 
 test('a path is names below the root; nothing is decoded or resolved', () => {
   for (const [path, parts] of [

@@ -1,7 +1,7 @@
 /** Claims as the forms hand them out: each knows its row until it is ended, once. */
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
-import { Linked, LinkedSet } from '../../../lib/linked-set.ts';
+import { Linked, LinkedSet } from '../../../lib/queue.ts';
 import { Stopper } from '../../../lib/stop.ts';
 import { joinedMessage } from './merging.ts';
 import type { Row, WholeInRow, WholeOutRow } from './rows.ts';

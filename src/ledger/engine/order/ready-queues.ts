@@ -2,8 +2,7 @@
 import type { Box } from '../../../domain/event.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { isOnChannel } from '../../../domain/records.ts';
-import { LinkedSet } from '../../../lib/linked-set.ts';
-import { Queue } from '../../../lib/queue.ts';
+import { LinkedSet, Queue } from '../../../lib/queue.ts';
 import { ReadyNotifier } from './ready-notifier.ts';
 import type { InRow, OutRow, Row } from './rows.ts';
 import type { ChannelBacklog } from '../../ledger.ts';

@@ -4,8 +4,7 @@ import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import type { Deadline } from '../../../lib/deadlines.ts';
-import type { Linked } from '../../../lib/linked-set.ts';
-import { Queue } from '../../../lib/queue.ts';
+import { Queue, type Linked } from '../../../lib/queue.ts';
 
 /** One conversation on one channel: its unsettled rows in order. */
 export class ConversationQueue {

@@ -12,8 +12,7 @@ import { failure, type Failure } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
-import type { ChannelBacklog, Claim } from '../../ledger.ts';
-import type { LedgerNews } from '../../news.ts';
+import type { ChannelBacklog, Claim, LedgerNews } from '../../ledger.ts';
 import type { WorkingSet } from './working-set.ts';
 
 /** The cursor that says since when a channel is not served; empty: the channel is served. */

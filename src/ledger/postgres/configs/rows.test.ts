@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProposalEnd } from '../../../cluster/shared-configs.ts';
-import { readEnd, readRefusal } from './rows.ts';
+import { readEnd, readRefusal } from './shared-configs.ts';
 
 const instance = { id: 7, host: 'web-1', version: '2.0.0' };
 const no = { code: 'secret_missing', detail: 'BOT is not set.' };

@@ -10,7 +10,7 @@ import {
   type ClosedWhy,
   type SharedConfigs,
 } from '../../../cluster/shared-configs.ts';
-import { readConfigAt } from './reading.ts';
+import { readConfigAt } from './shared-configs.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 
 const written = (revision: string, text = `{"of":"${revision}"}`) => ({

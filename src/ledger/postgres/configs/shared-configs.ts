@@ -12,13 +12,18 @@ import {
   type SharedConfigs,
   type VoteRefusal,
   type WrittenConfig,
+  type InstanceRefusal,
+  type ProposalEnd,
+  type NamedInstance,
+  type OpenProposal,
 } from '../../../cluster/shared-configs.ts';
-import type { Ask } from '../read/ask.ts';
+import { wireValue, type Ask } from '../read/lists.ts';
 import { fromText } from '../server/text.ts';
-import { behindIn, endOf, openIn } from './probe.ts';
-import { insertConfig, listKept, newest, newestNumber } from './texts.ts';
-import { Transactions, type TransactionLimits } from './transactions.ts';
-import { count, settle } from './votes.ts';
+import { OneAtATime } from '../../../lib/one-at-a-time.ts';
+import { cut } from '../server/connect.ts';
+import { codeOf, faultOf } from '../server/errors.ts';
+import type { StoreProblem } from '../../ledger.ts';
+import { onServer } from '../server/inspection.ts';
 
 export type ConfigsOptions = Partial<TransactionLimits> & {
   /** This instance's number. */
@@ -29,7 +34,7 @@ export type ConfigsOptions = Partial<TransactionLimits> & {
 
 const silentMsUsual = 10_000;
 /** So much later than silence counts, who proposed counts as gone. */
-const orphanMs = 5_000;
+const sharedConfigsOrphanMs = 5_000;
 /** "svc1" in ASCII, and the configuration: the advisory lock of those who change it. */
 const lock = 'SELECT pg_advisory_xact_lock(1937138481, 3)';
 
@@ -72,7 +77,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
     return this.#transactions.do(async (ask) => {
       // An end is read before what is in use: one that came into use is seen there, too.
       const end = proposal === null ? null : await endOf(ask, proposal);
-      const open = await openIn(ask, this.#silentMs + orphanMs);
+      const open = await openIn(ask, this.#silentMs + sharedConfigsOrphanMs);
       return { end, open, ...(await behindIn(ask, this.instance)) };
     });
   }
@@ -186,4 +191,405 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
 
 function dead(): ConfigsFailed {
   return new ConfigsFailed('dead', 'This svc counts as dead: another took its work over.');
+}
+
+/**
+ * The connection on which the shared configuration is read and written: opened when it is first
+ * needed, kept, and opened anew when it is lost. It has one transaction at a time, each short, so
+ * that a process that stops in the middle holds up nobody for long.
+ */
+type TransactionLimits = {
+  /** How long one may take, the opening of the connection included. */
+  readonly withinMs: number;
+};
+
+const limitsUsual: TransactionLimits = { withinMs: 8_000 };
+/** How long a server may take to end a connection that is ended in order. */
+const endMs = 1_000;
+
+/** Where a role or a database says otherwise, what waits here must still end. */
+const beginning =
+  "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '5s'; " +
+  "SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+class Transactions {
+  readonly #connect: () => Promise<Client>;
+  readonly #limits: TransactionLimits;
+  readonly #turns = new OneAtATime();
+  #client: Client | null = null;
+  #closed = false;
+
+  /** @param connect opens a connection, which is ended here */
+  constructor(connect: () => Promise<Client>, limits: Partial<TransactionLimits> = {}) {
+    this.#connect = connect;
+    this.#limits = { ...limitsUsual, ...limits };
+  }
+
+  /**
+   * Commits what `act` does; where it throws, nothing of it is done. Where the answer to the commit
+   * is lost, it may have been done all the same.
+   * @param act may ask without waiting; it runs once
+   * @throws ConfigsFailed, and what `act` throws beside what the server says
+   */
+  do<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
+    return this.#turns.do(async () => {
+      if (this.#closed) throw transactionsClosed();
+      const late = Promise.withResolvers<never>();
+      const timer = setTimeout(() => late.reject(away('it took too long')), this.#limits.withinMs);
+      const done = this.#do(act);
+      try {
+        return await Promise.race([done, late.promise]);
+      } catch (error) {
+        if (error instanceof ConfigsFailed && error.reason === 'away') this.#drop();
+        await done.catch(() => {});
+        throw error;
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+  }
+
+  /** What is under way is ended first. */
+  async close(): Promise<void> {
+    await this.#turns.do(async () => {
+      this.#closed = true;
+      const client = this.#client;
+      this.#client = null;
+      if (client === null) return;
+      const timer = setTimeout(() => cut(client), endMs);
+      await client.end().catch(() => {});
+      clearTimeout(timer);
+    });
+  }
+
+  async #do<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
+    const client = await this.#begun();
+    const ask: Ask = async (text, ...values) => {
+      const { rows } = await client.query(text, values.map(wireValue));
+      return rows as never;
+    };
+    try {
+      const result = await act(ask);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      if (codeOf(error) === '' && faultOf(error) !== 'away') {
+        await client.query('ROLLBACK').catch(() => {});
+        throw error;
+      }
+      throw away(codeOf(error), error);
+    }
+  }
+
+  /** One that was lost while nobody asked is found to be so here, where nothing was sent yet. */
+  async #begun(): Promise<Client> {
+    const open = this.#client;
+    if (open !== null) {
+      try {
+        await open.query(beginning);
+        return open;
+      } catch {
+        this.#drop();
+      }
+    }
+    try {
+      const client = await this.#connect();
+      const lose = (): void => void (this.#client === client && (this.#client = null));
+      client.on('error', lose);
+      client.on('end', lose);
+      this.#client = client;
+      await client.query(beginning);
+      return client;
+    } catch (error) {
+      throw away(codeOf(error), error);
+    }
+  }
+
+  #drop(): void {
+    if (this.#client !== null) cut(this.#client);
+    this.#client = null;
+  }
+}
+
+function away(why: string, cause?: unknown): ConfigsFailed {
+  const because = why === '' ? '' : ` (${why})`;
+  const message = `The database server does not answer as it should${because}.`;
+  return Object.assign(new ConfigsFailed('away', message), cause === undefined ? {} : { cause });
+}
+
+function transactionsClosed(): ConfigsFailed {
+  return new ConfigsFailed('closed', 'The service is stopping.');
+}
+
+// Counts the votes on a proposal, and says what came of it.
+
+/** So many proposals are kept, for who waits for the end of one. */
+const proposalsKept = 20;
+
+/** All is there to settle it. */
+type Ripe = { readonly kind: 'ripe'; readonly outcome: Outcome };
+type Outcome = Exclude<ProposalEnd, { readonly kind: 'used' }> | { readonly kind: 'agreed' };
+
+type VoterRow = {
+  readonly id: number;
+  readonly version: string;
+  readonly process: string;
+  readonly voted: boolean;
+  readonly refusal: string | null;
+};
+
+/** @param silentMs so long after the proposal silence counts as no */
+async function count(ask: Ask, proposal: number, silentMs: number): Promise<Decided | Ripe> {
+  const end = await endOf(ask, proposal);
+  if (end !== null) return end;
+  const [row] = await ask<{ base: number; late: boolean }>(
+    "SELECT base, clock_timestamp() - at > $2 * interval '1 millisecond' AS late " +
+      'FROM svc.proposal WHERE n = $1',
+    proposal,
+    silentMs,
+  );
+  if (row!.base !== (await newestNumber(ask))) {
+    return { kind: 'ripe', outcome: { kind: 'closed', why: 'moved' } };
+  }
+  const voters = await ask<VoterRow>(
+    'SELECT id, version, process, proposal IS NOT NULL AS voted, refusal FROM svc.instance ' +
+      'LEFT JOIN svc.vote ON instance = id AND proposal = $1 ' +
+      'WHERE NOT dead AND config IS NOT NULL ORDER BY id',
+    proposal,
+  );
+  const refusals = voters.flatMap((voter) => refusalOf(voter) ?? []);
+  const missing = voters.filter(({ voted }) => !voted).map(named);
+  if (refusals.length > 0) return { kind: 'ripe', outcome: { kind: 'refused', refusals } };
+  if (missing.length === 0) return { kind: 'ripe', outcome: { kind: 'agreed' } };
+  if (!row!.late) return { kind: 'open', missing };
+  const seconds = Math.round(silentMs / 1_000);
+  const silent = missing.map((instance): InstanceRefusal => {
+    return { instance, code: 'silent', detail: `It has not answered within ${seconds} s.` };
+  });
+  return { kind: 'ripe', outcome: { kind: 'refused', refusals: silent } };
+}
+
+/** Its text is in use from the commit on, where all agreed. */
+async function settle(ask: Ask, proposal: number, outcome: Outcome): Promise<ProposalEnd> {
+  const end = outcome.kind === 'agreed' ? await use(ask, proposal) : outcome;
+  await ask('UPDATE svc.proposal SET outcome = $2 WHERE n = $1', proposal, JSON.stringify(end));
+  await ask('DELETE FROM svc.vote WHERE proposal <= $1', proposal - proposalsKept);
+  await ask('DELETE FROM svc.proposal WHERE n <= $1', proposal - proposalsKept);
+  return end;
+}
+
+async function use(ask: Ask, proposal: number): Promise<ProposalEnd> {
+  const [row] = await ask<{ revision: string; by: string; text: string }>(
+    'SELECT revision, by, text FROM svc.proposal WHERE n = $1',
+    proposal,
+  );
+  const { revision, by, text } = row!;
+  return { kind: 'used', n: await insertConfig(ask, { revision, by, text: fromText(text) }) };
+}
+
+function refusalOf({ refusal, ...voter }: VoterRow): InstanceRefusal | null {
+  if (refusal === null) return null;
+  return { instance: named(voter), ...readRefusal(fromText(refusal)) };
+}
+
+/** Looks at the shared configuration of a database, beside a svc that runs. Changes nothing. */
+export type ConfigWanted = {
+  /** One that was in use; left out: the one that is. */
+  readonly revision?: string;
+  /** Gives it up. */
+  readonly signal?: AbortSignal;
+};
+
+/** @returns null: there is none, or svc has made no tables there yet */
+export function readConfigAt(
+  url: string,
+  { revision, signal }: ConfigWanted = {},
+): Promise<SharedConfig | StoreProblem | null> {
+  return lookAt(url, (ask) => newest(ask, revision), signal);
+}
+
+/** Newest first, each revision once; null in the same way. */
+export function readHistoryAt(
+  url: string,
+  signal: AbortSignal,
+): Promise<readonly KeptRow[] | StoreProblem | null> {
+  return lookAt(url, listKept, signal);
+}
+
+function lookAt<T>(
+  url: string,
+  look: (ask: Ask) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T | StoreProblem | null> {
+  const act = async (client: Client): Promise<T | null> => {
+    const ask: Ask = async (text, ...values) => {
+      return (await client.query(text, values.map(wireValue))).rows as never;
+    };
+    const [row] = await ask<{ made: boolean }>(
+      "SELECT to_regclass('svc.config') IS NOT NULL AS made",
+    );
+    return row!.made ? look(ask) : null;
+  };
+  return onServer(url, act, signal);
+}
+
+/** What of the shared configuration is news to an instance. */
+type InstanceRow = { readonly id: number; readonly version: string; readonly process: string };
+
+/** @returns null: it is open */
+async function endOf(ask: Ask, proposal: number): Promise<ProposalEnd | null> {
+  const [row] = await ask<{ outcome: string | null }>(
+    'SELECT outcome FROM svc.proposal WHERE n = $1',
+    proposal,
+  );
+  // So many came after it that it is kept no more.
+  if (row === undefined) return { kind: 'closed', why: 'moved' };
+  return row.outcome === null ? null : readEnd(fromText(row.outcome));
+}
+
+/** @param orphanMs after so long nobody decides it any more */
+async function openIn(ask: Ask, orphanMs: number): Promise<OpenProposal | null> {
+  const [row] = await ask<InstanceRow & { n: number; base: number; orphan: boolean }>(
+    'SELECT n, base, instance AS id, coalesce(version, $2) AS version, ' +
+      'coalesce(process, $2) AS process, coalesce(dead, true) OR ' +
+      "clock_timestamp() - at > $1 * interval '1 millisecond' AS orphan FROM svc.proposal " +
+      'LEFT JOIN svc.instance ON id = instance WHERE outcome IS NULL',
+    orphanMs,
+    '',
+  );
+  if (row === undefined) return null;
+  return { n: row.n, base: row.base, by: named(row), isOrphan: row.orphan };
+}
+
+async function behindIn(
+  ask: Ask,
+  self: number,
+): Promise<Pick<ConfigsSeen, 'current' | 'ageMs' | 'behind'>> {
+  const current = (await newestNumber(ask)) ?? 0;
+  const [age] = await ask<{ ms: number }>(
+    'SELECT floor(extract(epoch FROM clock_timestamp() - at) * 1000)::bigint AS ms ' +
+      'FROM svc.config WHERE n = $1',
+    current,
+  );
+  const rows = await ask<InstanceRow>(
+    'SELECT id, version, process FROM svc.instance ' +
+      'WHERE NOT dead AND config < $1 AND id <> $2 ORDER BY id',
+    current,
+    self,
+  );
+  return { current, ageMs: age?.ms ?? 0, behind: rows.map(named) };
+}
+
+/** @param row with what its process told of itself */
+function named({ id, version, process }: InstanceRow): NamedInstance {
+  return { id, version, host: hostIn(process) };
+}
+
+function hostIn(process: string): string {
+  try {
+    const { host } = JSON.parse(process) as { readonly host?: unknown };
+    return typeof host === 'string' ? host : '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * What instances said of a proposal, as JSON. It may be of another release: fields that this one
+ * does not know are left out, a no that cannot be read stays a no, and an end that cannot be read
+ * is one.
+ * What is in use is not told by it, but by what stands in `svc.config`.
+ */
+type Fields = Readonly<Record<string, unknown>>;
+
+const whys: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
+
+export function readRefusal(told: string): VoteRefusal {
+  return refusalIn(fieldsIn(told));
+}
+
+export function readEnd(told: string): ProposalEnd {
+  const { kind, n, refusals, why } = fieldsIn(told);
+  if (kind === 'used' && typeof n === 'number') return { kind, n };
+  if (kind === 'refused' && Array.isArray(refusals)) {
+    return { kind, refusals: refusals.map((one) => rowsRefusalOf(fieldsOf(one))) };
+  }
+  return { kind: 'closed', why: whys.find((one) => one === why) ?? 'late' };
+}
+
+function rowsRefusalOf(told: Fields): InstanceRefusal {
+  const { id, host, version } = fieldsOf(told['instance']);
+  const instance: NamedInstance = {
+    id: typeof id === 'number' ? id : 0,
+    host: textOr(host, ''),
+    version: textOr(version, ''),
+  };
+  return { instance, ...refusalIn(told) };
+}
+
+function refusalIn({ code, detail }: Fields): VoteRefusal {
+  return {
+    code: textOr(code, 'unreadable'),
+    detail: textOr(detail, 'It says why in words of another release; see its log.'),
+  };
+}
+
+function fieldsIn(told: string): Fields {
+  try {
+    return fieldsOf(JSON.parse(told));
+  } catch {
+    return {};
+  }
+}
+
+function fieldsOf(told: unknown): Fields {
+  return typeof told === 'object' && told !== null ? (told as Fields) : {};
+}
+
+function textOr(told: unknown, other: string): string {
+  return typeof told === 'string' ? told : other;
+}
+
+/** The configurations that are and were in use, as rows. */
+const keptMax = 100;
+
+/** @param revision the newest of that revision; left out: the one in use */
+async function newest(ask: Ask, revision?: string): Promise<SharedConfig | null> {
+  const which = revision === undefined ? '' : 'WHERE revision = $1 ';
+  const [row] = await ask<SharedConfig>(
+    'SELECT n, revision, text, floor(extract(epoch FROM at) * 1000)::bigint AS at ' +
+      `FROM svc.config ${which}ORDER BY n DESC LIMIT 1`,
+    ...(revision === undefined ? [] : [revision]),
+  );
+  return row === undefined ? null : { ...row, text: fromText(row.text) };
+}
+
+async function newestNumber(ask: Ask): Promise<number | null> {
+  const [row] = await ask<{ n: number }>('SELECT n FROM svc.config ORDER BY n DESC LIMIT 1');
+  return row?.n ?? null;
+}
+
+/** Newest first, each revision once. */
+function listKept(ask: Ask): Promise<readonly KeptRow[]> {
+  return ask<KeptRow>(
+    'SELECT n, revision, floor(extract(epoch FROM at) * 1000)::bigint AS at, ' +
+      'octet_length(text) AS bytes FROM svc.config AS one WHERE NOT EXISTS (' +
+      'SELECT FROM svc.config WHERE revision = one.revision AND n > one.n) ORDER BY n DESC',
+  );
+}
+
+/** It is the one in use from then on. @returns its number */
+async function insertConfig(ask: Ask, written: WrittenConfig): Promise<number> {
+  const { revision, by, text } = written;
+  const [row] = await ask<{ n: number }>(
+    'INSERT INTO svc.config (revision, by, text) VALUES ($1, $2, $3) RETURNING n',
+    revision,
+    by,
+    text,
+  );
+  await ask(
+    'DELETE FROM svc.config WHERE n < (SELECT min(n) FROM (' +
+      `SELECT n FROM svc.config ORDER BY n DESC LIMIT ${keptMax}) AS kept)`,
+  );
+  return row!.n;
 }

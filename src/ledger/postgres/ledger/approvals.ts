@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Approval, ApprovalId } from '../../../domain/approval.ts';
-import type { Approvals, Decided } from '../../approvals.ts';
-import { ReadFailed } from '../../ledger.ts';
+import { ReadFailed, type Approvals, type Decided } from '../../ledger.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
-import { wireValue, type Ask } from '../read/ask.ts';
-import { findByIdOrCode, listOwed, listWaiting } from '../read/approvals.ts';
+import { wireValue, type Ask } from '../read/lists.ts';
+import { findByIdOrCode, listOwed, listWaiting } from '../read/messages.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 
 /** Whoever asks waits no longer; the question itself waits for the server. */

@@ -1,6 +1,6 @@
 import type { FigureRow } from '../../../telemetry/figures/figures.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
-import type { StoredFigures } from '../../figures.ts';
+import type { StoredFigures } from '../../ledger.ts';
 import type { Reads } from '../deps.ts';
 
 const keep =

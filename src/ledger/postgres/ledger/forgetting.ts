@@ -23,8 +23,8 @@ import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
 import type { Invalidations } from './invalidations.ts';
-import { deleteAttachmentsOf, deleteOf, given, rowsOf } from './of-messages.ts';
-import { deleteSpend } from './spend.ts';
+import { deleteAttachmentsOf, deleteOf, given, rowsOf } from './sweep.ts';
+import { deleteSpend } from './reservations.ts';
 
 /** At most so many rows are deleted in one commit. */
 const batchMax = 200;

@@ -2,7 +2,7 @@
  * Which process works the rows. Each start is a row of `svc.instance`, which beats while it lives;
  * one that is marked dead can write no more, since every flight asks for its own row.
  *
- * A start of this release begins beside others: peers/joining.ts. One of the release before has the
+ * A start of this release begins beside others: peers/peers.ts. One of the release before has the
  * database alone, and here is how it is waited for. A row is alive → dead: by its own orderly end,
  * or by the start that takes over. That is once the beat is ten seconds old by the server's clock,
  * or has not moved while it was watched for as long, or at once where the process was on this

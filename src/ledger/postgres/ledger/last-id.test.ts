@@ -6,7 +6,7 @@ import { all, died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { connect } from '../server/connect.ts';
-import { lastId } from './last-id.ts';
+import { lastId } from './sweep.ts';
 import { lastIdMark } from './marks.ts';
 
 const hook = 'webhook' as ChannelKey;

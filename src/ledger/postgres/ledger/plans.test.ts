@@ -10,8 +10,7 @@ import type { Whose } from '../../../domain/story.ts';
 import type { Asked } from '../write/statement.ts';
 import { StoredApprovals } from './approvals.ts';
 import { aloneMark, clearedMark } from './marks.ts';
-import { lastId } from './last-id.ts';
-import { sweepOnce } from './sweep.ts';
+import { lastId, sweepOnce } from './sweep.ts';
 
 const messages = 12_000;
 const channel = 'webhook' as ChannelKey;

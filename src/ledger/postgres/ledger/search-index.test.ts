@@ -6,7 +6,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { timeText } from '../../../domain/ids.ts';
 import type { PageAsked } from '../../../domain/page.ts';
 import type { FoundText } from '../../../domain/search.ts';
-import { wireValue, type Ask } from '../read/ask.ts';
+import { wireValue, type Ask } from '../read/lists.ts';
 import { findByWords } from '../read/found-texts.ts';
 import { beginning } from '../read/people-connection.ts';
 import { indexOnce } from './search-index.ts';

@@ -5,7 +5,7 @@ import { until, type HasLedger } from '../../../../test/contract/ledger/kit.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { TestStores } from '../../../../test/fake/postgres/stores.ts';
 import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
-import type { Reserving } from '../../spend.ts';
+import type { Reserving } from '../../ledger.ts';
 
 const limit: SpendLimit = { kind: 'tokens_per_day', most: 1_000 };
 const ofSender: SpendLimit = { kind: 'tokens_per_sender_per_day', most: 300 };

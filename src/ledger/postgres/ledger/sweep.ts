@@ -8,7 +8,32 @@ import { firstDaysKept } from '../../engine/spending.ts';
 import type { Reads } from '../deps.ts';
 import type { Asked } from '../write/statement.ts';
 import { Keeping } from './janitor.ts';
-import { deleteAttachmentsOf, deleteOf } from './of-messages.ts';
+import type { Client } from 'pg';
+import { wholeIdLength } from '../../engine/order/rows.ts';
+import { lastIdKept } from './marks.ts';
+
+// What hangs on messages, looked for one message at a time: of many at once the planner thinks that
+// the whole table is read faster. The messages are called `given`, with their ids.
+
+/** Those of $1, an array of ids. */
+export const given = 'unnest($1::text[] COLLATE "C") AS given(id)';
+
+export function rowsOf(table: string, columns: string, messages: string): string {
+  return (
+    `SELECT one.* FROM ${messages} CROSS JOIN LATERAL (` +
+    `SELECT ${columns} FROM svc.${table} WHERE message_id = given.id OFFSET 0) AS one`
+  );
+}
+
+export function deleteOf(table: 'tool_use' | 'tool_call', messages: string): string {
+  return `DELETE FROM svc.${table} WHERE key = ANY(ARRAY(${rowsOf(table, 'key', messages)}))`;
+}
+
+/** By their place on the disk, which does not change: nothing is ever written over them. */
+export function deleteAttachmentsOf(messages: string): string {
+  const found = rowsOf('attachment', 'ctid', messages);
+  return `DELETE FROM svc.attachment WHERE ctid = ANY(ARRAY(${found}))`;
+}
 
 /** So many of a kind are deleted in one step. */
 const rowsAtOnce = 200;
@@ -32,7 +57,7 @@ DELETE FROM svc.sent WHERE id = ANY(ARRAY(
 const hasNone = (table: string): string =>
   `(SELECT true FROM svc.${table} WHERE message_id = oldest.id LIMIT 1) IS NULL`;
 /** A message stays as long as a reply to it, since the message tells whose reply that is. */
-const messages = `
+const sweepMessages = `
 WITH gone AS (
   DELETE FROM svc.message WHERE id = ANY(ARRAY(
     SELECT id FROM ${oldest('message')} WHERE ${isOld('message')}
@@ -136,7 +161,7 @@ export async function sweepOnce(
   const firstDays = firstDaysKept(at, retentionDays);
   const steps: readonly Asked[] = [
     { text: replies, values: [before] },
-    { text: messages, values: [before] },
+    { text: sweepMessages, values: [before] },
     { text: approvals, values: [before] },
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },
@@ -160,4 +185,16 @@ export async function sweepOnce(
 export function beginSweeping({ isMine, ...deps }: SweepDeps): Keeping {
   const place = atTheStart();
   return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(deps, place)) > 0 });
+}
+
+/**
+ * The newest id of a message or reply that was ever written down; empty: none was. The sweep leaves
+ * the newest row of a table, and for what a person deletes there is a mark.
+ */
+export async function lastId(client: Client): Promise<string> {
+  const tables = ['inbox', 'message', 'outbox', 'sent'];
+  const newest = tables.map((table) => `(SELECT max(id) FROM svc.${table})`);
+  const ids = [...newest, `(${lastIdKept})`].join(', ');
+  const { rows } = await client.query(`SELECT greatest(${ids}) AS id`);
+  return String(rows[0]?.['id'] ?? '').slice(0, wholeIdLength);
 }

@@ -8,6 +8,7 @@ import { toText } from '../server/text.ts';
 import type { Single } from '../write/writes.ts';
 import type { Heartbeat, HeartbeatDeps } from './heartbeat.ts';
 import type { News, Told } from './news.ts';
+import type { Deadline } from '../../../lib/deadlines.ts';
 
 /** "svc2" in ASCII: the advisory lock under which the board grows. */
 const lockKey = 0x73766332;
@@ -119,4 +120,160 @@ function reportWrite(kind: string, body: string, told: (n: number) => void): Sin
     again: { text: 'SELECT max(n) AS n FROM svc.board', values: [] },
     told: ([row]) => told(row!['n'] as number),
   };
+}
+
+/**
+ * The posts that this instance wants or has. The database says whose a post is; here is whether
+ * that is known for sure just now.
+ *
+ * A post is wanted → had → free again. It is taken where nobody has it, or one that is dead. What
+ * runs is stopped when the beats say that somebody else has its post, and when none has landed for
+ * `holdMs`: by a timer, so that it also comes first after a pause of the whole process. Such a run
+ * is begun again once it has ended and the post is known to be had.
+ */
+type Run = (stop: AbortSignal) => Promise<void>;
+
+export class Leases {
+  readonly #deps: HeartbeatDeps;
+  readonly #heartbeat: Heartbeat;
+  /** How many want it here. */
+  readonly #wanted = new Map<string, number>();
+  /** Whose each post was by the last beat. */
+  #owners: ReadonlyMap<string, number | null> = new Map();
+  #alive: ReadonlySet<number> = new Set();
+  /** Those of this instance, without what was let go since. */
+  readonly #had = new Set<string>();
+  readonly #running = new Map<string, AbortController>();
+  readonly #waiting = new Set<() => void>();
+  /** Until when the last beat is believed; null: it is not. */
+  #lapse: Deadline | null = null;
+  #over = false;
+
+  constructor(heartbeat: Heartbeat, deps: HeartbeatDeps) {
+    this.#deps = deps;
+    this.#heartbeat = heartbeat;
+    heartbeat.bring(() => [...this.#free(), ...this.#take()]);
+    heartbeat.onNews((news) => this.#hear(news));
+    heartbeat.onEnd(() => this.#end());
+  }
+
+  /** Whether it is known to be this instance's just now. */
+  holds(name: string): boolean {
+    return this.#lapse !== null && this.#had.has(name);
+  }
+
+  /** As `hold` of `Peers`. */
+  async hold(name: string, run: Run, until: AbortSignal): Promise<void> {
+    if (until.aborted) return;
+    this.#wanted.set(name, (this.#wanted.get(name) ?? 0) + 1);
+    this.#heartbeat.now();
+    try {
+      while (!until.aborted) {
+        const mayBegin = this.holds(name) && !this.#running.has(name);
+        if (!mayBegin) await this.#change(until);
+        else if (await this.#run(name, run, until)) return;
+      }
+    } finally {
+      const left = this.#wanted.get(name)! - 1;
+      if (left > 0) this.#wanted.set(name, left);
+      else this.#wanted.delete(name);
+      this.#heartbeat.now();
+      this.#wake();
+    }
+  }
+
+  /** @returns whether that was all: it was not stopped because the post was lost */
+  async #run(name: string, run: Run, until: AbortSignal): Promise<boolean> {
+    const stop = new AbortController();
+    const end = (): void => stop.abort(until.reason);
+    until.addEventListener('abort', end);
+    this.#running.set(name, stop);
+    try {
+      await run(stop.signal);
+    } finally {
+      this.#running.delete(name);
+      until.removeEventListener('abort', end);
+    }
+    return !stop.signal.aborted || this.#over;
+  }
+
+  #free(): readonly Single[] {
+    const names = [...this.#had].filter((name) => !this.#wanted.has(name));
+    if (names.length === 0) return [];
+    for (const name of names) this.#had.delete(name);
+    const text = 'UPDATE svc.post SET owner = NULL WHERE owner = $1 AND name = ANY($2)';
+    return [{ kind: 'single', text, values: [this.#deps.id, names.map(toText)] }];
+  }
+
+  /** A number of an instance never comes back, so that one who is dead cannot be another by now. */
+  #take(): readonly Single[] {
+    const names = [...this.#wanted.keys()].filter((name) => this.#isFree(name)).toSorted();
+    if (names.length === 0) return [];
+    const dead = names.flatMap((name) => this.#owners.get(name) ?? []);
+    const text =
+      'INSERT INTO svc.post AS was (name, owner, epoch) ' +
+      'SELECT name, $1, 1 FROM unnest($2::text[]) AS x(name) ' +
+      'ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = was.epoch + 1 ' +
+      'WHERE was.owner IS NULL OR was.owner = ANY($3::bigint[])';
+    return [{ kind: 'single', text, values: [this.#deps.id, names.map(toText), dead] }];
+  }
+
+  #isFree(name: string): boolean {
+    const owner = this.#owners.get(name) ?? null;
+    return !this.#had.has(name) && (owner === null || !this.#alive.has(owner));
+  }
+
+  #hear({ alive, posts: leases, askedAt }: News): void {
+    this.#owners = new Map(leases.map(({ name, owner }) => [name, owner]));
+    this.#alive = new Set(alive.map(({ id }) => id));
+    this.#had.clear();
+    for (const { name, owner } of leases) if (owner === this.#deps.id) this.#had.add(name);
+    for (const [name, stop] of this.#running) if (!this.#had.has(name)) stop.abort(lost());
+    this.#believe(this.#deps.times.holdMs - (this.#deps.steady() - askedAt));
+    this.#wake();
+    const isOpen =
+      [...this.#wanted.keys()].some((name) => this.#isFree(name)) ||
+      [...this.#had].some((name) => !this.#wanted.has(name));
+    if (isOpen) this.#heartbeat.now();
+  }
+
+  /** It was so when the beat began, and others may say otherwise so long afterwards. */
+  #believe(ms: number): void {
+    this.#lapse?.cancel();
+    this.#lapse = null;
+    if (ms > 0) this.#lapse = this.#deps.deadlines.after(ms, () => this.#doubt());
+    else this.#doubt();
+  }
+
+  #doubt(): void {
+    this.#lapse = null;
+    for (const stop of this.#running.values()) stop.abort(lost());
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#lapse?.cancel();
+    this.#doubt();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Until a beat, a post that was let go here, or `until`. */
+  #change(until: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiting.delete(wake);
+        until.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+      until.addEventListener('abort', wake);
+    });
+  }
+}
+
+function lost(): Error {
+  return new Error('this instance may not have that post any more');
 }

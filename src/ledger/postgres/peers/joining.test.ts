@@ -4,7 +4,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance } from '../../../../test/fake/postgres/former-instance.ts';
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import { endedClean } from '../ledger/instance.ts';
-import { joinInstances, type Joining, type JoiningDeps } from './joining.ts';
+import { joinInstances, type Joining, type JoiningDeps } from './peers.ts';
 
 function join(client: Client, parts: Partial<JoiningDeps> = {}): Promise<Joining> {
   return joinInstances(client, { version: '2', self: farProcess, now: Date.now, ...parts });

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import { joinInstances } from './joining.ts';
-import { declareDead, Silence } from './silence.ts';
+import { joinInstances } from './peers.ts';
+import { declareDead, Silence } from './heartbeat.ts';
 
 /** The ids of those that have fallen silent. */
 function look(silence: Silence, at: number, alive: readonly (readonly [number, number])[]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { QueueName } from './row-pages.ts';
-import { LostQueues } from './lost-queues.ts';
+import type { QueueName } from './queue-reads.ts';
+import { LostQueues } from './owned-queues.ts';
 
 const ann: QueueName = { channel: 'webhook', conversation: 'ann' };
 

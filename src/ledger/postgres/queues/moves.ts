@@ -11,13 +11,12 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Where } from '../../engine/memories.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import { fromText, toText } from '../server/text.ts';
-import { lazyMs } from '../write/batch-times.ts';
-import type { TrailingTransaction } from '../write/trailing-transaction.ts';
+import { lazyMs, type TrailingTransaction } from '../write/batches.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
 import { leftIn, type OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
-import type { QueueName } from './row-pages.ts';
+import type { QueueName } from './queue-reads.ts';
 import { free, queuesMax, own, owners, release } from './queue-statements.ts';
 import { takeDue, takenBefore, takeWaiting, untried } from './queue-statements.ts';
 

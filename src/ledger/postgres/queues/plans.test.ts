@@ -14,12 +14,10 @@ import { Counting } from '../ledger/counting.ts';
 import type { Reads } from '../deps.ts';
 import { connect } from '../server/connect.ts';
 import type { Asked, Rows } from '../write/statement.ts';
-import { GrownQueues } from './grown-queues.ts';
-import { QueueReads } from './queue-reads.ts';
-import { LostQueues } from './lost-queues.ts';
+import { GrownQueues, QueueReads } from './queue-reads.ts';
+import { LostQueues, OwnedQueues } from './owned-queues.ts';
 import { Moves } from './moves.ts';
-import { OwnedQueues } from './owned-queues.ts';
-import { UnknownQueues } from './unknown-queues.ts';
+import { UnknownQueues } from './queues.ts';
 
 /** ANALYZE looks at 30,000 rows of a table, chosen by chance: none here has more. */
 const messages = 12_000;

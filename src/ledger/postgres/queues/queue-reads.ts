@@ -2,8 +2,13 @@
 import type { Message } from '../../../domain/message.ts';
 import { plannedTry } from '../../engine/durability.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
-import { aloneMax, attemptsMax, chooseSuspects } from '../../engine/order/crash-isolation.ts';
-import type { CrashIsolation, Suspect } from '../../engine/order/crash-isolation.ts';
+import {
+  aloneMax,
+  attemptsMax,
+  chooseSuspects,
+  type CrashIsolation,
+  type Suspect,
+} from '../../engine/order/crash-isolation.ts';
 import type { ConversationQueue, MessageProgress } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from '../ledger/stored-rows.ts';
@@ -204,4 +209,137 @@ function placed({ queue, isWhole }: Asked, place: number): object {
 /** What came to this instance need not be read again. */
 function textOf(queue: OwnedQueue, id: string): Message | null {
   return queue.arrived.find(({ arrival }) => arrival.message.id === id)?.arrival.message ?? null;
+}
+
+// Looks through all unsettled rows, a page at a time, for lanes of which something is so.
+
+/** So many rows are looked at in one go. */
+const rowsMax = 2_000;
+
+export type QueueName = { readonly channel: string; readonly conversation: string };
+
+type Page = {
+  readonly queues: readonly QueueName[];
+  /** It was the last one, and the next is the first again. */
+  readonly isLast: boolean;
+};
+
+/**
+ * @param runs whether a row is one that is worked without waiting for its time
+ * @param which of the rows that come after $1: `seen`, with their `lane`
+ * @param until of which rows the pages are; left out: of all
+ */
+function pageOf(table: string, runs: string, which: string, until: string): string {
+  return `
+WITH seen AS (
+  SELECT id, channel, conversation, ${runs} AS runs FROM svc.${table}
+  WHERE id > $1${until} ORDER BY id LIMIT ${rowsMax}
+)
+SELECT DISTINCT channel, conversation, NULL AS last, 0 AS rows FROM seen CROSS JOIN LATERAL (
+  SELECT owner, waits FROM svc.lane
+  WHERE channel = seen.channel AND conversation = seen.conversation OFFSET 0
+) AS lane WHERE ${which}
+UNION ALL SELECT NULL, NULL, max(id), count(*)::int FROM seen`;
+}
+
+export class RowPages {
+  readonly #reads: Reads;
+  readonly #texts: readonly string[];
+  /** The table that is looked through, and how far. */
+  #table = 0;
+  #last = '';
+
+  /** As `pageOf` has them; values count from $2. */
+  constructor(reads: Reads, which: string, until = '') {
+    this.#reads = reads;
+    this.#texts = [
+      pageOf('inbox', 'true', which, until),
+      pageOf('outbox', 'NOT parked', which, until),
+    ];
+  }
+
+  /** The next page is the first. */
+  begin(): void {
+    this.#table = 0;
+    this.#last = '';
+  }
+
+  async next(...values: readonly unknown[]): Promise<Page> {
+    const text = this.#texts[this.#table]!;
+    const found = await this.#reads.ask({ text, values: [this.#last, ...values] });
+    const { last, rows } = found.find(({ channel }) => channel === null)!;
+    this.#last = Number(rows) < rowsMax ? '' : String(last);
+    const isLast = this.#last === '' && this.#table === this.#texts.length - 1;
+    if (this.#last === '') this.#table = (this.#table + 1) % this.#texts.length;
+    return { queues: found.filter(({ channel }) => channel !== null).map(nameOf), isLast };
+  }
+}
+
+function nameOf({ channel, conversation }: Rows[number]): QueueName {
+  return { channel: String(channel), conversation: String(conversation) };
+}
+
+// Finds what other instances have accepted in lanes that are kept by replies alone. When a lane is
+// let go such messages show, but a reply may wait long for its next try, and they are not to wait
+// with it. Lanes with messages show them by the next number, or are let go after the last of them.
+
+/** So many lanes are looked at in one go; the others have their turn after them. */
+const grownQueuesQueuesMax = 1_000;
+
+const tails = `
+SELECT x.place, lane.tail FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
+  conversation text COLLATE "C", epoch bigint)
+CROSS JOIN LATERAL (
+  SELECT tail, epoch FROM svc.lane WHERE channel = x.channel AND conversation = x.conversation
+  OFFSET 0
+) AS lane WHERE lane.epoch = x.epoch`;
+
+type GrownQueuesDeps = {
+  readonly rows: WorkingSet;
+  readonly queues: OwnedQueues;
+  readonly reads: Reads;
+};
+
+export class GrownQueues {
+  readonly #deps: GrownQueuesDeps;
+  #isLooking = false;
+  /** How many were passed over, so that all have their turn. */
+  #from = 0;
+
+  constructor(deps: GrownQueuesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Nothing is done while a look goes on. Never rejects. */
+  async look(): Promise<void> {
+    const waiting = this.#isLooking ? [] : this.#waiting();
+    if (waiting.length === 0) return;
+    this.#isLooking = true;
+    const { queues, reads } = this.#deps;
+    try {
+      const named = waiting.map(({ channel, conversation, epoch }, place) => {
+        return { place, channel, conversation: toText(conversation), epoch };
+      });
+      const found = await reads.ask({ text: tails, values: [JSON.stringify(named)] });
+      for (const { place, tail } of found)
+        queues.mayHaveGrown(waiting[Number(place)]!, Number(tail));
+    } catch {
+      // The next beat looks again.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #waiting(): readonly OwnedQueue[] {
+    const all = [...this.#deps.queues].filter((queue) => this.#waitsForReplies(queue));
+    if (this.#from >= all.length) this.#from = 0;
+    const some = all.slice(this.#from, this.#from + grownQueuesQueuesMax);
+    this.#from += some.length;
+    return some;
+  }
+
+  #waitsForReplies({ channel, conversation }: OwnedQueue): boolean {
+    const [known] = this.#deps.rows.queuesOn(channel, conversation);
+    return known !== undefined && known.inbox.length === 0 && known.outbox.length > 0;
+  }
 }

@@ -3,8 +3,8 @@
  * those in which rows wait; it lets go of what is quiet, and of what it may not work any more; and
  * as the keeper it makes free what the dead have had.
  */
-import type { ChannelKey } from '../../../domain/ids.ts';
-import { aborted } from '../../../lib/aborted.ts';
+import { channelTypeOf, timeText, type ChannelKey } from '../../../domain/ids.ts';
+import { aborted } from '../../../lib/stop.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import type { Theirs } from '../../engine/storage.ts';
@@ -16,14 +16,12 @@ import type { History } from '../ledger/history.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import type { Taker } from '../write/accepts.ts';
 import { janitorLease, type BeatingPeers } from '../peers/peers.ts';
-import { GrownQueues } from './grown-queues.ts';
-import { QueueReads } from './queue-reads.ts';
-import { LostQueues } from './lost-queues.ts';
-import { channelsOfOthers, channelsToWork, crashIsolationLease } from './channels-to-work.ts';
-import { Moves, whereOf } from './moves.ts';
+import { GrownQueues, QueueReads, RowPages, type QueueName } from './queue-reads.ts';
+import { LostQueues, OwnedQueues } from './owned-queues.ts';
+import { Moves, whereOf, type Taking } from './moves.ts';
 import type { OwnedQueue } from './owned-queue.ts';
-import { OwnedQueues } from './owned-queues.ts';
-import { UnknownQueues } from './unknown-queues.ts';
+import { messengerTypes } from '../../../channels/registry.ts';
+import type { Peers } from '../../../cluster/peers.ts';
 
 /** What of the news of a beat concerns lanes. */
 export type QueueNews = {
@@ -294,6 +292,102 @@ export class Queues {
       const first = known?.inbox.peek();
       const isSuspect = first !== undefined && this.#crashIsolation!.has(first);
       if (!queue.isLeaving && !isSuspect) this.owned.leave(queue);
+    }
+  }
+}
+
+// Of which channels an instance may take lanes.
+
+/** The post of the one that tries suspects. */
+const crashIsolationLease = 'quarantine';
+
+/** So many rows of channels that are not served are in hand at most. */
+const unservedMax = 5_000;
+
+/**
+ * A messenger's lanes are worked where its post is; the keeper has those that nobody serves. Nobody
+ * else may try a messenger's suspects, so they are tried there as well, whoever tries the others.
+ * @param served null: nobody has said yet
+ */
+function channelsToWork(
+  served: readonly ChannelKey[] | null,
+  peers: Pick<Peers, 'share' | 'holds'>,
+  rows: Pick<WorkingSet, 'backlog'>,
+): Pick<Taking, 'channels' | 'allBut' | 'suspectsOf'> {
+  const triesAll = peers.holds(crashIsolationLease);
+  if (served === null) {
+    const allBut = peers.share() === 1 ? [] : null;
+    return { channels: [], allBut, suspectsOf: triesAll ? 'all' : [] };
+  }
+  const channels = served.filter((channel) => !isLease(channel) || peers.holds(channel));
+  const others = rows.backlog().filter(({ channel }) => !served.includes(channel));
+  const unserved = others.reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
+  const takesOthers = peers.holds(janitorLease) && unserved < unservedMax;
+  const suspectsOf = triesAll ? 'all' : channels.filter(isLease);
+  return { channels, allBut: takesOthers ? served : null, suspectsOf };
+}
+
+/**
+ * A messenger's lanes are another's that has its post; those that are not served here are the
+ * keeper's, or belong to whoever serves them.
+ * @param served as for `channelsToWork`
+ * @returns whether a channel is one of those
+ */
+function channelsOfOthers(
+  served: readonly ChannelKey[] | null,
+  peers: Pick<Peers, 'id' | 'share' | 'holds'>,
+  leases: readonly { readonly name: string; readonly owner: number | null }[],
+): (channel: ChannelKey) => boolean {
+  const theirs = leases.filter(({ owner }) => owner !== null && owner !== peers.id);
+  const had = new Set(theirs.flatMap(({ name }) => (isLease(name) ? [name] : [])));
+  const own = peers.share() === 1 || peers.holds(janitorLease) ? null : served;
+  return (channel) => had.has(channel) || own?.includes(channel) === false;
+}
+
+/** Whether one instance alone works that channel: the one with the post of its name. */
+function isLease(channel: string): boolean {
+  return (messengerTypes as readonly string[]).includes(channelTypeOf(channel as ChannelKey));
+}
+
+// Finds lanes that are this instance's by the tables, and that it does not know: a crash of the
+// server has undone that they were let go. Whoever accepts a message there leaves it to this
+// instance. At each beat a page of the rows is looked at that have lain for a while.
+
+/** What is in hand is seldom older. */
+const oldMs = 10_000;
+
+type UnknownQueuesDeps = {
+  readonly instance: number;
+  readonly reads: Reads;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly isKnown: (queue: QueueName) => boolean;
+  readonly take: (queues: readonly QueueName[]) => Promise<void>;
+};
+
+export class UnknownQueues {
+  readonly #deps: UnknownQueuesDeps;
+  readonly #pages: RowPages;
+  #isLooking = false;
+
+  constructor(deps: UnknownQueuesDeps) {
+    this.#deps = deps;
+    this.#pages = new RowPages(deps.reads, 'lane.owner = $2', ' AND id < $3');
+  }
+
+  /** Nothing is done while a look goes on. Never rejects. */
+  async look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const { instance, now, isKnown, take } = this.#deps;
+      const { queues } = await this.#pages.next(instance, timeText(now() - oldMs));
+      const unknown = queues.filter((queue) => !isKnown(queue));
+      if (unknown.length > 0) await take(unknown);
+    } catch {
+      // The next beat looks again.
+    } finally {
+      this.#isLooking = false;
     }
   }
 }

@@ -5,7 +5,7 @@ import { idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, TestStores } from '../../../../test/fake/postgres/stores.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
-import { aborted } from '../../../lib/aborted.ts';
+import { aborted } from '../../../lib/stop.ts';
 
 const quick = { limits: { aloneMs: 30_000, besideMs: 0, stallMs: 120_000 } };
 const bot = 'messenger_a:7' as ChannelKey;

@@ -15,10 +15,9 @@ import {
   type TextRecord,
 } from '../../read/search.ts';
 import { textIn } from '../../read/stories.ts';
-import { matchOf } from '../../search/hits.ts';
-import { keysOf, termsOf, wordRules, type Term } from '../../search/words.ts';
+import { matchOf, keysOf, termsOf, wordRules, type Term } from '../../search/words.ts';
 import { fromText, fromTextOrNull } from '../server/text.ts';
-import { num, type Ask } from './ask.ts';
+import { num, type Ask } from './lists.ts';
 
 /** Of a list that is in no index so many are looked at for a page. */
 const looksMax = 500;

@@ -1,28 +1,240 @@
 /** Messages, newest first. What waits stands in one table, what is settled in another. */
 import { timeText } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
-import type { MessageFilter, MessageRow } from '../../../domain/records.ts';
-import { emptyPage, keyAfter, limitOf } from '../../pages.ts';
+import type {
+  MessageFilter,
+  MessageRow,
+  DeliveryFilter,
+  DeliveryRow,
+} from '../../../domain/records.ts';
+import { emptyPage, keyAfter, limitOf, pageOf, countReasons, type PageKey } from '../../pages.ts';
 import {
   fitsMessage,
   messageRowOf,
+  deliveryOf,
+  fitsDelivery,
+  letterOf,
+  letterTextOf,
   type MessageSummary,
   type ReplySummary,
-} from '../../read/messages.ts';
-import { fromTextOrNull } from '../server/text.ts';
-import { num, Values, whole, type Ask } from './ask.ts';
+  type DeliveryRecord,
+  type DeadRecord,
+} from '../../read/stories.ts';
+import { fromTextOrNull, fromText } from '../server/text.ts';
 import {
+  num,
+  Values,
+  whole,
   asTheyCame,
   asTheyCameBack,
   beginning,
   listOf,
   onChannel,
   timeMax,
+  placed,
+  idCipherOf,
+  type Ask,
   type Again,
   type Asked,
   type Looked,
   type Place,
+  type Stream,
 } from './lists.ts';
+import {
+  approvalCodeOf,
+  approvalRowOf,
+  approvalTextOf,
+  type Approval,
+  type ApprovalRow,
+  type ApprovalState,
+  type ApprovalText,
+} from '../../../domain/approval.ts';
+import {
+  approvalFrom,
+  approvalsOwedMax,
+  approvalsWaitingMax as waitingMax,
+  type ApprovalRecord,
+} from '../../engine/approval-record.ts';
+import type { Box } from '../../../domain/event.ts';
+import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../../domain/story.ts';
+import { wholeIdLength } from '../../engine/order/rows.ts';
+import { reasonOf } from '../../read/stored-json.ts';
+
+/**
+ * Dead letters: messages and replies that are not tried again. The newest come first, in the order
+ * of (when it died, id). The parts of a split reply are one letter, which stands where the last of
+ * them died.
+ */
+const deadLettersColumns = (body: string): string =>
+  `dead.id, dead.channel, dead.conversation, ${num('dead.settled_at', 'diedAt')}, ` +
+  `dead.attempts, dead.failure, ${body} AS body`;
+const messages = (body: string): string =>
+  `SELECT 'in' AS box, dead.id AS "messageId", ${num('dead.accepted_at', 'acceptedAt')}, ` +
+  `NULL AS tries, ${deadLettersColumns(body)} FROM svc.message AS dead WHERE failure IS NOT NULL`;
+const acceptedIn = (table: string): string =>
+  `SELECT accepted_at::bigint FROM svc.${table} WHERE id = dead.message_id`;
+const deadReplies = (body: string): string =>
+  `SELECT 'out' AS box, dead.message_id AS "messageId", ` +
+  `coalesce((${acceptedIn('message')}), (${acceptedIn('inbox')})) AS "acceptedAt", ` +
+  `dead.tries, ${deadLettersColumns(body)} FROM svc.sent AS dead WHERE dead.failure IS NOT NULL`;
+
+/**
+ * Of a letter's parts only the one that died last stands for it. A part's id is the whole reply's,
+ * and `-00`, `-01` … behind it; `.` comes right after `-`.
+ */
+const standsForAll =
+  `(length(dead.id) = ${wholeIdLength} OR NOT EXISTS (SELECT 1 FROM svc.sent AS part ` +
+  `WHERE part.failure IS NOT NULL AND part.id >= left(dead.id, ${wholeIdLength}) ` +
+  `AND part.id < left(dead.id, ${wholeIdLength}) || '.' ` +
+  'AND (part.settled_at, part.id) > (dead.settled_at, dead.id)))';
+const deadLettersBehind =
+  '(dead.settled_at, dead.id) < ($1, $2) ORDER BY dead.settled_at DESC, dead.id DESC LIMIT $3';
+/** Without what they say. */
+const listed = [
+  `${messages("''")} AND ${deadLettersBehind}`,
+  `${deadReplies("''")} AND ${standsForAll} AND ${deadLettersBehind}`,
+];
+
+const deadLettersBeginning: [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
+
+export async function listDeadLetters(ask: Ask, asked: PageAsked): Promise<Page<DeadLetter>> {
+  const limit = limitOf(asked);
+  const after = keyAfter(asked, deadLettersBeginning);
+  if (after === null) return emptyPage;
+  const found = await Promise.all(
+    listed.map((sql) => ask<DeadRecord>(sql, whole(after[0]), after[1], limit + 1)),
+  );
+  const rows = found.flat().sort(diedLast);
+  const split = rows.filter(({ box, id }) => box === 'out' && id.length > wholeIdLength);
+  const parts = await partsOf(ask, split);
+  const placeOf = ({ diedAt, id }: DeadRecord): PageKey => [diedAt, id];
+  return pageOf(rows, limit, placeOf, (row) => letterOf(row, parts.get(wholeOf(row.id)) ?? [row]));
+}
+
+function diedLast(a: DeadRecord, b: DeadRecord): number {
+  return b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1);
+}
+
+function wholeOf(id: string): string {
+  return id.slice(0, wholeIdLength);
+}
+
+const parts = `${deadReplies('dead.body')} AND dead.id >= $1 AND dead.id < $2 ORDER BY dead.id`;
+const partsOfSome =
+  'SELECT part.id, part.attempts, part.failure FROM unnest($1::text[]) AS whole (id) ' +
+  'CROSS JOIN LATERAL (SELECT id, attempts, failure FROM svc.sent WHERE failure IS NOT NULL ' +
+  "AND sent.id >= whole.id AND sent.id < whole.id || '.' ORDER BY sent.id) AS part";
+
+/** The dead parts of those replies, in their order, by the id of the whole. */
+async function partsOf(
+  ask: Ask,
+  rows: readonly DeadRecord[],
+): Promise<ReadonlyMap<string, readonly DeadRecord[]>> {
+  if (rows.length === 0) return new Map();
+  const wholes = [...new Set(rows.map(({ id }) => wholeOf(id)))];
+  const found = await ask<Pick<DeadRecord, 'id' | 'attempts' | 'failure'>>(partsOfSome, wholes);
+  const like = new Map(rows.map((row) => [wholeOf(row.id), row]));
+  const told = found.map((part) => ({ ...like.get(wholeOf(part.id))!, ...part }));
+  return Map.groupBy(told, ({ id }) => wholeOf(id));
+}
+
+const reasons = [
+  "SELECT 'in' AS box, failure, count(*)::integer AS count FROM svc.message " +
+    'WHERE failure IS NOT NULL GROUP BY failure',
+  "SELECT 'out' AS box, failure, count(*)::integer AS count FROM svc.sent AS dead " +
+    `WHERE failure IS NOT NULL AND ${standsForAll} GROUP BY failure`,
+];
+
+type Reason = { readonly box: Box; readonly failure: string; readonly count: number };
+
+export async function listDeadLetterReasons(ask: Ask): Promise<readonly DeadLetterReason[]> {
+  const found = await Promise.all(reasons.map((sql) => ask<Reason>(sql)));
+  return countReasons(
+    found.flat().map(({ box, failure, count }) => ({ ...reasonOf(failure), box, count })),
+  );
+}
+
+const deadLettersMessage = `${messages('dead.body')} AND dead.id = $1`;
+
+/** @param id of a message, of a reply, or of a part of one */
+export async function findDeadLetter(ask: Ask, id: string): Promise<DeadLetterText | null> {
+  const [idCipher, found, ofReply] = await Promise.all([
+    idCipherOf(ask),
+    ask<DeadRecord>(deadLettersMessage, id),
+    ask<DeadRecord>(parts, wholeOf(id), `${wholeOf(id)}.`),
+  ]);
+  const all = (found.length > 0 ? found : ofReply).map(placed);
+  const last = all.toSorted(diedLast)[0];
+  return last === undefined ? null : letterTextOf(idCipher, last, all);
+}
+
+/** What waits for a yes, and what became of it. */
+const approvalRow =
+  'SELECT id, code, state, channel, conversation, sender, message_id AS "messageId", brain, ' +
+  `tool, private, ${num('asked_at', 'askedAt')}, ${num('expires_at', 'expiresAt')}, ` +
+  `${num('decided_at', 'decidedAt')}, decided_by AS "decidedBy", ` +
+  `${num('settled_at', 'settledAt')}, outcome, body FROM svc.approval`;
+const behind = `${approvalRow} WHERE id < $1 ORDER BY id DESC LIMIT $2`;
+const behindOfState = `${approvalRow} WHERE id < $1 AND state = $3 ORDER BY id DESC LIMIT $2`;
+const byId = `${approvalRow} WHERE id = $1`;
+const byIdOrCode = `${approvalRow} WHERE id = $1 OR code = $2 ORDER BY id DESC LIMIT 1`;
+const waitingApprovals = `${approvalRow} WHERE state = 'waiting' ORDER BY id LIMIT ${waitingMax}`;
+const isOwed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= $1)";
+const owed = `${approvalRow} WHERE ${isOwed} ORDER BY id LIMIT ${approvalsOwedMax}`;
+
+/** Before every row: it comes behind every digit of an id. */
+const newest: [string] = ['~'];
+
+export async function listApprovals(
+  ask: Ask,
+  state: ApprovalState | null,
+  asked: PageAsked,
+): Promise<Page<ApprovalRow>> {
+  const limit = limitOf(asked);
+  const after = keyAfter(asked, newest);
+  if (after === null) return emptyPage;
+  const rows = await (state === null
+    ? ask<ApprovalRecord>(behind, after[0], limit + 1)
+    : ask<ApprovalRecord>(behindOfState, after[0], limit + 1, state));
+  const placeOf = ({ id }: ApprovalRecord): [string] => [id];
+  return pageOf(rows, limit, placeOf, (row) => approvalRowOf(approvalOf(row)));
+}
+
+export async function showApproval(ask: Ask, id: string): Promise<ApprovalText | null> {
+  const found = firstOf(await ask<ApprovalRecord>(byId, id));
+  return found === null ? null : approvalTextOf(found);
+}
+
+/** By its id or its code. */
+export async function findByIdOrCode(ask: Ask, idOrCode: string): Promise<Approval | null> {
+  return firstOf(await ask<ApprovalRecord>(byIdOrCode, idOrCode, approvalCodeOf(idOrCode)));
+}
+
+/** Oldest first. */
+export async function listWaiting(ask: Ask): Promise<readonly Approval[]> {
+  return (await ask<ApprovalRecord>(waitingApprovals)).map(approvalOf);
+}
+
+/** As `isOwed` of the domain says; oldest first. */
+export async function listOwed(ask: Ask, now: number): Promise<readonly Approval[]> {
+  return (await ask<ApprovalRecord>(owed, Math.floor(now))).map(approvalOf);
+}
+
+function firstOf([row]: readonly ApprovalRecord[]): Approval | null {
+  return row === undefined ? null : approvalOf(row);
+}
+
+function approvalOf(row: ApprovalRecord): Approval {
+  return approvalFrom({
+    ...placed(row),
+    id: fromText(row.id),
+    code: fromText(row.code),
+    sender: fromText(row.sender),
+    brain: fromText(row.brain),
+    tool: fromText(row.tool),
+    decidedBy: fromTextOrNull(row.decidedBy),
+  });
+}
 
 type Told = MessageSummary & Looked;
 
@@ -139,4 +351,94 @@ async function repliesTo(
     rows.map(({ id }) => id),
   );
   return Map.groupBy(found, ({ message }) => message);
+}
+
+/** Replies on their way, newest first; one that was put back is as new as that. */
+type DeliveriesTold = DeliveryRecord & Looked;
+
+const queued =
+  `message_id AS message, channel, ${num('created_at', 'createdAt')}, attempts, late, ` +
+  'possible_duplicate AS "possibleDuplicate", failure';
+const columns = {
+  outbox: `${queued}, 0 AS state, ${num('due_at', 'dueAt')}`,
+  sent: `${queued}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, NULL::bigint AS "dueAt"`,
+} as const;
+const deliveriesAgain: Again = {
+  column: 'replayed_at',
+  is: 'replayed_at IS NOT NULL',
+  isNot: 'replayed_at IS NULL',
+};
+/** What is looked at for a state. */
+const fitting = {
+  waiting: 'due_at IS NULL',
+  deferred: 'due_at IS NOT NULL',
+  delivered: 'failure IS NULL',
+} as const;
+
+export async function listDeliveries(
+  ask: Ask,
+  filter: DeliveryFilter,
+  asked: PageAsked,
+): Promise<Page<DeliveryRow>> {
+  const after = keyAfter(asked, beginning);
+  if (after === null) return emptyPage;
+  const limit = limitOf(asked);
+  const matches = (row: DeliveriesTold): boolean => fitsDelivery(filter, row);
+  const streams = deliveriesStreamsOf(filter, after, limit);
+  const { rows, next } = await listOf(ask, streams, limit, matches, (row) => row);
+  return { rows: rows.map(deliveryOf), next };
+}
+
+function deliveriesStreamsOf(
+  filter: DeliveryFilter,
+  after: Place,
+  limit: number,
+): readonly Asked[] {
+  const everything = { from: null, before: null };
+  return tablesOf(filter).flatMap((table) => {
+    const [came, back] = [new Values(), new Values()];
+    return [
+      {
+        text: asTheyCame(
+          deliveriesStreamOf(table, filter, came),
+          deliveriesAgain,
+          came,
+          after,
+          everything,
+          limit,
+        ),
+        values: came,
+      },
+      {
+        text: asTheyCameBack(
+          deliveriesStreamOf(table, filter, back),
+          deliveriesAgain,
+          back,
+          after,
+          limit,
+        ),
+        values: back,
+      },
+    ];
+  });
+}
+
+function tablesOf({ state }: DeliveryFilter): readonly (keyof typeof columns)[] {
+  if (state === null) return ['outbox', 'sent'];
+  return state === 'waiting' || state === 'deferred' ? ['outbox'] : ['sent'];
+}
+
+function deliveriesStreamOf(
+  table: keyof typeof columns,
+  { channel, state }: DeliveryFilter,
+  values: Values,
+): Stream {
+  const fits = onChannel(channel, values);
+  const looked = state === null || state === 'dead' ? fits : [...fits, fitting[state]];
+  return {
+    table,
+    columns: columns[table],
+    found: state === 'dead' ? 'failure IS NOT NULL' : null,
+    fits: looked.length === 0 ? null : `(${looked.join(' AND ')})`,
+  };
 }

@@ -9,9 +9,8 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import { ReadFailed, type LedgerReader } from '../../ledger.ts';
 import { connect } from '../server/connect.ts';
 import { toText } from '../server/text.ts';
-import { createPostgresCursors } from './cursors.ts';
+import { createPostgresCursors, createPostgresReader } from './reader.ts';
 import type { ReaderLimits } from './people-connection.ts';
-import { createPostgresReader } from './reader.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 
 /** One database, one reader of it, the connections that it opened, and one beside it. */

@@ -12,8 +12,8 @@ import type { Socket } from 'node:net';
 import type { Client } from 'pg';
 import { Queue } from '../../../lib/queue.ts';
 import { ReadFailed } from '../../ledger.ts';
-import { wireValue, type Ask } from './ask.ts';
-import { lostConnection, readFailure, serverAway, stopping, tooSlow } from './read-failure.ts';
+import { wireValue, type Ask } from './lists.ts';
+import { codeOf, faultOf } from '../server/errors.ts';
 
 export type ReaderLimits = {
   /** How long one read may take, the opening of the connection included. */
@@ -209,3 +209,39 @@ export function beginning(readMs: number): string {
     'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off'
   );
 }
+
+// Why a read has no answer, as a sentence for a person.
+
+/** The connection ended before the answer came. */
+const lostConnection = new ReadFailed(
+  'storage',
+  'The connection to the PostgreSQL server was lost; ask again in a moment.',
+);
+
+function stopping(): ReadFailed {
+  return new ReadFailed('closed', 'The service is stopping.');
+}
+
+function tooSlow(readMs: number): ReadFailed {
+  return new ReadFailed('too_slow', `The read took longer than ${readMs / 1_000} s.`);
+}
+
+/** @param error what connecting threw */
+function serverAway(error: unknown): ReadFailed {
+  const code = codeOf(error);
+  const why = code === '' ? '' : ` (${code})`;
+  const message = `The PostgreSQL server cannot be reached${why}; ask again once it can be.`;
+  return new ReadFailed('storage', message);
+}
+
+/** @param error what a statement threw */
+function readFailure(error: unknown, readMs: number): ReadFailed {
+  const code = codeOf(error);
+  if (code === canceled) return tooSlow(readMs);
+  if (faultOf(error) === 'away') return lostConnection;
+  const why = code === '' ? '' : ` (${code})`;
+  return new ReadFailed('storage', `The PostgreSQL server could not answer${why}.`);
+}
+
+/** A statement that took too long, by the server's own clock. */
+const canceled = '57014';

@@ -18,11 +18,9 @@ import { hourMs } from '../../../telemetry/figures/figures.ts';
 import { nextOf } from '../../pages.ts';
 import type { ReadArguments, ReadName } from '../../read/questions.ts';
 import { connect } from '../server/connect.ts';
-import { wireValue, type Ask } from './ask.ts';
-import { listConversationCounts } from './counts.ts';
-import { looksMax } from './lists.ts';
+import { wireValue, looksMax, type Ask } from './lists.ts';
+import { listConversationCounts, questions } from './reader.ts';
 import { beginning } from './people-connection.ts';
-import { questions } from './reads.ts';
 
 /** With a number of its own, it also tells how long each read took. */
 const filled = process.env['SVC_FILLED'];

@@ -6,9 +6,72 @@
  * from variables or files beside it, and a certificate is verified unless the URL says otherwise.
  */
 import { userInfo } from 'node:os';
-import { rangeOf } from '../../../lib/address-range.ts';
-import { parametersOf, type Parameters } from './address-parameters.ts';
-import { hostsOf, type ServerHost } from './hosts.ts';
+import { rangeOf } from '../../../lib/ip-address.ts';
+import { isIPv6 } from 'node:net';
+
+/** The hosts of a server's URL: names, addresses, and folders of sockets. */
+export type ServerHost = {
+  /** A name, an address without brackets, or the folder of a socket, which begins with `/`. */
+  readonly host: string;
+  readonly port: number;
+};
+
+type Hosts = { readonly hosts: readonly ServerHost[] } | { readonly problem: string };
+
+const usualPort = 5432;
+const most = 16;
+
+/**
+ * @param written what stands between the user and the database: `db1:5432,db2`, or nothing
+ * @param named the parameter `host`, which goes before it
+ * @param ports the parameter `port`: one for all, or one for each
+ */
+function hostsOf(written: string, named: string | undefined, ports: string | undefined): Hosts {
+  const found =
+    named === undefined
+      ? written.split(',').map(ofAuthority)
+      : named.split(',').map((host) => ({ host, port: null }));
+  if (found.length > most) return { problem: `The URL names more than ${most} hosts; name fewer.` };
+  const given = ports?.split(',') ?? [];
+  if (given.length > 1 && given.length !== found.length) {
+    return { problem: 'The URL has another number of ports than of hosts; give one port for all.' };
+  }
+  const hosts: ServerHost[] = [];
+  for (const [index, one] of found.entries()) {
+    const port = portOf(one?.port ?? given[index] ?? given[0] ?? null);
+    // Neither is repeated: a password with a / in it would stand here.
+    if (one === null || !isHost(one.host)) return { problem: unreadable };
+    if (port === null) return { problem: 'The URL has a port that is none; write 1 to 65535.' };
+    hosts.push({ host: one.host, port });
+  }
+  return { hosts };
+}
+
+const unreadable =
+  'The URL names no host that can be read. Write a name or an address, an IPv6 address in ' +
+  'brackets, or ?host=/var/run/postgresql for the folder of a socket.';
+
+function ofAuthority(text: string): { readonly host: string; readonly port: string | null } | null {
+  const match = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(text);
+  if (match === null) return null;
+  const [, six, name = '', port = ''] = match;
+  if (six !== undefined && !isIPv6(six)) return null;
+  try {
+    return { host: six ?? decodeURIComponent(name), port: port === '' ? null : port };
+  } catch {
+    return null;
+  }
+}
+
+function isHost(host: string): boolean {
+  return /^\/[^\0]*$/.test(host) || isIPv6(host) || /^[\w.-]+$/.test(host);
+}
+
+function portOf(text: string | null): number | null {
+  if (text === null || text === '') return usualPort;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  return port > 0 && port < 65_536 ? port : null;
+}
 
 /**
  * `disable`: without encryption. `require`: encrypted, and nobody looks who answers. `verify-ca`:
@@ -175,6 +238,101 @@ function decode(text: string): string | null {
 function ownName(): string | null {
   try {
     return userInfo().username;
+  } catch {
+    return null;
+  }
+}
+
+/** The parameters of a server's URL, each under libpq's name. */
+type Parameters = {
+  readonly host?: string;
+  readonly port?: string;
+  readonly user?: string;
+  readonly password?: string;
+  readonly dbname?: string;
+  readonly sslmode?: Encryption;
+  readonly sslrootcert?: string;
+  readonly connectTimeoutMs?: number;
+  readonly application_name?: string;
+};
+
+type Read = { readonly parameters: Parameters; readonly problems: readonly string[] };
+
+/** They are as they stand, while the others are read. */
+const texts = ['host', 'port', 'user', 'password', 'dbname', 'sslrootcert', 'application_name'];
+const known = [...texts, 'sslmode', 'connect_timeout', 'target_session_attrs'];
+
+const modes: Readonly<Record<string, Encryption>> = {
+  disable: 'disable',
+  // Both would go on without encryption where somebody on the way says that there is none.
+  allow: 'require',
+  prefer: 'require',
+  require: 'require',
+  'verify-ca': 'verify-ca',
+  'verify-full': 'verify-full',
+};
+const timeoutSecondsMax = 300;
+
+const others = `It knows ${known.join(', ')}.`;
+
+/** @param query without the question mark */
+function parametersOf(query: string): Read {
+  const parameters: Record<string, unknown> = {};
+  const problems: string[] = [];
+  // URLSearchParams would make a space of a plus sign, which may be in a password.
+  const pairs = query.split('&').filter((pair) => pair !== '');
+  for (const pair of pairs) {
+    const [name = '', ...rest] = pair.split('=');
+    const value = addressParametersDecode(rest.join('='));
+    if (value === null) problems.push(`The URL's ${nameOf(name)} has a % that begins no code.`);
+    else if (Object.hasOwn(parameters, name)) problems.push(`The URL has ${nameOf(name)} twice.`);
+    else {
+      const wrong = take(parameters, name, value);
+      if (wrong !== null) problems.push(wrong);
+    }
+  }
+  return { parameters: parameters, problems };
+}
+
+/** @returns what is wrong with it */
+function take(parameters: Record<string, unknown>, name: string, value: string): string | null {
+  if (texts.includes(name)) {
+    if (value !== '') parameters[name] = value;
+    return null;
+  }
+  switch (name) {
+    case 'sslmode':
+      parameters[name] = Object.hasOwn(modes, value) ? modes[value] : undefined;
+      if (parameters[name] !== undefined) return null;
+      return `The URL's sslmode has to be one of ${Object.keys(modes).join(', ')}.`;
+    case 'connect_timeout': {
+      const seconds = /^\d{1,3}$/.test(value) ? Number(value) : 0;
+      if (seconds < 1 || seconds > timeoutSecondsMax) {
+        return `The URL's connect_timeout has to be whole seconds from 1 to ${timeoutSecondsMax}.`;
+      }
+      parameters['connectTimeoutMs'] = seconds * 1_000;
+      return null;
+    }
+    // That is what svc does in any case.
+    case 'target_session_attrs':
+      if (['read-write', 'primary', 'any', ''].includes(value)) return null;
+      return (
+        "The URL's target_session_attrs has to be read-write: svc writes. " +
+        'Take it out, since svc looks for the primary in any case.'
+      );
+    default:
+      return `The URL has ${nameOf(name)}, which svc does not know; take it out. ${others}`;
+  }
+}
+
+/** What is no name may be a piece of a password. */
+function nameOf(name: string): string {
+  return /^[a-z][a-z_]{1,40}$/.test(name) ? name : 'a parameter';
+}
+
+function addressParametersDecode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
   } catch {
     return null;
   }

@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { getCACertificates, rootCertificates, type ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
-import { readAddress, formatHost, type ServerAddress } from './address.ts';
+import { readAddress, formatHost, type ServerAddress, type ServerHost } from './address.ts';
 import { codeOf, isOfTls } from './errors.ts';
-import type { ServerHost } from './hosts.ts';
 import { loadPg } from './pg.ts';
 
 export type ConnectOptions = {

@@ -1,7 +1,7 @@
 /** What a look at the server of a URL tells commands: it changes nothing, and holds up nobody. */
 import type { Client } from 'pg';
 import type { TLSSocket } from 'node:tls';
-import type { StoreProblem } from '../../problem.ts';
+import type { StoreProblem } from '../../ledger.ts';
 import { readAddress, type ServerAddress } from './address.ts';
 import { connect, cut } from './connect.ts';
 import { lookAt } from './probe.ts';

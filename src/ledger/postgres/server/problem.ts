@@ -2,7 +2,7 @@
  * Why a server cannot be used, and what a person can do about it. Neither the URL nor its password
  * stands in a sentence.
  */
-import type { StoreProblem } from '../../problem.ts';
+import type { StoreProblem } from '../../ledger.ts';
 import { codeOf, faultOf, isOfTls } from './errors.ts';
 import type { ServerFacts } from './probe.ts';
 import { ForeignSchema, isTooNew, migrationFiles, NewerSchema } from './migrations.ts';

@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { until } from '../../../../test/contract/ledger/kit.ts';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import { connect } from '../server/connect.ts';
-import { ViewConnection, type ViewTimes } from './connection.ts';
+import { ViewConnection, type ViewTimes } from './shared-view.ts';
 
 class Bench implements AsyncDisposable {
   readonly beside: Client;

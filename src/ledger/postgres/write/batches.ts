@@ -12,13 +12,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
-import { WakeTimer } from './wake-timer.ts';
 import type { Waiter } from '../../engine/batching.ts';
-import { againMsMax, againMsMin, lazyMs, type BatchTimes } from './batch-times.ts';
 import { whenLate as lateByTimer } from './late.ts';
-import { roomGiven, roomTaken } from './room.ts';
-import { noTrailing, type TrailingTransaction } from './trailing-transaction.ts';
-import type { Composed } from './statement.ts';
+import type { Composed, Asked, Rows } from './statement.ts';
 import { Waiting } from './waiting.ts';
 import { errorOf, type Behind, type Outcome, type Writer } from './writer.ts';
 
@@ -298,3 +294,108 @@ export class Batches<Write, Landed> {
     this.#trailing.end();
   }
 }
+
+// How it is found out that the server's disk has room again: by writing what takes some.
+
+/** 64 KiB that no compression shortens, so that there is more room than for a word. */
+const roomTaken: Asked = {
+  text:
+    "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
+    'FROM generate_series(1, 1820) ' +
+    'ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
+  values: [],
+};
+const roomGiven: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
+
+/** When something is to run next: of several times the earliest counts. */
+class WakeTimer {
+  readonly #steady: () => SteadyTime;
+  readonly #run: () => void;
+  #timer: NodeJS.Timeout | null = null;
+  #timerAt = Infinity;
+  #isScheduled = false;
+
+  /** @param run is called at the time, and may set another one */
+  constructor(steady: () => SteadyTime, run: () => void) {
+    this.#steady = steady;
+    this.#run = run;
+  }
+
+  /** When all that happens just now is over. */
+  now(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#run();
+    });
+  }
+
+  within(ms: number): void {
+    const at = this.#steady() + ms;
+    if (at >= this.#timerAt) return;
+    this.clear();
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Infinity;
+      this.#run();
+    }, ms);
+  }
+
+  /** What was set for a time is not to come. */
+  clear(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#timerAt = Infinity;
+  }
+}
+
+/** What goes behind a flight, gathered when it is sent. */
+export interface TrailingTransaction {
+  /** Within how many milliseconds something is to go; null: nothing is. */
+  readonly withinMs: number | null;
+  /** What goes now. @param isEarly also what may still wait for company */
+  take(isEarly?: boolean): Behind;
+  /** Of what was taken. @param answers null: whether it has landed is not known */
+  landed(answers: readonly Rows[] | null): void;
+  /** Nothing goes any more. */
+  end(): void;
+}
+
+const noTrailing: TrailingTransaction = {
+  withinMs: null,
+  take: () => ({ asked: [], takes: false }),
+  landed: () => {},
+  end: () => {},
+};
+
+/** How long flights may take, and what it means when they take longer. */
+export type BatchTimes = {
+  /** Without a landing for so long the server is away. */
+  readonly awayMs: number;
+  /** Without a flight for so long an empty one goes. */
+  readonly heartbeatMs: number;
+  /** Without a landing for so long another instance may have taken over. */
+  readonly holdMs: number;
+  /** A flight that the server undoes for so long fails. */
+  readonly undoneMs: number;
+  /** For what is left to write when this closes. */
+  readonly closeMs: number;
+  /** After so long a full disk is tried again. */
+  readonly fullRetryMs: number;
+};
+
+export const batchTimes: BatchTimes = {
+  awayMs: 5_000,
+  heartbeatMs: 1_000,
+  holdMs: 7_000,
+  undoneMs: 60_000,
+  closeMs: 10_000,
+  fullRetryMs: 1_000,
+};
+
+/** For how long a write that nobody waits for may wait for company. */
+export const lazyMs = 5;
+/** After a deadlock or a time-out. */
+const againMsMin = 10;
+const againMsMax = 1_000;

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/fake/postgres/written-groups.ts';
 import { fromText, toText } from '../server/text.ts';
 import { compose } from './compose.ts';
-import type { NoteStep } from './notes.ts';
+import type { NoteStep } from './turns.ts';
 
 const odd = 'a\0b \ud800 \udc00 \ue000 🙂 "\\" \u2028';
 const stored = toText(odd);

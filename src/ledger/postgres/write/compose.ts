@@ -1,12 +1,34 @@
 /** From what was gathered to the statements of a flight, and from their answers to what landed. */
 import { acceptSteps, type AcceptWrite, type LockedQueue, type Taker } from './accepts.ts';
-import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
-import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';
-import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
-import { spentSteps, type SpentWrite } from './spend.ts';
+import {
+  deferredSteps,
+  sentSteps,
+  spentSteps,
+  turnSteps,
+  type DeferredWrite,
+  type SentWrite,
+  type SpentWrite,
+  type TurnWrite,
+} from './turns.ts';
+import {
+  auditSteps,
+  begunSteps,
+  cursorSteps,
+  endedSteps,
+  asJson,
+  type AuditWrite,
+  type BegunWrite,
+  type CursorWrite,
+  type EndedWrite,
+  type Landed,
+  type Landing,
+  type Single,
+  type Step,
+  type Write,
+} from './writes.ts';
 import type { Composed } from './statement.ts';
-import { turnSteps, type TurnWrite } from './turns.ts';
-import type { Landed, Landing, Single, Step, Write } from './writes.ts';
+import type { CursorMove } from '../../ledger.ts';
+import { toText, toTextOrNull } from '../server/text.ts';
 
 /** The writes of a group by their kind, each in the order in which they were added. */
 type Sorted = {
@@ -102,4 +124,41 @@ function sorted(writes: readonly Write[]): Sorted {
   };
   for (const write of writes) (sets[write.kind] as Write[]).push(write);
   return sets;
+}
+
+/**
+ * Moves of cursors that others may move as well: each says where its cursor must stand. One that
+ * stands elsewhere undoes the whole flight, so such moves go with a flight of their caller alone.
+ */
+type ExpectingMove = CursorMove & { readonly expected: string | null };
+
+/**
+ * A cursor that others are moving just now is waited for. The logarithm of nothing is an error that
+ * nothing else here makes: see `conflict` in server/errors.ts.
+ */
+const expectingMovesText = `
+WITH moved AS (
+  UPDATE svc.cursor AS was SET value = x.value
+  FROM json_to_recordset($1) AS x(channel text COLLATE "C", name text COLLATE "C", value text,
+    expected text)
+  WHERE was.channel = x.channel AND was.name = x.name AND was.value = x.expected RETURNING 1
+), made AS (
+  INSERT INTO svc.cursor (channel, name, value)
+  SELECT channel, name, value
+  FROM json_to_recordset($1) AS x(channel text, name text, value text, expected text)
+  WHERE expected IS NULL ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT ln(1 - $2::float8 + (SELECT count(*) FROM moved) + (SELECT count(*) FROM made))`;
+
+export function isExpecting(move: CursorMove): move is ExpectingMove {
+  return move.expected !== undefined;
+}
+
+/** Moves all, or undoes its flight. Of several moves of one cursor the last one counts. */
+export function expectingMoves(moves: readonly ExpectingMove[]): Single {
+  const rows = moves.map(({ channel, name, value, expected }) => {
+    return { channel, name, value: toText(value), expected: toTextOrNull(expected) };
+  });
+  const last = [...new Map(rows.map((row) => [`${row.channel} ${row.name}`, row])).values()];
+  return { kind: 'single', text: expectingMovesText, values: [asJson(last), last.length] };
 }

@@ -5,9 +5,9 @@ import type { BegunCall } from '../../../domain/tool-use.ts';
 import type { DeferredUntil, FailedDelivery } from '../../engine/storage.ts';
 import type { OutRow } from '../../engine/order/rows.ts';
 import { toText } from '../server/text.ts';
-import type { DeferredWrite, SentWrite } from './deliveries.ts';
+import type { DeferredWrite, SentWrite } from './turns.ts';
 import { useRow } from './row-codec.ts';
-import type { AuditWrite, BegunWrite } from './small-sets.ts';
+import type { AuditWrite, BegunWrite } from './writes.ts';
 
 export function deferredWrite(end: FailedDelivery & DeferredUntil): DeferredWrite {
   const { row, why, dueAt, how } = end;

@@ -6,7 +6,7 @@ import { TestInstances, type TestInstance } from '../../../../test/fake/postgres
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { CursorMove } from '../../ledger.ts';
 import { toText } from '../server/text.ts';
-import { expectingMoves } from './expecting-moves.ts';
+import { expectingMoves } from './compose.ts';
 
 const channel = 'telegram' as ChannelKey;
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { came, groupSuite, turn } from '../../../../test/fake/postgres/written-groups.ts';
-import type { NoteStep } from './notes.ts';
+import type { NoteStep } from './turns.ts';
 
 groupSuite('notes', (groups) => {
   const { write } = groups;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { never, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import { Marks, markStatement, type Mark } from '../../../../test/fake/postgres/marks.ts';
-import type { TrailingTransaction } from './trailing-transaction.ts';
+import type { TrailingTransaction } from './batches.ts';
 import type { Rows } from './statement.ts';
 import { until } from '../../../../test/support/waiting.ts';
 

@@ -4,10 +4,176 @@
  */
 import type { AskedRecord } from '../../engine/approval-record.ts';
 import type { Effects } from '../../ledger.ts';
-import { approvalParts } from './approvals.ts';
-import { notesOf, type AddedNote, type NoteStep } from './notes.ts';
-import { lastOf, onKnownUse, useColumns, type ToolUseRow } from './small-sets.ts';
-import { asJson, foundIn, readDone, type Step } from './writes.ts';
+import {
+  lastOf,
+  onKnownUse,
+  useColumns,
+  asJson,
+  foundIn,
+  readDone,
+  type ToolUseRow,
+  type Step,
+} from './writes.ts';
+import { placesOf, type SpendChange, type SpendPlace } from '../../engine/spending.ts';
+import type { Charged } from '../../../domain/spend.ts';
+import { toText } from '../server/text.ts';
+
+// Replies that were delivered, that died, and that are to be tried again.
+
+/** Delivered, or dead: then `failure` says why, as JSON. */
+export type SentWrite = {
+  readonly kind: 'sent';
+  readonly id: string;
+  readonly at: number;
+  readonly tookMs: number | null;
+  readonly failure: string | null;
+  /** The attempt that failed, and the try itself as JSON; null: none did. */
+  readonly attempts: number | null;
+  readonly tried: string | null;
+};
+
+export type DeferredWrite = {
+  readonly kind: 'deferred';
+  readonly id: string;
+  readonly attempts: number;
+  readonly dueAt: number;
+  readonly late: boolean;
+  readonly parked: boolean;
+  readonly possibleDuplicate: boolean;
+  /** Of the attempts: how many do not move it along its schedule. */
+  readonly uncounted: number;
+  readonly failure: string;
+  /** The failed try, as JSON. */
+  readonly tried: string;
+};
+
+/** The last sixteen tries are kept. */
+const withTry = `(CASE WHEN jsonb_array_length(coalesce(was.tries, '[]')::jsonb) >= 16
+    THEN was.tries::jsonb - 0 ELSE coalesce(was.tries, '[]')::jsonb END
+    || jsonb_build_array(x.tried::jsonb))::text`;
+
+const send = `
+WITH gone AS (
+  DELETE FROM svc.outbox AS was
+  USING json_to_recordset($1) AS x(id text COLLATE "C", at bigint, "tookMs" double precision,
+    failure text, attempts integer, tried text)
+  WHERE was.id = x.id
+  RETURNING was.id, was.channel, was.conversation, was.seq, was.created_at, was.message_id,
+    coalesce(x.attempts, was.attempts) AS attempts, was.replayed, was.possible_duplicate, was.late,
+    CASE WHEN x.tried IS NULL THEN was.tries ELSE ${withTry} END AS tries, was.body,
+    x.at AS settled_at, x."tookMs" AS took_ms, was.replayed_at, x.failure
+), kept AS (
+  INSERT INTO svc.sent (id, channel, conversation, seq, created_at, message_id, attempts, replayed,
+    possible_duplicate, late, tries, body, settled_at, took_ms, replayed_at, failure)
+  SELECT * FROM gone
+)
+SELECT id FROM gone`;
+
+const defer = `
+UPDATE svc.outbox AS was SET attempts = x.attempts, due_at = x."dueAt", late = x.late,
+  parked = x.parked, possible_duplicate = x."possibleDuplicate", failure = x.failure,
+  replayed = was.replayed + x.uncounted,
+  tries = ${withTry}
+FROM json_to_recordset($1) AS x(id text COLLATE "C", attempts integer, "dueAt" bigint, late boolean,
+  parked boolean, "possibleDuplicate" boolean, uncounted integer, failure text, tried text)
+WHERE was.id = x.id
+RETURNING was.id`;
+
+export function sentSteps(writes: readonly SentWrite[]): readonly Step[] {
+  if (writes.length === 0) return [];
+  const again = foundIn('sent', idsOf(writes));
+  return [{ statement: { text: send, values: [asJson(writes)], again }, read: readDone }];
+}
+
+export function deferredSteps(writes: readonly DeferredWrite[]): readonly Step[] {
+  if (writes.length === 0) return [];
+  const again = foundIn('outbox', idsOf(writes));
+  return [{ statement: { text: defer, values: [asJson(writes)], again }, read: readDone }];
+}
+
+function idsOf(writes: readonly { readonly id: string }[]): readonly string[] {
+  return writes.map(({ id }) => id);
+}
+
+/** What calls to models have used: those of one kind in a flight are one row of a set. */
+export type SpentWrite = {
+  readonly kind: 'spent';
+  /** The rows of an instance are changed by it alone. */
+  readonly instance: number;
+  readonly charged: Charged;
+  readonly change: SpendChange;
+  /** The rows are there since something was reserved; where they are not, they were forgotten. */
+  readonly known: boolean;
+};
+
+const spendPlace = 'day, channel, sender, brain, model, "priceInput", "priceOutput", costs';
+const spendKey = 'day, channel, sender, brain, model, price_input, price_output, costs, instance';
+const sums = 'calls, estimated_calls, input, output, open_input, open_output';
+const spendColumns =
+  'channel text COLLATE "C", sender text COLLATE "C", day text COLLATE "C", ' +
+  'brain text COLLATE "C", model text COLLATE "C", "priceInput" text COLLATE "C", ' +
+  '"priceOutput" text COLLATE "C", costs boolean, calls bigint, ' +
+  '"estimatedCalls" bigint, input bigint, output bigint, "openInput" bigint, "openOutput" bigint';
+
+/**
+ * Rows are locked in the order of their keys, here and wherever they are changed. One that is new
+ * has given nothing back.
+ */
+const add = `
+INSERT INTO svc.spend AS was (${spendKey}, ${sums})
+SELECT ${spendPlace}, $2::bigint, calls, "estimatedCalls", input, output, "openInput", "openOutput"
+FROM json_to_recordset($1) AS x(${spendColumns})
+WHERE NOT $3::boolean OR EXISTS (SELECT 1 FROM svc.spend AS of WHERE of.channel = x.channel
+  AND of.sender = x.sender AND of.day = x.day AND of.brain = x.brain AND of.model = x.model
+  AND of.price_input = x."priceInput" AND of.price_output = x."priceOutput"
+  AND of.costs = x.costs AND of.instance = $2::bigint)
+ORDER BY ${spendPlace}
+ON CONFLICT (${spendKey}) DO UPDATE SET calls = was.calls + excluded.calls,
+  estimated_calls = was.estimated_calls + excluded.estimated_calls,
+  input = was.input + excluded.input, output = was.output + excluded.output,
+  open_input = greatest(0, was.open_input + excluded.open_input),
+  open_output = greatest(0, was.open_output + excluded.open_output)`;
+
+type AddedRow = SpendPlace & SpendChange;
+
+/** Of one instance. A statement changes a row once. */
+export function spentSteps(writes: readonly SpentWrite[]): readonly Step[] {
+  const kinds = [false, true].map((known) => writes.filter((write) => write.known === known));
+  return kinds.flatMap(([first, ...others]) =>
+    first === undefined ? [] : spendStep(first, others),
+  );
+}
+
+function spendStep(first: SpentWrite, others: readonly SpentWrite[]): Step {
+  const rows = new Map<string, AddedRow>();
+  for (const { charged, change } of [first, ...others]) {
+    for (const at of placesOf(charged)) {
+      const stored = storedPlace(at);
+      const id = Object.values(stored).join('\0');
+      rows.set(id, addedRow(rows.get(id), { ...stored, ...change }));
+    }
+  }
+  const values = [asJson([...rows.values()]), first.instance, first.known];
+  return { statement: { text: add, values } };
+}
+
+export function storedPlace(at: SpendPlace): SpendPlace {
+  const { sender, brain, model } = at;
+  return { ...at, sender: toText(sender), brain: toText(brain), model: toText(model) };
+}
+
+function addedRow(was: AddedRow | undefined, row: AddedRow): AddedRow {
+  if (was === undefined) return row;
+  return {
+    ...row,
+    calls: was.calls + row.calls,
+    estimatedCalls: was.estimatedCalls + row.estimatedCalls,
+    input: was.input + row.input,
+    output: was.output + row.output,
+    openInput: was.openInput + row.openInput,
+    openOutput: was.openOutput + row.openOutput,
+  };
+}
 
 export type TurnWrite = {
   readonly kind: 'turn';
@@ -236,4 +402,123 @@ function queueFields({ session, startedAt, previousAt, windows }: QueueRow): obj
 
 function cutFields({ session, at, reason }: CutRow): object {
   return { cut_session: session, cut_at: at, cut_reason: reason };
+}
+
+/** Parts of the statement that ends turns: what waits for a yes from then on, what is settled. */
+
+const approvalsColumns =
+  'id, code, state, channel, conversation, sender, message_id, brain, tool, private, asked_at, ' +
+  'expires_at, body';
+
+const asked = `, asked AS (
+  INSERT INTO svc.approval (${approvalsColumns})
+  SELECT one.id, one.code, 'waiting', one.channel, one.conversation, one.sender, one."messageId",
+    one.brain, one.tool, one.private, one."askedAt", one."expiresAt", one.body
+  FROM gone CROSS JOIN LATERAL json_to_recordset(gone.asked) AS one(id text, code text,
+    channel text, conversation text, sender text, "messageId" text, brain text, tool text,
+    private boolean, "askedAt" bigint, "expiresAt" bigint, body text)
+  ON CONFLICT (id) DO NOTHING
+)`;
+
+const settled = `, followed AS (
+  UPDATE svc.approval AS approval
+  SET settled_at = gone.at, outcome = gone.settled ->> 'outcome'
+  FROM gone WHERE approval.id = (gone.settled ->> 'id') COLLATE "C"
+    AND approval.state <> 'waiting' AND approval.settled_at IS NULL
+)`;
+
+export const approvalParts = { asked, settled };
+
+// Notes that turns add and clear, and how many stay.
+
+/** In their order. `brain` null: of the conversation alone. */
+export type NoteStep =
+  | {
+      readonly kind: 'add';
+      readonly brain: string | null;
+      readonly at: number;
+      readonly private: boolean;
+      readonly text: string;
+      readonly max: number;
+    }
+  | { readonly kind: 'clear'; readonly brain: string | null };
+
+/** Whose notes: of a brain, or of the conversation of a message that waits or was settled. */
+const ofBrain = 'brain = $1';
+const ofConversation = (table: string): string =>
+  'brain IS NULL AND (channel, conversation) = ' +
+  `(SELECT channel, conversation FROM svc.${table} WHERE id = $1)`;
+
+const clearBrain = `
+DELETE FROM svc.note WHERE ${ofBrain} AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)`;
+const clearConversation = `DELETE FROM svc.note WHERE ${ofConversation('inbox')}`;
+
+/** The newest so many stay. */
+const boundConversation = `
+DELETE FROM svc.note WHERE ${ofConversation('message')} AND seq <=
+  (SELECT seq FROM svc.note WHERE ${ofConversation('message')}
+  ORDER BY seq DESC LIMIT 1 OFFSET $2)`;
+
+/** Each conversation has its share: where one has the most notes, its oldest go first. */
+const boundBrain = `
+DELETE FROM svc.note WHERE seq IN (
+  SELECT seq FROM (
+    SELECT seq, row_number() OVER (PARTITION BY channel, conversation ORDER BY seq DESC) AS place
+    FROM svc.note WHERE ${ofBrain}
+  ) AS placed
+  ORDER BY place DESC, seq
+  LIMIT greatest(0, (SELECT count(*) FROM svc.note WHERE ${ofBrain}) - $2::bigint)
+)`;
+
+type NotingTurn = { readonly id: string; readonly notes: readonly NoteStep[] };
+
+export type AddedNote = Extract<NoteStep, { kind: 'add' }>;
+
+/**
+ * A lane has one turn in a group, so what is cleared of a conversation is what this turn added
+ * before; of a brain also what others added.
+ */
+export function notesOf(writes: readonly NotingTurn[]): {
+  readonly before: readonly Step[];
+  readonly rows: readonly (readonly AddedNote[])[];
+  readonly after: readonly Step[];
+} {
+  const before: Step[] = [];
+  const rows: (readonly AddedNote[])[] = [];
+  const bounds = new Map<string, Step>();
+  for (const { id, notes } of writes) {
+    let own: readonly AddedNote[] = [];
+    for (const step of notes) {
+      if (step.kind === 'add') {
+        own = [...own, step];
+        bounds.set(step.brain ?? `\0${id}`, boundStep(step, id));
+        continue;
+      }
+      before.push(clearStep(step.brain, id));
+      own = own.filter(({ brain }) => brain !== step.brain);
+      if (step.brain === null) continue;
+      for (const [place, earlier] of rows.entries()) {
+        rows[place] = earlier.filter(({ brain }) => brain !== step.brain);
+      }
+    }
+    rows.push(own);
+  }
+  return { before, rows, after: [...bounds.values()] };
+}
+
+function boundStep({ brain, max }: AddedNote, id: string): Step {
+  const statement =
+    brain === null
+      ? { text: boundConversation, values: [id, max] }
+      : { text: boundBrain, values: [brain, max] };
+  return { statement };
+}
+
+function clearStep(brain: string | null, id: string): Step {
+  return {
+    statement:
+      brain === null
+        ? { text: clearConversation, values: [id] }
+        : { text: clearBrain, values: [brain, id] },
+  };
 }

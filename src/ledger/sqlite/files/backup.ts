@@ -17,7 +17,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId } from './migrations.ts';
-import type { StoreProblem } from '../../problem.ts';
+import type { StoreProblem } from '../../ledger.ts';
 import { problemOf } from './problem.ts';
 
 export type BackedUp = {

@@ -3,7 +3,7 @@
  * full or locked (SQLite said so) → ok. Each change is told once. Low ends only when there is an
  * eighth more than there must be, so that a disk at the edge is not told of every few seconds.
  */
-import type { StorageRoom } from '../../news.ts';
+import type { StorageRoom } from '../../ledger.ts';
 import type { Stuck } from '../write/group-commit.ts';
 
 export class DiskWatch {

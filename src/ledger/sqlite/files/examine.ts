@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId, migrationFiles } from './migrations.ts';
 import { freeBytesAt, holderOfLock, sqliteBusy } from './database-files.ts';
-import type { StoreProblem } from '../../problem.ts';
+import type { StoreProblem } from '../../ledger.ts';
 import { problemOf } from './problem.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 

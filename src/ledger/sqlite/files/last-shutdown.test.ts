@@ -4,7 +4,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { forgetNotedEnd, notedEnd, noteCrash, noteFailure } from './last-shutdown.ts';
+import { forgetNotedEnd, notedEnd, noteCrash, noteFailure } from './database-files.ts';
 
 function scratch(): Disposable & { readonly path: string } {
   const folder = mkdtempSync(join(tmpdir(), 'svc-noted-end-'));

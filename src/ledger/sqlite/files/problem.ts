@@ -1,6 +1,6 @@
 /** Why a database cannot be used, and what a person can do about it. */
 import { describeHolder } from '../../../lib/holders.ts';
-import type { StoreProblem } from '../../problem.ts';
+import type { StoreProblem } from '../../ledger.ts';
 import { holderOfLock, sqliteBusy } from './database-files.ts';
 
 const noRight = {

@@ -8,9 +8,37 @@ import type { Note, NoteScope } from '../../../domain/note.ts';
 import type { Message } from '../../../domain/message.ts';
 import { toolOutcomes, type ToolUse } from '../../../domain/tool-use.ts';
 import type { RunningCall } from '../../engine/begun-calls.ts';
-import type { Labels } from './sensitivity-labels.ts';
-import { toolUseOf, type ToolUseRecord } from '../../read/agents.ts';
-import { toolUseColumns } from '../read/agents.ts';
+import { labelOf, type Labels } from './sensitivity-labels.ts';
+import { toolUseOf, type ToolUseRecord } from '../../read/stories.ts';
+import {
+  toolUseColumns,
+  findApproval,
+  findByIdOrCode,
+  listOwed,
+  listWaiting,
+} from '../read/reads.ts';
+import type { Approval, ApprovalId } from '../../../domain/approval.ts';
+import type { Approvals, Decided, StoredFigures, Reserving, SpendBook } from '../../ledger.ts';
+import type { GroupCommit } from '../write/group-commit.ts';
+import { timeText } from '../../../domain/ids.ts';
+import {
+  attachmentOf,
+  attachmentRows,
+  byMessage,
+  pictureOf,
+  idLagMs,
+  type StoredAttachments,
+} from '../../engine/attachments.ts';
+import type { FigureRow } from '../../../telemetry/figures/figures.ts';
+import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
+import { FreeSpend } from '../../engine/free-spend.ts';
+import {
+  placesOf,
+  settledParts,
+  type SpendChange,
+  type SpendPlace,
+} from '../../engine/spending.ts';
+import { spendValues, type SpendWrite } from '../write/turn-writes.ts';
 
 const noteColumns = 'SELECT channel, at, text, private FROM notes';
 
@@ -82,4 +110,207 @@ export class AgentReads {
       };
     });
   }
+}
+
+/** Nobody else writes this database: who is the first to decide is known here. */
+export class StoredApprovals implements Approvals {
+  readonly #reader: DatabaseSync;
+  readonly #groupCommit: GroupCommit;
+  /** By what is being written just now. */
+  readonly #deciding = new Map<ApprovalId, Promise<unknown>>();
+
+  /** @param reader a connection that only reads */
+  constructor(reader: DatabaseSync, groupCommit: GroupCommit) {
+    this.#reader = reader;
+    this.#groupCommit = groupCommit;
+  }
+
+  async find(idOrCode: string): Promise<Approval | null> {
+    return findByIdOrCode(this.#reader, idOrCode);
+  }
+
+  async decide(id: ApprovalId, decided: Decided) {
+    while (this.#deciding.has(id)) await this.#deciding.get(id);
+    const deciding = this.#decide(id, decided);
+    this.#deciding.set(id, deciding);
+    try {
+      return await deciding;
+    } finally {
+      this.#deciding.delete(id);
+    }
+  }
+
+  async owed(now: number): Promise<readonly Approval[]> {
+    return listOwed(this.#reader, now);
+  }
+
+  async waiting(): Promise<readonly Approval[]> {
+    return listWaiting(this.#reader);
+  }
+
+  async #decide(id: ApprovalId, { verdict, by, at }: Decided) {
+    try {
+      if (findApproval(this.#reader, id)?.state !== 'waiting') return 'not_waiting';
+      this.#groupCommit.add(['approvalDecided', verdict, by, at, id]);
+      if (!(await this.#groupCommit.writtenNow())) return 'storage_failed';
+      // It may have been forgotten meanwhile.
+      return findApproval(this.#reader, id) === null ? 'not_waiting' : 'decided';
+    } catch {
+      return 'storage_failed';
+    }
+  }
+}
+
+/** @param reader a connection that only reads */
+export function storedAttachments(
+  reader: DatabaseSync,
+  groupCommit: GroupCommit,
+): StoredAttachments {
+  const ofMessage = reader.prepare(
+    'SELECT kind, name, type, content FROM attachments WHERE message_id = ? ORDER BY place',
+  );
+  const pictures = reader.prepare(
+    'SELECT a.type, a.content, a.private, m.accepted_at AS at ' +
+      'FROM attachments AS a JOIN inbox AS m ON m.id = a.message_id ' +
+      "WHERE a.kind = 'picture' AND a.channel = ? AND a.conversation = ? AND a.message_id >= ? " +
+      'AND m.state > 0 AND m.accepted_at >= ? ORDER BY a.message_id DESC, a.place DESC LIMIT ?',
+  );
+  const ofTime = reader.prepare(
+    'SELECT a.message_id, a.kind, a.name, a.type, a.content ' +
+      'FROM attachments AS a JOIN inbox AS m ON m.id = a.message_id ' +
+      'WHERE a.message_id >= ? AND a.message_id < ? AND a.channel = ? AND a.conversation = ? ' +
+      'AND m.state > 0 AND m.accepted_at = ? ORDER BY a.message_id, a.place',
+  );
+  return {
+    keep({ id, channel, conversation, sensitivity }, attachments) {
+      const label = labelOf(sensitivity);
+      groupCommit.add(['attachmentsGone', id]);
+      for (const { place, kind, name, type, content } of attachmentRows(attachments)) {
+        const values = [
+          id,
+          place,
+          channel,
+          conversation,
+          kind,
+          name,
+          type,
+          label,
+          content,
+        ] as const;
+        groupCommit.add(['attachment', ...values]);
+      }
+      return groupCommit.writtenNow();
+    },
+    of: ({ id }) => ofMessage.all(id).map(attachmentOf),
+    acceptedAt({ channel, conversation }, at) {
+      const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
+      return byMessage(ofTime.all(first, end, channel, conversation, at));
+    },
+    picturesSince({ channel, conversation }, since, n) {
+      const first = timeText(Math.max(0, since - idLagMs));
+      return pictures.all(channel, conversation, first, since, n).map((row) => ({
+        at: Number(row['at']),
+        sensitivity: row['private'] === 0 ? 'public' : 'private',
+        picture: pictureOf(row['type'], String(row['content'])),
+      }));
+    },
+  };
+}
+
+/** Figures go with whatever is written just then; for want of room they wait, and nothing else. */
+export class Figures implements StoredFigures {
+  readonly #groupCommit: GroupCommit;
+  readonly #hasRoom: () => boolean;
+
+  constructor(groupCommit: GroupCommit, hasRoom: () => boolean) {
+    this.#groupCommit = groupCommit;
+    this.#hasRoom = hasRoom;
+  }
+
+  async keep(rows: readonly FigureRow[]): Promise<boolean> {
+    if (this.#groupCommit.broken || !this.#hasRoom()) return false;
+    for (const { lengthMs, at, run, body } of rows) {
+      this.#groupCommit.add(['figure', lengthMs, at, run, body]);
+    }
+    return this.#groupCommit.writtenNow();
+  }
+}
+
+/**
+ * What was spent goes with whatever is written just then. Calls of one kind that end while a group
+ * gathers are one write of it; a reservation is decided where it is written. What free models use
+ * is written once a second.
+ */
+export class Spend implements SpendBook {
+  readonly #groupCommit: GroupCommit;
+  /** Writes of the group that gathers; the sums in them grow. */
+  readonly #gathered = new Map<string, SpendWrite>();
+  #group: unknown = null;
+  readonly #free = new FreeSpend((charged, change) => this.#write('spent', charged, change));
+
+  constructor(groupCommit: GroupCommit) {
+    this.#groupCommit = groupCommit;
+  }
+
+  reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
+    this.flush();
+    const place = this.#groupCommit.add({ charged, most, limits });
+    return new Promise((resolve) => {
+      this.#groupCommit.flush(
+        (told) => resolve(told?.reservings.get(place) ?? { kind: 'unwritten' }),
+        () => resolve({ kind: 'unwritten' }),
+      );
+    });
+  }
+
+  settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
+    if (reserved === null && used === null) return;
+    if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
+    // What was reserved and is not there was forgotten since, and is not to come back.
+    const name = reserved === null ? 'spent' : 'spendSettled';
+    for (const part of settledParts(charged, reserved, used)) {
+      this.#write(name, part.charged, part.change);
+    }
+  }
+
+  /** Writes what is gathered of free models. */
+  flush(): void {
+    this.#free.flush();
+  }
+
+  #write(name: SpendWrite[0], charged: Charged, change: SpendChange): void {
+    if (this.#groupCommit.broken) return;
+    if (this.#groupCommit.gathering !== this.#group) {
+      this.#gathered.clear();
+      this.#group = this.#groupCommit.gathering;
+    }
+    let isNew = false;
+    for (const place of placesOf(charged)) {
+      const key = `${name}\0${keyOf(place)}`;
+      const known = this.#gathered.get(key);
+      if (known !== undefined) addTo(known, change);
+      else {
+        const write: SpendWrite = [name, ...spendValues(place, change)];
+        this.#gathered.set(key, write);
+        this.#groupCommit.add(write);
+        isNew = true;
+      }
+    }
+    if (isNew) this.#groupCommit.flushSoon(() => {});
+  }
+}
+
+function keyOf({ day, channel, sender, brain, model, ...rest }: SpendPlace): string {
+  const { priceInput, priceOutput, costs } = rest;
+  const charged = `${day}\0${channel}\0${sender}\0${brain}\0${model}`;
+  return `${charged}\0${priceInput}\0${priceOutput}\0${costs}`;
+}
+
+function addTo(known: SpendWrite, change: SpendChange): void {
+  known[1] += change.calls;
+  known[2] += change.estimatedCalls;
+  known[3] += change.input;
+  known[4] += change.output;
+  known[5] += change.openInput;
+  known[6] += change.openOutput;
 }

@@ -5,7 +5,7 @@ import type { DeadLetterMove } from '../../ledger.ts';
 import { LetterCount } from '../../engine/order/letter-count.ts';
 import type { SqliteDeps } from './deps.ts';
 import type { HistoryCache } from './history-cache.ts';
-import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
+import { unsettledMessages, unsettledReplies } from './recovery.ts';
 
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
 type Found =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { minuteMs } from '../../../telemetry/figures/figures.ts';
 import type { GroupCommit } from '../write/group-commit.ts';
-import { Figures } from './figures.ts';
+import { Figures } from './agent-reads.ts';
 
 test('figures take no room on a disk that has none, and keep no storage from its end', async () => {
   const added: unknown[] = [];

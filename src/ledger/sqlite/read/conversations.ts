@@ -9,16 +9,17 @@ import type {
   Whose,
 } from '../../../domain/story.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
-import { conversationOf, cutsMax, turnText } from '../../read/conversations.ts';
+import {
+  conversationOf,
+  cutsMax,
+  turnText,
+  type CutRecord,
+  type SpokenRecord,
+  type SpokenTurn,
+  type WaitingRecord,
+} from '../../read/stories.ts';
 import type { ConversationIdCipher } from '../../read/id-cipher.ts';
-import type {
-  CutRecord,
-  SpokenRecord,
-  SpokenTurn,
-  WaitingRecord,
-} from '../../read/conversations.ts';
-import { keysOf } from './channel-keys.ts';
-import { idCipherOf } from './id-cipher.ts';
+import { keysOf, idCipherOf } from './read-page.ts';
 import {
   emptyPage,
   limitOf,

@@ -1,5 +1,5 @@
-import type { StoreProblem } from '../../problem.ts';
-import type { CursorReader } from '../../read/cursor-reader.ts';
+import type { StoreProblem } from '../../ledger.ts';
+import type { CursorReader } from '../../read/questions.ts';
 import { openForReading } from './reader.ts';
 
 /** @param path absolute */

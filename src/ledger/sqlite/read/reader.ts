@@ -1,10 +1,9 @@
 /** Reading a database that a service is running on, or none. It takes no lock and never writes. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { ReadFailed, type LedgerReader } from '../../ledger.ts';
+import { ReadFailed, type LedgerReader, type StoreProblem } from '../../ledger.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 import { applicationId, migrationFiles } from '../files/migrations.ts';
-import type { StoreProblem } from '../../problem.ts';
 import { missingProblem, olderProblem, problemOf } from '../files/problem.ts';
 import { readerOver } from '../../read/questions.ts';
 import { runRead } from './reads.ts';

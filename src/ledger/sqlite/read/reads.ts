@@ -1,25 +1,192 @@
 /** What can be asked of a database, by the name it has in the reader's contract. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
-import { findToolUse, listNotes, listToolUses } from './agents.ts';
-import { listApprovals, showApproval } from './approvals.ts';
-import { listAudit, listConversationCounts } from './audit.ts';
-import { listChannelKeys } from './channel-keys.ts';
+import {
+  listChannelKeys,
+  channelsOfMessages,
+  idCipherOf,
+  readPage,
+  looksMax,
+  merge,
+} from './read-page.ts';
 import {
   countPrivateConversations,
   findConversation,
   listConversations,
   listTurns,
 } from './conversations.ts';
-import { findConversationKey, listOrigins } from './conversation-ids.ts';
-import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
-import { listDeliveries } from './deliveries.ts';
-import { readFigures } from './figures.ts';
-import { findByIds } from './found-ids.ts';
-import { findByWords } from './found-texts.ts';
-import { listMessages } from './messages.ts';
-import { readSpend } from './spend.ts';
-import { findStory, findStoryText } from './stories.ts';
+import { findByIds, findByWords } from './found-texts.ts';
+import type { AuditRow } from '../../../domain/audit.ts';
+import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import { pageRowsMax, type Page, type PageAsked } from '../../../domain/page.ts';
+import {
+  isOnChannel,
+  type ConversationCount,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type MessageFilter,
+  type MessageRow,
+} from '../../../domain/records.ts';
+import {
+  emptyPage,
+  limitOf,
+  pageOf,
+  keyAfter,
+  nextOf,
+  countReasons,
+  type PageKey,
+} from '../../pages.ts';
+import {
+  auditRowOf,
+  deliveryOf,
+  fitsDelivery,
+  storyOf,
+  storyTextOf,
+  originOf,
+  toolUseOf,
+  toolUseTextOf,
+  fitsMessage,
+  messageRowOf,
+  letterOf,
+  letterTextOf,
+  type AuditRecord,
+  type DeliveryRecord,
+  type MessageRecord,
+  type ReplyRecord,
+  type SaidRecord,
+  type OriginRecord,
+  type ToolUseRecord,
+  type MessageSummary,
+  type ReplySummary,
+  type DeadRecord,
+} from '../../read/stories.ts';
+import {
+  originsMax,
+  type ConversationKey,
+  type MessageOrigin,
+  type Story,
+  type StoryText,
+  type DeadLetter,
+  type DeadLetterReason,
+  type DeadLetterText,
+} from '../../../domain/story.ts';
+import { Gathering } from '../../../telemetry/figures/rollup.ts';
+import {
+  hourMs,
+  minuteMs,
+  type FigureRow,
+  type FiguresAsked,
+  type KeptFigures,
+} from '../../../telemetry/figures/figures.ts';
+import type { SpendBy, SpendRow } from '../../../domain/spend.ts';
+import { priceOf, spendRows, type SpendGroup } from '../../engine/spending.ts';
+import type { NotesOf, NoteText } from '../../../domain/note.ts';
+import type { ToolUseRow, ToolUseText } from '../../../domain/tool-use.ts';
+import {
+  approvalCodeOf,
+  approvalRowOf,
+  approvalTextOf,
+  type Approval,
+  type ApprovalRow,
+  type ApprovalState,
+  type ApprovalText,
+} from '../../../domain/approval.ts';
+import {
+  approvalFrom,
+  approvalsOwedMax,
+  approvalsWaitingMax,
+  type ApprovalRecord,
+} from '../../engine/approval-record.ts';
+import type { Box } from '../../../domain/event.ts';
+import { wholeIdLength } from '../../engine/order/rows.ts';
+import { reasonOf } from '../../read/stored-json.ts';
+
+/**
+ * Dead letters: messages and replies that are not tried again. The newest come first, in the order
+ * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts
+ * of a split reply are one letter, which stands where the last of them died.
+ */
+type DeadRow = DeadRecord & { readonly seq: number };
+
+const messages =
+  "SELECT 'in' AS box, seq, id, channel, conversation, id AS messageId, " +
+  'accepted_at AS acceptedAt, settled_at AS diedAt, attempts, NULL AS tries, failure, body ' +
+  'FROM inbox AS dead WHERE state = 2';
+const deadLettersReplies =
+  "SELECT 'out' AS box, seq, id, channel, conversation, message_id AS messageId, " +
+  '(SELECT accepted_at FROM inbox WHERE inbox.id = dead.message_id) AS acceptedAt, ' +
+  'settled_at AS diedAt, attempts, tries, failure, body ' +
+  'FROM outbox AS dead WHERE state = 2';
+
+/**
+ * Of a letter's parts only the one that died last stands for it. A part's id is the whole reply's,
+ * and `-00`, `-01` … behind it; `.` comes right after `-`.
+ */
+const standsForAll =
+  `(length(dead.id) = ${wholeIdLength} OR NOT EXISTS (SELECT 1 FROM outbox AS part ` +
+  `WHERE part.state = 2 AND part.id >= substr(dead.id, 1, ${wholeIdLength}) ` +
+  `AND part.id < substr(dead.id, 1, ${wholeIdLength}) || '.' ` +
+  'AND (part.settled_at, part.seq) > (dead.settled_at, dead.seq)))';
+const deadLettersBehind =
+  '(dead.settled_at, dead.seq) < (?, ?) ORDER BY dead.settled_at DESC, dead.seq DESC LIMIT ?';
+
+const deadLettersBeginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+
+export function listDeadLetters(db: DatabaseSync, asked: PageAsked): Page<DeadLetter> {
+  const limit = limitOf(asked);
+  const after = keyAfter(asked, deadLettersBeginning);
+  if (after === null) return emptyPage;
+  const rows = [
+    ...rowsOf(db, `${messages} AND ${deadLettersBehind}`, ...after, limit + 1),
+    ...rowsOf(
+      db,
+      `${deadLettersReplies} AND ${standsForAll} AND ${deadLettersBehind}`,
+      ...after,
+      limit + 1,
+    ),
+  ].sort((a, b) => b.diedAt - a.diedAt || b.seq - a.seq);
+  const placeOf = ({ diedAt, seq }: DeadRow): PageKey => [diedAt, seq];
+  return pageOf(rows, limit, placeOf, (row) => letterOf(row, partsOf(db, row)));
+}
+
+export function listDeadLetterReasons(db: DatabaseSync): readonly DeadLetterReason[] {
+  const counts = [
+    "SELECT 'in' AS box, failure, count(*) AS count FROM inbox WHERE state = 2 GROUP BY failure",
+    "SELECT 'out' AS box, failure, count(*) AS count FROM outbox AS dead " +
+      `WHERE state = 2 AND ${standsForAll} GROUP BY failure`,
+  ];
+  const rows = counts.flatMap((sql) => db.prepare(sql).all());
+  return countReasons(
+    rows.map((row) => ({
+      ...reasonOf(row['failure'] as string | null),
+      box: row['box'] as Box,
+      count: Number(row['count']),
+    })),
+  );
+}
+
+/** @param id of a message, of a reply, or of a part of one */
+export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | null {
+  const [message] = rowsOf(db, `${messages} AND id = ?`, id);
+  const parts = message === undefined ? wholeOf(db, id) : [message];
+  const last = parts.toSorted((a, b) => a.diedAt - b.diedAt || a.seq - b.seq).at(-1);
+  if (last === undefined) return null;
+  return letterTextOf(idCipherOf(db), last, parts);
+}
+
+/** The dead parts of a reply, in their order: of most replies the only one. */
+function partsOf(db: DatabaseSync, row: DeadRow): readonly DeadRow[] {
+  return row.box === 'in' || row.id.length === wholeIdLength ? [row] : wholeOf(db, row.id);
+}
+
+function wholeOf(db: DatabaseSync, id: string): readonly DeadRow[] {
+  const whole = id.slice(0, wholeIdLength);
+  return rowsOf(db, `${deadLettersReplies} AND id >= ? AND id < ? ORDER BY id`, whole, `${whole}.`);
+}
+
+function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): DeadRow[] {
+  return db.prepare(sql).all(...values) as unknown as DeadRow[];
+}
 
 const questions: {
   readonly [Q in ReadName]: (db: DatabaseSync, ...asked: ReadArguments<Q>) => ReadResult<Q>;
@@ -63,4 +230,396 @@ export function runRead<Q extends ReadName>(
   } finally {
     db.exec('ROLLBACK');
   }
+}
+
+/** What operators did, and what is counted of conversations. */
+type Kept = AuditRecord & { readonly seq: number };
+
+/** Before every row. */
+const newest: [number] = [Number.MAX_SAFE_INTEGER];
+
+export function listAudit(db: DatabaseSync, asked: PageAsked): Page<AuditRow> {
+  const limit = limitOf(asked);
+  const after = keyAfter(asked, newest);
+  if (after === null) return emptyPage;
+  const rows = db
+    .prepare(
+      'SELECT seq, at, action, target, status, reason FROM audit WHERE seq < ? ' +
+        'ORDER BY seq DESC LIMIT ?',
+    )
+    .all(...after, limit + 1) as unknown as Kept[];
+  return pageOf(rows, limit, ({ seq }) => [seq], auditRowOf);
+}
+
+export function listConversationCounts(db: DatabaseSync): readonly ConversationCount[] {
+  const rows = db
+    .prepare('SELECT channel, conversations, turns, last_at FROM conversation_counts')
+    .all();
+  return rows.map((row) => ({
+    channel: String(row['channel']) as ChannelKey,
+    conversations: Number(row['conversations']),
+    turns: Number(row['turns']),
+    lastAt: Number(row['last_at']),
+  }));
+}
+
+/** A conversation by an id of svc's own, and whose a message is. */
+function findConversationKey(db: DatabaseSync, id: string): ConversationKey | null {
+  const where = idCipherOf(db).keyOf(id);
+  return where === null || findConversation(db, where) === null ? null : where;
+}
+
+/** Without the text, which may be long. */
+const origin =
+  "SELECT id, channel, conversation, iif(json_valid(body), body -> '$.sender', NULL) AS sender " +
+  'FROM inbox WHERE id = ?';
+
+function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly MessageOrigin[] {
+  const idCipher = idCipherOf(db);
+  const find = db.prepare(origin);
+  return messageIds.slice(0, originsMax).flatMap((id) => {
+    const found = find.get(id) as unknown as OriginRecord | undefined;
+    return found === undefined ? [] : [originOf(idCipher, found)];
+  });
+}
+
+/**
+ * Replies on their way, in the order in which they came into the outbox, newest first. Replies that
+ * wait and that died are found by an index; the channel of each is looked at.
+ */
+type Told = DeliveryRecord & { readonly seq: number };
+
+const columns =
+  'SELECT seq, id, message_id AS message, channel, created_at AS createdAt, state, attempts, ' +
+  'due_at AS dueAt, late, possible_duplicate AS possibleDuplicate, failure FROM outbox';
+const behind = 'seq < ? ORDER BY seq DESC';
+const sources = {
+  unsettled: `${columns} INDEXED BY outbox_unsettled WHERE state = 0 AND ${behind}`,
+  dead: `${columns} INDEXED BY outbox_dead_seq WHERE state = 2 AND ${behind}`,
+  all: `${columns} WHERE ${behind}`,
+} as const;
+
+/** Before every row. */
+const deliveriesNewest: [number] = [Number.MAX_SAFE_INTEGER];
+
+function listDeliveries(
+  db: DatabaseSync,
+  filter: DeliveryFilter,
+  asked: PageAsked,
+): Page<DeliveryRow> {
+  const after = keyAfter(asked, deliveriesNewest);
+  if (after === null) return emptyPage;
+  const replies = db.prepare(sourceOf(filter)).iterate(...after);
+  const candidates = replies as Iterable<unknown> as Iterable<Told>;
+  const found = readPage(
+    candidates,
+    limitOf(asked),
+    (row) => fitsDelivery(filter, row),
+    readsPlaceOf,
+  );
+  return {
+    rows: found.rows.map(deliveryOf),
+    next: found.next === null ? null : nextOf(found.next),
+  };
+}
+
+function readsPlaceOf({ seq }: Told): PageKey {
+  return [seq];
+}
+
+function sourceOf({ state }: DeliveryFilter): string {
+  if (state === 'waiting' || state === 'deferred') return sources.unsettled;
+  return state === 'dead' ? sources.dead : sources.all;
+}
+
+export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures {
+  const { lengthMs, from, until, own } = asked;
+  const gathering = new Gathering(asked);
+  const rows = db.prepare(
+    'SELECT at, body FROM figures WHERE length_ms = ? AND at >= ? AND at < ? ORDER BY at, run',
+  );
+  for (const row of rows.iterate(lengthMs, from, until)) {
+    gathering.add(row as Pick<FigureRow, 'at' | 'body'>);
+  }
+  const numberOf = (sql: string, ...values: readonly number[]): number | null => {
+    const found = db.prepare(sql).get(...values)?.['n'] ?? null;
+    return found === null ? null : Number(found);
+  };
+  const firstOf = (length: number): number | null =>
+    numberOf('SELECT min(at) AS n FROM figures WHERE length_ms = ?', length);
+  return gathering.told({
+    first: { minute: firstOf(minuteMs), hour: firstOf(hourMs) },
+    ownUntil: numberOf(
+      'SELECT max(at) AS n FROM figures WHERE length_ms = ? AND at BETWEEN ? AND ? AND run = ?',
+      minuteMs,
+      own.first,
+      own.last,
+      own.run,
+    ),
+  });
+}
+
+/** A key at one price. */
+function groupsBy(by: SpendBy): string {
+  const [which, channel] =
+    by === 'sender' ? ["channel <> ''", 'channel'] : ["channel = ''", 'NULL'];
+  return (
+    `SELECT ${by} AS key, ${channel} AS channel, price_input, price_output, ` +
+    'min(day) AS first_day, max(day) AS last_day, sum(calls) AS calls, ' +
+    'sum(estimated_calls) AS estimated_calls, sum(input) AS input, sum(output) AS output, ' +
+    'sum(input * costs) AS costing_input, sum(output * costs) AS costing_output, ' +
+    'sum(open_input) AS open_input, sum(open_output) AS open_output FROM spend ' +
+    `WHERE ${which} AND day >= ? ` +
+    'AND calls + input + output + open_input + open_output > 0 ' +
+    'GROUP BY 1, 2, price_input, price_output'
+  );
+}
+
+export function readSpend(db: DatabaseSync, by: SpendBy, since: string): readonly SpendRow[] {
+  const found = db.prepare(groupsBy(by)).iterate(since);
+  return spendRows(
+    found.map((row): SpendGroup => ({
+      key: String(row['key']),
+      channel: row['channel'] === null ? null : String(row['channel']),
+      firstDay: String(row['first_day']),
+      lastDay: String(row['last_day']),
+      price: priceOf(String(row['price_input']), String(row['price_output'])),
+      calls: Number(row['calls']),
+      estimatedCalls: Number(row['estimated_calls']),
+      input: Number(row['input']),
+      output: Number(row['output']),
+      costing: { input: Number(row['costing_input']), output: Number(row['costing_output']) },
+      openInput: Number(row['open_input']),
+      openOutput: Number(row['open_output']),
+    })),
+  );
+}
+
+/** One message: what happened to it, and what was said. */
+const readsMessage =
+  'SELECT id, channel, accepted_at AS acceptedAt, state, attempts AS diedUnder, ' +
+  'settled_at AS settledAt, failure FROM inbox WHERE id = ?';
+const storiesReplies =
+  'SELECT id, created_at AS createdAt, state, attempts, due_at AS dueAt, late, ' +
+  'possible_duplicate AS possibleDuplicate, settled_at AS settledAt, took_ms AS tookMs, tries, ' +
+  'failure FROM outbox WHERE message_id = ? ORDER BY seq';
+
+const saidIn =
+  'SELECT channel, conversation, body, unsent, ' +
+  'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
+  'FROM inbox WHERE id = ?';
+
+function findStory(db: DatabaseSync, messageId: string): Story | null {
+  const told = db.prepare(readsMessage).get(messageId) as MessageRecord | undefined;
+  if (told === undefined) return null;
+  const trace = db.prepare('SELECT body FROM traces WHERE message_id = ?').get(messageId);
+  const rows = db.prepare(storiesReplies).all(messageId) as unknown as ReplyRecord[];
+  return storyOf(told, trace === undefined ? null : String(trace['body']), rows);
+}
+
+function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
+  const found = db.prepare(saidIn).get(messageId) as SaidRecord | undefined;
+  if (found === undefined) return null;
+  const rows = db
+    .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
+    .all(messageId);
+  return storyTextOf(
+    idCipherOf(db),
+    found,
+    rows.map((row) => ({ id: String(row['id']), body: String(row['body']) })),
+    listUsesOf(db, messageId),
+  );
+}
+
+/** What agents keep: notes, and the audit of their tools. */
+const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
+const agentsNewest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
+
+/** A scope has a hundred notes at most, unless another program wrote some. */
+function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
+  const rows =
+    of.kind === 'brain'
+      ? db.prepare(`${noteColumns} WHERE brain = ? ${agentsNewest}`).all(of.brain)
+      : db
+          .prepare(
+            `${noteColumns} WHERE brain IS NULL AND channel = ? AND conversation = ? ` +
+              agentsNewest,
+          )
+          .all(of.channel, of.conversation);
+  return rows.reverse().map((row) => ({
+    channel: String(row['channel']) as ChannelKey,
+    conversation: String(row['conversation']) as ConversationId,
+    at: Number(row['at']),
+    text: String(row['text']),
+  }));
+}
+
+/** Needed by `toolUseOf`. */
+export const toolUseColumns =
+  'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
+  'arguments, told';
+
+function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
+  const limit = limitOf(asked);
+  const after = keyAfter(asked, [Number.MAX_SAFE_INTEGER]);
+  if (after === null) return emptyPage;
+  const rows = db
+    .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE seq < ? ORDER BY seq DESC LIMIT ?`)
+    .all(...after, limit + 1) as unknown as ToolUseRecord[];
+  return pageOf(rows, limit, ({ seq }) => [seq], toolUseOf);
+}
+
+function findToolUse(db: DatabaseSync, key: string): ToolUseText | null {
+  const found = db.prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE key = ?`).get(key);
+  return found === undefined ? null : toolUseTextOf(found as unknown as ToolUseRecord);
+}
+
+/** Those of one message, in their order. */
+function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord[] {
+  const rows = db
+    .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE message_id = ? ORDER BY seq LIMIT ?`)
+    .all(messageId, pageRowsMax);
+  return rows as unknown as ToolUseRecord[];
+}
+
+/** What waits for a yes, and what became of it. */
+const approvalRow =
+  'SELECT id, code, state, channel, conversation, sender, message_id AS messageId, brain, tool, ' +
+  'private, asked_at AS askedAt, expires_at AS expiresAt, decided_at AS decidedAt, ' +
+  'decided_by AS decidedBy, settled_at AS settledAt, outcome, body FROM approvals';
+
+/** What `columns` gives; node:sqlite itself knows no more than values by name. */
+type Row = Omit<ApprovalRecord, 'private'> & { readonly private: number };
+
+/** Before every row: it comes behind every digit of an id. */
+const approvalsNewest: [string] = ['~'];
+
+export function listApprovals(
+  db: DatabaseSync,
+  state: ApprovalState | null,
+  asked: PageAsked,
+): Page<ApprovalRow> {
+  const limit = limitOf(asked);
+  const after = keyAfter(asked, approvalsNewest);
+  if (after === null) return emptyPage;
+  const which = state === null ? '' : 'state = ? AND ';
+  const values = state === null ? after : [state, ...after];
+  const sql = `${approvalRow} WHERE ${which}id < ? ORDER BY id DESC LIMIT ?`;
+  const rows = db.prepare(sql).all(...values, limit + 1) as unknown as readonly Row[];
+  const placeOf = ({ id }: Row): [string] => [id];
+  return pageOf(rows, limit, placeOf, (row) => approvalRowOf(approvalOf(row)));
+}
+
+export function findApproval(db: DatabaseSync, id: string): Approval | null {
+  return approvalsFirstOf(db.prepare(`${approvalRow} WHERE id = ?`).get(id));
+}
+
+export function showApproval(db: DatabaseSync, id: string): ApprovalText | null {
+  const found = findApproval(db, id);
+  return found === null ? null : approvalTextOf(found);
+}
+
+/** By its id or its code. */
+export function findByIdOrCode(db: DatabaseSync, idOrCode: string): Approval | null {
+  const sql = `${approvalRow} WHERE id = ? OR code = ? ORDER BY id DESC LIMIT 1`;
+  return approvalsFirstOf(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
+}
+
+/** Oldest first. */
+export function listWaiting(db: DatabaseSync): readonly Approval[] {
+  const sql = `${approvalRow} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
+  return (db.prepare(sql).all() as unknown as readonly Row[]).map(approvalOf);
+}
+
+/** As `isOwed` says; oldest first. */
+export function listOwed(db: DatabaseSync, now: number): readonly Approval[] {
+  const owed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= ?)";
+  const sql = `${approvalRow} WHERE ${owed} ORDER BY id LIMIT ${approvalsOwedMax}`;
+  return (db.prepare(sql).all(now) as unknown as readonly Row[]).map(approvalOf);
+}
+
+function approvalsFirstOf(found: Record<string, unknown> | undefined): Approval | null {
+  return found === undefined ? null : approvalOf(found as unknown as Row);
+}
+
+function approvalOf(row: Row): Approval {
+  return approvalFrom({ ...row, private: row.private === 1 });
+}
+
+/**
+ * Messages, newest first, in the order of (when it was accepted, `seq`). What is asked for picks
+ * the index: what waits, what died, what ended in another way than with a reply, what is of one
+ * brain; else each channel has its own order, and these are merged.
+ */
+type MessagesTold = MessageSummary & { readonly seq: number };
+
+/** Accepted before (at, seq), and at `since` or later. */
+type Span = readonly [at: number, seq: number, since: number];
+
+const summary =
+  'SELECT seq, id, channel, accepted_at AS acceptedAt, state, settled_at AS settledAt, brain, ' +
+  'outcome, model FROM inbox INDEXED BY';
+const inSpan =
+  '(accepted_at, seq) < (?, ?) AND accepted_at >= ? ORDER BY accepted_at DESC, seq DESC';
+const messagesSources = {
+  waiting: `${summary} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
+  dead: `${summary} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
+  unusual: `${summary} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
+  brain: `${summary} inbox_brain WHERE brain = ? AND ${inSpan}`,
+  channel: `${summary} inbox_accepted WHERE channel = ? AND ${inSpan}`,
+} as const;
+
+const beginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+
+export function listMessages(
+  db: DatabaseSync,
+  filter: MessageFilter,
+  asked: PageAsked,
+): Page<MessageRow> {
+  const after = keyAfter(asked, beginning);
+  if (after === null) return emptyPage;
+  const until = filter.until ?? Number.MAX_SAFE_INTEGER;
+  const [at, seq] = after[0] < until ? after : ([until, 0] as const);
+  const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
+  const found = readPage(
+    candidates,
+    limitOf(asked),
+    (row) => fitsMessage(filter, row),
+    messagesPlaceOf,
+  );
+  const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
+  const rows = found.rows.map((row) => {
+    return messageRowOf(row, repliesOf.all(row.id) as unknown as readonly ReplySummary[]);
+  });
+  return { rows, next: found.next === null ? null : nextOf(found.next) };
+}
+
+function messagesPlaceOf({ acceptedAt, seq }: MessagesTold): PageKey {
+  return [acceptedAt, seq];
+}
+
+function candidatesOf(db: DatabaseSync, filter: MessageFilter, span: Span): Iterable<MessagesTold> {
+  const read = (sql: string, ...values: (string | number)[]): Iterable<MessagesTold> =>
+    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<MessagesTold>;
+  const { state, outcome, brain } = filter;
+  if (state === 'waiting' && fewWait(db)) return read(messagesSources.waiting, ...span);
+  if (state === 'dead') return read(messagesSources.dead, ...span);
+  if (outcome !== null && outcome !== 'reply')
+    return read(messagesSources.unusual, outcome, ...span);
+  if (brain !== null) return read(messagesSources.brain, brain, ...span);
+  const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
+  return merge(
+    channels.map((key) => read(messagesSources.channel, key, ...span)),
+    isNewer,
+  );
+}
+
+function isNewer(a: MessagesTold, b: MessagesTold): boolean {
+  return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
+}
+
+/** Waiting messages are put in order for each page, unless many wait: looking finds those soon. */
+function fewWait(db: DatabaseSync): boolean {
+  const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
+  return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;
 }

@@ -7,7 +7,7 @@
  * takes that one question with it; the next one starts a new thread.
  */
 import type { Worker } from 'node:worker_threads';
-import { startThread } from '../../../lib/own-thread.ts';
+import { startThread } from '../../../lib/program.ts';
 import { Queue } from '../../../lib/queue.ts';
 import { ReadFailed, type LedgerReader } from '../../ledger.ts';
 import {

@@ -10,15 +10,23 @@
  * taken out of it, and refused. Later writes stay behind it.
  */
 import { joined } from '../../engine/batching.ts';
-import { withoutTries, type WriteBatch } from './write-batch.ts';
-import type { WaitingCaller, Written } from './write-batch.ts';
+import {
+  withoutTries,
+  type WriteBatch,
+  type WaitingCaller,
+  type Written,
+  type AnyWrite,
+  type FromWriter,
+  type GroupDone,
+  type ToWriter,
+  type Write,
+} from './statements.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { steadyNow } from '../../../lib/clock.ts';
 import { sqliteBusy } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import type { ClosingLimits } from '../ledger/limits.ts';
 import type { Writer } from './start-writer.ts';
-import type { AnyWrite, FromWriter, GroupDone, ToWriter, Write } from './statements.ts';
 
 /** For how long a write that nobody waits for may wait for company. */
 const lazyMs = 5;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { resendKeyOf } from '../../../channels/webhook/resend.ts';
+import { resendKeyOf } from '../../../channels/webhook/inbound.ts';
 import { parseInbound } from '../../../channels/webhook/wire.ts';
 import type { Inbound } from '../../../domain/message.ts';
 import { systemClock } from '../../../lib/clock.ts';

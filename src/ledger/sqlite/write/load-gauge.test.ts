@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../../test/support/hand-clock.ts';
-import { LoadGauge } from './load-gauge.ts';
+import { LoadGauge } from './writer.ts';
 
 test('a rush is more than five writes a millisecond since the last question', () => {
   const clock = takeoverClock();

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { startThread } from '../../../lib/own-thread.ts';
+import { startThread } from '../../../lib/program.ts';
 import type { FromWriter, ToWriter } from './statements.ts';
 import type { Upgrade } from '../files/migrations.ts';
 import type { WriterData } from './writer.ts';

@@ -11,7 +11,7 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import { later } from '../../../lib/clock.ts';
 import type { FromWriter } from './statements.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
-import { beginSweeping } from './sweeping.ts';
+import { beginSweeping } from './writer.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 
 test('a step is followed by a pause four times as long, and by a minute when all is done', () => {

@@ -3,12 +3,23 @@ import type { Message } from '../../../domain/message.ts';
 import { unsentText } from '../../engine/bodies.ts';
 import { windowsText } from '../../engine/memories.ts';
 import type { TurnEnd } from '../../engine/storage.ts';
-import type { Effects, Memory } from '../../ledger.ts';
-import { approvalWrites } from './approval-writes.ts';
-import { noteWrites, toolUseWrites } from './agent-writes.ts';
+import type { Effects, Memory, Reserving } from '../../ledger.ts';
 import { replyWrite, summaryValues, traceWrite } from './row-codec.ts';
 import { labelOf } from '../ledger/sensitivity-labels.ts';
-import type { Write } from './statements.ts';
+import { statements, type Write, type AskedReservation } from './statements.ts';
+import { recordOfAsked } from '../../engine/approval-record.ts';
+import type { NoteMove, NotesOf } from '../../../domain/note.ts';
+import type { BegunCall, ToolUseWithResult } from '../../../domain/tool-use.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import {
+  decide,
+  openedParts,
+  placesOf,
+  priceOf,
+  type SpendChange,
+  type SpendPlace,
+  type SpendTotal,
+} from '../../engine/spending.ts';
 
 /**
  * Everything that the end of a turn changes, one commit.
@@ -95,4 +106,147 @@ function turnWrites(
     writes.push(['turn', channel, conversation, number, seq, at, ...said]);
   }
   return writes;
+}
+
+/** @param at when the turn was over */
+function approvalWrites({ asked = [], settled }: Effects, at: number): readonly Write[] {
+  const writes = asked.map(recordOfAsked).map((record): Write => {
+    const { id, code, channel, conversation, sender, messageId, brain, tool } = record;
+    const { private: label, askedAt, expiresAt, body } = record;
+    const place = [channel, conversation, sender, messageId, brain, tool] as const;
+    return ['approvalAsked', id, code, ...place, label ? 1 : 0, askedAt, expiresAt, body];
+  });
+  if (settled !== undefined) writes.push(['approvalSettled', at, settled.outcome, settled.id]);
+  return writes;
+}
+
+// What a finished turn writes of an agent's notes and of its uses of tools.
+
+/** @param nextSeq numbers the notes in the order of the commits */
+function noteWrites(
+  { channel, conversation }: Message,
+  moves: readonly NoteMove[],
+  nextSeq: () => number,
+): readonly Write[] {
+  return moves.flatMap((move): readonly Write[] => {
+    const { scope } = move;
+    const of: NotesOf = scope.kind === 'brain' ? scope : { ...scope, channel, conversation };
+    if (move.kind === 'clear') return [notesCleared(of, nextSeq())];
+    const { note, notesMax } = move;
+    const brain = scope.kind === 'brain' ? scope.brain : null;
+    return [
+      [
+        'note',
+        nextSeq(),
+        brain,
+        channel,
+        conversation,
+        note.at,
+        labelOf(note.sensitivity),
+        note.text,
+      ],
+      brain === null
+        ? ['notesCut', channel, conversation, notesMax]
+        : ['brainNotesCut', brain, notesMax],
+    ];
+  });
+}
+
+/** @param before notes numbered from `before` on stay */
+export function notesCleared(of: NotesOf, before: number): Write {
+  return of.kind === 'brain'
+    ? ['brainNotesCleared', of.brain, before]
+    : ['notesCleared', of.channel, of.conversation, before];
+}
+
+/** A call that is to run: it is in the audit from now on, with an unknown end. */
+export function begunWrites(
+  message: Message,
+  { hash, sensitivity, ...use }: BegunCall,
+  nextSeq: () => number,
+): readonly Write[] {
+  return [
+    ['toolBegun', use.key, message.id, use.tool, hash, labelOf(sensitivity)],
+    ...toolUseWrites(message, [{ ...use, ms: 0, outcome: 'unknown', told: null }], nextSeq),
+  ];
+}
+
+function toolUseWrites(
+  { id, channel, conversation }: Message,
+  uses: readonly ToolUseWithResult[],
+  nextSeq: () => number,
+): readonly Write[] {
+  return uses.map((use): Write => {
+    const { key, at, ms, tool, mode, rule, outcome, told } = use;
+    const place = [nextSeq(), key, id, channel, conversation] as const;
+    return ['toolUse', ...place, at, ms, tool, mode, rule, outcome, use.arguments, told];
+  });
+}
+
+/** The writes of spend, and how a reservation is decided within the transaction that writes it. */
+type SpendValues = [
+  calls: number,
+  estimatedCalls: number,
+  input: number,
+  output: number,
+  openInput: number,
+  openOutput: number,
+  channel: string,
+  sender: string,
+  day: string,
+  brain: string,
+  model: string,
+  priceInput: string,
+  priceOutput: string,
+  costs: number,
+];
+export type SpendWrite = ['spent' | 'spendSettled', ...SpendValues];
+
+export function spendValues(place: SpendPlace, change: SpendChange): SpendValues {
+  const { calls, estimatedCalls, input, output, openInput, openOutput } = change;
+  const { channel, sender, day, brain, model, priceInput, priceOutput, costs } = place;
+  return [
+    calls,
+    estimatedCalls,
+    input,
+    output,
+    openInput,
+    openOutput,
+    channel,
+    sender,
+    day,
+    brain,
+    model,
+    priceInput,
+    priceOutput,
+    costs ? 1 : 0,
+  ];
+}
+
+const totals =
+  'SELECT price_input, price_output, sum(input + open_input) AS input, ' +
+  'sum(output + open_output) AS output FROM spend ' +
+  'WHERE channel = ? AND sender = ? AND day = ? AND brain = ? AND costs = 1 ' +
+  'GROUP BY price_input, price_output';
+
+/** @returns what decides, and writes what fits; within a transaction */
+export function prepareReservations(db: DatabaseSync): (asked: AskedReservation) => Reserving {
+  const reading = db.prepare(totals);
+  const writing = db.prepare(statements.spent);
+  const totalsOf = ({ channel, sender, day, brain }: SpendPlace): readonly SpendTotal[] =>
+    reading.all(channel, sender, day, brain).map((row) => ({
+      price: priceOf(String(row['price_input']), String(row['price_output'])),
+      input: Number(row['input']),
+      output: Number(row['output']),
+    }));
+  return ({ charged, most, limits }) => {
+    const [all, own] = placesOf(charged);
+    const ofSender = own === undefined ? [] : totalsOf(own);
+    const reserving = decide(charged, most, limits, { all: totalsOf(all!), ofSender });
+    if (reserving.kind === 'over') return reserving;
+    for (const part of openedParts(charged, most)) {
+      for (const place of placesOf(part.charged)) writing.run(...spendValues(place, part.change));
+    }
+    return reserving;
+  };
 }

@@ -9,15 +9,104 @@ import type { MessagePort } from 'node:worker_threads';
 import { migrate, type Upgrade } from '../files/migrations.ts';
 import { freeBytesAt, sqliteBusy } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
-import { isPlain, statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
-import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
-import { prepareKeyedAccepts } from './keyed-accepts.ts';
-import { prepareReservations } from './spend-writes.ts';
-import type { Reserving } from '../../spend.ts';
-import { LoadGauge } from './load-gauge.ts';
+import {
+  isPlain,
+  statements,
+  type FromWriter,
+  type Group,
+  type GroupDone,
+  type KnownMessage,
+  type StatementName,
+  type ToWriter,
+  type KeyedAccept,
+  type Value,
+} from './statements.ts';
+import { prepareReservations } from './turn-writes.ts';
+import type { Reserving } from '../../ledger.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
-import { beginSweeping } from './sweeping.ts';
+import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
+
+// When the writer does what is nobody's message: it deletes what has been kept long enough, and
+// takes in what is to be found again. That is now and then, and then in short steps. A step holds
+// up the groups that arrive during it, so four times as long as it took belongs to them before the
+// next one. Steps come at last whatever arrives: even slow ones do more in a second than hundreds
+// of messages bring.
+
+/** The steps take a fifth of the writer's time at most. */
+const pauseFactor = 4;
+
+type SweepingDeps = {
+  /** @returns whether there may be more to do */
+  readonly step: () => boolean;
+  /** How long nothing is done once there is no more. */
+  readonly everyMs: number;
+  /** How long belongs to the groups between two steps at least; asked after each step. */
+  readonly pauseMsMin?: () => number;
+  readonly steady?: () => SteadyTime;
+  /** Calls `act` once after so many milliseconds, unless what it returns is called before. */
+  readonly after?: (ms: number, act: () => void) => () => void;
+};
+
+/** @returns ends it: no step is made any more */
+export function beginSweeping({
+  step,
+  everyMs,
+  pauseMsMin = () => 20,
+  steady = steadyNow,
+  after = afterArrivals,
+}: SweepingDeps): () => void {
+  let cancel = (): void => {};
+  const go = (): void => {
+    const begunAt = steady();
+    const more = step();
+    const tookMs = steady() - begunAt;
+    const pauseMs = Math.max(pauseMsMin(), pauseFactor * tookMs);
+    cancel = after(more ? pauseMs : everyMs, go);
+  };
+  cancel = after(0, go);
+  return () => cancel();
+}
+
+/** What has arrived until then goes before. */
+function afterArrivals(ms: number, act: () => void): () => void {
+  let arrived: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    arrived = setImmediate(act);
+  }, ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(arrived);
+  };
+}
+
+/** About a thousand messages a second. */
+const writesPerMs = 5;
+
+/** Whether so much is written just now that what can wait should wait for longer. */
+export class LoadGauge {
+  readonly #steady: () => SteadyTime;
+  #writes = 0;
+  #countedAt: SteadyTime;
+
+  constructor(steady: () => SteadyTime = steadyNow) {
+    this.#steady = steady;
+    this.#countedAt = steady();
+  }
+
+  wrote(writes: number): void {
+    this.#writes += writes;
+  }
+
+  /** @returns whether there was a rush since this was asked last */
+  isOver(): boolean {
+    const at = this.#steady();
+    const isBusy = this.#writes > writesPerMs * (at - this.#countedAt);
+    this.#writes = 0;
+    this.#countedAt = at;
+    return !isBusy;
+  }
+}
 
 export type WriterData = {
   readonly path: string;
@@ -312,4 +401,60 @@ function mayPass(error: unknown): boolean {
 
 function isOf(error: unknown, errcode: number): boolean {
   return ((error as { errcode?: number }).errcode ?? 0) % 256 === errcode;
+}
+
+/** Messages with a key: whether one came before, and whether it said the same. */
+const remember =
+  'INSERT INTO dedupe (channel, key, message_id, expires_at, fingerprint) ' +
+  'VALUES (?, ?, ?, ?, ?) ' +
+  // A key that has expired counts as new, also before it has been swept away.
+  'ON CONFLICT DO UPDATE SET message_id = excluded.message_id, ' +
+  'expires_at = excluded.expires_at, fingerprint = excluded.fingerprint WHERE expires_at <= ?';
+
+// Without a fingerprint on either side there is nothing to compare.
+const recall =
+  'SELECT message_id AS id, coalesce(fingerprint <> ?, 0) AS reused FROM dedupe ' +
+  'WHERE channel = ? AND key = ?';
+
+const differs = (field: string): string => `was.body -> '${field}' IS NOT ?5 -> '${field}'`;
+
+const saysElse = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
+
+/**
+ * By a key of before, which was the sender's word alone. What the message itself still tells counts
+ * as well; once it is gone its key is known whoever comes with it.
+ */
+const recallFormer =
+  `SELECT was.id IS NOT NULL AND (${saysElse}) AS reused, ` +
+  'message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
+  'WHERE dedupe.channel = ?1 AND key = ?2 AND fingerprint IS NULL AND expires_at > ?3 ' +
+  `AND (was.id IS NULL OR (was.conversation = ?4 AND NOT (${differs('$.sender.id')})))`;
+
+/**
+ * @returns what remembers the key of a message, or tells which message came before with it; within
+ *   the transaction that writes the message
+ */
+function prepareKeyedAccepts(db: DatabaseSync): (keyed: KeyedAccept) => KnownMessage | null {
+  const remembering = db.prepare(remember);
+  const recalling = db.prepare(recall);
+  const recallingFormer = db.prepare(recallFormer);
+  const { until } = db.prepare('SELECT former_keys_until AS until FROM owner').get() as {
+    until: number;
+  };
+  const told = (row: Record<string, Value>): KnownMessage => {
+    return { id: String(row['id']), reused: row['reused'] === 1 };
+  };
+  return ({ key, expiresAt, check, write }) => {
+    const [, , id, channel, conversation, acceptedAt, body] = write;
+    if (check !== null && Number(acceptedAt) < until) {
+      const { formerKey } = check;
+      const asked = [channel!, formerKey, acceptedAt!, conversation!, body!];
+      const former = recallingFormer.get(...asked);
+      if (former !== undefined) return told(former as Record<string, Value>);
+    }
+    const fingerprint = check?.fingerprint ?? null;
+    const { changes } = remembering.run(channel!, key, id!, expiresAt, fingerprint, acceptedAt!);
+    if (changes > 0) return null;
+    return told(recalling.get(fingerprint, channel!, key) as Record<string, Value>);
+  };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { turned } from './bitmap.ts';
-import type { Orientation } from './orientation.ts';
+import { turned } from './picture-thread.ts';
+import type { Orientation } from './size.ts';
 
 /** As the Exif standard shows it: two columns and three rows of what is to be seen. */
 const shown = ['ab', 'cd', 'ef'];

@@ -16,11 +16,10 @@ import {
 import { patienceMs } from '../../../../test/support/waiting.ts';
 import { createDeadlines } from '../../../lib/deadlines.ts';
 import { Stopper } from '../../../lib/stop.ts';
-import { checkPng } from './png-check.ts';
-import { inflatedBytesOf, pngHeaderOf } from './png.ts';
+import { checkPng } from './picture-thread.ts';
+import { inflatedBytesOf, pngHeaderOf, sizeOf } from './size.ts';
 import { createPictures } from './remaker.ts';
 import type { Remade } from './picture.ts';
-import { sizeOf } from './size.ts';
 
 const mib = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Deadline, Deadlines } from '../../../lib/deadlines.ts';
-import { startThread } from '../../../lib/own-thread.ts';
+import { startThread } from '../../../lib/program.ts';
 import type { Stop } from '../../../lib/stop.ts';
 import { FairQueue } from '../../../lib/fair-queue.ts';
 import type { Pictures, Remade } from './picture.ts';

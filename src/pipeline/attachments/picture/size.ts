@@ -1,11 +1,56 @@
 /**
+ * How a JPEG is to be turned to be looked at. Pure.
+ * Format: Exif 3.0, 4.6.4.1 (tag 0x0112), in an APP1 segment; TIFF 6.0 for its directory.
+ */
+export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+
+/** @returns 1, as it lies, where nothing is said that can be read */
+export function orientationOf(jpeg: Uint8Array): Orientation {
+  const view = new DataView(jpeg.buffer, jpeg.byteOffset, jpeg.byteLength);
+  try {
+    const tiff = tiffIn(view);
+    return tiff === null ? 1 : tagIn(view, tiff);
+  } catch {
+    // It ends too early.
+    return 1;
+  }
+}
+
+const app1 = 0xffe1;
+const startOfScan = 0xffda;
+const exifName = 0x45786966;
+const orientationTag = 0x0112;
+
+/** Where the TIFF header begins. */
+function tiffIn(view: DataView): number | null {
+  for (let at = 2; at + 10 <= view.byteLength; at += 2 + view.getUint16(at + 2)) {
+    const marker = view.getUint16(at);
+    if (marker === startOfScan || marker >>> 8 !== 0xff) return null;
+    if (marker === app1 && view.getUint32(at + 4) === exifName) return at + 10;
+  }
+  return null;
+}
+
+function tagIn(view: DataView, tiff: number): Orientation {
+  const little = view.getUint16(tiff) === 0x4949;
+  const directory = tiff + view.getUint32(tiff + 4, little);
+  const entries = Math.min(view.getUint16(directory, little), 512);
+  for (let entry = 0; entry < entries; entry++) {
+    const at = directory + 2 + entry * 12;
+    if (view.getUint16(at, little) !== orientationTag) continue;
+    const value = view.getUint16(at + 8, little);
+    return value >= 1 && value <= 8 ? (value as Orientation) : 1;
+  }
+  return 1;
+}
+
+/**
  * How large a picture says that it is, and what a decoder holds for that, read from its first
  * bytes: a file of some kilobytes can name a size that fills all memory, so it is asked before
  * anything is decoded. Pure.
  *
  * Formats: JPEG (ITU T.81, B.2.2), PNG (W3C, 11.2.2), GIF (89a, 18).
  */
-import { inflatedBytesOf, pngHeaderOf } from './png.ts';
 
 export type PictureSize = {
   readonly width: number;
@@ -99,4 +144,72 @@ function blocksOf(view: DataView, at: number, width: number, height: number): nu
   const down = Math.max(1, ...sampled.map((one) => one.down));
   const units = Math.ceil(width / 8 / across) * Math.ceil(height / 8 / down);
   return sampled.reduce((sum, one) => sum + units * one.across * one.down, 0);
+}
+
+/**
+ * What a PNG says of itself. Pure.
+ *
+ * Format: W3C PNG, 11.2.2 (header), 8 (interlacing).
+ */
+
+type PngHeader = {
+  readonly width: number;
+  readonly height: number;
+  readonly bitsPerPixel: number;
+  /** Two bytes a sample. */
+  readonly isDeep: boolean;
+  readonly isInterlaced: boolean;
+  readonly passes: readonly Pass[];
+};
+
+/** Of one pass over the picture; what is not interlaced has one. */
+type Pass = { readonly width: number; readonly height: number };
+
+const headerBytes = 13;
+/** Samples of a pixel by the colour type. */
+const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+const depths: ReadonlySet<number> = new Set([1, 2, 4, 8, 16]);
+/** Where each pass begins, and its steps: across, down. */
+const adam7 = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
+
+/** @returns null: no header stands where it has to */
+export function pngHeaderOf(view: DataView): PngHeader | null {
+  if (view.getUint32(8) !== headerBytes || view.getUint32(12) !== nameOf('IHDR')) return null;
+  const [width, height] = [view.getUint32(16), view.getUint32(20)];
+  const depth = view.getUint8(24);
+  const perPixel = samples[view.getUint8(25)];
+  if (perPixel === undefined || !depths.has(depth)) return null;
+  const isInterlaced = view.getUint8(28) !== 0;
+  const passes = isInterlaced ? passesOf(width, height) : [{ width, height }];
+  const kind = { bitsPerPixel: perPixel * depth, isDeep: depth === 16, isInterlaced };
+  return { width, height, ...kind, passes };
+}
+
+function passesOf(width: number, height: number): readonly Pass[] {
+  return adam7
+    .map(([x, y, across, down]) => ({
+      width: Math.ceil((width - x) / across),
+      height: Math.ceil((height - y) / down),
+    }))
+    .filter((pass) => pass.width > 0 && pass.height > 0);
+}
+
+/** Of its data: each row of each pass has a byte before it. */
+export function inflatedBytesOf({ passes, bitsPerPixel }: PngHeader): number {
+  return passes.reduce((sum, { width, height }) => {
+    return sum + height * (1 + Math.ceil((width * bitsPerPixel) / 8));
+  }, 0);
+}
+
+/** Of a chunk, as its four letters stand in the file. */
+export function nameOf(name: string): number {
+  return Buffer.from(name, 'latin1').readUInt32BE(0);
 }

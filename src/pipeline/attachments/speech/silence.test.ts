@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silence } from './silence.ts';
+import { silence } from './openai-speech.ts';
 
 test('silence is a recording as long as it says, and nothing is heard in it', () => {
   const wav = Buffer.from(silence(250));

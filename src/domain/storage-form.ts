@@ -1,4 +1,0 @@
-/** What a ledger is kept in. */
-export const storageBackends = ['memory', 'sqlite', 'postgres'] as const;
-
-export type StorageBackend = (typeof storageBackends)[number];
