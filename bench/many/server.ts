@@ -24,7 +24,7 @@ export type ServerCount = {
 export async function countServer(server: PostgresServer, client: Client): Promise<ServerCount> {
   const { rows } = await client.query<Record<'wal' | 'batches', number>>(
     "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint AS wal, " +
-      '(SELECT sum(grp) FROM svc.instance)::bigint AS flights',
+      '(SELECT sum(grp) FROM svc.instance)::bigint AS batches',
   );
   const { wal, batches } = rows[0]!;
   const cpuUs = 1e6 * serverCpuSecondsOf(join(server.folder, 'data'));

@@ -50,7 +50,7 @@ export class TestDatabase implements AsyncDisposable {
   /** What is written down of an instance. */
   async instance(id: number): Promise<Readonly<Record<string, unknown>>> {
     const { rows } = await this.client.query<Record<string, unknown>>(
-      'SELECT *, beat_at::text AS beat FROM svc.instance WHERE id = $1',
+      'SELECT *, beat_at::text AS heartbeat FROM svc.instance WHERE id = $1',
       [id],
     );
     return rows[0]!;

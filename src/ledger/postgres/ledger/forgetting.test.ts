@@ -57,7 +57,7 @@ postgresTest(
     await put(it.client, 'turn', { message_id: idOf(10), channel: 'other' });
     assert.equal(await forget(it, talk(hostile)), 5, 'two messages, two replies, a turn');
     const left = { inbox: 1, outbox: 1, message: 1, sent: 1, turn: 2, cut: 1, note: 2 };
-    const rest = { tool_use: 1, tool_call: 1, attachment: 2, dedupe: 2, queue: 1 };
+    const rest = { tool_use: 1, tool_call: 1, attachment: 2, dedupe: 2, lane: 1 };
     assert.deepEqual(await counts(it), { ...left, ...rest });
     assert.deepEqual(await all(it.client, 'lane', 'conversation'), ['bob']);
   },

@@ -168,7 +168,7 @@ groupSuite('a group of writes', (groups) => {
       tool_call: ['key', 'text'],
       cursor: ['value'],
       dedupe: ['key'],
-      queue: ['conversation'],
+      lane: ['conversation'],
       sent: ['conversation'],
       audit: ['reason'],
     };
