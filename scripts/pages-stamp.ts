@@ -27,7 +27,7 @@ const inputs = [
   'web/{live,builder,setup,kit}/**/*.{ts,tsx,css,html,svg}',
   'src/{config,domain}/**/*.ts',
   'src/channels/{kind,registry,*/kind,messenger/messenger-kind}.ts',
-  'src/lib/{address-range,ip-address}.ts',
+  'src/lib/{address-range,durations,ip-address,json}.ts',
   'apps/setup/setup.ts',
   'src/app/test-cases/expectation.ts',
   'src/brains/policies/*.ts',

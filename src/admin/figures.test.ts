@@ -1,17 +1,11 @@
 /** What `/api/v1/figures` answers, of the steps of a span, and how often the ledger is read. */
+import { hourMs, minuteMs } from '../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { busyBucket, figureRow } from '../../test/fake/figure-rows.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../domain/ids.ts';
 import { Bucket, FigureCounts } from '../telemetry/figures/counting.ts';
-import {
-  hourMs,
-  minuteMs,
-  modelsMax,
-  others,
-  scales,
-  spans,
-} from '../telemetry/figures/figures.ts';
+import { modelsMax, others, scales, spans } from '../telemetry/figures/figures.ts';
 import type { FigureRow } from '../telemetry/figures/figures.ts';
 import { Gathering } from '../telemetry/figures/rollup.ts';
 import { FigureRing } from '../ledger/memory/story-ring.ts';

@@ -8,6 +8,7 @@
  * a minute for what another instance left; at once when it begins. What it owes, it owes to no
  * message that was buried: that message has settled its approval (pipeline/approvals/decide.ts).
  */
+import { dayMs } from '../lib/durations.ts';
 import { kindTypeOf } from '../channels/registry.ts';
 import type { Channel, Receipt } from '../channels/channel.ts';
 import type { ChannelType } from '../config/config.ts';
@@ -255,7 +256,7 @@ const welcomeLookMs = 30_000;
 /** How long a platform may take to say where somebody is talked to. */
 const welcomeDirectMs = 10_000;
 /** Later it would be no news. */
-const newsMs = 24 * 3_600_000;
+const newsMs = dayMs;
 
 export type WelcomingDeps = Pick<Deps, 'events' | 'now'> & {
   readonly host: {

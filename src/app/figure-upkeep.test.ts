@@ -1,10 +1,11 @@
 /** When figures are kept, and what a service that was killed or stopped leaves of them. */
+import { hourMs, minuteMs } from '../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../test/support/waiting.ts';
 import type { ChannelKey, MessageId } from '../domain/ids.ts';
 import { readBody, FigureCounts } from '../telemetry/figures/counting.ts';
-import { hourMs, minuteMs, type FigureRow } from '../telemetry/figures/figures.ts';
+import { type FigureRow } from '../telemetry/figures/figures.ts';
 import { keepFigures } from './figure-upkeep.ts';
 
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % hourMs);

@@ -2,8 +2,9 @@
  * Ends the minutes of the figures by the time of day, and has them kept: off the message path, once
  * a minute. What cannot be kept then is kept with the next ones.
  */
+import { minuteMs } from '../lib/durations.ts';
 import { gaugedOf, type FigureCounts } from '../telemetry/figures/counting.ts';
-import { minuteMs, type FigureRow } from '../telemetry/figures/figures.ts';
+import { type FigureRow } from '../telemetry/figures/figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /** Rows that wait to be kept; of more the oldest are lost. */

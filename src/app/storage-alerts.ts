@@ -1,4 +1,5 @@
 /** What the ledger tells of itself, for people: log lines, counts, health, a warning. */
+import { dayMs, hourMs, minuteMs } from '../lib/durations.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
@@ -96,10 +97,9 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
 
 /** `40 days`, `2 h`, `30 s`: rounded. */
 function formatTime(ms: number): string {
-  const [day, hour, minute] = [86_400_000, 3_600_000, 60_000];
-  if (ms >= 2 * day) return `${Math.round(ms / day)} days`;
-  if (ms >= 2 * hour) return `${Math.round(ms / hour)} h`;
-  return ms >= 2 * minute ? `${Math.round(ms / minute)} min` : `${Math.ceil(ms / 1_000)} s`;
+  if (ms >= 2 * dayMs) return `${Math.round(ms / dayMs)} days`;
+  if (ms >= 2 * hourMs) return `${Math.round(ms / hourMs)} h`;
+  return ms >= 2 * minuteMs ? `${Math.round(ms / minuteMs)} min` : `${Math.ceil(ms / 1_000)} s`;
 }
 
 const hasRoomAgain = { code: 'storage_room', message: 'The database has room again.' };

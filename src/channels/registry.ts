@@ -1,4 +1,5 @@
 /** Every kind of channel: a new one is its folder, a line here, and its maker in service.ts. */
+import { dayMs } from '../lib/durations.ts';
 import type { ChannelConfig, ListenerConfig, MessengerConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import { channelKeyOf, channelTypeOf } from '../domain/ids.ts';
@@ -87,7 +88,6 @@ export function channelKeyFor(type: ChannelType, token: string): ChannelKey | nu
 
 /** With storage, for so long a message of this channel is recognised; milliseconds. */
 export function dedupeMsOf(channel: ChannelKey): number {
-  const dayMs = 24 * 3_600_000;
   return (findKind(channelTypeOf(channel))?.dedupeDays ?? dedupeDaysMost) * dayMs;
 }
 

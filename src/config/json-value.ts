@@ -1,9 +1,6 @@
 /** Looking into a value of JSON that may be anything. */
-import type { Json, JsonObject } from './locate.ts';
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value);
-}
+import { isObject } from '../lib/json.ts';
+import type { Json } from './locate.ts';
 
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);

@@ -9,7 +9,7 @@
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
-import { isObject } from './json-value.ts';
+import { isObject } from '../lib/json.ts';
 import type { Json } from './locate.ts';
 import type { ProblemList } from './problems.ts';
 import { serverOf } from './rules-mcp.ts';

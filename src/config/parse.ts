@@ -3,6 +3,7 @@
  * document without problems and decides nothing; what is left to fill in are the defaults that
  * depend on another field.
  */
+import { hourMs, secondMs } from '../lib/durations.ts';
 import { historyBounds } from '../domain/conversation.ts';
 import { kindOf } from '../channels/registry.ts';
 import { amountOf } from '../domain/money.ts';
@@ -27,8 +28,6 @@ type BrainDocument = Document['brains'][number];
 type ModelDocument = BrainDocument['models'][number];
 type AgentDocument = NonNullable<BrainDocument['agent']>;
 
-const secondMs = 1000;
-const hourMs = 3_600_000;
 const providerDefaults = {
   local_runtime: { baseUrl: 'http://127.0.0.1:11434', timeoutSeconds: 300 },
   hosted_runtime: { baseUrl: 'https://api.openai.com/v1', timeoutSeconds: 120 },

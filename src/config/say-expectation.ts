@@ -1,6 +1,7 @@
 /** What a test case expects, in words: for the builder, and for a line of `svc try`. */
 import { nearest } from './nearest.ts';
-import { isList, isObject } from './json-value.ts';
+import { isObject } from '../lib/json.ts';
+import { isList } from './json-value.ts';
 import { memberPath, type Json, type JsonObject } from './locate.ts';
 import type { ProblemList } from './problems.ts';
 import { quote } from './quote.ts';

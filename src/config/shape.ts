@@ -3,6 +3,7 @@
  * in, synonyms turned into the contract's names, limits clamped. What is wrong becomes undefined,
  * so that everything else can still be checked.
  */
+import { isObject } from '../lib/json.ts';
 import type { ChoiceField, Condition, DecimalField, Field } from './field.ts';
 import type { IntegerField, MapField, ObjectField } from './field.ts';
 import { formatFault } from './formats.ts';
@@ -243,10 +244,6 @@ const envField = { type: 'text', format: 'env', required: true } as const;
 
 function isText(field: Field): boolean {
   return field.type === 'text' || field.type === 'choice';
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function typeName(value: Json): string {

@@ -20,7 +20,6 @@ export type Span = { readonly good: number; readonly bad: number };
 /** The last minute and the last five. */
 export type Window = { readonly minute: Span; readonly fiveMinutes: Span };
 
-export const minuteMs = 60_000;
 export const fiveMinutesMs = 300_000;
 export const emptyWindow: Window = {
   minute: { good: 0, bad: 0 },

@@ -1,8 +1,9 @@
+import { hourMs } from '../lib/durations.ts';
 import type { MessageId } from './ids.ts';
 import type { ConversationKey } from './story.ts';
 
 /** How long a hold lasts that nobody touches. */
-export const holdMs = 3_600_000;
+export const holdMs = hourMs;
 /** So many conversations are held at once at most. */
 export const holdsMax = 1_000;
 /** So many of a conversation's waiting messages are told, and answered at once. */

@@ -19,6 +19,7 @@
  * them means that the claim was already ended or lost, and that nothing was changed. A claim is
  * lost when what it is on, or a piece of it, is taken away, or held: its `stop` is stopped.
  */
+import { hourMs } from '../lib/durations.ts';
 import type { Acceptance } from '../channels/channel.ts';
 import type {
   Approval,
@@ -198,7 +199,7 @@ export type Durability = {
 };
 
 /** A receiver that asks for a longer pause than this is asked again after this one. */
-export const retryAfterMsMax = 3_600_000;
+export const retryAfterMsMax = hourMs;
 
 export type CursorMove = {
   readonly channel: ChannelKey;

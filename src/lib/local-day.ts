@@ -1,6 +1,6 @@
 /** Days of the time zone of this machine. */
+import { dayMs, minuteMs } from './durations.ts';
 
-const minuteMs = 60_000;
 /** The one that was asked for last: most ask for the same, and no day begins within a minute. */
 let latest = { minute: Number.NaN, day: '' };
 
@@ -22,7 +22,7 @@ export function localDayBefore(at: number, days: number): string {
 
 /** How many days lie between two of them, as `localDay` names them: 0 where they are the same. */
 export function daysBetween(first: string, last: string): number {
-  return Math.round((Date.parse(last) - Date.parse(first)) / 86_400_000);
+  return Math.round((Date.parse(last) - Date.parse(first)) / dayMs);
 }
 
 /** When the next day begins: at 00:00, or later where clocks skip that. */

@@ -6,6 +6,7 @@
  * accepted, never the clock at work, so that a message that waited means what it meant when it
  * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
  */
+import { minuteMs } from '../lib/durations.ts';
 import type { SessionConfig } from '../config/config.ts';
 import type { ApprovalId } from '../domain/approval.ts';
 import type { CutReason, SessionMove, TurnRow } from '../domain/conversation.ts';
@@ -200,8 +201,6 @@ function boundaryOn(year: number, month: number, day: number, minute: number): n
     first = before;
   }
 }
-
-const minuteMs = 60_000;
 
 function minuteOf(time: Date): number {
   return time.getHours() * 60 + time.getMinutes();

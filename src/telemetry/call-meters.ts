@@ -1,4 +1,5 @@
 /** What the calls of models and the turns of brains showed lately, and all that was counted. */
+import { minuteMs } from '../lib/durations.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { Found } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -6,7 +7,6 @@ import type { ModelName } from '../domain/ids.ts';
 import {
   fiveMinutesMs,
   standingOfAll,
-  minuteMs,
   nextStanding,
   type Standing,
   type Window,

@@ -3,12 +3,12 @@
  * state that follows from them. The state fails quickly and recovers slowly, so that a receiver
  * that answers now and then does not change it with each answer.
  */
+import { minuteMs } from '../lib/durations.ts';
 import type { Failure, FailureKind } from '../domain/failure.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import { SlidingCounts } from '../lib/sliding-counts.ts';
 
-export const minuteMs = 60_000;
 export const fiveMinutesMs = 300_000;
 
 /** It fails once at least so many of so long failed, and at least this share of all. */

@@ -1,9 +1,10 @@
 /** Figures of two instances on one database: whichever is asked tells of both. */
+import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { FiguresView, type FiguresSummary } from '../../src/admin/figures.ts';
 import type { ChannelKey, MessageId, ModelName } from '../../src/domain/ids.ts';
 import { FigureCounts } from '../../src/telemetry/figures/counting.ts';
-import { hourMs, minuteMs, spans } from '../../src/telemetry/figures/figures.ts';
+import { spans } from '../../src/telemetry/figures/figures.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { keepFigures } from '../../src/app/figure-upkeep.ts';
 import { openPostgresStore } from '../../src/ledger/postgres/postgres.ts';

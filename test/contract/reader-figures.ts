@@ -1,7 +1,8 @@
 /** Figures over time, as every form keeps and tells them. */
+import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
-import { hourMs, minuteMs, modelsMax, others } from '../../src/telemetry/figures/figures.ts';
+import { modelsMax, others } from '../../src/telemetry/figures/figures.ts';
 import type { FigureRow, FiguresAsked } from '../../src/telemetry/figures/figures.ts';
 import type { It, ReaderCase } from './reader.ts';
 

@@ -1,6 +1,7 @@
 /** Rows of figures, as a run keeps them. */
+import { minuteMs } from '../../src/lib/durations.ts';
 import { Bucket } from '../../src/telemetry/figures/counting.ts';
-import { minuteMs, type FigureRow, type RowLength } from '../../src/telemetry/figures/figures.ts';
+import { type FigureRow, type RowLength } from '../../src/telemetry/figures/figures.ts';
 
 export type Busy = {
   readonly models: number;

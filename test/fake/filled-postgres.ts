@@ -1,7 +1,7 @@
 /** A ledger of many messages in PostgreSQL, as it looks after days of work. */
+import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
-import { hourMs, minuteMs } from '../../src/telemetry/figures/figures.ts';
 import { insertRows, type Row } from './insert-rows.ts';
 
 /** A message came each so many milliseconds, from this time on. */

@@ -1,4 +1,5 @@
 /** What is kept goes from a file to a server and back, whole; and nothing goes where it may not. */
+import { hourMs, minuteMs } from '../../src/lib/durations.ts';
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import type { ModelName } from '../../src/domain/ids.ts';
 import { anyMessage } from '../../src/domain/records.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
-import { hourMs, minuteMs, type FiguresAsked } from '../../src/telemetry/figures/figures.ts';
+import { type FiguresAsked } from '../../src/telemetry/figures/figures.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openMigration, type Place } from '../../src/ledger/migrate/open.ts';
 import type { Moved } from '../../src/ledger/migrate/migrate.ts';

@@ -117,8 +117,8 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'The days for which messages are kept count as minutes and a half.',
     file: 'src/ledger/sqlite/write/sweep.ts',
-    find: 'const dayMs = 86_400_000;',
-    replace: 'const dayMs = 86_400;',
+    find: 'const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;',
+    replace: 'const before = retentionDays === 0 ? 0 : now - (retentionDays * dayMs) / 1000;',
   },
   {
     name: 'Where everything is to be kept, everything is deleted.',

@@ -40,7 +40,7 @@ export const store: readonly Fault[] = [
   {
     name: 'What waits for a channel that is gone is given up after an hour.',
     file: 'src/ledger/engine/order/unroutable.ts',
-    find: 'const keptMs = 7 * 86_400_000;',
+    find: 'const keptMs = 7 * dayMs;',
     replace: 'const keptMs = 3_600_000;',
     seenBy: ['test/messages/unroutable.test.ts'],
   },

@@ -36,7 +36,8 @@ import {
 import { replaceFile, writeNew } from '../../../src/app/config/saved-file.ts';
 import { setValue } from '../../../src/config/edit/edit-text.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
-import { isList, isObject } from '../../../src/config/json-value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList } from '../../../src/config/json-value.ts';
 import { locate, type Json } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 

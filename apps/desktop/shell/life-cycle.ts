@@ -7,6 +7,7 @@
  * crashed → starting (after a pause, or by the person); needs_you → starting (by the person)
  * anything → stopping → stopped
  */
+import { minuteMs } from '../../../src/lib/durations.ts';
 import type { Clock, SteadyTime } from '../../../src/lib/clock.ts';
 import type { ApplicationState, Stuck } from '../desktop.ts';
 
@@ -59,7 +60,6 @@ type Step = { readonly cycle: Cycle; readonly acts: readonly Act[] };
 
 /** After the first, second and third crash within a minute; the fourth is the last. */
 const pausesMs = [1_500, 5_000, 30_000] as const;
-const minuteMs = 60_000;
 /** What svc ends with where a restart would not help: a configuration problem, wrong usage. */
 const hopeless: ReadonlySet<number> = new Set([78, 2]);
 

@@ -3,6 +3,7 @@
  * what it describes, so that the compiler keeps each schema and its TypeScript type equal. The
  * service tells by `only`; its caller takes by `read`.
  */
+import { isObject } from '../../lib/json.ts';
 declare const brand: unique symbol;
 declare const absent: unique symbol;
 
@@ -132,10 +133,9 @@ export function only(schema: Schema, value: unknown): unknown {
   const { items, properties, additionalProperties: values } = schema;
   if (items !== undefined && Array.isArray(value)) return value.map((item) => only(items, item));
   if (values !== undefined && isObject(value)) return mapped(value, (one) => only(values, one));
-  if (properties === undefined || typeof value !== 'object' || value === null) return value;
-  const fields = value as Readonly<Record<string, unknown>>;
+  if (properties === undefined || !isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(properties).map(([key, inner]) => [key, only(inner, fields[key] ?? null)]),
+    Object.entries(properties).map(([key, inner]) => [key, only(inner, value[key] ?? null)]),
   );
 }
 
@@ -181,12 +181,12 @@ function readAt(schema: Schema, value: unknown, at: string): unknown {
     return value.map((item, index) => readAt(items, item, `${at}[${index}]`));
   }
   if (named !== undefined) {
-    if (!isObject(value) || Array.isArray(value)) return wrong(at, 'an object');
+    if (!isObject(value)) return wrong(at, 'an object');
     return mapped(value, (one, name) => readAt(named, one, `${at}.${name}`));
   }
   if (properties === undefined)
     return readPlain(typeof type === 'string' ? type : type[0], value, at);
-  if (!isObject(value) || Array.isArray(value)) return wrong(at, 'an object');
+  if (!isObject(value)) return wrong(at, 'an object');
   return Object.fromEntries(
     Object.entries(properties).map(([key, inner]) => {
       const isLeftOut = value[key] === undefined && required?.includes(key) === false;
@@ -215,10 +215,6 @@ const plainTypes: Readonly<Record<string, PlainType>> = {
   number: { fits: Number.isFinite, wanted: 'a number' },
   boolean: { fits: (value) => typeof value === 'boolean', wanted: 'true or false' },
 };
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
 
 function mapped(
   values: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import { fieldsByHand } from '../../config/file-only.ts';
 import type { Config, ConfigProblem } from '../../config/config.ts';
 import { restartFields } from '../../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../../config/inspect.ts';
-import { isObject } from '../../config/json-value.ts';
+import { isObject } from '../../lib/json.ts';
 import { isByFlag } from '../../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../../config/storage-place.ts';
 import { locate, type Json } from '../../config/locate.ts';

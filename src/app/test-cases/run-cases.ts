@@ -17,7 +17,8 @@ import type { BrainDeps } from '../service.ts';
 import { missesOf, type Miss, type Match } from './expectation.ts';
 import { withoutThinkBlock } from '../../domain/think-block.ts';
 import { canonical } from '../../config/changes/entries.ts';
-import { isList, isObject } from '../../config/json-value.ts';
+import { isObject } from '../../lib/json.ts';
+import { isList } from '../../config/json-value.ts';
 import { locate } from '../../config/locate.ts';
 import { ProblemList } from '../../config/problems.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ChannelType } from '../../config/config.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
+import { canonicalJson, isObject } from '../../lib/json.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
@@ -182,8 +182,7 @@ const argumentsLengthMax = 65_536;
 
 function asObject(given: unknown): object {
   const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
-  const whole = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const told = whole ? value : { value };
+  const told = isObject(value) ? value : { value };
   return (canonicalJson(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};
 }
 

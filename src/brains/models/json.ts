@@ -1,10 +1,9 @@
 /** Looking into JSON that somebody else wrote. All of it is pure, and nothing throws. */
+import { isObject } from '../../lib/json.ts';
 
 /** The value as an object to look into; null for anything else. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
+  return isObject(value) ? value : null;
 }
 
 /** @returns undefined: it is no JSON */

@@ -1,8 +1,9 @@
+import { hourMs } from '../../lib/durations.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Sees } from './model.ts';
 
 /** After a provider has refused a picture, its model is taken for blind for so long. */
-const refusedMs = 3_600_000;
+const refusedMs = hourMs;
 
 /** So long a provider that does not say is not asked again: most never will, and a turn waits. */
 const silentMs = 600_000;

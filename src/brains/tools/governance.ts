@@ -19,7 +19,7 @@ import type {
   Toolbox,
   ToolResult,
 } from './tool.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
+import { canonicalJson, isObject } from '../../lib/json.ts';
 import { nodeCrypto } from '../../lib/node-http.ts';
 
 export type GovernanceOptions = Clock & {
@@ -304,8 +304,8 @@ type Arguments = Readonly<Record<string, unknown>>;
 function argumentsOf(tool: Tool, given: unknown): Arguments | null {
   const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
   const { required } = tool.parameters;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const read = value as Arguments;
+  if (isObject(value)) {
+    const read: Arguments = value;
     const [only, ...more] = missingIn(tool, read);
     if (only === undefined || more.length > 0) return read;
     const texts = Object.entries(read).filter(

@@ -8,6 +8,7 @@
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
+import { dayMs } from '../../lib/durations.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/backoff.ts';
@@ -73,7 +74,7 @@ const waitMsMax = 1_500;
 /** In a call that nobody needs: the library carries no mark of ours to where it asks for one. */
 const asSpare = new AsyncLocalStorage<true>();
 const waitMsMaxNow = (): number => (asSpare.getStore() === true ? 0 : waitMsMax);
-const limitedMsMax = 86_400_000;
+const limitedMsMax = dayMs;
 const uncountedMax = 1_000_000;
 /** When the time of day is set back by less than this, nothing is done. */
 const clockSlackMs = 1_000;

@@ -3,6 +3,7 @@
  * have set. Where it is away it is told when the channel is up again, and what fails then is tried
  * again as the platform is heard of, less and less often. What it refuses waits for the next offer.
  */
+import { hourMs } from '../../lib/durations.ts';
 import type { Events } from '../../domain/event.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { OfferedCommands } from '../channel.ts';
@@ -21,7 +22,7 @@ export type CommandMenuDeps = {
 };
 
 /** Between two tries while the platform is heard of. */
-const pause = { baseMs: 5_000, capMs: 3_600_000 } as const;
+const pause = { baseMs: 5_000, capMs: hourMs } as const;
 
 export class CommandMenu {
   readonly #deps: CommandMenuDeps;

@@ -5,6 +5,7 @@
  * server that is older knows no such method (404). Nothing says so beforehand, so a draft is tried,
  * and a refusal is remembered.
  */
+import { hourMs } from '../../lib/durations.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Refused } from './bot-api.ts';
 import type { Target } from './place.ts';
@@ -15,7 +16,7 @@ type Place = Pick<Target, 'chat' | 'thread'>;
 type Kind = 'chat' | 'topic';
 
 /** Then a draft is tried again: the server may be a newer one. */
-const refusedMs = 3_600_000;
+const refusedMs = hourMs;
 /** Are remembered one by one; beyond that they are forgotten. */
 const chatsMax = 4_096;
 

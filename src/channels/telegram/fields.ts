@@ -1,11 +1,11 @@
 /** Fields of Telegram's JSON, which are unknown until they are looked at. Pure. */
 
+import { isObject } from '../../lib/json.ts';
+
 export type Wire = Readonly<Record<string, unknown>>;
 
 export function object(value: unknown): Wire | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Wire)
-    : null;
+  return isObject(value) ? value : null;
 }
 
 export function string(value: unknown): string | null {

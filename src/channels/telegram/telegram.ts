@@ -5,6 +5,7 @@
  * Its key holds the bot's id, which is the first part of its token, so that it is known without
  * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
  */
+import { dayMs } from '../../lib/durations.ts';
 import type { MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
@@ -72,7 +73,7 @@ export function createTelegramChannel(deps: TelegramDeps): Messenger {
 }
 
 /** An answer that is a day late is of no use to anyone in a chat. */
-const deliverMsMax = 24 * 3_600_000;
+const deliverMsMax = dayMs;
 const cutting = {
   unitsMax: textMax,
   unitsOf: (text: string) => text.length,

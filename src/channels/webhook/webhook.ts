@@ -6,6 +6,7 @@
  * while replies still go out. Requests on connections that are still open are refused as shutting
  * down. A request that is under way then has to bring the secret of the newest channel.
  */
+import { dayMs } from '../../lib/durations.ts';
 import type { ListenAddress, WebhookConfig, Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -145,7 +146,7 @@ const tryMs = 15_000;
 /** A longer answer closes its connection. */
 const answerBytesMax = 64 * 1024;
 /** The delivery schedule may ask again sooner. */
-const retryAfterMostMs = 86_400_000;
+const retryAfterMostMs = dayMs;
 
 export type OutboundDeps = Clock & {
   readonly url: string;

@@ -1,6 +1,7 @@
 /** What a look at a configuration came to: for a person, and as an exit code. */
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
+import { plural } from '../../domain/plural.ts';
 import { exitCode, type Io } from '../cli.ts';
 import type { PreflightLine } from '../../app/preflight/lines.ts';
 
@@ -83,8 +84,4 @@ function placeOf(file: string, { line, column }: ConfigProblem): string {
 
 function count(problems: readonly ConfigProblem[], severity: 'error' | 'warning'): number {
   return problems.filter((problem) => problem.severity === severity).length;
-}
-
-function plural(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`;
 }

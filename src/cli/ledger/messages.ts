@@ -1,3 +1,4 @@
+import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { botExample, channelsAsked } from '../../admin/channel-named.ts';
 import { channelTypes, channelName } from '../../channels/registry.ts';
@@ -107,7 +108,7 @@ function wordOf<Word extends string>(
   return { kind: 'unknown', message: `There is no ${flag} "${given}". ${hint}` };
 }
 
-const agoMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const agoMs = { m: minuteMs, h: hourMs, d: dayMs } as const;
 
 /** Milliseconds since 1970; NaN: it is no time. A date without a zone is of this machine's. */
 function timeOf(text: string, now: number): number {

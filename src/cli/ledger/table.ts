@@ -1,3 +1,4 @@
+import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 import { localDay } from '../../lib/local-day.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { createInterface } from 'node:readline/promises';
@@ -41,8 +42,8 @@ export function localTime(at: number): string {
 export function length(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
+  if (ms < hourMs) return `${Math.round(ms / minuteMs)} min`;
+  return ms < 2 * dayMs ? `${Math.round(ms / hourMs)} h` : `${Math.round(ms / dayMs)} d`;
 }
 
 /** A size as a person reads it: `812 KiB`, `1.4 GiB`. */

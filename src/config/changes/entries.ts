@@ -2,7 +2,8 @@
 import type { Json } from '../locate.ts';
 import { providerSynonyms } from '../schema.ts';
 import { channelSynonyms } from '../../channels/registry.ts';
-import { isList, isObject } from '../json-value.ts';
+import { isObject } from '../../lib/json.ts';
+import { isList } from '../json-value.ts';
 
 export type Value = Json | undefined;
 

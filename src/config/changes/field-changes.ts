@@ -2,7 +2,8 @@
 import type { Field, ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { isIgnoredKey } from '../shape.ts';
-import { isEqual, isList, isObject } from '../json-value.ts';
+import { isObject } from '../../lib/json.ts';
+import { isEqual, isList } from '../json-value.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
 /** `effect` false: the service reads it as before. `at` leads from the object to the field. */

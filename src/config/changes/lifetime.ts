@@ -1,7 +1,8 @@
 /** Which changes need a restart, by the lifetimes that the schema gives its fields. */
 import { parseListenAddress } from '../address.ts';
 import type { Field, ObjectField } from '../field.ts';
-import { isEqual, isObject } from '../json-value.ts';
+import { isObject } from '../../lib/json.ts';
+import { isEqual } from '../json-value.ts';
 import { memberPath, type JsonObject } from '../locate.ts';
 import { schema } from '../schema.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';

@@ -5,7 +5,8 @@
  */
 import { locate, type Json, type Place } from '../locate.ts';
 import type { Path } from './path.ts';
-import { isEqual, isList, isObject } from '../json-value.ts';
+import { isObject } from '../../lib/json.ts';
+import { isEqual, isList } from '../json-value.ts';
 
 export type Edit =
   /** Puts a value at a path, with the objects around it that are missing. */

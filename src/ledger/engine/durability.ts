@@ -1,9 +1,7 @@
 /** What every form promises that keeps what it accepts. */
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import type { OutState } from './order/rows.ts';
 import { retryAfterMsMax, type Durability } from '../ledger.ts';
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 export const keptDurability: Durability = {
   durable: true,

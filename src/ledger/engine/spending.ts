@@ -1,4 +1,5 @@
 /** How spend is kept, decided and added up: the same in every form of the ledger. */
+import { dayMs } from '../../lib/durations.ts';
 import { compareAmounts, costOf, dearest, sumOf } from '../../domain/money.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Charged, Price, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
@@ -7,7 +8,6 @@ import type { LimitSum, Reserving } from '../ledger.ts';
 /** All of it is deleted after so many days. */
 const spendDays = 400;
 export const spendRowsMax = 1_000;
-const dayMs = 86_400_000;
 
 /**
  * What one row adds up. Each call is charged to two of them: to that of all senders, in which

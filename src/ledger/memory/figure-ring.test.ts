@@ -1,7 +1,7 @@
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bucket } from '../../telemetry/figures/counting.ts';
-import { hourMs, minuteMs } from '../../telemetry/figures/figures.ts';
 import { FigureRing } from './story-ring.ts';
 
 const body = JSON.stringify(new Bucket(0).body());

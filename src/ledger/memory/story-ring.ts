@@ -4,6 +4,7 @@
  * message pays for it: so slots are made once and written over for ever, ids are digits in them,
  * and of what a message made only its trace stays. A look-up is a scan: people ask seldom.
  */
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
@@ -16,9 +17,7 @@ import { wholeIdLength, type InRow, type OutRow } from '../engine/order/rows.ts'
 import { auditRowsMax, type AuditRow } from '../../domain/audit.ts';
 import { Gathering } from '../../telemetry/figures/rollup.ts';
 import {
-  hourMs,
   kept,
-  minuteMs,
   type FigureRow,
   type FiguresAsked,
   type KeptFigures,

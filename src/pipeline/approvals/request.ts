@@ -1,4 +1,5 @@
 /** Calls that are to wait for a yes: what of them is written down, and who is asked. */
+import { hourMs } from '../../lib/durations.ts';
 import type { AgentFacts } from '../../brains/brain.ts';
 import type { Approval, ApprovalId, WantedCall } from '../../domain/approval.ts';
 import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
@@ -86,7 +87,7 @@ export function holdsApprovalCode(text: string): boolean {
 
 /** After so many wrong codes within the hour none is looked up for that person. */
 const wrongCodesMax = 10;
-const wrongCodesMs = 3_600_000;
+const wrongCodesMs = hourMs;
 /** Of more people the one whose last wrong code is the oldest is forgotten. */
 const peopleMax = 10_000;
 

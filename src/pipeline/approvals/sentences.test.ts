@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval } from '../../domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
+import { canonicalJson } from '../../lib/json.ts';
 import { describeQuestion, describeQuestionTo } from './sentences.ts';
 
 function approvalOf(given: object, on = 'messenger_a:77', name = 'Ada'): Approval {

@@ -8,6 +8,7 @@
  * messenger, by its type and not by its bot: ids are the platform's, a new bot keeps its people,
  * and the cursor moves in the very commit that accepts the message which is answered with the code.
  */
+import { hourMs } from '../../lib/durations.ts';
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../../domain/gate.ts';
 import type { Receipt } from '../../channels/channel.ts';
 import { messengerTypes } from '../../channels/registry.ts';
@@ -304,7 +305,7 @@ function rowsOf(channel: string, { admitted, asking }: PairingState, now: number
   ];
 }
 
-const codeMs = 60 * 60_000;
+const codeMs = hourMs;
 /** Clocks that follow one another differ by less than this. */
 const skewMsMax = 60_000;
 

@@ -1,10 +1,11 @@
 /** Minutes and hours of one run, and a clock that does not go evenly. */
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../domain/ids.ts';
 import { readBody, FigureCounts } from './counting.ts';
-import { hourMs, minuteMs, modelsMax, others, type FigureRow } from './figures.ts';
+import { modelsMax, others, type FigureRow } from './figures.ts';
 
 /** A whole hour. */
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % hourMs);

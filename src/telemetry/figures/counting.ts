@@ -2,11 +2,10 @@
  * Counts what happens in the minute of now, as the hub of events tells it: a few numbers in
  * objects that are there. Whoever keeps the figures ends the minutes, and has the rows.
  */
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import type { Events } from '../../domain/event.ts';
 import { isNews } from '../meters.ts';
 import {
-  hourMs,
-  minuteMs,
   marksOfRowMax,
   modelsMax,
   others,

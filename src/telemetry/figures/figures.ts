@@ -3,9 +3,7 @@
  * start of svc counts for itself, as a run, and keeps a row a minute and a row an hour; whoever
  * reads adds up the rows of all runs. Nothing in them is of a person.
  */
-export const minuteMs = 60_000;
-export const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 
 /** How long rows are kept, by their length. */
 export const kept = [

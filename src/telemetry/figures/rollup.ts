@@ -1,6 +1,7 @@
 /** Rows of any number of runs, added up by the steps that were asked for. */
+import { hourMs } from '../../lib/durations.ts';
 import { Bucket, readBody } from './counting.ts';
-import { hourMs, type Body, type FigureRow, type FiguresAsked } from './figures.ts';
+import { type Body, type FigureRow, type FiguresAsked } from './figures.ts';
 import type { KeptFigures, Mark } from './figures.ts';
 
 /** So many configurations of one span are told, the last ones. */

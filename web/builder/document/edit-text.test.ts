@@ -13,7 +13,8 @@ import {
 } from '../../../src/config/edit/edit-text.ts';
 import { fieldAt, keysAt } from './fields.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
-import { isEqual, isList, isObject, valueAt } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isEqual, isList, valueAt } from './value.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const examples = globSync('examples/*.json', { cwd: root }).map((file) => {

@@ -3,7 +3,7 @@ import type { ChoiceField, Field, ObjectField } from '../../../src/config/field.
 import type { Json } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { isObject } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
 
 /** null: the schema knows nothing there. */
 export function fieldAt(path: Path): Field | null {

@@ -10,7 +10,8 @@ import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { demandsOf, fieldAt, keysAt } from './fields.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { brainsOf, channelsOf, freeName, routedOf, startOf } from './starts.ts';
-import { isList, isObject, valueAt, wordOf } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt, wordOf } from './value.ts';
 
 export type Fix = { readonly label: string; readonly edits: readonly Edit[] };
 

@@ -8,7 +8,8 @@ import { isDirty, type Base, type Draft } from './store.ts';
 import { locate, type Json } from '../../../src/config/locate.ts';
 import { validateText } from '../../../src/config/validate.ts';
 import { pathOf, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { isList, isObject } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList } from './value.ts';
 
 export type KeptDraft = {
   readonly id: string;

@@ -3,7 +3,8 @@ import type { Json } from '../../../src/config/locate.ts';
 import { hasCloudTag, type KnownModel } from '../../../src/config/rank.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from './fields.ts';
-import { isList, isObject, valueAt } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt } from './value.ts';
 
 export type Standing =
   /** The document does not tell yet what model it is. */

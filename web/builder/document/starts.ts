@@ -6,7 +6,8 @@ import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { fieldAt, meant } from './fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { isList, isObject, valueAt, wordOf } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt, wordOf } from './value.ts';
 
 /**
  * A new value for a place: an optional block, or an entry of a list.
@@ -131,7 +132,6 @@ function namesIn(
 ): readonly string[] {
   if (!isList(list)) return [];
   return list
-    .filter(isObject)
-    .map(nameOf)
+    .map((entry) => (isObject(entry) ? nameOf(entry) : null))
     .filter((name) => name !== null);
 }

@@ -7,7 +7,8 @@ import type { Json } from '../../../src/config/locate.ts';
 import { keysAt } from './fields.ts';
 import { isSamePath, pathOf, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isDirty, problemsNow, redo, reportFacts, undo, useDraft } from './store.ts';
-import { isList, isObject } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList } from './value.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const files = globSync('examples/*.json', { cwd: root });

@@ -12,7 +12,8 @@ import { validateText } from '../../../src/config/validate.ts';
 import { editText, type Edit } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from './fields.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
-import { isEqual, isObject, valueAt } from './value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isEqual, valueAt } from './value.ts';
 
 /** The configuration that the service has in use: what the draft began as. */
 export type Base = {

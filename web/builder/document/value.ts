@@ -1,9 +1,10 @@
 /** Looking into the value of a configuration's text. */
-import { isEqual, isList, isObject } from '../../../src/config/json-value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isEqual, isList } from '../../../src/config/json-value.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 
-export { isEqual, isList, isObject };
+export { isEqual, isList };
 
 /** The value at a path; undefined where there is none. */
 export function valueAt(value: Json | undefined, path: Path): Json | undefined {

@@ -7,7 +7,7 @@ import { fieldAt } from '../document/fields.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { standingsOf } from '../document/shield.ts';
 import { useDraft } from '../document/store.ts';
-import { isObject } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
 import { LiveLink } from '../outline/live-link.tsx';
 import { crumbsOf, type TreeNode } from '../outline/tree.ts';
 import { announce } from '../shell/announce.tsx';

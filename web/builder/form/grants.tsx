@@ -6,7 +6,8 @@ import { meant } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { channelsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
-import { isList, isObject, valueAt, wordOf } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt, wordOf } from '../document/value.ts';
 import { channelName } from '../outline/tree.ts';
 import { useValue } from './at.ts';
 

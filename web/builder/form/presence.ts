@@ -6,7 +6,8 @@ import type { SecretPresence } from '../../../src/admin/secret-control.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { ask } from '../../kit/api.ts';
 import { useDraft } from '../document/store.ts';
-import { isList, isObject } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList } from '../document/value.ts';
 
 type Answer = { readonly rows: readonly SecretPresence[] };
 

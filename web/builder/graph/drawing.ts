@@ -7,7 +7,8 @@ import { findKind, channelName } from '../../../src/channels/registry.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { isList, isObject, wordOf } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, wordOf } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 

@@ -3,7 +3,8 @@ import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { rankModels } from '../../../src/config/rank.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { standingsOf, type Standing } from '../document/shield.ts';
-import { isList, isObject, valueAt } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 
 /** `value` is null where it is no object. */

@@ -3,7 +3,8 @@ import type { Path } from '../../../src/config/edit/path.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { PageLink } from '../../kit/page-link.tsx';
 import { baseDocument, useDraft } from '../document/store.ts';
-import { isObject, valueAt, wordOf } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { valueAt, wordOf } from '../document/value.ts';
 
 /** From a channel, brain or model to what it does now; nothing for what is not in use. */
 export function LiveLink({ path }: { readonly path: Path }) {

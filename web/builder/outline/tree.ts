@@ -5,7 +5,8 @@ import { schema } from '../../../src/config/schema.ts';
 import { meant } from '../document/fields.ts';
 import { startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { standingsOf } from '../document/shield.ts';
-import { isList, isObject, valueAt, wordOf } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt, wordOf } from '../document/value.ts';
 
 export type TreeNode = {
   /** Also a key: no two nodes have one path. */

@@ -7,7 +7,8 @@ import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { locate, type JsonObject } from '../../../src/config/locate.ts';
 import { validateText } from '../../../src/config/validate.ts';
 import { keysAt } from '../document/fields.ts';
-import { isEqual, isObject, valueAt } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isEqual, valueAt } from '../document/value.ts';
 
 export type Apart =
   /** The text of the draft without what needs the restart. */

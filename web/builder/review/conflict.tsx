@@ -5,7 +5,7 @@ import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { some } from '../../kit/words.ts';
 import { baseDocument, useDraft, type Base } from '../document/store.ts';
-import { isObject } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
 import { settle } from './applying.ts';
 import { changesOf } from '../../../src/config/changes/changes.ts';
 import { mergeThree, type Conflict, type Side } from './merge.ts';

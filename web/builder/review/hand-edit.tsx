@@ -6,7 +6,7 @@ import { Button } from '../../kit/button.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { baseDocument, useDraft } from '../document/store.ts';
-import { isObject } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
 import { apply } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
 import { LookAgain } from './look-again.tsx';

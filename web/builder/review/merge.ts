@@ -3,7 +3,8 @@
  * different fields go together; where both sides changed one field, a person is asked.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isEqual, isList, valueAt } from '../document/value.ts';
 import { keyed, type Value } from '../../../src/config/changes/entries.ts';
 
 export type Side = 'mine' | 'theirs';

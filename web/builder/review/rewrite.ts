@@ -3,7 +3,8 @@ import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { insertEntry, moveEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isEqual, isList, valueAt } from '../document/value.ts';
 import { keyed } from '../../../src/config/changes/entries.ts';
 
 /** @param text of a JSON object */

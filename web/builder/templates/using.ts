@@ -3,7 +3,8 @@ import { keyed } from '../../../src/config/changes/entries.ts';
 import { isOfProcess } from '../../../src/config/changes/lifetime.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
-import { isList, isObject } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList } from '../document/value.ts';
 import { brainsOf, freeName } from '../document/starts.ts';
 
 /** The parts that can change while the service runs. */

@@ -13,7 +13,8 @@ import {
   type Earlier,
   type Expectation,
 } from '../../../src/config/say-expectation.ts';
-import { isList, isObject, valueAt } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isList, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';
 
 export type TestCase = {

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { Notice } from '../../kit/notice.tsx';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { isObject, valueAt } from '../document/value.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { valueAt } from '../document/value.ts';
 import { modelStates, textAt } from '../graph/reading.ts';
 
 /** The models of a brain whose answers may cost money, and for which words leave the machine. */

@@ -1,4 +1,5 @@
 /** The filter of the list of messages, as the page's address has it. */
+import { dayMs, hourMs } from '../../../src/lib/durations.ts';
 import { messageStates, type MessageFilter } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';
 import type { Place } from '../../kit/place.ts';
@@ -6,8 +7,8 @@ import type { Place } from '../../kit/place.ts';
 /** How far back, by its name in the address. */
 export const spans = {
   '5m': { label: 'the last 5 minutes', ms: 300_000 },
-  '1h': { label: 'the last hour', ms: 3_600_000 },
-  '1d': { label: 'the last day', ms: 86_400_000 },
+  '1h': { label: 'the last hour', ms: hourMs },
+  '1d': { label: 'the last day', ms: dayMs },
 } as const;
 
 type Span = keyof typeof spans;

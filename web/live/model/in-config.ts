@@ -1,4 +1,5 @@
 /** A model in the text of a configuration: where it stands, and small changes of the text. */
+import { isObject } from '../../../src/lib/json.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
 import { providerSynonyms } from '../../../src/config/schema.ts';
 import { isPractice, modelIdOf } from './advice.ts';
@@ -100,10 +101,6 @@ function providersOf(name: string): readonly string[] {
   const provider = name.slice(0, name.indexOf('/'));
   const synonyms = Object.entries(providerSynonyms);
   return [provider, ...synonyms.flatMap(([other, of]) => (of === provider ? [other] : []))];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function listOf(value: Json | undefined): readonly JsonObject[] {

@@ -1,4 +1,5 @@
 /** What the service kept of the last hour, day or month, and in which words a page tells of it. */
+import { hourMs } from '../../../src/lib/durations.ts';
 import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { usePlace } from '../../kit/place.ts';
 import { useAsked, type Asked } from '../../kit/use-asked.ts';
@@ -34,7 +35,7 @@ export function coveredBy({ span, from, since }: FiguresSummary): string {
 /** `a minute`, `in 15 min`. */
 export function everyStep({ stepMs }: Pick<FiguresSummary, 'stepMs'>): string {
   if (stepMs === 60_000) return 'a minute';
-  return stepMs === 3_600_000 ? 'an hour' : `in ${length(stepMs)}`;
+  return stepMs === hourMs ? 'an hour' : `in ${length(stepMs)}`;
 }
 
 export const sumOf = (values: readonly number[]): number =>

@@ -5,6 +5,7 @@
  *
  * Source: MCP 2025-11-25, basic/transports, "stdio".
  */
+import { isObject } from '../../../lib/json.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
@@ -164,7 +165,7 @@ export class CommandTransport implements Transport {
       // Told below: it is no message.
     }
     for (const message of Array.isArray(read) ? read.slice(0, lineMessagesMax) : [read]) {
-      if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
+      if (isObject(message)) {
         this.onmessage?.(message as JSONRPCMessage);
       } else this.onerror?.(new Error('a line that is no message'));
     }

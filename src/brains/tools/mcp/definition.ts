@@ -1,5 +1,5 @@
 /** What a server says of one of its tools: bounded, hashed for its pin, made fit for a model. */
-import { canonicalJson } from '../../../lib/canonical-json.ts';
+import { canonicalJson } from '../../../lib/json.ts';
 import { nodeCrypto } from '../../../lib/node-http.ts';
 import type { ToolParameters } from '../tool.ts';
 
@@ -184,7 +184,7 @@ function valuesOf(schema: unknown): readonly unknown[] | null {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value);
 }
 
 export type Definition = {
@@ -297,5 +297,5 @@ export function cleaned(text: string): string {
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value);
 }

@@ -4,6 +4,7 @@
  * end is ended.
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
+import { isObject } from '../../../lib/json.ts';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 /** Of one server: beyond them all others are left unseen. */
@@ -140,10 +141,6 @@ function errorOf(given: unknown): { code: number; message: string; data?: unknow
     code: Number.isInteger(code) ? (code as number) : -32603,
     message: typeof message === 'string' ? message : 'it gave an error without words',
   };
-}
-
-function isObject(value: unknown): value is Loose {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The library looks at every part of what it is given: it is given no more than is used. */

@@ -1,5 +1,5 @@
 /** What a call of an MCP tool came to, as text for the model: bounded, and text alone. */
-import { canonicalJson } from '../../../lib/canonical-json.ts';
+import { canonicalJson } from '../../../lib/json.ts';
 import type { ToolResult } from '../tool.ts';
 import { UrlFault } from './url-fault.ts';
 

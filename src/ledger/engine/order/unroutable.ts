@@ -7,6 +7,7 @@
  * A channel: served → unroutable (not served, and it has rows; the moment is kept) → served again,
  * or without rows: the moment is forgotten. Nothing is unroutable before the first `serve`.
  */
+import { dayMs } from '../../../lib/durations.ts';
 import type { Box } from '../../../domain/event.ts';
 import { failure, type Failure } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
@@ -18,7 +19,7 @@ import type { WorkingSet } from './working-set.ts';
 /** The cursor that says since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
 
-const keptMs = 7 * 86_400_000;
+const keptMs = 7 * dayMs;
 /** How often to look whether what waits is due. */
 const lookMs = 60_000;
 const batch = 100;

@@ -1,7 +1,7 @@
 /** The last write of figures, and the end of the storage. */
+import { minuteMs } from '../../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { minuteMs } from '../../../telemetry/figures/figures.ts';
 import { Figures } from './figures.ts';
 
 const row = { lengthMs: minuteMs, at: 0, run: 1, body: '{}' } as const;

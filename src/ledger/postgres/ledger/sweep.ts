@@ -2,6 +2,7 @@
  * Deletes what has been kept long enough, in small steps with pauses, on the connection that reads:
  * never in a message's way. Conversations stay until a person deletes them.
  */
+import { dayMs } from '../../../lib/durations.ts';
 import { auditDays } from '../../../domain/audit.ts';
 import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
 import { firstDaysKept } from '../../engine/spending.ts';
@@ -41,7 +42,6 @@ const rowsAtOnce = 200;
 const rowsLooked = 2_000;
 const attachmentsLooked = 500;
 const everyMs = 60_000;
-const dayMs = 86_400_000;
 
 const oldest = (table: string): string =>
   `(SELECT * FROM svc.${table} ORDER BY id LIMIT ${rowsLooked}) AS oldest`;

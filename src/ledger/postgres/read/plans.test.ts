@@ -1,4 +1,5 @@
 /** How the server finds what is asked in a ledger of many messages: by indexes, in few looks. */
+import { hourMs } from '../../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Client } from 'pg';
@@ -14,7 +15,6 @@ import { migratedDatabase } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { PageAsked } from '../../../domain/page.ts';
 import { anyMessage, type MessageFilter } from '../../../domain/records.ts';
-import { hourMs } from '../../../telemetry/figures/figures.ts';
 import { nextOf } from '../../pages.ts';
 import type { ReadArguments, ReadName } from '../../read/questions.ts';
 import { connect } from '../server/connect.ts';

@@ -1,4 +1,5 @@
 /** The reader of the PostgreSQL form. It never writes, and waits for no writer. */
+import { hourMs, minuteMs } from '../../../lib/durations.ts';
 import type { Client } from 'pg';
 import {
   readerOver,
@@ -64,8 +65,6 @@ import {
 import { fieldsOf } from '../../read/stored-json.ts';
 import { Gathering } from '../../../telemetry/figures/rollup.ts';
 import {
-  hourMs,
-  minuteMs,
   type FigureRow,
   type FiguresAsked,
   type KeptFigures,

@@ -1,6 +1,6 @@
+import { minuteMs } from '../../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { minuteMs } from '../../../telemetry/figures/figures.ts';
 import type { GroupCommit } from '../write/group-commit.ts';
 import { Figures } from './agent-reads.ts';
 

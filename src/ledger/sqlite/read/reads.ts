@@ -1,4 +1,5 @@
 /** What can be asked of a database, by the name it has in the reader's contract. */
+import { hourMs, minuteMs } from '../../../lib/durations.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import {
@@ -72,8 +73,6 @@ import {
 } from '../../../domain/story.ts';
 import { Gathering } from '../../../telemetry/figures/rollup.ts';
 import {
-  hourMs,
-  minuteMs,
   type FigureRow,
   type FiguresAsked,
   type KeptFigures,

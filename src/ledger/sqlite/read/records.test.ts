@@ -1,4 +1,5 @@
 /** What is particular to the lists of SQLite: old databases, many rows, what is swept. */
+import { hourMs, minuteMs } from '../../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import { ids } from '../../../../test/contract/ledger/kit.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { anyMessage } from '../../../domain/records.ts';
-import { figureRowsMax, hourMs, minuteMs } from '../../../telemetry/figures/figures.ts';
+import { figureRowsMax } from '../../../telemetry/figures/figures.ts';
 import { applicationId, migrate, migrationFiles } from '../files/migrations.ts';
 import { looksMax } from './read-page.ts';
 import { openSqliteReader } from './reader.ts';

@@ -1,3 +1,4 @@
+import { dayMs } from '../../../lib/durations.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { auditDays } from '../../../domain/audit.ts';
 import { timeText } from '../../../domain/ids.ts';
@@ -9,7 +10,6 @@ export const rowsAtOnce = 50;
 const rowsLooked = 2_000;
 /** Free pages that one step gives back: more than it makes. */
 const pagesAtOnce = 40;
-const dayMs = 86_400_000;
 
 type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
 

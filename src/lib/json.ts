@@ -1,3 +1,10 @@
+/** Questions about JSON, of whatever shape. Pure. */
+
+/** Whether a value is an object with names: neither `null` nor a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /**
  * JSON with the names of each object sorted, so that equal values are one text.
  * @returns null where a value is too deep or refers to itself
