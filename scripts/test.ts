@@ -62,10 +62,16 @@ async function runTests(): Promise<void> {
   clearInterval(progress);
   const failures = failuresOf(outcome, root);
   const full = failures.includes('ENOSPC') ? roomSentence() : '';
-  const end = [failures, missingOf(outcome), skippedOf(outcome), full];
+  const end = [reportsOf(outcome), failures, missingOf(outcome), skippedOf(outcome), full];
   const summary = summaryOf(outcome, performance.now() - startedAt);
   console.log([...end, summary].filter((text) => text !== '').join('\n'));
   if (failures !== '' || missingOf(outcome) !== '') process.exitCode = 1;
+}
+
+/** What the tests that somebody named report of themselves. A whole run reports failures alone. */
+function reportsOf({ files }: Outcome): string {
+  const passed = named.length === 0 ? [] : files.filter((one) => !hasFailed(one));
+  return passed.flatMap(({ said }) => said.map((text) => `ℹ ${text}`)).join('\n');
 }
 
 /** What may take long begins first: the whole program, then its parts, long texts first. */
