@@ -5,9 +5,10 @@
  *
  * Each kind is one `kind.ts` in the channel's folder, and one line in `registry.ts`.
  */
-import type { EnvName, ListenAddress } from '../config/config.ts';
+import type { ListenAddress } from '../config/address.ts';
 import type { Field } from '../config/field.ts';
 import type { ProblemList } from '../config/problems.ts';
+import type { EnvName, SecretFault } from '../config/secret-value.ts';
 
 export type ChannelKind = {
   /** The name in files and keys; a contract for ever. */
@@ -61,7 +62,6 @@ export type OwnSecret = {
   /** Why a value cannot be used, without a word of it: "is …"; null: it can. Absent: any can. */
   fault?(value: string): SecretFault | null;
 };
-export type SecretFault = { readonly message: string; readonly remedy: string };
 
 /** What every channel's configuration has; that of a listener has `bind` and `path` besides. */
 type ParsedChannel = {

@@ -1,5 +1,5 @@
 /** Every kind of channel: a new one is its folder, a line here, and its maker in service.ts. */
-import type { ChannelConfig, ListenerConfig, MessengerConfig } from '../config/config.ts';
+import type { ListenAddress } from '../config/address.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import { channelKeyOf, channelTypeOf } from '../domain/ids.ts';
 import { discord } from './discord/kind.ts';
@@ -15,6 +15,12 @@ export type ChannelType = Kinds['type'];
 export type MessengerType = Extract<Kinds, { readonly isMessenger: true }>['type'];
 export type KindOf<Type extends ChannelType> = Extract<Kinds, { readonly type: Type }>;
 export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']>;
+
+export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
+export type MessengerConfig = ConfigOf<MessengerType>;
+export type WebhookConfig = ConfigOf<'webhook'>;
+/** A channel that listens: senders come to `bind` and `path`. */
+export type ListenerConfig = Extract<ChannelConfig, { readonly bind: ListenAddress }>;
 
 type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
   all: infer Intersection,

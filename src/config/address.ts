@@ -1,7 +1,18 @@
 /** Addresses to listen on and to call, read without the platform's URL class: this is pure. */
 import { rangeOf, bytesOf } from '../lib/ip-address.ts';
-import type { ListenAddress } from './config.ts';
 import type { ProblemList } from './problems.ts';
+
+/** `host` is empty for every interface; IPv6 has no brackets. `text` is as a person writes it. */
+export type ListenAddress = {
+  readonly host: string;
+  readonly port: number;
+  readonly text: string;
+  readonly loopback: boolean;
+  /** Written down, not the default. */
+  readonly given: boolean;
+  /** The flag that says it, and what the configuration says; left out: that one holds. */
+  readonly byFlag?: { readonly name: string; readonly inPlaceOf: string };
+};
 
 /**
  * Reads `host:port`, `:port` (every interface) or `[::1]:port`; the host may be a name.

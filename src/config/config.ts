@@ -7,11 +7,19 @@ import type { HistoryBounds } from '../domain/conversation.ts';
 import {
   channelSynonyms,
   findKind,
+  type ChannelConfig,
   type ChannelType,
-  type ConfigOf,
-  type MessengerType,
+  type MessengerConfig,
+  type WebhookConfig,
 } from '../channels/registry.ts';
 import type { Budget, Price } from '../domain/spend.ts';
+import type { ListenAddress } from './address.ts';
+import type { ConfigProblem } from './problems.ts';
+import type { EnvName } from './secret-value.ts';
+
+// The channel kinds import lower files than this one. These types stand there or come from there.
+export type { ChannelConfig, ChannelType, MessengerConfig, WebhookConfig };
+export type { ConfigProblem, EnvName, ListenAddress };
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];
@@ -24,43 +32,10 @@ export type Config = {
   readonly admin: { readonly tokenEnv: EnvName } | null;
 };
 
-declare const brand: unique symbol;
-/** The name of an environment variable. */
-export type EnvName = string & { readonly [brand]: 'EnvName' };
-
-export type { ChannelType };
-export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
-
-export type WebhookConfig = ConfigOf<'webhook'>;
 export type Mapping = WebhookConfig['mapping'];
 export type MessageField = keyof Mapping;
 
-/** A channel that listens: senders come to `bind` and `path`. */
-export type ListenerConfig = Extract<ChannelConfig, { readonly bind: ListenAddress }>;
-
-export type MessengerConfig = ConfigOf<MessengerType>;
-
-export type AccessConfig = {
-  /** Platform user ids; null: anyone. */
-  readonly allow: readonly string[] | null;
-  readonly groups: 'mention' | 'all' | 'off';
-  readonly pairing: boolean;
-};
-
-/** By the transcriptions of the OpenAI API. `baseUrl` has no trailing slash. */
-export type SpeechConfig = { readonly baseUrl: string; readonly model: string };
-
-/** `host` is empty for every interface; IPv6 has no brackets. `text` is as a person writes it. */
-export type ListenAddress = {
-  readonly host: string;
-  readonly port: number;
-  readonly text: string;
-  readonly loopback: boolean;
-  /** Written down, not the default. */
-  readonly given: boolean;
-  /** The flag that says it, and what the configuration says; left out: that one holds. */
-  readonly byFlag?: { readonly name: string; readonly inPlaceOf: string };
-};
+export type AccessConfig = NonNullable<MessengerConfig['access']>;
 
 export type BrainConfig = {
   readonly name: string;
@@ -191,20 +166,6 @@ export type ObservabilityConfig = {
   readonly enabled: boolean;
   readonly address: ListenAddress;
   readonly allowedHosts: readonly string[];
-};
-
-/**
- * One fault of a config, or one warning. `path` is as a person writes it (`brains[0].policy.kind`,
- * empty for the whole file); line and column count from 1, 0 where there is no place.
- */
-export type ConfigProblem = {
-  readonly severity: 'error' | 'warning';
-  readonly code: string;
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
-  readonly remedy: string;
 };
 
 /** Secret values by the name that a config gives them. Never part of Config, never printed. */

@@ -2,8 +2,21 @@
  * Every problem and warning that a configuration can have: its stable code, and what it means in
  * one sentence. The reference prints this table.
  */
-import type { ConfigProblem } from './config.ts';
 import type { Place } from './locate.ts';
+
+/**
+ * One fault of a config, or one warning. `path` is as a person writes it (`brains[0].policy.kind`,
+ * empty for the whole file); line and column count from 1, 0 where there is no place.
+ */
+export type ConfigProblem = {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly remedy: string;
+};
 
 export const problemCodes = {
   // the file

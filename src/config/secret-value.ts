@@ -1,4 +1,14 @@
-/** What can be kept as the value of a secret. Pure: pages ask it too. */
+/**
+ * A secret's name, and what its value may be. Nothing here imports anything, so that every other
+ * file can use it, and a browser can run it.
+ */
+
+declare const brand: unique symbol;
+/** The name of an environment variable. */
+export type EnvName = string & { readonly [brand]: 'EnvName' };
+
+/** Why a value cannot be used. Both texts show nothing of the value. `message` begins with "is". */
+export type SecretFault = { readonly message: string; readonly remedy: string };
 
 /** Windows keeps 2,560 bytes of UTF-16 for one credential: CRED_MAX_CREDENTIAL_BLOB_SIZE. */
 export const secretCharactersMax = 1_280;
@@ -28,7 +38,7 @@ const [bytesMin, bytesMax] = [24, 64];
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** What is wrong with a key, without a word of it; null: nothing. Pure: a browser can run it. */
-export function signingKeyFault(value: string): { message: string; remedy: string } | null {
+export function signingKeyFault(value: string): SecretFault | null {
   const key = value.slice(signingKeyPrefix.length);
   const padding = key.endsWith('==') ? 2 : Number(key.endsWith('='));
   const bytes = (key.length / 4) * 3 - padding;

@@ -1,10 +1,11 @@
 /** Judges what was found of the secrets that a config names; how they are found is not its own. */
-import type { ChannelKind, OwnSecret, SecretFault } from '../channels/kind.ts';
+import type { ChannelKind, OwnSecret } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
 import { faultOfDatabaseUrl } from './storage-place.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from './found-secret.ts';
 import { problemWithoutPlace } from './problems.ts';
+import type { SecretFault } from './secret-value.ts';
 
 export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
 /** `found` says why there is no value. */

@@ -1,6 +1,5 @@
 /** Where a ledger is kept, as a configuration says it. Nothing of it is a secret. */
-import type { EnvName } from './config.ts';
-import type { SecretFault } from '../channels/kind.ts';
+import type { EnvName, SecretFault } from './secret-value.ts';
 
 export type StoragePlace =
   /** An SQLite file; absolute. It may not be there yet. */

@@ -1,6 +1,6 @@
 /** What the kinds of all messengers have in common. */
 import { withoutSlashes, checkEncrypted } from '../../config/address.ts';
-import type { AccessConfig, EnvName, SpeechConfig } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import type { ChannelKind } from '../kind.ts';
 
 export const messenger = {
@@ -11,6 +11,16 @@ export const messenger = {
   check: ({ base_url: url }: { readonly base_url?: string | null }, path, problems) =>
     checkEncrypted(url, 'the bot token', `${path}.base_url`, problems),
 } as const satisfies Partial<ChannelKind>;
+
+type AccessConfig = {
+  /** Platform user ids; null: anyone. */
+  readonly allow: readonly string[] | null;
+  readonly groups: 'mention' | 'all' | 'off';
+  readonly pairing: boolean;
+};
+
+/** By the transcriptions of the OpenAI API. `baseUrl` has no trailing slash. */
+type SpeechConfig = { readonly baseUrl: string; readonly model: string };
 
 /** What every messenger's channel has in a file without problems. */
 export type MessengerDocument = {

@@ -1,9 +1,8 @@
-import { addressOf, checkEncrypted } from '../../config/address.ts';
-import type { EnvName, ListenAddress } from '../../config/config.ts';
+import { addressOf, checkEncrypted, type ListenAddress } from '../../config/address.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
 import type { ProblemList } from '../../config/problems.ts';
 import type { ChannelKind, OwnSecret } from '../kind.ts';
-import { signingKeyFault } from '../../config/secret-value.ts';
+import { signingKeyFault, type EnvName } from '../../config/secret-value.ts';
 
 const listener = { block: 'webhook', bind: '127.0.0.1:8090', path: '/webhook' } as const;
 
