@@ -1,4 +1,7 @@
-/** Every kind of channel: a new one is its folder, a line here, and its maker in service.ts. */
+/**
+ * The registry of all kinds of channel. A new kind needs its folder, a line here, and its maker in
+ * `src/app/service.ts`.
+ */
 import type { ListenAddress } from '../config/address.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import { channelKeyOf, channelTypeOf } from '../domain/ids.ts';
@@ -7,7 +10,7 @@ import type { ChannelKind } from './kind.ts';
 import { telegram } from './telegram/kind.ts';
 import { webhook } from './webhook/kind.ts';
 
-/** In the order in which people are told of them. */
+/** In the order in which svc lists them to a person. */
 const all = [telegram, discord, webhook] as const;
 
 type Kinds = (typeof all)[number];
@@ -27,7 +30,7 @@ type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends
 ) => void
   ? Intersection
   : never;
-/** The own fields of all kinds, beside each other. */
+/** The fields that the kinds add, of all kinds together. */
 export type OwnFields = All<Kinds['fields']>;
 
 export const channelKinds: readonly ChannelKind[] = all;
@@ -36,19 +39,19 @@ export const messengerTypes: readonly MessengerType[] = all.flatMap((kind) =>
   kind.isMessenger ? [kind.type] : [],
 );
 
-/** What may stand for a type in a file, and the type. */
+/** The type for each synonym that a file may use. */
 export const channelSynonyms: Readonly<Record<string, ChannelType>> = Object.fromEntries(
   all.flatMap(({ type, synonyms }) => synonyms.map((name) => [name, type])),
 );
 
 const byType = new Map<string, Kinds>(all.map((kind) => [kind.type, kind]));
 
-/** undefined: no kind has this type. */
+/** @returns undefined when no kind has this type */
 export function findKind(type: string): ChannelKind | undefined {
   return byType.get(type);
 }
 
-/** Whether it listens; else it connects to its platform. */
+/** Whether the channel listens. Any other channel connects to its platform. */
 export function isListener(config: ChannelConfig): config is ListenerConfig {
   return kindOf(config.type).listener !== null;
 }
@@ -57,7 +60,7 @@ export function isMessenger(config: ChannelConfig): config is MessengerConfig {
   return kindOf(config.type).isMessenger;
 }
 
-/** Whether a channel of that type is a messenger. */
+/** @returns false also for a type that no kind has */
 export function isMessengerType(type: string): boolean {
   return findKind(type)?.isMessenger === true;
 }
@@ -67,8 +70,8 @@ export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
 }
 
 /**
- * What people call it, inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
- * @param channel a type or a key; one of no known kind stays as it is
+ * A channel's name inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
+ * @param channel a type or a key; the name of an unknown kind is this text
  */
 export function channelName(channel: string): string {
   const kind = findKind(channelTypeOf(channel as ChannelKey));
@@ -78,12 +81,12 @@ export function channelName(channel: string): string {
   return bot === '' ? name : `${name} (bot ${bot})`;
 }
 
-/** The type of a channel that has run. */
+/** The type of a channel that has run, so that its kind is known. */
 export function kindTypeOf(channel: ChannelKey): ChannelType {
   return channelTypeOf(channel) as ChannelType;
 }
 
-/** The ledger's key of a channel with that token; null: the token is no bot's. */
+/** @returns the ledger's key of a channel with this token; null when it is not a bot's token */
 export function channelKeyFor(type: ChannelType, token: string): ChannelKey | null {
   const kind: ChannelKind = kindOf(type);
   if (kind.botOf === undefined) return type as string as ChannelKey;
@@ -91,11 +94,11 @@ export function channelKeyFor(type: ChannelType, token: string): ChannelKey | nu
   return bot === null ? null : channelKeyOf(type, bot);
 }
 
-/** With storage, for so long a message of this channel is recognised; milliseconds. */
+/** How long svc recognises a message that comes again, with storage; milliseconds. */
 export function dedupeMsOf(channel: ChannelKey): number {
   const dayMs = 24 * 3_600_000;
   return (findKind(channelTypeOf(channel))?.dedupeDays ?? dedupeDaysMost) * dayMs;
 }
 
-/** For a channel of no known kind: to forget too early would answer a message twice. */
+/** For a channel of an unknown kind. Forgetting a message too early would answer it twice. */
 const dedupeDaysMost = Math.max(...all.map(({ dedupeDays }) => dedupeDays));

@@ -1,6 +1,6 @@
 /**
- * The folders that a configuration opens to its agents, as they are on the disk: whether they are
- * there, what they hold beside what is meant, and which of them lie outside of its own folder.
+ * Checks the folders that a configuration opens to its agents, on the disk: whether they exist,
+ * whether they hold too much, and which of them lie outside of the configuration's folder.
  */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -10,7 +10,7 @@ import type { ProblemList } from './problems.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** @param folder of the configuration, absolute, like the paths in `config` */
+/** @param folder the folder of the configuration; absolute, like the paths in `config` */
 export async function checkAgentFolders(
   config: Config,
   { folder, env }: { readonly folder: string; readonly env: Env },
@@ -40,7 +40,7 @@ async function checkSkills(skillsDir: string, at: string, facts: ProblemList): P
   facts.add('skills_missing', `${at}.skills_dir`, message, remedy);
 }
 
-/** @param precious folders that an agent hardly is meant to read */
+/** @param precious folders that an agent should hardly read */
 async function checkWidth(
   root: string,
   precious: readonly string[],
@@ -68,9 +68,10 @@ async function checkMounts(root: string, path: string, facts: ProblemList): Prom
 }
 
 /**
- * @param root its real path
- * @param table Format: /proc/<pid>/mountinfo of proc_pid_mountinfo(5): the fifth field of a line is
- *   the mount point, in which a blank, tab, line end or backslash is three octal digits
+ * Lists the mount points below a folder.
+ * @param root the folder's real path
+ * @param table Format: /proc/<pid>/mountinfo of proc_pid_mountinfo(5). The fifth field of a line is
+ *   the mount point. A blank, tab, line end or backslash in it is three octal digits.
  */
 export function mountsBelow(root: string, table: string): readonly string[] {
   const points = table.split('\n').flatMap((line) => line.split(' ')[4] ?? []);
@@ -83,10 +84,10 @@ export function mountsBelow(root: string, table: string): readonly string[] {
 }
 
 /**
- * Fields of agents whose folder lies outside of the configuration's own. A folder in, or below, one
- * that the configuration in use has in the same field is none of them.
+ * Finds fields of agents whose folder lies outside of the configuration's folder. A folder that the
+ * configuration in use has in the same field does not count, and no folder below it.
  * @param used the configuration in use
- * @param folder of the configuration, absolute
+ * @param folder the folder of the configuration, absolute
  * @returns paths in the configuration: `brains[0].agent.skills_dir`
  */
 export async function foldersElsewhere(
@@ -114,7 +115,7 @@ const folderFields = [
   ['skills_dir', ({ agent }: BrainConfig) => agent?.skillsDir ?? null],
 ] as const;
 
-/** Where a path leads; of what is not there yet, where it would lie. */
+/** The real path of a file or folder, which may not exist yet. */
 async function realPathOf(path: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
   if (real !== null) return real;

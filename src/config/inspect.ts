@@ -1,6 +1,6 @@
 /**
- * Looks at a configuration where it lies: reads the file, checks it, resolves its relative paths,
- * and adds what only the disk can tell.
+ * Reads a configuration file and checks it. It resolves the relative paths, and adds the problems
+ * that only the disk shows.
  */
 import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export type Inspection = {
   readonly folder: string;
   /** Empty when the file could not be read. */
   readonly text: string;
-  /** Its config's paths are absolute. */
+  /** The paths in its config are absolute. */
   readonly validation: Validation;
   /** Where the ledger is or will be; null without storage. */
   readonly storage: StoragePlace | null;
@@ -37,8 +37,8 @@ export const fileBytesMax = 1_048_576;
 /**
  * Reads and checks a configuration file. A file that cannot be read is a problem like any other.
  * @param path relative to the working directory, or absolute
- * @param env for the place of the default database
- * @param own where the process that is to use it listens instead
+ * @param env gives the folder of the default database
+ * @param own the addresses that flags give to the process
  */
 export async function inspectConfig(
   path: string,
@@ -57,7 +57,7 @@ export async function inspectConfig(
 
 /**
  * Checks a text as if it stood in a file.
- * @param file absolute: its folder is where relative paths begin
+ * @param file absolute; relative paths begin in its folder
  * @param writableByOthers whether others can change that file
  */
 export async function inspectText(
@@ -68,7 +68,7 @@ export async function inspectText(
   own: OwnAddresses = noOwnAddresses,
 ): Promise<Inspection> {
   const folder = dirname(file);
-  // As in reading a file, a mark that only says "UTF-8" is no part of the text.
+  // As in `readConfigText`, a byte order mark is not part of the text.
   const text = written.replace(/^\uFEFF/, '');
   const facts = new ProblemList(text, locate(text).places);
   const checked = validateText(text, own);
@@ -87,14 +87,14 @@ export async function inspectText(
   return { file, folder, text, validation, storage };
 }
 
-/** Names a text shortly: the first 12 hex digits of its SHA-256. */
+/** A short name for a text: the first 12 hex digits of its SHA-256. */
 export function revisionOf(text: string): string {
   // Loaded late: see lib/node-http.ts.
   const { hash } = process.getBuiltinModule('node:crypto');
   return hash('sha256', text).slice(0, 12);
 }
 
-/** Where svc keeps its database when the config does not say: the user's configuration folder. */
+/** The database's path if the config has none: it is in the user's configuration folder. */
 export function defaultStoragePath(env: Env, platform: NodeJS.Platform = process.platform): string {
   return join(userConfigFolder(env, platform), 'svc', 'svc.db');
 }
@@ -116,16 +116,16 @@ export type ConfigRead =
       readonly remedy: string;
     };
 
-/** `file`: a pipe or a device, which may never come to an end, is a problem. */
+/** `file`: a pipe or a device is a problem, since it may never end. */
 export type ReadableFrom = 'anything' | 'file';
 
 /**
- * With `O_NONBLOCK`, opening a pipe does not wait for a writer, a wait that nothing could end.
+ * With `O_NONBLOCK`, opening a pipe does not wait for a writer. Nothing could end that wait.
  * Windows does not know the flag.
  */
 const { O_RDONLY, O_NONBLOCK } = constants;
 
-/** The text of a configuration file as it lies there, without a byte order mark. */
+/** Reads a configuration file as UTF-8, without a byte order mark. */
 export async function readConfigText(
   file: string,
   from: ReadableFrom = 'anything',
@@ -157,7 +157,7 @@ export async function readConfigText(
 
 type Handle = Awaited<ReturnType<typeof open>>;
 
-/** Reads until the end or until the buffer is full; pipes give their bytes in parts. */
+/** Reads until the end, or until the buffer is full. A pipe gives its bytes in parts. */
 async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: number }> {
   let bytesRead = 0;
   while (bytesRead < bytes.length) {
@@ -187,7 +187,7 @@ function unread(code: ProblemCode, message: string, remedy: string): ConfigRead 
   return { kind: 'problem', code, message, remedy };
 }
 
-/** Windows has no such bits, and shows every file as open. */
+/** Always false on Windows, which has no such bits and shows every file as open. */
 function othersMay(act: 0o004 | 0o002, mode: number): boolean {
   return process.platform !== 'win32' && (mode & act) !== 0;
 }

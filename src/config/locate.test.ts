@@ -6,7 +6,7 @@ import { locate, type Json, type Place } from './locate.ts';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 test.before(() => console.log(`seed ${seed}`));
 
-/** A place as the texts at it: the key, the value, and all places inside. */
+/** A place as its contents in the text: the key, the value, and all places inside. */
 type Said = { readonly key: unknown; readonly value: unknown; readonly entries: readonly Said[] };
 
 function saidOf(text: string, place: Place): Said {

@@ -1,11 +1,11 @@
 /**
- * A strict JSON parser (RFC 8259) that knows the place of every value, so that a fault of a
- * configuration is shown at its line and column. It never throws and bounds the depth. Of what
- * stands below a key that begins with `_`, it asks only that it is JSON.
+ * A strict JSON parser (RFC 8259) that knows the place of every value, so that a problem has a line
+ * and a column. It never throws, and it limits the depth. A value below a key that begins with `_`
+ * only has to be JSON.
  */
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
-/** Without a prototype, so that no key of a file can mean anything else. */
+/** Has no prototype, so that every key of a file is an ordinary key. */
 export type JsonObject = { readonly [key: string]: Json };
 
 type LocatedFault = {
@@ -16,19 +16,19 @@ type LocatedFault = {
   readonly remedy: string;
 };
 
-/** `value` is undefined when the text is no JSON; then the one fault says where it goes wrong. */
+/** `value` is undefined when the text is not JSON. Then the only fault says where the error is. */
 export type Located = {
   readonly value: Json | undefined;
-  /** The place of the whole value; null when the text is no JSON. */
+  /** The place of the whole value; null when the text is not JSON. */
   readonly whole: Place | null;
-  /** Places by path; of a key that is written twice, that of the last one. */
+  /** Places by path. A duplicate key has its last place. */
   readonly places: ReadonlyMap<string, Place>;
   readonly faults: readonly LocatedFault[];
 };
 
 const depthMax = 64;
 
-/** Reads a JSON text; a byte order mark before it is let pass. */
+/** Reads a JSON text. It may begin with a byte order mark. */
 export function locate(text: string): Located {
   const reader = new Reader(text);
   try {
@@ -61,7 +61,7 @@ class Reader {
   readonly #text: string;
   #at: number;
   #depth = 0;
-  /** Inside of how many values whose keys begin with `_`. */
+  /** How many values around the current one have a key that begins with `_`. */
   #notes = 0;
 
   constructor(text: string) {
@@ -143,7 +143,7 @@ class Reader {
     }
   }
 
-  /** Reads what is between two members; true at the end of the object or list. */
+  /** Reads the comma between two members, or the end. @returns whether it was the end */
   #next(path: string, end: '}' | ']'): boolean {
     this.#space();
     if (this.#take(end)) return true;
@@ -243,7 +243,7 @@ class Reader {
     return this.#stop(path, message, 'Write the text in double quotes.');
   }
 
-  /** Nothing is read there, so no depth is too much; but it has to be JSON. */
+  /** Skips a note at any depth, since nothing reads it. It still has to be JSON. */
   #tooDeepNote(path: string): Json {
     const start = this.#at;
     let open = 0;
@@ -298,48 +298,48 @@ function badEscape(quoted: string): number {
   return 0;
 }
 
-/** Where a value stands: offsets into the text, in UTF-16 units. */
+/** The place of a value: offsets into the text, in UTF-16 units. */
 export type Place = {
-  /** Where the value's key begins and ends; where the value begins, if it has no key. */
+  /** Start and end of the value's key. Without a key, both are the start of the value. */
   readonly key: number;
   readonly keyEnd: number;
   readonly value: number;
   readonly end: number;
-  /** Its key; null: it has none. */
+  /** The value's key; null: it has none. */
   readonly name: string | null;
-  /** Places of the members of an object or the entries of a list, as they are written. */
+  /** The members of an object or the entries of a list, in the order of the text. */
   readonly entries: readonly Place[];
 };
 
-/** A key of the text, quotes included: where it begins and ends. */
+/** A key with its start and end in the text, quotes included. */
 export type Key = { readonly name: string; readonly start: number; readonly end: number };
 
 type OpenPlace = Omit<Place, 'end' | 'entries'> & { end: number; readonly entries: OpenPlace[] };
 
 /**
- * No field has a longer path. A longer one, as long as a key may be, would be copied for each value
+ * No field has a longer path. Without this limit, a very long key would be copied for each value
  * below it.
  */
 const pathMax = 256;
-/** The entries of a value that can hold none; nothing is ever put in. */
+/** The entries of every text, number and word. Nothing is ever added. */
 const none: OpenPlace[] = [];
 
-/** Gathers places while a text is read, in the order of their beginnings. */
+/** Collects the places of values in the order in which they begin. */
 export class Places {
-  /** Of a key that is written twice, the last place. */
+  /** A duplicate key has its last place. */
   readonly byPath = new Map<string, Place>();
   readonly #top: OpenPlace[] = [];
   #entries = this.#top;
 
-  /** The place of the first value that was read; null: none was. */
+  /** The place of the first value; null: there was none. */
   get whole(): Place | null {
     return this.#top[0] ?? null;
   }
 
   /**
-   * A value begins; every value that begins before this one is closed is inside it.
-   * @param holds whether it is an object or a list
-   * @returns closes the value, with the offset behind its end
+   * Begins a value. Every value that begins before this one is closed is inside it.
+   * @param holds whether the value is an object or a list
+   * @returns a function that closes the value, with the offset after its end
    */
   open(path: string, key: Key | null, value: number, holds: boolean): (end: number) => void {
     const outer = this.#entries;

@@ -1,4 +1,4 @@
-/** The name that was probably meant: the nearest of some names, or null when none is near. */
+/** Guesses which name a person meant: the nearest of `names`, or null when none is near. */
 export function nearest(written: string, names: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(written.length / 3));
   if (written.length > 64) return null;
@@ -14,12 +14,12 @@ export function nearest(written: string, names: readonly string[]): string | nul
   return best;
 }
 
-/** `baseURL`, `base-url` and `base_url` are one word here. */
+/** Makes `baseURL`, `base-url` and `base_url` the same word. */
 function simple(name: string): string {
   return name.toLowerCase().replace(/[-_ ]/g, '');
 }
 
-/** Single characters to insert, drop, replace or swap (optimal string alignment). */
+/** The number of characters to insert, drop, replace or swap (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,7 +1,6 @@
 /**
- * The only place where the file's snake_case becomes the program's camelCase. It is given a
- * document without problems and decides nothing; what is left to fill in are the defaults that
- * depend on another field.
+ * The only place where the file's snake_case becomes the program's camelCase. It gets a document
+ * without problems, and decides nothing. It only fills in defaults that depend on another field.
  */
 import { historyBounds } from '../domain/conversation.ts';
 import { kindOf } from '../channels/registry.ts';
@@ -35,8 +34,8 @@ const providerDefaults = {
 } as const;
 
 /**
- * @param document a file in which no check found a problem
- * @param given says whether the file itself holds a value at this path
+ * @param document a document without problems
+ * @param given whether the file itself holds a value at this path
  */
 export function parseDocument(document: Document, given: (path: string) => boolean): Config {
   return {
@@ -71,7 +70,7 @@ export function parseDocument(document: Document, given: (path: string) => boole
   };
 }
 
-/** Where a provider is when the file does not say. */
+/** The provider's URL if the file has none. */
 export function defaultBaseUrl(provider: ModelConfig['provider']): string {
   return providerDefaults[provider].baseUrl;
 }
@@ -182,7 +181,7 @@ function parseApprovers(texts: readonly string[]): readonly ApproverConfig[] {
   return [...new Map(found.map((one) => [one.name, one])).values()];
 }
 
-/** Of a server with either a command or a url. */
+/** @param server has either a command or a url */
 function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
   const { name, command, url, token_env: token, env, timeout_seconds: seconds } = server;
   const [program = '', ...args] = command ?? [];

@@ -1,15 +1,15 @@
-/** Places of the configuration in use, by the names of what stands there and not by numbers. */
+/** Describes places of the configuration in use by names, not by numbers, for warnings. */
 import { channelName } from '../channels/registry.ts';
 import { formatModelName } from '../domain/model-words.ts';
 
-/** What is told of a warning; `instances`: the ones that have it, null: all do. */
+/** A warning of the status. `instances` are those that have it; null: all of them. */
 type Warning = {
   readonly path: string;
   readonly message: string;
   readonly instances: readonly number[] | null;
 };
 
-/** What is told of the configuration in use, in its order, and of instances with another one. */
+/** The configuration in use, in the order of its entries, and each instance's revision. */
 type Named = {
   readonly revision: string;
   readonly channels: readonly { readonly type: string }[];
@@ -23,8 +23,8 @@ type Named = {
 const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
 
 /**
- * What a warning is about, and what it says. `where` is empty: the whole configuration. Numbers of
- * an instance that has another configuration mean other things, and stay.
+ * Writes a warning with names in place of numbers. An empty `where` means the whole configuration.
+ * The numbers of an instance with another configuration stay, since they mean other entries.
  */
 export function describeWarning(
   { path, message, instances }: Warning,

@@ -1,12 +1,12 @@
 /**
- * Every problem and warning that a configuration can have: its stable code, and what it means in
- * one sentence. The reference prints this table.
+ * Every problem and warning that a configuration can have: its stable code, and its meaning in one
+ * sentence. The reference prints this table. `ProblemList` collects the problems of one text.
  */
 import type { Place } from './locate.ts';
 
 /**
- * One fault of a config, or one warning. `path` is as a person writes it (`brains[0].policy.kind`,
- * empty for the whole file); line and column count from 1, 0 where there is no place.
+ * One error or warning of a configuration. `path` is written like `brains[0].policy.kind`, and is
+ * empty for the whole file. Line and column count from 1; 0 means that there is no place.
  */
 export type ConfigProblem = {
   readonly severity: 'error' | 'warning';
@@ -157,15 +157,15 @@ function warning(meaning: string): Severity<'warning'> {
   return { severity: 'warning', meaning };
 }
 
-/** At most so many problems of one text are kept. */
+/** The most problems that a list reports for one text. */
 export const problemsMax = 200;
 
-/** A sentence, or a function that makes it: a costly sentence is made only when it is told. */
+/** A sentence, or a function that makes it. A list calls the function only if it needs it. */
 type Sentence = string | (() => string);
 
 /**
- * Gathers the problems of one text and gives each its place. The first are kept, errors before
- * warnings, and the others counted.
+ * Collects the problems of one text, and gives each its line and column. It reports the first ones,
+ * errors before warnings, and counts the others.
  */
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
@@ -180,7 +180,7 @@ export class ProblemList {
     this.#lineStarts = starts;
   }
 
-  /** Adds a problem at the value of `path`, or at what would hold it where it is missing. */
+  /** Adds a problem at the value of `path`, or at the object or list that lacks this value. */
   add(code: ProblemCode, path: string, message: string, remedy: Sentence): void {
     this.#put(() => this.#offsetOf(path, 'value'), { code, path, message, remedy });
   }
@@ -219,8 +219,8 @@ export class ProblemList {
   }
 
   /**
-   * By place; problems of one place stay in the order in which they were found. When problems were
-   * left out, the last one says how many.
+   * @returns the problems by place; problems of one place keep their order. If some were left out,
+   *   the last problem says how many.
    */
   sorted(): readonly ConfigProblem[] {
     let room = Math.max(0, problemsMax - this.#counts.error);
@@ -259,7 +259,7 @@ export function byPlace(a: ConfigProblem, b: ConfigProblem): number {
   return a.line - b.line || a.column - b.column;
 }
 
-/** A problem that stands nowhere in the file: of the file itself, or of the environment. */
+/** A problem without a line: it is about the whole file, or about the environment. */
 export function problemWithoutPlace(
   code: ProblemCode,
   path: string,

@@ -1,4 +1,4 @@
-/** What an agent's tools, cages, grants and models mean together. */
+/** Checks an agent's tools, their limits, grants and models together. */
 import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import { checkServers } from './rules-mcp.ts';
@@ -11,7 +11,7 @@ type GrantDraft = NonNullable<NonNullable<AgentDraft['governance']>[number]>;
 type Channel = NonNullable<NonNullable<GrantDraft['channels']>[number]>;
 type Tool = NonNullable<NonNullable<AgentDraft['tools']>[number]>;
 
-/** Where the agent stands; `ranked`: the models that its brain may use, best first, if known. */
+/** The agent's brain and its path. `ranked`: the models that the brain may use, best first. */
 type BrainContext = {
   readonly brain: BrainDraft;
   readonly path: string;
@@ -25,7 +25,7 @@ const cages = [
   ['memory_note', 'memory'],
 ] as const;
 
-/** Adds what is wrong with the agent of one brain. */
+/** Adds the problems of one brain's agent. */
 export function checkAgent(
   agent: AgentDraft,
   context: BrainContext,
@@ -50,7 +50,7 @@ export function checkAgent(
   checkLeak(agent, context, document, problems);
 }
 
-/** Where each tool is listed first; a tool that could not be read is `undefined` among them. */
+/** The first index of each tool in the list. A tool that could not be read is `undefined`. */
 type Tools = ReadonlyMap<Tool | undefined, number> | undefined;
 
 function toolsOf({ tools }: AgentDraft): Tools {
@@ -132,7 +132,7 @@ function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): voi
   }
 }
 
-/** `name`, `name:port`, an IPv6 address bare or in brackets, with a port after these. */
+/** Reads `name`, `name:port`, or an IPv6 address. Only after brackets it can have a port. */
 function allowedHost(entry: string): { readonly host: string; readonly hasPort: boolean } | null {
   const found = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
   if (found === null) return isHost(entry) ? { host: entry, hasPort: false } : null;
@@ -141,14 +141,14 @@ function allowedHost(entry: string): { readonly host: string; readonly hasPort: 
   return isHostAndPort ? { host, hasPort: found[3] !== undefined } : null;
 }
 
-/** An unspecified address, connected to, is this machine as well. */
+/** A connection to an unspecified address reaches this machine, too. */
 function isThisMachine(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || isLoopbackHost(host);
 }
 
 type Surroundings = {
   readonly tools: Tools;
-  /** Types of channels; `undefined` is among them where one could not be read. */
+  /** Types of channels. It contains `undefined` if a type could not be read. */
   readonly configured: ReadonlySet<Channel | undefined> | undefined;
 };
 
@@ -179,7 +179,10 @@ function checkGrant(
   }
 }
 
-/** By tool: the first grant on each channel, on `every` channel, and on `any` channel. */
+/**
+ * By tool: the index of the first grant for each channel. `every` is for grants without channels,
+ * and `any` for all grants.
+ */
 type Earlier = Map<Tool, Map<Channel | 'every' | 'any', number>>;
 
 function checkOverlap(
@@ -189,7 +192,7 @@ function checkOverlap(
   path: string,
   problems: ProblemList,
 ): void {
-  // undefined: the channels could not be read. A grant on no channel overlaps with none.
+  // undefined: the channels could not be read. A grant on no channel overlaps with no other.
   if (tool === undefined || channels === undefined || channels?.length === 0) return;
   const firsts = earlier.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
   earlier.set(tool, firsts);
@@ -203,11 +206,11 @@ function checkOverlap(
   problems.add('grants_overlap', path, message, remedy);
 }
 
-/** Any of its models may come to see what it reads: where one fails, the next goes on. */
+/** Any model may see the files that the agent reads: when a model fails, the next continues. */
 function checkReading(agent: AgentDraft, context: BrainContext, problems: ProblemList): void {
   const { path, ranked } = context;
   const reading = agent.tools?.indexOf('read_file') ?? -1;
-  // With notes of the whole brain no cloud model is asked behind a local one.
+  // With notes of the whole brain, svc asks no cloud model after a local one.
   const asked = agent.memory?.scope === 'brain' ? ranked.slice(0, 1) : ranked;
   const cloud = asked.find(({ locality }) => locality !== 'local');
   if (reading < 0 || cloud === undefined) return;
@@ -217,8 +220,8 @@ function checkReading(agent: AgentDraft, context: BrainContext, problems: Proble
 }
 
 /**
- * Strangers, private sources and a way out in one agent: a message could make it leak them. So
- * could a page that it fetches, which is the word of strangers whoever asked for it.
+ * Warns of an agent that reads private sources, can send data out, and hears strangers: a message
+ * could make it leak the sources. A page that it fetches could, too, since strangers write pages.
  */
 function checkLeak(
   agent: AgentDraft,
@@ -257,8 +260,8 @@ function checkLeak(
 }
 
 /**
- * Whether a grant lets the tool run there by itself: not one that asks a person first. A governance
- * block that lacks the tool denies it.
+ * Whether the tool may run on a channel without asking a person. A governance block without a grant
+ * for the tool denies it.
  */
 function runs(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
   if (agent.tools?.includes(tool) !== true) return false;

@@ -1,4 +1,4 @@
-/** What a brain's models, policy and dispatch mean together. */
+/** Checks a brain's models, policy, dispatch and budget together. */
 import { endingsOfBase } from '../domain/model-habits.ts';
 import { rangeOf } from '../lib/ip-address.ts';
 import { isLoopbackHost, parseWebAddress, checkEncrypted } from './address.ts';
@@ -11,7 +11,7 @@ import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type ModelDraft = NonNullable<NonNullable<BrainDraft['models']>[number]>;
 
-/** Adds what is wrong with one brain. */
+/** Adds the problems of one brain. */
 export function checkBrain(
   brain: BrainDraft,
   path: string,
@@ -27,7 +27,7 @@ export function checkBrain(
   if (brain.agent) checkAgent(brain.agent, { brain, path, ranked }, document, problems);
 }
 
-/** @returns the models that the brain may ask, best first; none when one could not be read */
+/** @returns the models that the brain may ask, best first; none when a model could not be read */
 function checkRank(brain: BrainDraft, path: string, problems: ProblemList): readonly KnownModel[] {
   const drafts = brain.models ?? [];
   const models = drafts.map(knownModel).filter((model) => model !== null);
@@ -92,7 +92,7 @@ function checkModel(
   if (isPrivate) checkPrivateAddress(model, path, problems);
 }
 
-/** A warning alone: svc finds the API at the shorter address, too. */
+/** This is only a warning, since svc finds the API at the shorter address, too. */
 function checkEnding({ provider, base_url: url }: ModelDraft, path: string, problems: ProblemList) {
   if (typeof url !== 'string' || provider === undefined || !(provider in endingsOfBase)) return;
   const plain = url.replace(/\/+$/, '');
@@ -103,7 +103,10 @@ function checkEnding({ provider, base_url: url }: ModelDraft, path: string, prob
   problems.add('base_url_ending', `${path}.base_url`, message, `Write ${shorter}.`);
 }
 
-/** The context holds the prompt and the answer. A warning alone: svc keeps half of it for each. */
+/**
+ * The context holds the prompt and the answer. This is only a warning, since svc keeps half of the
+ * context for each.
+ */
 function checkRoom(model: ModelDraft, path: string, problems: ProblemList): void {
   const { context_tokens: context, max_output_tokens: answer } = model;
   if (typeof context !== 'number' || typeof answer !== 'number' || answer < context) return;
@@ -112,7 +115,7 @@ function checkRoom(model: ModelDraft, path: string, problems: ProblemList): void
   problems.add('output_over_context', `${path}.max_output_tokens`, message, remedy);
 }
 
-/** An error only where it is certain: other names mean other machines in other networks. */
+/** It is an error only if the host is certainly public. Other names depend on the network. */
 function checkPrivateAddress(model: ModelDraft, path: string, problems: ProblemList): void {
   const { provider, base_url: url } = model;
   if (provider === undefined || url === undefined) return;
@@ -155,8 +158,8 @@ function checkOrder(
 }
 
 /**
- * Ollama loads a model again for a request with another `num_ctx` than it has (ollama#11409), so
- * one model at one address needs one value in all brains. An absent value is one, too.
+ * Ollama loads a model again when a request has another `num_ctx` (ollama#11409). So one model at
+ * one address needs one value in all brains. An absent value counts as a value.
  */
 export function checkContexts({ brains }: DraftDocument, problems: ProblemList): void {
   const first = new Map<string, { readonly path: string; readonly tokens: number | null }>();
@@ -180,19 +183,16 @@ export function checkContexts({ brains }: DraftDocument, problems: ProblemList):
   }
 }
 
-/** What a brain's budget and its models mean together. */
-type RulesBudgetModelDraft = NonNullable<NonNullable<BrainDraft['models']>[number]>;
-
 /**
- * Before a call, the most that it may use is held against the budget: so that has to be known of
- * every model that costs. A private brain asks its cloud models nothing.
+ * Before a call, svc compares the most that the call may use with the budget. So each model that
+ * costs needs a limit. A private brain's cloud models do not count, since it never asks them.
  */
 function checkBudget(brain: BrainDraft, path: string, problems: ProblemList): void {
   const { budget, models, sensitivity } = brain;
   if (!budget || models === undefined || models.includes(undefined)) return;
   if (Object.values(budget).every((bound) => bound === null)) return;
   let costing = 0;
-  for (const [index, model] of (models as readonly RulesBudgetModelDraft[]).entries()) {
+  for (const [index, model] of (models as readonly ModelDraft[]).entries()) {
     if (model.locality === 'cloud' ? sensitivity === 'private' : model.price === null) continue;
     costing++;
     const where = `${path}.models[${index}]`;

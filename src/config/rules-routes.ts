@@ -1,4 +1,4 @@
-/** Channels, brains and the routes between them. */
+/** Checks routes between channels and brains, addresses of listeners, and approvers. */
 import { listed, namesMax, quote } from './quote.ts';
 import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
@@ -8,10 +8,10 @@ import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
 import { parseApprover, type ListenAddress } from './config.ts';
 import { addressFlags, type OwnAddresses } from './own-addresses.ts';
 
-/** At most so many of all names are compared with a name that leads nowhere. */
+/** The most names that svc compares with an unknown name. */
 const nearMax = 100;
 
-/** Adds what is wrong with names that stand twice, lead nowhere, or that nothing leads to. */
+/** Adds the problems of duplicate names, unknown names, and names without a route. */
 export function checkRoutes(document: DraftDocument, problems: ProblemList): void {
   const channels = document.channels?.map((channel) => channel?.type);
   const brains = document.brains?.map((brain) => brain?.name);
@@ -68,7 +68,7 @@ function checkEnds(
   }
 }
 
-/** All names of one side, or null when one could not be read: then the other side is not judged. */
+/** All names; null when one could not be read, and then no route to these names is checked. */
 function wholly(names: Names): ReadonlySet<string> | null {
   const known = new Set(names);
   return names === undefined || known.has(undefined) ? null : (known as ReadonlySet<string>);
@@ -134,22 +134,22 @@ function findDoubles(
   }
 }
 
-// Where a configuration listens: what is odd or impossible about its addresses together.
+// The addresses where a configuration listens.
 
-/** More listeners need not all be compared: a second webhook is a problem of its own. */
+/** The most listeners to compare with. More need a second webhook, which is a problem anyway. */
 const takenMax = 10;
 
-/** A channel of a kind that listens, by the block that says where. */
+/** A channel that listens, with its blocks by name. */
 type ListenerDraft = Readonly<Record<string, { readonly bind?: string } | null | undefined>>;
 
 type Place = {
-  /** Of the field, also where a flag stands in for it. */
+  /** The path of the field, even if a flag replaces it. */
   readonly path: string;
-  /** What listens there. */
+  /** The listener's name in messages. */
   readonly what: string;
   /** null: the field is wrong, and a problem has been added. */
   readonly address: ListenAddress | null;
-  /** null: the field holds. */
+  /** The flag that replaces the field; null: none. */
   readonly flag: string | null;
 };
 
@@ -210,7 +210,7 @@ function placed(
   return { address: text === undefined ? null : parseListenAddress(text, true), flag: null };
 }
 
-/** Flags that nothing heeds. */
+/** Warns of flags without effect. */
 function checkOwn(
   { channels, observability }: DraftDocument,
   { webhook, admin }: OwnAddresses,
@@ -228,11 +228,14 @@ function checkOwn(
   }
 }
 
-/** Whether those who may say yes to an agent's calls can ever say it. */
+// The approvers of an agent.
 type AgentDraft = NonNullable<BrainDraft['agent']>;
 type ChannelsDraft = DraftDocument['channels'];
 
-/** @param path of the agent */
+/**
+ * Adds the problems of an agent's approvers: svc cannot reach them, or shows them too much.
+ * @param path the path of the agent
+ */
 export function checkApprovers(
   agent: AgentDraft,
   brain: Pick<BrainDraft, 'name' | 'sensitivity'>,
@@ -261,7 +264,7 @@ export function checkApprovers(
   }
 }
 
-/** A configured messenger that does not carry all messages of the brain anyway. */
+/** Whether the approver's messenger is configured, and not the brain's only channel. */
 function learnsMore(
   text: string | undefined,
   { name }: Pick<BrainDraft, 'name'>,

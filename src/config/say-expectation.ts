@@ -1,4 +1,8 @@
-/** What a test case expects, in words: for the builder, and for a line of `svc try`. */
+/**
+ * The test cases of a brain: reads its `_try`, and describes an expectation in words. The service
+ * reads no key that begins with `_`, so the check of a configuration does not read test cases. Only
+ * `svc try` and the builder use this file.
+ */
 import { nearest } from './nearest.ts';
 import { isList, isObject } from './json-value.ts';
 import { memberPath, type Json, type JsonObject } from './locate.ts';
@@ -25,28 +29,25 @@ export function describeCall({ tool, arguments: given }: ExpectedCall): string {
   return given === null ? tool : `${tool} with ${JSON.stringify(given)}`;
 }
 
-// A test case of a brain, as its `_try` keeps it. The service reads no key that begins with `_`,
-// so nothing here is part of the check of a configuration: `svc try` and the builder alone ask.
-
-/** An earlier turn of the conversation; `answered` is empty where there was no answer. */
+/** An earlier turn of the conversation. `answered` is empty if there was no answer. */
 export type Earlier = { readonly asked: string; readonly answered: string };
 
 type TestCase = {
-  /** What a sender says. */
+  /** The sender's message. */
   readonly text: string;
   readonly note: string;
   /** Oldest first. */
   readonly history: readonly Earlier[];
-  /** null: any reply will do. */
+  /** null: any reply passes. */
   readonly expect: Expectation | null;
 };
 
 /** Every part must hold. */
 export type Expectation = {
-  /** The reply is this text, as answers are compared for a consensus. */
+  /** The reply is this text, compared as answers are for a consensus. */
   readonly text: string | null;
   readonly contains: readonly string[];
-  /** A regular expression of JavaScript, with its flag `u`. */
+  /** A JavaScript regular expression, for the flag `u`. */
   readonly matches: string | null;
   readonly calls: readonly ExpectedCall[];
   readonly notCalls: readonly string[];
@@ -54,13 +55,13 @@ export type Expectation = {
   readonly of: Share;
 };
 
-/** `arguments`: fields that the call must have, each equal; null: whatever it was called with. */
+/** `arguments` are fields that the call must have, with equal values; null: any arguments. */
 export type ExpectedCall = { readonly tool: string; readonly arguments: JsonObject | null };
 
-/** `model` is `provider/model_id`, and `asks` the sentence that the reply is to meet. */
+/** `model` is `provider/model_id`. The judge checks the reply against the sentence `asks`. */
 export type ExpectedJudge = { readonly model: string; readonly asks: string };
 
-/** The case is run so many times, and so many of them must pass. */
+/** How many times the case runs, and how many of the runs must pass. */
 type Share = { readonly runs: number; readonly pass: number };
 
 /** `index` is the place in the list. */
@@ -71,8 +72,8 @@ const patternCharactersMax = 1_000;
 const once: Share = { runs: 1, pass: 1 };
 
 /**
- * What cannot be read is among the problems, and not among the cases.
- * @param value of a brain's `_try`
+ * Reads the test cases of a brain. A fault adds a problem. An entry that is no object is left out.
+ * @param value the brain's `_try`
  */
 export function readTestCases(
   value: Json | undefined,
@@ -91,7 +92,7 @@ export function readTestCases(
   });
 }
 
-/** The part of a case that says what its reply has to be; null: it has none. */
+/** Reads the `expect` of a test case; null: it has none. */
 export function readExpectation(
   value: Json | undefined,
   path: string,
@@ -258,7 +259,7 @@ class CaseReader {
     return [];
   }
 
-  /** One, or a list of them. */
+  /** Reads one value, or a list of values. */
   #some<T>(
     value: Json | undefined,
     path: string,

@@ -1,3 +1,4 @@
+/** The schema of a channel: the fields of all kinds, of messengers, and those that a kind adds. */
 import {
   channelKinds,
   channelSynonyms,
@@ -7,7 +8,7 @@ import {
 import type { ChannelKind } from '../channels/kind.ts';
 import type { Condition, ObjectField } from './field.ts';
 
-/** The field of a channel's type, wherever one is named. */
+/** The field for a channel's type, wherever a file names a channel. */
 export const channelTypeField = {
   type: 'choice',
   names: channelTypes,
@@ -61,7 +62,7 @@ const speech = {
   },
 } as const satisfies ObjectField;
 
-/** What messengers have beside `access`, by which their people feel at home. */
+/** Fields of messengers beside `access`: how the bot behaves in a chat. */
 const manners = {
   streaming: {
     type: 'boolean',

@@ -9,7 +9,7 @@ const long = 'x'.repeat(16);
 
 const names = ['HOOK', 'OUT', 'BOT', 'KEY', 'DATABASE', 'ADMIN'];
 
-/** What a look-up finds that has nothing but an environment. */
+/** The results of a look-up in nothing but an environment. */
 function inEnv(env: Record<string, string>, more: readonly string[] = []): FoundSecrets {
   return new Map(
     [...names, ...more].map((name): [string, FoundSecret] => {

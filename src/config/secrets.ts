@@ -1,4 +1,7 @@
-/** Judges what was found of the secrets that a config names; how they are found is not its own. */
+/**
+ * Decides what the look-up results of secrets mean for a config: missing, unusable, or a warning.
+ * `src/secrets/lookup.ts` looks the secrets up.
+ */
 import type { ChannelKind, OwnSecret } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
 import { faultOfDatabaseUrl } from './storage-place.ts';
@@ -15,11 +18,11 @@ type Missing = Extract<FoundSecret, { readonly kind: 'missing' }>;
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
-  /** By name, in the order of the config; each names every place that wants it. */
+  /** One for each name, in the order of the config, with every field that names it. */
   readonly missing: readonly MissingSecret[];
-  /** Values that cannot be what they are named for: errors that say nothing of the value. */
+  /** Errors about values that cannot be used. They show nothing of a value. */
   readonly unfit: readonly ConfigProblem[];
-  /** Without line and column: they are about the surroundings, not about the file. */
+  /** Without line and column, since they are about the environment and not about the file. */
   readonly warnings: readonly ConfigProblem[];
 };
 
@@ -32,7 +35,7 @@ type Use = {
 
 const tokenLengthMin = 16;
 
-/** No header of HTTP carries one, so what has one opens nothing; the tab alone may stand in one. */
+/** No HTTP header carries one of these, so a value with one cannot work. The tab is allowed. */
 const controls = /[\p{Cc}--[\t]]/v;
 const manyLines: SecretFault = {
   message: 'has more than one line, or a control character',
@@ -40,11 +43,11 @@ const manyLines: SecretFault = {
 };
 
 /**
- * Judges every `_env` name that was looked for; names that were not are left out. Line ends around
- * a value are left out (files and `$(cat …)` put them there), and other white space around it too,
- * with a warning. The administrator's token is the one that may be missing, or of more than one
- * line: the service is read-only then, and a warning says so.
- * @param tokenWanted false: the service is not read-only without it, and nothing is said
+ * Checks the value of every `_env` name that is in `found`, and leaves out other names. It removes
+ * line ends around a value, since files and `$(cat …)` add them. It removes other white space around
+ * a value with a warning. Only the administrator's token may be missing, or have more than one line.
+ * Then the service is read-only, and a warning says so.
+ * @param tokenWanted false: the service does not need the administrator's token, and nothing warns
  */
 export function resolveSecrets(
   config: Config,
@@ -91,24 +94,24 @@ export function resolveSecrets(
   };
 }
 
-/** The variables that a config names, in its order, each with every place that wants it. */
+/** The variables that a config names, in its order, each with every field that names it. */
 export function namedSecrets(config: Config): readonly NamedSecret[] {
   const places = Map.groupBy(usesOf(config), ({ name }) => name);
   return [...places].map(([name, uses]) => ({ name, usedAt: uses.map(({ path }) => path) }));
 }
 
-/** What keeps a name from having a value: a sentence without its full stop. */
+/** Why a name has no value: a sentence without its full stop. */
 export function describeMissing({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
   return found.kind === 'unreadable' ? found.message : `${name} ${describeWhy({ name, found })}`;
 }
 
-/** The same for a line that begins with the name already. */
+/** The same without the name, for a line that begins with it. */
 export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
   if (found.kind === 'unreadable') return found.message.replace(`${name} `, '');
   return found.looked.some(({ empty }) => empty) ? 'is set, but empty' : 'is not set';
 }
 
-/** Where a name was looked for, then the line that a person can type: a sentence each. */
+/** Where svc looked for a name, and the lines that a person can type: one sentence each. */
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
   const set = `Set it in the environment: export ${name}=…`;
@@ -127,7 +130,7 @@ function orStore(name: string, { looked }: Missing): string[] {
   return isFit ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
 }
 
-/** What is missing, as problems: one for each place that wants it. */
+/** One problem for each field that names a missing secret. */
 export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigProblem[] {
   return missing.flatMap((one) =>
     one.usedAt.map((path) => {
@@ -144,7 +147,7 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
   );
 }
 
-/** Ends a sentence that begins with the name of a secret. */
+/** The end of a sentence that begins with the name of a secret. */
 export function describeFoundIn(source: SecretSource, name: string): string {
   switch (source) {
     case 'environment':
@@ -160,7 +163,7 @@ export function describeFoundIn(source: SecretSource, name: string): string {
   }
 }
 
-/** Every place of a config that names a variable; `token` guards something of ours. */
+/** Every field of a config that names a variable. A `token` protects svc itself. */
 function* usesOf(config: Config): Generator<Use> {
   for (const [index, channel] of config.channels.entries()) {
     const path = `channels[${index}]`;
@@ -189,8 +192,8 @@ function* usesOf(config: Config): Generator<Use> {
 }
 
 /**
- * Of MCP servers: what tries a brain without them needs none of these.
- * @param path where a secret is used
+ * Whether a secret is for an MCP server. A trial of a brain without its servers does not need it.
+ * @param path the field that names the secret
  */
 export const isOfMcpServer = (path: string): boolean => /\.agent\.mcp\[/.test(path);
 

@@ -1,7 +1,7 @@
 /**
- * Checks a document against the schema, field by field, and turns it into a draft: defaults filled
- * in, synonyms turned into the contract's names, limits clamped. What is wrong becomes undefined,
- * so that everything else can still be checked.
+ * Checks a document against the schema, field by field, and turns it into a draft. It fills in
+ * defaults, turns synonyms into the contract's names, and clamps limits. A wrong value becomes
+ * undefined, so that the next checks can still use all other values.
  */
 import type { ChoiceField, Condition, DecimalField, Field } from './field.ts';
 import type { IntegerField, MapField, ObjectField } from './field.ts';
@@ -14,12 +14,12 @@ import type { ProblemList } from './problems.ts';
 import { schema } from './schema.ts';
 import type { DraftDocument } from './schema.ts';
 
-/** @returns undefined when the document is not even an object */
+/** @returns undefined when the document is not an object */
 export function checkShape(value: Json, problems: ProblemList): DraftDocument | undefined {
   return new ShapeCheck(problems).field(schema, value, '') as DraftDocument | undefined;
 }
 
-/** Keys that are allowed anywhere: notes of a person, and the editor's link to the schema. */
+/** Whether a key is allowed anywhere: a person's note, or the editor's link to the schema. */
 export function isIgnoredKey(key: string): boolean {
   return key === '$schema' || key.startsWith('_');
 }
@@ -31,7 +31,7 @@ class ShapeCheck {
     this.#problems = problems;
   }
 
-  /** null: absent; undefined: wrong, and a problem has been added. */
+  /** @returns null: absent; undefined: wrong, and a problem has been added */
   field(field: Field, value: Json | undefined, path: string): unknown {
     if (value === undefined || value === null || (value === '' && isText(field))) {
       return this.#absent(field, path);
@@ -77,7 +77,7 @@ class ShapeCheck {
     return field.default ?? null;
   }
 
-  /** An entry of a list is never absent: an empty entry is a fault, unless rules look at it. */
+  /** An entry of a list is never absent. Only in a list of plain texts, rules check empty ones. */
   #item(field: Field, value: Json, path: string): unknown {
     if (value === '' && field.type === 'text' && field.format === undefined) return '';
     if (value !== null && value !== '') return this.field(field, value, path);
@@ -93,7 +93,7 @@ class ShapeCheck {
     );
     for (const key of unknown) this.#unknownKey(field, key, path);
     for (const [key, inner] of Object.entries(field.fields)) {
-      // One fault is told once: under a wrong name the field that is required is there.
+      // Report one fault once: a required field with a misspelt name is not missing, too.
       const isMisspelt = inner.required === true && isMeant(key, value, field, unknown);
       draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
@@ -225,7 +225,7 @@ class ShapeCheck {
   }
 }
 
-/** Whether the field is absent, and one of the first unknown keys is most like it. */
+/** Whether the field is absent, and it is the nearest name to one of the first unknown keys. */
 function isMeant(
   key: string,
   value: JsonObject,
@@ -257,7 +257,7 @@ function typeName(value: Json): string {
   return typeof value === 'number' ? 'a number' : 'true or false';
 }
 
-/** A description without its marks for code. */
+/** A description without backticks. */
 function plain(description: string): string {
   return description.replaceAll('`', '');
 }

@@ -1,3 +1,4 @@
+/** The webhook: senders POST messages to svc, and svc POSTs replies to a URL of yours. */
 import { addressOf, checkEncrypted, type ListenAddress } from '../../config/address.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
 import type { ProblemList } from '../../config/problems.ts';
@@ -89,7 +90,7 @@ export type WebhookConfig = {
   readonly outboundUrl: string;
   readonly outboundTokenEnv: EnvName | null;
   readonly outboundSigningEnv: EnvName | null;
-  /** Every message field's JSON key, defaults included. */
+  /** The JSON key of each message field, with defaults filled in. */
   readonly mapping: Whole<typeof mapping>;
 };
 

@@ -1,4 +1,4 @@
-/** What differs between two configurations, as the person who applies it reads it. */
+/** The differences between two configurations, in words for the person who applies them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { templates, textOf } from '../templates/templates.ts';
@@ -9,7 +9,7 @@ type Loose = any;
 
 const webhookBlock = { outbound_url: 'http://127.0.0.1:9000/replies' };
 
-/** A configuration, and the same one after a change. */
+/** Compares a configuration with the same one after a change. */
 function told(change: (document: Loose) => void, start: Loose = consensus()) {
   const before = structuredClone(start);
   change(start);

@@ -1,4 +1,7 @@
-/** What differs between two configurations, in sentences for the person who is to apply it. */
+/**
+ * Describes the differences between two configurations, for the person who applies the new one:
+ * the changes, and what they do to the running service.
+ */
 import { formatModelName } from '../../domain/model-words.ts';
 import { channelName, findKind } from '../../channels/registry.ts';
 import type { ObjectField } from '../field.ts';
@@ -11,15 +14,15 @@ import { isAbsent, keyed, type Keyed, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
-/** `note`: the service reads the file as before, so that nothing happens. */
+/** `note`: the service reads the same as before, so that nothing happens. */
 export type Change = {
   readonly kind: 'added' | 'removed' | 'changed' | 'note';
   readonly text: string;
-  /** Refused while the service runs: the file has to be changed, and svc started again. */
+  /** The running service refuses this change. It needs a change of the file and a restart. */
   readonly restart: boolean;
 };
 
-/** @param before, after documents as they were parsed, with or without problems */
+/** @param before, after parsed documents, with or without problems */
 export function changesOf(before: Value, after: Value): readonly Change[] {
   const [from, to] = [objectOf(before), objectOf(after)];
   const restart = new Set(restartFields(before, after));
@@ -36,7 +39,7 @@ export function changesOf(before: Value, after: Value): readonly Change[] {
 
 const sentencesMax = 100;
 
-/** What changes for the service, each as a sentence; a long list is cut. */
+/** The changes as sentences, without notes. A long list is cut. */
 export function sentencesOf(changes: readonly Change[]): readonly string[] {
   const said = changes
     .filter(({ kind }) => kind !== 'note')
@@ -47,7 +50,7 @@ export function sentencesOf(changes: readonly Change[]): readonly string[] {
 
 type Pair = { readonly from: Keyed | null; readonly to: Keyed | null };
 
-/** The entries of two lists by what they are: those of the new one first, then what is gone. */
+/** Pairs the entries of two lists by key: first the entries of the new list, then removed ones. */
 function pairsOf(before: Value, after: Value, name: string): readonly Pair[] {
   const gone = new Map(keyed(before, name).map((one) => [one.key, one]));
   const pairs: Pair[] = keyed(after, name).map((to) => {
@@ -93,7 +96,7 @@ function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] 
   });
 }
 
-/** A brain that differs from one that is gone by its name alone is the same brain, renamed. */
+/** Finds renamed brains: a new brain that differs from a removed one only by its name. */
 function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   const renamed = new Map<Pair, Pair>();
   const gone = pairs.filter(({ to }) => to === null);
@@ -221,7 +224,7 @@ function pick(document: JsonObject, name: string): JsonObject {
   return document[name] === undefined ? {} : { [name]: document[name] };
 }
 
-/** Notes at the top, and keys that no configuration has. */
+/** Changes of notes and unknown keys at the top of the document. */
 function restOf(before: JsonObject, after: JsonObject): readonly Change[] {
   const known = Object.keys(schema.fields);
   const none: ObjectField = { type: 'object', description: '', fields: {} };
@@ -255,9 +258,9 @@ function note(text: string): Change {
   return change('note', text);
 }
 
-// What the running service does when a changed configuration is applied.
+// What the running service does with the new configuration.
 
-/** @returns sentences, beginning with a small letter; none where nothing is disturbed */
+/** @returns sentences that begin with a small letter; none if no connection is disturbed */
 export function consequencesOf(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   const refused = new Set(restartFields(before, after));
@@ -314,7 +317,7 @@ function bindOf(channel: JsonObject, listener: Listener): string {
   return typeof bind === 'string' && bind !== '' ? bind : listener.bind;
 }
 
-/** A connection goes over to the next plan where its token and settings are the same. */
+/** The next running configuration keeps a connection if its token and settings are the same. */
 function isAnewFor(kind: ChannelKind | undefined, before: JsonObject, after: JsonObject): boolean {
   const settings = (channel: JsonObject): Value => {
     const { token_env: token, base_url: base, access } = channel;

@@ -1,4 +1,4 @@
-/** Parts of a configuration, told apart by what they are. */
+/** Gives each entry of a configuration's lists a key that does not depend on its place. */
 import type { Json } from '../locate.ts';
 import { providerSynonyms } from '../schema.ts';
 import { channelSynonyms } from '../../channels/registry.ts';
@@ -6,14 +6,14 @@ import { isList, isObject } from '../json-value.ts';
 
 export type Value = Json | undefined;
 
-/** Absent for the service: not there, null, or an empty text. */
+/** Whether the service reads a value as absent: it is undefined, null, or an empty text. */
 export function isAbsent(value: Value): boolean {
   return value === undefined || value === null || value === '';
 }
 
 const synonyms: Readonly<Record<string, string>> = { ...channelSynonyms, ...providerSynonyms };
 
-/** The contract's name for a channel or provider that may be written as a synonym. */
+/** The contract's name for a channel or provider. @param name this name, or a synonym */
 export function canonical(name: string): string {
   return Object.hasOwn(synonyms, name) ? synonyms[name]! : name;
 }
@@ -21,9 +21,8 @@ export function canonical(name: string): string {
 export type Keyed = { readonly key: string; readonly index: number; readonly value: Json };
 
 /**
- * The entries of a list, each by what makes it the same one wherever it stands: a channel by its
- * type, a brain by its name, a model by provider and id. A second entry of a key gets a key of its
- * own.
+ * The entries of a list, each with a key that stays the same when it moves: the type of a channel,
+ * the name of a brain, provider and id of a model. A second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
 export function keyed(list: Value, name: string): readonly Keyed[] {

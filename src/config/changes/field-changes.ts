@@ -1,18 +1,18 @@
-/** What differs between two objects of the schema, in words, field by field. */
+/** Describes the differences between two objects of the schema in words, field by field. */
 import type { Field, ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { isIgnoredKey } from '../shape.ts';
 import { isEqual, isList, isObject } from '../json-value.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
-/** `effect` false: the service reads it as before. `at` leads from the object to the field. */
+/** `effect` false: the service reads the same as before. `at` is the path below the object. */
 export type FieldChange = {
   readonly at: readonly string[];
   readonly text: string;
   readonly effect: boolean;
 };
 
-/** @param skip fields that are told elsewhere */
+/** @param skip fields that the caller describes */
 export function fieldChanges(
   { fields }: ObjectField,
   before: JsonObject,
@@ -79,7 +79,7 @@ function objectChanges(
   ];
 }
 
-/** What a new block holds, in short. */
+/** A short summary of a new block. */
 function aboutBlock(block: JsonObject): string {
   const told = Object.entries(block).flatMap(([key, value]) => {
     if (isIgnoredKey(key) || isObject(value) || isAbsent(value)) return [];
@@ -126,7 +126,7 @@ function describeOf(field: Field, value: Value): string {
   return noted ? 'the default' : 'none';
 }
 
-/** What the service reads for a value: a synonym is its name, an absent value is its default. */
+/** The value that the service reads: the name for a synonym, the default for an absent value. */
 export function meant(field: Field, value: Value): Value {
   const given = withDefault(field, value);
   if (field.type === 'choice' && typeof given === 'string') return canonical(given);
@@ -148,7 +148,7 @@ function say(value: Value): string {
   return value === false ? 'off' : JSON.stringify(value ?? null);
 }
 
-/** `policy.kind` is called policy, since that is what a person chooses there. */
+/** `policy.kind` has the label `policy`, since a person chooses the policy there. */
 function labelOf(at: readonly string[]): string {
   const label = at.join('.');
   return label === 'policy.kind' ? 'policy' : label;

@@ -1,4 +1,4 @@
-/** What needs a restart follows from the schema. */
+/** The changes that need a restart follow from the schema. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Field } from '../field.ts';
@@ -11,7 +11,7 @@ const hook = (bind: string): JsonObject => ({ type: 'webhook', webhook: { bind }
 const routes = [{ channel: 'webhook', brain: 'b' }];
 const whole = (storage: JsonObject, more: JsonObject = {}): JsonObject => ({ storage, ...more });
 
-/** Every field outside of lists, with its place. */
+/** Every field outside of lists, with its path. */
 function fieldsOf(field: Field, path: readonly string[] = []): (readonly [string[], Field])[] {
   if (field.type !== 'object') return [];
   return Object.entries(field.fields).flatMap(([key, inner]) => [

@@ -1,4 +1,4 @@
-/** Which changes need a restart, by the lifetimes that the schema gives its fields. */
+/** Finds the changes that need a restart, by the `lifetime` of each field in the schema. */
 import { parseListenAddress } from '../address.ts';
 import type { Field, ObjectField } from '../field.ts';
 import { isEqual, isObject } from '../json-value.ts';
@@ -8,21 +8,21 @@ import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 import { meant } from './field-changes.ts';
 
 /**
- * The fields that differ and cannot change while svc runs, as paths in the document after
- * (`storage.path`). A block that comes or goes is told by its own path.
- * @param before, after documents as they were parsed, with or without problems
+ * Finds changed fields that cannot change while svc runs. An added or removed block is one field.
+ * @param before, after parsed documents, with or without problems
+ * @returns paths in `after`, such as `storage.path`
  */
 export function restartFields(before: Value, after: Value): readonly string[] {
   return [...inBlock(schema, before, after, ''), ...inChannels(before, after)];
 }
 
-/** Whether a block, or anything in it, belongs to the process. */
+/** Whether a field, or any field in it, has the lifetime `process`. */
 export function isOfProcess(field: Field): boolean {
   if (field.lifetime === 'process') return true;
   return field.type === 'object' && Object.values(field.fields).some(isOfProcess);
 }
 
-/** Only channels that are routed before and after are bound at both times. */
+/** Only a channel with a route before and after listens both times. */
 function inChannels(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   return [...to].flatMap(([type, { index, value }]) => {
@@ -35,7 +35,7 @@ const channelField = schema.fields.channels.items;
 
 type Placed = { readonly index: number; readonly value: JsonObject };
 
-/** The channels that run, since a route leads from them, each with its place in the list. */
+/** The channels that run because they have a route, each with its index in the list. */
 export function routedChannels(document: Value): ReadonlyMap<string, Placed> {
   if (!isObject(document)) return new Map();
   const routed = new Set(
@@ -51,7 +51,7 @@ export function routedChannels(document: Value): ReadonlyMap<string, Placed> {
   );
 }
 
-/** When a block is switched off, only its switch counts. */
+/** If a block is off in `after`, only a change of its `enabled` counts. */
 function inBlock(
   { fields }: ObjectField,
   before: Value,
@@ -97,7 +97,7 @@ function isSame(field: Field, from: Value, to: Value): boolean {
   return old !== null && now !== null && old.host === now.host && old.port === now.port;
 }
 
-/** Another host on the port that the old listener still holds: the new listener cannot bind it. */
+/** Whether only the host changes. The old listener still holds the port, so the new one fails. */
 function keepsPort(from: Value, to: Value): boolean {
   const [old, now] = [addressOf(from), addressOf(to)];
   if (old === null || now === null || now.port === 0) return false;
