@@ -13,10 +13,10 @@ import { webhook } from './webhook/kind.ts';
 /** In the order in which svc lists them to a person. */
 const all = [telegram, discord, webhook] as const;
 
-type Kinds = (typeof all)[number];
-export type ChannelType = Kinds['type'];
-export type MessengerType = Extract<Kinds, { readonly isMessenger: true }>['type'];
-export type KindOf<Type extends ChannelType> = Extract<Kinds, { readonly type: Type }>;
+type Kind = (typeof all)[number];
+export type ChannelType = Kind['type'];
+export type MessengerType = Extract<Kind, { readonly isMessenger: true }>['type'];
+export type KindOf<Type extends ChannelType> = Extract<Kind, { readonly type: Type }>;
 export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']>;
 
 export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
@@ -25,13 +25,13 @@ export type WebhookConfig = ConfigOf<'webhook'>;
 /** A channel that listens: senders come to `bind` and `path`. */
 export type ListenerConfig = Extract<ChannelConfig, { readonly bind: ListenAddress }>;
 
-type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+type IntersectionOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
   all: infer Intersection,
 ) => void
   ? Intersection
   : never;
 /** The fields that the kinds add, of all kinds together. */
-export type OwnFields = All<Kinds['fields']>;
+export type OwnFields = IntersectionOf<Kind['fields']>;
 
 export const channelKinds: readonly ChannelKind[] = all;
 export const channelTypes: readonly ChannelType[] = all.map(({ type }) => type);
@@ -44,7 +44,7 @@ export const channelSynonyms: Readonly<Record<string, ChannelType>> = Object.fro
   all.flatMap(({ type, synonyms }) => synonyms.map((name) => [name, type])),
 );
 
-const byType = new Map<string, Kinds>(all.map((kind) => [kind.type, kind]));
+const byType = new Map<string, Kind>(all.map((kind) => [kind.type, kind]));
 
 /** @returns undefined when no kind has this type */
 export function findKind(type: string): ChannelKind | undefined {

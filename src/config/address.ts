@@ -23,13 +23,13 @@ export type ListenAddress = {
  * @returns null when the text is none of these
  */
 export function parseListenAddress(text: string, given: boolean): ListenAddress | null {
-  const found = /^(?:\[([^[\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
-  if (found === null) return null;
-  const [, six, name = '', digits] = found;
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  if (match === null) return null;
+  const [, ipv6, name = '', digits] = match;
   const port = Number(digits);
   if (port > 65_535) return null;
-  if (six !== undefined ? !isIpv6(six) : name !== '' && !isHostName(name)) return null;
-  const host = six ?? name;
+  if (ipv6 !== undefined ? !isIpv6(ipv6) : name !== '' && !isHostName(name)) return null;
+  const host = ipv6 ?? name;
   return { host, port, text, loopback: isLoopbackHost(host), given };
 }
 
@@ -59,9 +59,9 @@ export type WebAddress = {
 
 /** Reads an http or https address; null when the text is none. The host has no brackets. */
 export function parseWebAddress(text: string): WebAddress | null {
-  const found = /^https?:\/\/([^/?#\\\s]*)([^\s?#]*)(\?[^\s#]*)?(#\S*)?$/i.exec(text);
-  if (found === null) return null;
-  const [, authority = '', , query, fragment] = found;
+  const match = /^https?:\/\/([^/?#\\\s]*)([^\s?#]*)(\?[^\s#]*)?(#\S*)?$/i.exec(text);
+  if (match === null) return null;
+  const [, authority = '', , query, fragment] = match;
   const at = authority.lastIndexOf('@');
   const parts = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{0,5}))?$/.exec(authority.slice(at + 1));
   if (parts === null || Number(parts[3] ?? 0) > 65_535) return null;
@@ -93,8 +93,8 @@ export function isHost(text: string): boolean {
  */
 function isHostName(text: string): boolean {
   // Most names are plain. Loading the tables of all letters takes longer than the whole check.
-  const written = /^[\w.-]+$/.test(text) || /^[\p{L}\p{N}\p{M}._-]+$/u.test(text);
-  if (!written || text.length > 253) return false;
+  const hasHostLetters = /^[\w.-]+$/.test(text) || /^[\p{L}\p{N}\p{M}._-]+$/u.test(text);
+  if (!hasHostLetters || text.length > 253) return false;
   if (text.startsWith('.') || text.includes('..')) return false;
   const last = text.replace(/\.$/, '').split('.').at(-1)!;
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) ? isIpv4(text) : true;
@@ -121,10 +121,10 @@ export function isBrowserRefused(port: number): boolean {
 }
 
 /** Whether two listeners would need the same socket. A wildcard host overlaps with every host. */
-export function meet(a: ListenAddress, b: ListenAddress): boolean {
+export function overlap(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port !== b.port || a.port === 0) return false;
-  const [one, two] = [bareHost(a.host), bareHost(b.host)];
-  return one === two || one === '*' || two === '*';
+  const [hostA, hostB] = [bareHost(a.host), bareHost(b.host)];
+  return hostA === hostB || hostA === '*' || hostB === '*';
 }
 
 function bareHost(host: string): string {

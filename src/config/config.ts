@@ -76,7 +76,7 @@ export type ModelConfig = {
    */
   readonly contextTokens: number | null;
   readonly price: Price | null;
-  /** Whether the model sees pictures; null: its provider says so. */
+  /** Whether the model sees pictures; null: it depends on the provider. */
   readonly vision: boolean | null;
 };
 

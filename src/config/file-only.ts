@@ -25,21 +25,21 @@ export async function fieldsByHand(
 
 /** Finds unknown programs. Other arguments or another environment make another program. */
 export function commandsUnknown(next: Brains, used: Brains): readonly string[] {
-  const known = commandsOf(used).map(({ command }) => command);
+  const knownCommands = commandsOf(used).map(({ command }) => command);
   return commandsOf(next).flatMap(({ path, command }) => {
-    if (known.some((one) => isEqual(one, command))) return [];
-    const { env: _, ...line } = command;
-    const isKnown = known.some(({ env: _env, ...other }) => isEqual(other, line));
+    if (knownCommands.some((one) => isEqual(one, command))) return [];
+    const { env: _, ...withoutEnv } = command;
+    const isKnown = knownCommands.some(({ env: _env, ...other }) => isEqual(other, withoutEnv));
     return [`${path}.${isKnown ? 'env' : 'command'}`];
   });
 }
 
 type Command = Extract<McpServerConfig['reach'], { kind: 'command' }>;
-type Placed = { readonly path: string; readonly command: Command };
+type PlacedCommand = { readonly path: string; readonly command: Command };
 
-function commandsOf({ brains }: Brains): readonly Placed[] {
+function commandsOf({ brains }: Brains): readonly PlacedCommand[] {
   return brains.flatMap(({ agent }, index) =>
-    (agent?.mcp ?? []).flatMap(({ reach }, at): readonly Placed[] =>
+    (agent?.mcp ?? []).flatMap(({ reach }, at): readonly PlacedCommand[] =>
       reach.kind === 'command'
         ? [{ path: `brains[${index}].agent.mcp[${at}]`, command: reach }]
         : [],

@@ -61,7 +61,7 @@ export async function inspectConfig(
  * @param writableByOthers whether others can change that file
  */
 export async function inspectText(
-  written: string,
+  rawText: string,
   file: string,
   env: Env,
   writableByOthers = false,
@@ -69,19 +69,19 @@ export async function inspectText(
 ): Promise<Inspection> {
   const folder = dirname(file);
   // As in `readConfigText`, a byte order mark is not part of the text.
-  const text = written.replace(/^\uFEFF/, '');
-  const facts = new ProblemList(text, locate(text).places);
+  const text = rawText.replace(/^\uFEFF/, '');
+  const diskProblems = new ProblemList(text, locate(text).places);
   const checked = validateText(text, own);
   const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
   const storage = config === null ? null : storagePlaceOf(config, env);
   if (writableByOthers) {
     const message = `other users of this machine can change ${file}`;
-    facts.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
+    diskProblems.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
   }
-  if (storage?.kind === 'file') await checkDatabase(storage.path, facts);
-  if (config !== null) await checkAgentFolders(config, { folder, env }, facts);
-  if (config !== null) await checkPins(config, file, facts);
-  const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
+  if (storage?.kind === 'file') await checkDatabase(storage.path, diskProblems);
+  if (config !== null) await checkAgentFolders(config, { folder, env }, diskProblems);
+  if (config !== null) await checkPins(config, file, diskProblems);
+  const problems = [...diskProblems.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
     config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };
   return { file, folder, text, validation, storage };
@@ -133,25 +133,25 @@ export async function readConfigText(
   try {
     const flags = from === 'file' ? O_RDONLY | (O_NONBLOCK ?? 0) : O_RDONLY;
     await using handle = await open(file, flags);
-    const facts = await handle.stat();
-    if (facts.isDirectory()) {
-      return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+    const stats = await handle.stat();
+    if (stats.isDirectory()) {
+      return unreadable('file_unreadable', `${file} is a folder`, 'Name the file itself.');
     }
-    if (from === 'file' && !facts.isFile()) {
+    if (from === 'file' && !stats.isFile()) {
       const remedy = 'Put a file there.';
-      return unread('file_unreadable', `${file} is a pipe or a device, and no file`, remedy);
+      return unreadable('file_unreadable', `${file} is a pipe or a device, and no file`, remedy);
     }
     const bytes = Buffer.alloc(fileBytesMax + 1);
     const { bytesRead } = await readAll(handle, bytes);
     if (bytesRead > fileBytesMax) {
       const message = `${file} has more than 1 MiB`;
-      return unread('file_too_large', message, 'Is this the right file?');
+      return unreadable('file_too_large', message, 'Is this the right file?');
     }
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
     const text = decoder.decode(bytes.subarray(0, bytesRead));
-    return { kind: 'text', text, writableByOthers: othersMay(0o002, facts.mode) };
+    return { kind: 'text', text, writableByOthers: othersMay(0o002, stats.mode) };
   } catch (error) {
-    return unreadBecause(error as NodeJS.ErrnoException, file);
+    return unreadableBecause(error as NodeJS.ErrnoException, file);
   }
 }
 
@@ -168,22 +168,23 @@ async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: numb
   return { bytesRead };
 }
 
-function unreadBecause({ code }: NodeJS.ErrnoException, file: string): ConfigRead {
+function unreadableBecause({ code }: NodeJS.ErrnoException, file: string): ConfigRead {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const remedy = 'Name another file with --config, or write this one; `svc demo` needs none.';
-    return unread('file_missing', `there is no file ${file}`, remedy);
+    return unreadable('file_missing', `there is no file ${file}`, remedy);
   }
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-    return unread('file_not_utf8', `${file} is not UTF-8 text`, 'Save it as UTF-8.');
+    return unreadable('file_not_utf8', `${file} is not UTF-8 text`, 'Save it as UTF-8.');
   }
   if (code === 'EISDIR') {
-    return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+    return unreadable('file_unreadable', `${file} is a folder`, 'Name the file itself.');
   }
   const message = `${file} cannot be read (${code ?? 'unknown error'})`;
-  return unread('file_unreadable', message, 'Give the user that runs svc the right to read it.');
+  const remedy = 'Give the user that runs svc the right to read it.';
+  return unreadable('file_unreadable', message, remedy);
 }
 
-function unread(code: ProblemCode, message: string, remedy: string): ConfigRead {
+function unreadable(code: ProblemCode, message: string, remedy: string): ConfigRead {
   return { kind: 'problem', code, message, remedy };
 }
 
@@ -199,12 +200,12 @@ function storagePlaceOf({ storage }: Config, env: Env): StoragePlace | null {
   return { kind: 'file', path: path ?? defaultStoragePath(env) };
 }
 
-async function checkDatabase(file: string, facts: ProblemList): Promise<void> {
-  const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile() || !othersMay(0o004, found.mode)) return;
+async function checkDatabase(file: string, problems: ProblemList): Promise<void> {
+  const stats = await stat(file).catch(() => null);
+  if (stats === null || !stats.isFile() || !othersMay(0o004, stats.mode)) return;
   const message = `other users of this machine can read ${file}`;
   const remedy = `Run chmod 600 ${forShell(file)}`;
-  facts.add('database_readable_by_others', 'storage.path', message, remedy);
+  problems.add('database_readable_by_others', 'storage.path', message, remedy);
 }
 
 function withAbsolutePaths(config: Config, folder: string): Config {

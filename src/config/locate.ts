@@ -62,7 +62,7 @@ class Reader {
   #at: number;
   #depth = 0;
   /** How many values around the current one have a key that begins with `_`. */
-  #notes = 0;
+  #noteDepth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -85,16 +85,16 @@ class Reader {
   #value(path: string, key: Key | null): Json {
     const char = this.#text[this.#at];
     const close = this.places.open(path, key, this.#at, char === '{' || char === '[');
-    const value = this.#bare(char, path);
+    const value = this.#valueWithoutPlace(char, path);
     close(this.#at);
     return value;
   }
 
-  #bare(char: string | undefined, path: string): Json {
+  #valueWithoutPlace(char: string | undefined, path: string): Json {
     if (char === '"') return this.#string(path);
     if (char === '{' || char === '[') {
       if (this.#depth === depthMax) {
-        return this.#notes === 0 ? this.#stopDeep(path) : this.#tooDeepNote(path);
+        return this.#noteDepth === 0 ? this.#stopDeep(path) : this.#tooDeepNote(path);
       }
       this.#depth++;
       const value = char === '{' ? this.#object(path) : this.#list(path);
@@ -118,17 +118,17 @@ class Reader {
       const name = this.#string(path);
       const key = { name, start, end: this.#at };
       const inner = memberPath(path, name);
-      if (name in object && this.#notes === 0) this.#duplicate(inner, start);
+      if (name in object && this.#noteDepth === 0) this.#duplicate(inner, start);
       this.#space();
       if (!this.#take(':')) {
         this.#stop(inner, 'a colon is missing after the key', 'Write a : between key and value.');
       }
       this.#space();
       const isNote = name.startsWith('_') ? 1 : 0;
-      this.#notes += isNote;
+      this.#noteDepth += isNote;
       object[name] = this.#value(inner, key);
-      this.#notes -= isNote;
-      if (this.#next(path, '}')) return object;
+      this.#noteDepth -= isNote;
+      if (this.#commaOrEnd(path, '}')) return object;
     }
   }
 
@@ -139,12 +139,12 @@ class Reader {
     if (this.#take(']')) return list;
     for (;;) {
       list.push(this.#value(`${path}[${list.length}]`, null));
-      if (this.#next(path, ']')) return list;
+      if (this.#commaOrEnd(path, ']')) return list;
     }
   }
 
   /** Reads the comma between two members, or the end. @returns whether it was the end */
-  #next(path: string, end: '}' | ']'): boolean {
+  #commaOrEnd(path: string, end: '}' | ']'): boolean {
     this.#space();
     if (this.#take(end)) return true;
     const comma = this.#at;
@@ -193,13 +193,13 @@ class Reader {
   #number(path: string): number {
     const pattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    const after = this.#text[this.#at + (found?.length ?? 0)] ?? '';
-    if (found === undefined || /[\w.+-]/.test(after)) {
+    const digits = pattern.exec(this.#text)?.[0];
+    const after = this.#text[this.#at + (digits?.length ?? 0)] ?? '';
+    if (digits === undefined || /[\w.+-]/.test(after)) {
       this.#stop(path, 'this is no number of JSON', 'Write digits only, without leading zeros.');
     }
-    this.#at += found.length;
-    return Number(found);
+    this.#at += digits.length;
+    return Number(digits);
   }
 
   #word(path: string): Json {

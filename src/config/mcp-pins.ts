@@ -60,14 +60,14 @@ function parsePins(value: Json): Pins | null {
   const pins = new Map<string, Map<string, Pin>>();
   for (const [server, tools] of Object.entries(value['servers'])) {
     if (!isObject(tools)) return null;
-    const own = new Map<string, Pin>();
+    const serverPins = new Map<string, Pin>();
     for (const [tool, pin] of Object.entries(tools)) {
       if (!isObject(pin) || typeof pin['hash'] !== 'string') return null;
       const { hash, parts, effect, pinned_at: at } = pin;
       const pinnedAt = typeof at === 'string' ? at : '';
-      own.set(tool, { hash, parts: partsOf(parts), effect: effect !== false, pinnedAt });
+      serverPins.set(tool, { hash, parts: partsOf(parts), effect: effect !== false, pinnedAt });
     }
-    pins.set(server, own);
+    pins.set(server, serverPins);
   }
   return pins;
 }
@@ -80,27 +80,31 @@ function partsOf(value: Json | undefined): Readonly<Record<string, string>> {
 /** Writes the whole file or nothing. Only the user who runs svc can read it. */
 export async function writePins(file: string, pins: Pins): Promise<void> {
   const servers = Object.fromEntries(
-    [...pins].map(([server, tools]) => [server, Object.fromEntries([...tools].map(written))]),
+    [...pins].map(([server, tools]) => [server, Object.fromEntries([...tools].map(pinEntry))]),
   );
   const text = `${JSON.stringify({ version: 1, servers }, null, 2)}\n`;
-  const beside = `${file}.${process.pid}.new`;
+  const tempFile = `${file}.${process.pid}.new`;
   try {
-    await using handle = await open(beside, 'wx', 0o600);
+    await using handle = await open(tempFile, 'wx', 0o600);
     await handle.writeFile(text);
     await handle.sync();
-    await rename(beside, file);
+    await rename(tempFile, file);
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(tempFile, { force: true });
     throw error;
   }
 }
 
-function written([tool, { hash, parts, effect, pinnedAt }]: [string, Pin]): [string, object] {
+function pinEntry([tool, { hash, parts, effect, pinnedAt }]: [string, Pin]): [string, object] {
   return [tool, { hash, parts, ...(effect ? {} : { effect }), pinned_at: pinnedAt }];
 }
 
 /** Warns of every listed tool without a pin. @param file the path of the configuration, absolute */
-export async function checkPins(config: Config, file: string, facts: ProblemList): Promise<void> {
+export async function checkPins(
+  config: Config,
+  file: string,
+  problems: ProblemList,
+): Promise<void> {
   const agents = config.brains.map(({ agent }) => agent);
   if (agents.every((agent) => agent === null || agent.mcp.length === 0)) return;
   const read = await readPins(pinsFileBeside(file));
@@ -108,7 +112,7 @@ export async function checkPins(config: Config, file: string, facts: ProblemList
     if (agent === null || agent.mcp.length === 0) continue;
     if (read.kind === 'unreadable') {
       const remedy = 'Give svc the right to read it, or remove it and run svc mcp pin.';
-      facts.add('mcp_pins_unreadable', `brains[${index}].agent.mcp`, read.why, remedy);
+      problems.add('mcp_pins_unreadable', `brains[${index}].agent.mcp`, read.why, remedy);
       continue;
     }
     for (const [at, tool] of agent.tools.entries()) {
@@ -116,7 +120,7 @@ export async function checkPins(config: Config, file: string, facts: ProblemList
       if (server === null || read.pins.get(server)?.has(toolOf(tool)) === true) continue;
       const message = `${tool} is not pinned, so the agent is not told of it`;
       const remedy = 'Run svc mcp pin, which shows what the server says of it.';
-      facts.add('mcp_unpinned', `brains[${index}].agent.tools[${at}]`, message, remedy);
+      problems.add('mcp_unpinned', `brains[${index}].agent.tools[${at}]`, message, remedy);
     }
   }
 }

@@ -24,17 +24,17 @@ export function withAddresses(config: Config, { webhook, admin }: OwnAddresses):
     ...config,
     channels: channels.map((channel) =>
       isListener(channel) && webhook !== null
-        ? { ...channel, bind: standIn(channel.bind, webhook, addressFlags.webhook) }
+        ? { ...channel, bind: withFlag(channel.bind, webhook, addressFlags.webhook) }
         : channel,
     ),
     observability:
       admin === null
         ? observability
-        : { ...observability, address: standIn(address, admin, addressFlags.admin) },
+        : { ...observability, address: withFlag(address, admin, addressFlags.admin) },
   };
 }
 
-function standIn({ text }: ListenAddress, own: ListenAddress, flag: string): ListenAddress {
+function withFlag({ text }: ListenAddress, own: ListenAddress, flag: string): ListenAddress {
   return { ...own, given: true, byFlag: { name: flag, inPlaceOf: text } };
 }
 
@@ -47,10 +47,10 @@ export function isByFlag(path: string, { channels, observability }: Config): boo
 
 /** @returns a sentence for each changed address that a flag replaces */
 export function unheededChanges(before: Config, after: Config): readonly string[] {
-  const old = new Map(addressesOf(before));
+  const oldAddresses = new Map(addressesOf(before));
   return addressesOf(after).flatMap(([field, { text, byFlag }]) => {
-    const was = old.get(field)?.byFlag?.inPlaceOf;
-    if (byFlag === undefined || was === undefined || was === byFlag.inPlaceOf) return [];
+    const oldText = oldAddresses.get(field)?.byFlag?.inPlaceOf;
+    if (byFlag === undefined || oldText === undefined || oldText === byFlag.inPlaceOf) return [];
     const { name, inPlaceOf } = byFlag;
     return [
       `${field} is ${inPlaceOf} now, which has no effect on this process: ${name} says ${text}.`,

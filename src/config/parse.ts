@@ -43,7 +43,7 @@ export function parseDocument(document: Document, given: (path: string) => boole
       parseChannel(channel, `channels[${index}]`, given),
     ),
     brains: document.brains.map(parseBrain),
-    routes: withoutDoubles(document.routes),
+    routes: withoutDuplicates(document.routes),
     storage:
       document.storage === null
         ? null
@@ -177,8 +177,8 @@ function parseAgent(agent: AgentDocument): AgentConfig {
 }
 
 function parseApprovers(texts: readonly string[]): readonly ApproverConfig[] {
-  const found = texts.map(parseApprover).filter((one) => one !== null);
-  return [...new Map(found.map((one) => [one.name, one])).values()];
+  const approvers = texts.map(parseApprover).filter((one) => one !== null);
+  return [...new Map(approvers.map((one) => [one.name, one])).values()];
 }
 
 /** @param server has either a command or a url */
@@ -195,7 +195,7 @@ function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
   };
 }
 
-function withoutDoubles(routes: readonly RouteConfig[]): readonly RouteConfig[] {
+function withoutDuplicates(routes: readonly RouteConfig[]): readonly RouteConfig[] {
   const seen = new Set<string>();
   return routes.filter((route) => {
     if (seen.has(route.channel)) return false;

@@ -10,7 +10,7 @@ type Warning = {
 };
 
 /** The configuration in use, in the order of its entries, and each instance's revision. */
-type Named = {
+type ConfigInUse = {
   readonly revision: string;
   readonly channels: readonly { readonly type: string }[];
   readonly brains: readonly {
@@ -20,7 +20,8 @@ type Named = {
   readonly instances: readonly { readonly id: number; readonly revision: string | null }[] | null;
 };
 
-const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
+const numberedPath =
+  /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
 
 /**
  * Writes a warning with names in place of numbers. An empty `where` means the whole configuration.
@@ -28,19 +29,19 @@ const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-
  */
 export function describeWarning(
   { path, message, instances }: Warning,
-  named: Named,
+  inUse: ConfigInUse,
 ): { readonly where: string; readonly message: string } {
-  const isOther = (named.instances ?? []).some(
-    ({ id, revision }) => instances?.includes(id) === true && revision !== named.revision,
+  const isOther = (inUse.instances ?? []).some(
+    ({ id, revision }) => instances?.includes(id) === true && revision !== inUse.revision,
   );
-  const say = (words: string): string => (isOther ? words : withNames(words, named));
-  return { where: say(path), message: say(message) };
+  const describe = (words: string): string => (isOther ? words : withNames(words, inUse));
+  return { where: describe(path), message: describe(message) };
 }
 
 /** `brains[1].models[0].base_url` → `brain triage, model llama3.2 (Ollama), base_url`. */
-function withNames(words: string, { channels, brains }: Named): string {
+function withNames(words: string, { channels, brains }: ConfigInUse): string {
   return words.replaceAll(
-    numbered,
+    numberedPath,
     (path: string, list: string, at: string, inner: string | undefined, field: string) => {
       const rest = field === '' ? '' : `, ${field.replace(/^\./, '')}`;
       if (list === 'channels') {

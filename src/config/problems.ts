@@ -195,7 +195,7 @@ export class ProblemList {
     this.#put(() => offset, { code, path, message, remedy });
   }
 
-  #put(offset: () => number, { code, path, message, remedy }: Found): void {
+  #put(offset: () => number, { code, path, message, remedy }: NewProblem): void {
     const { severity } = problemCodes[code];
     if (++this.#counts[severity] > problemsMax) return;
     const sentence = typeof remedy === 'string' ? remedy : remedy();
@@ -223,17 +223,19 @@ export class ProblemList {
    *   the last problem says how many.
    */
   sorted(): readonly ConfigProblem[] {
-    let room = Math.max(0, problemsMax - this.#counts.error);
-    const told = this.#problems.filter(({ severity }) => severity === 'error' || room-- > 0);
-    told.sort(byPlace);
-    const leftOut = this.#counts.error + this.#counts.warning - told.length;
-    const last = told.at(-1);
-    if (leftOut === 0 || last === undefined) return told;
-    return [...told, { ...moreThanTold(leftOut), line: last.line, column: last.column }];
+    let warningsLeft = Math.max(0, problemsMax - this.#counts.error);
+    const reported = this.#problems.filter(
+      ({ severity }) => severity === 'error' || warningsLeft-- > 0,
+    );
+    reported.sort(byPlace);
+    const leftOut = this.#counts.error + this.#counts.warning - reported.length;
+    const last = reported.at(-1);
+    if (leftOut === 0 || last === undefined) return reported;
+    return [...reported, { ...tooManyProblems(leftOut), line: last.line, column: last.column }];
   }
 
   #offsetOf(path: string, which: 'key' | 'value'): number {
-    for (let at = path; ; at = outer(at)) {
+    for (let at = path; ; at = parentPath(at)) {
       const place = this.#places.get(at);
       if (place !== undefined) return at === path ? place[which] : place.value;
       if (at === '') return 0;
@@ -241,14 +243,14 @@ export class ProblemList {
   }
 }
 
-type Found = {
+type NewProblem = {
   readonly code: ProblemCode;
   readonly path: string;
   readonly message: string;
   readonly remedy: Sentence;
 };
 
-function moreThanTold(count: number): ConfigProblem {
+function tooManyProblems(count: number): ConfigProblem {
   const message = `${count} more ${count === 1 ? 'is' : 'are'} not told here`;
   const remedy = 'Mend those that are, and check again.';
   return problemWithoutPlace('too_many_problems', '', message, remedy);
@@ -270,6 +272,6 @@ export function problemWithoutPlace(
 }
 
 /** `brains[0].policy` → `brains[0]` → `brains` → ``. */
-function outer(path: string): string {
+function parentPath(path: string): string {
   return path.replace(/(?:^|\.)[^.[\]]+$|\[(?:\d+|"(?:[^"\\]|\\.)*")\]$/, '');
 }

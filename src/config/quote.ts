@@ -5,10 +5,10 @@ import { looksSecret } from './formats.ts';
  * Puts a name from the file into quotes, for a message.
  * @returns null when the text is not a plain name, or may be a secret in the wrong place
  */
-export function quote(written: string): string | null {
-  if (!/^[\p{L}\p{N}_][\p{L}\p{N}_ .:/+-]{0,39}$/u.test(written)) return null;
-  const runs = written.split(/[^\p{L}\p{N}]+/u);
-  return runs.some(looksRandom) || looksSecret(written) ? null : `"${written}"`;
+export function quote(text: string): string | null {
+  if (!/^[\p{L}\p{N}_][\p{L}\p{N}_ .:/+-]{0,39}$/u.test(text)) return null;
+  const runs = text.split(/[^\p{L}\p{N}]+/u);
+  return runs.some(looksRandom) || looksSecret(text) ? null : `"${text}"`;
 }
 
 /** Whether letters and digits mix as in a key or token, or the text has many digits. */
@@ -25,7 +25,7 @@ export const namesMax = 20;
  * @param names the first names, at most `namesMax`
  * @param count the number of all names
  */
-export function listed(names: readonly string[], count: number): string {
-  const told = names.join(', ');
-  return count > names.length ? `${told} and ${count - names.length} more` : told;
+export function shortList(names: readonly string[], count: number): string {
+  const text = names.join(', ');
+  return count > names.length ? `${text} and ${count - names.length} more` : text;
 }

@@ -1,4 +1,4 @@
-/** The order of a brain's models, and the models and hosts that certainly belong to a vendor. */
+/** The order of a brain's models, and which models and hosts certainly send texts to a vendor. */
 import { isCloudTag } from '../domain/model-words.ts';
 import { providerSynonyms } from './schema.ts';
 
@@ -18,14 +18,14 @@ type Ranked = Pick<KnownModel, 'provider' | 'modelId'>;
  */
 export function rankModels(order: readonly string[], models: readonly Ranked[]): readonly number[] {
   const ranked = new Set<number>();
-  const meantBy = finderIn(models);
-  for (const entry of new Set(order)) for (const index of meantBy(entry)) ranked.add(index);
+  const indicesOf = modelMatcher(models);
+  for (const entry of new Set(order)) for (const index of indicesOf(entry)) ranked.add(index);
   for (const index of models.keys()) ranked.add(index);
   return [...ranked];
 }
 
 /** @returns a function from an entry of an order to the indices of the models that it names */
-export function finderIn(models: readonly Ranked[]): (entry: string) => readonly number[] {
+export function modelMatcher(models: readonly Ranked[]): (entry: string) => readonly number[] {
   const indices = [...models.keys()];
   const byId = Map.groupBy(indices, (index) => models[index]!.modelId);
   const byProvider = Map.groupBy(indices, (index) => models[index]!.provider);

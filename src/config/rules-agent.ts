@@ -18,7 +18,7 @@ type BrainContext = {
   readonly ranked: readonly KnownModel[];
 };
 
-const cages = [
+const limitBlocks = [
   ['read_file', 'read_file'],
   ['http_fetch', 'http_fetch'],
   ['webhook_call', 'webhook_call'],
@@ -39,11 +39,11 @@ export function checkAgent(
   checkHosts(agent, path, problems);
   checkServers(agent, context.brain, document, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
-  const earlier: Earlier = new Map();
+  const firstGrants: FirstGrants = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {
     if (grant === undefined) continue;
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
-    checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
+    checkOverlap(grant, index, firstGrants, `${path}.governance[${index}]`, problems);
   }
   checkApprovers(agent, context.brain, path, document, problems);
   checkReading(agent, context, problems);
@@ -67,7 +67,7 @@ function checkTools(agent: AgentDraft, firsts: Tools, path: string, problems: Pr
     const message = 'this tool is listed already';
     problems.add('tool_repeated', `${path}.tools[${index}]`, message, 'Remove one of them.');
   }
-  for (const [tool, block] of cages) {
+  for (const [tool, block] of limitBlocks) {
     const index = firsts.get(tool);
     if (index !== undefined && agent[block] === null) {
       const message = `${tool} may only run within limits, and its block ${block} is missing`;
@@ -132,13 +132,13 @@ function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): voi
   }
 }
 
-/** Reads `name`, `name:port`, or an IPv6 address. Only after brackets it can have a port. */
+/** Reads `name`, `name:port`, or an IPv6 address, which needs brackets for a port. */
 function allowedHost(entry: string): { readonly host: string; readonly hasPort: boolean } | null {
-  const found = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
-  if (found === null) return isHost(entry) ? { host: entry, hasPort: false } : null;
-  const host = (found[1] ?? found[2])!;
-  const isHostAndPort = isHost(host) && Number(found[3] ?? 0) <= 65_535;
-  return isHostAndPort ? { host, hasPort: found[3] !== undefined } : null;
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
+  if (match === null) return isHost(entry) ? { host: entry, hasPort: false } : null;
+  const host = (match[1] ?? match[2])!;
+  const isHostAndPort = isHost(host) && Number(match[3] ?? 0) <= 65_535;
+  return isHostAndPort ? { host, hasPort: match[3] !== undefined } : null;
 }
 
 /** A connection to an unspecified address reaches this machine, too. */
@@ -146,7 +146,7 @@ function isThisMachine(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || isLoopbackHost(host);
 }
 
-type Surroundings = {
+type GrantContext = {
   readonly tools: Tools;
   /** Types of channels. It contains `undefined` if a type could not be read. */
   readonly configured: ReadonlySet<Channel | undefined> | undefined;
@@ -154,7 +154,7 @@ type Surroundings = {
 
 function checkGrant(
   grant: GrantDraft,
-  { tools, configured }: Surroundings,
+  { tools, configured }: GrantContext,
   path: string,
   problems: ProblemList,
 ): void {
@@ -183,23 +183,23 @@ function checkGrant(
  * By tool: the index of the first grant for each channel. `every` is for grants without channels,
  * and `any` for all grants.
  */
-type Earlier = Map<Tool, Map<Channel | 'every' | 'any', number>>;
+type FirstGrants = Map<Tool, Map<Channel | 'every' | 'any', number>>;
 
 function checkOverlap(
   { tool, channels }: GrantDraft,
   index: number,
-  earlier: Earlier,
+  firstGrants: FirstGrants,
   path: string,
   problems: ProblemList,
 ): void {
   // undefined: the channels could not be read. A grant on no channel overlaps with no other.
   if (tool === undefined || channels === undefined || channels?.length === 0) return;
-  const firsts = earlier.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
-  earlier.set(tool, firsts);
-  const own = channels?.filter((channel) => channel !== undefined) ?? (['every'] as const);
-  const met = channels === null ? (['any'] as const) : (['every', ...own] as const);
-  const first = Math.min(...[...new Set(met)].map((one) => firsts.get(one) ?? Infinity));
-  for (const one of ['any', ...own] as const) if (!firsts.has(one)) firsts.set(one, index);
+  const firsts = firstGrants.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
+  firstGrants.set(tool, firsts);
+  const ownKeys = channels?.filter((channel) => channel !== undefined) ?? (['every'] as const);
+  const overlapping = channels === null ? (['any'] as const) : (['every', ...ownKeys] as const);
+  const first = Math.min(...[...new Set(overlapping)].map((one) => firsts.get(one) ?? Infinity));
+  for (const one of ['any', ...ownKeys] as const) if (!firsts.has(one)) firsts.set(one, index);
   if (first === Infinity) return;
   const message = `governance[${first}] is for the same tool on the same channel`;
   const remedy = 'Keep one of them, or give each its own channels.';
@@ -209,14 +209,14 @@ function checkOverlap(
 /** Any model may see the files that the agent reads: when a model fails, the next continues. */
 function checkReading(agent: AgentDraft, context: BrainContext, problems: ProblemList): void {
   const { path, ranked } = context;
-  const reading = agent.tools?.indexOf('read_file') ?? -1;
+  const toolIndex = agent.tools?.indexOf('read_file') ?? -1;
   // With notes of the whole brain, svc asks no cloud model after a local one.
-  const asked = agent.memory?.scope === 'brain' ? ranked.slice(0, 1) : ranked;
-  const cloud = asked.find(({ locality }) => locality !== 'local');
-  if (reading < 0 || cloud === undefined) return;
+  const askedModels = agent.memory?.scope === 'brain' ? ranked.slice(0, 1) : ranked;
+  const cloud = askedModels.find(({ locality }) => locality !== 'local');
+  if (toolIndex < 0 || cloud === undefined) return;
   const message = `what read_file reads is sent to ${cloud.modelId}, a cloud model`;
   const remedy = 'Use local models, or make sure that root holds nothing private.';
-  problems.add('agent_reads_to_cloud', `${path}.agent.tools[${reading}]`, message, remedy);
+  problems.add('agent_reads_to_cloud', `${path}.agent.tools[${toolIndex}]`, message, remedy);
 }
 
 /**
@@ -229,31 +229,31 @@ function checkLeak(
   { channels, routes }: DraftDocument,
   problems: ProblemList,
 ): void {
-  const own = (routes ?? []).filter((route) => route?.brain === brain.name);
-  for (const type of new Set(own.map((route) => route?.channel))) {
+  const ownRoutes = (routes ?? []).filter((route) => route?.brain === brain.name);
+  for (const type of new Set(ownRoutes.map((route) => route?.channel))) {
     const channel = channels?.find((candidate) => candidate?.type === type);
     if (type === undefined || channel === undefined) continue;
     const isForAll = channel.access?.allow == null;
-    const remote = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
-    const foreign = remote.filter((tool) => runs(agent, tool!, type)) as Tool[];
-    const fetches = runs(agent, 'http_fetch', type);
-    if (!isForAll && !fetches && foreign.length === 0) continue;
+    const listedMcpTools = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
+    const mcpTools = listedMcpTools.filter((tool) => runsUnasked(agent, tool!, type)) as Tool[];
+    const fetches = runsUnasked(agent, 'http_fetch', type);
+    if (!isForAll && !fetches && mcpTools.length === 0) continue;
     const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
-      runs(agent, tool, type),
+      runsUnasked(agent, tool, type),
     );
-    const caged = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
-      runs(agent, tool, type),
+    const limitedExits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
+      runsUnasked(agent, tool, type),
     );
-    const exits = [...caged, ...foreign];
+    const exits = [...limitedExits, ...mcpTools];
     if (sources.length === 0 || exits.length === 0) continue;
-    const [what, where] = [sources.join(' and '), exits.join(' and ')];
+    const [sourceText, exitText] = [sources.join(' and '), exits.join(' and ')];
     const untrusted = [
       ...(isForAll ? [`a message on ${type}`] : []),
       ...(fetches ? ['a page'] : []),
-      ...(foreign.length > 0 ? ['an MCP server'] : []),
+      ...(mcpTools.length > 0 ? ['an MCP server'] : []),
     ];
-    const by = untrusted.join(' or ');
-    const message = `${by} could make the agent send what ${what} gives by ${where}`;
+    const speakers = untrusted.join(' or ');
+    const message = `${speakers} could make the agent send what ${sourceText} gives by ${exitText}`;
     const remedy = 'Split the tools over two brains, or deny one side on this channel.';
     problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
   }
@@ -263,7 +263,7 @@ function checkLeak(
  * Whether the tool may run on a channel without asking a person. A governance block without a grant
  * for the tool denies it.
  */
-function runs(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
+function runsUnasked(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
   if (agent.tools?.includes(tool) !== true) return false;
   const grants = agent.governance ?? [];
   return (

@@ -3,9 +3,9 @@ import { endingsOfBase } from '../domain/model-habits.ts';
 import { rangeOf } from '../lib/ip-address.ts';
 import { isLoopbackHost, parseWebAddress, checkEncrypted } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
-import { listed, namesMax } from './quote.ts';
+import { shortList, namesMax } from './quote.ts';
 import type { ProblemList } from './problems.ts';
-import { finderIn, hasCloudTag, rankModels, isVendorHost, type KnownModel } from './rank.ts';
+import { modelMatcher, hasCloudTag, rankModels, isVendorHost, type KnownModel } from './rank.ts';
 import { checkAgent } from './rules-agent.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
@@ -39,14 +39,14 @@ function checkRank(brain: BrainDraft, path: string, problems: ProblemList): read
     const remedy = 'Add a model with "locality": "local".';
     problems.add('private_without_local', `${path}.models`, message, remedy);
   }
-  return rankModels(known(brain.policy?.order), usable).map((index) => usable[index]!);
+  return rankModels(withoutUndefined(brain.policy?.order), usable).map((index) => usable[index]!);
 }
 
 function isLocal(model: KnownModel): boolean {
   return model.locality === 'local';
 }
 
-function known<T>(list: readonly (T | undefined)[] | undefined): readonly T[] {
+function withoutUndefined<T>(list: readonly (T | undefined)[] | undefined): readonly T[] {
   return (list ?? []).filter((entry) => entry !== undefined);
 }
 
@@ -78,8 +78,8 @@ function checkModel(
   if (typeof model.api_key_env === 'string') {
     checkEncrypted(model.base_url, 'the API key', `${path}.base_url`, problems);
   }
-  checkEnding(model, path, problems);
-  checkRoom(model, path, problems);
+  checkUrlEnding(model, path, problems);
+  checkOutputLimit(model, path, problems);
   if (model.locality !== 'local') return;
   const isPrivate = brain.sensitivity === 'private';
   const { provider = '', model_id: modelId = '' } = model;
@@ -93,7 +93,11 @@ function checkModel(
 }
 
 /** This is only a warning, since svc finds the API at the shorter address, too. */
-function checkEnding({ provider, base_url: url }: ModelDraft, path: string, problems: ProblemList) {
+function checkUrlEnding(
+  { provider, base_url: url }: ModelDraft,
+  path: string,
+  problems: ProblemList,
+) {
   if (typeof url !== 'string' || provider === undefined || !(provider in endingsOfBase)) return;
   const plain = url.replace(/\/+$/, '');
   const shorter = plain.replace(endingsOfBase[provider], '');
@@ -107,7 +111,7 @@ function checkEnding({ provider, base_url: url }: ModelDraft, path: string, prob
  * The context holds the prompt and the answer. This is only a warning, since svc keeps half of the
  * context for each.
  */
-function checkRoom(model: ModelDraft, path: string, problems: ProblemList): void {
+function checkOutputLimit(model: ModelDraft, path: string, problems: ProblemList): void {
   const { context_tokens: context, max_output_tokens: answer } = model;
   if (typeof context !== 'number' || typeof answer !== 'number' || answer < context) return;
   const message = `an answer may have ${answer} tokens, and the context is ${context} in all`;
@@ -125,8 +129,8 @@ function checkPrivateAddress(model: ModelDraft, path: string, problems: ProblemL
   if (isVendorHost(host) || rangeOf(host.replace(/^::ffff:(?=.*\.)/i, '')) === 'public') {
     const where = url === null ? `without base_url it is asked at ${host}` : `${host} is public`;
     const message = `a private brain has this model as local, but ${where}`;
-    const declared = 'Write the base_url of a model that runs here, or declare it "cloud".';
-    problems.add('private_far', `${path}.base_url`, message, declared);
+    const publicRemedy = 'Write the base_url of a model that runs here, or declare it "cloud".';
+    problems.add('private_far', `${path}.base_url`, message, publicRemedy);
   } else {
     const message = 'a private brain asks this model on another machine';
     problems.add('private_elsewhere', `${path}.base_url`, message, remedy);
@@ -140,17 +144,17 @@ function checkOrder(
   problems: ProblemList,
 ): void {
   const order = brain.policy?.order ?? [];
-  const meantBy = finderIn(models);
-  const oneOf = (): string => {
+  const indicesOf = modelMatcher(models);
+  const modelsRemedy = (): string => {
     const names = models.slice(0, namesMax).map((model) => `${model.provider}/${model.modelId}`);
-    return `Write a provider, a model id, or one of: ${listed(names, models.length)}.`;
+    return `Write a provider, a model id, or one of: ${shortList(names, models.length)}.`;
   };
   for (const [index, entry] of order.entries()) {
-    if (entry === undefined || meantBy(entry).length > 0) continue;
+    if (entry === undefined || indicesOf(entry).length > 0) continue;
     const message = 'no model of this brain is meant by this';
-    problems.add('order_unknown', `${path}.policy.order[${index}]`, message, oneOf);
+    problems.add('order_unknown', `${path}.policy.order[${index}]`, message, modelsRemedy);
   }
-  const ranked = rankModels(known(order), models);
+  const ranked = rankModels(withoutUndefined(order), models);
   if (brain.dispatch !== 'sequential' || ranked.every((model, rank) => model === rank)) return;
   const message = 'sequential dispatch asks the models as they are listed, not in this order';
   const remedy = 'List the models in the order in which they are to be asked.';

@@ -33,7 +33,7 @@ export function checkServers(
       problems.add('mcp_server_idle', at, message, remedy);
     }
     names.add(name);
-    if (isAnotherElsewhere(server, brain, brains ?? [])) {
+    if (differsFromEarlier(server, brain, brains ?? [])) {
       const message = `another agent has a server ${name} that is another one`;
       const remedy = 'Give each a name of its own: pins go by the name.';
       problems.add('mcp_server_twice', `${at}.name`, message, remedy);
@@ -50,18 +50,18 @@ export function checkServers(
 }
 
 /** Whether an earlier brain has another server of this name. Only the later one is reported. */
-function isAnotherElsewhere(
+function differsFromEarlier(
   { name, command, url, env, token_env: token }: ServerDraft,
   brain: BrainDraft,
   brains: NonNullable<DraftDocument['brains']>,
 ): boolean {
-  const before = brains.slice(0, Math.max(0, brains.indexOf(brain)));
-  const others = before.flatMap((one) => one?.agent?.mcp ?? []);
-  const own = JSON.stringify([command, url, env, token]);
+  const earlierBrains = brains.slice(0, Math.max(0, brains.indexOf(brain)));
+  const others = earlierBrains.flatMap((one) => one?.agent?.mcp ?? []);
+  const ownSetup = JSON.stringify([command, url, env, token]);
   return others.some(
     (one) =>
       one?.name === name &&
-      JSON.stringify([one?.command, one?.url, one?.env, one?.token_env]) !== own,
+      JSON.stringify([one?.command, one?.url, one?.env, one?.token_env]) !== ownSetup,
   );
 }
 

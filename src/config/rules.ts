@@ -86,10 +86,10 @@ function checkSession({ session, storage }: DraftDocument, problems: ProblemList
     }
     const command = commandWordOf(trigger);
     if (command === null) continue;
-    const isTaken = neverTriggers.has(command);
-    const loses = isTaken ? '' : ', and the trigger takes its place';
-    const message = `${trigger} is a command of svc${loses}`;
-    const code = isTaken ? 'bad_trigger' : 'trigger_is_command';
+    const isReserved = neverTriggers.has(command);
+    const effect = isReserved ? '' : ', and the trigger takes its place';
+    const message = `${trigger} is a command of svc${effect}`;
+    const code = isReserved ? 'bad_trigger' : 'trigger_is_command';
     problems.add(code, path, message, 'Choose another word.');
   }
 }

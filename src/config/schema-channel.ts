@@ -63,7 +63,7 @@ const speech = {
 } as const satisfies ObjectField;
 
 /** Fields of messengers beside `access`: how the bot behaves in a chat. */
-const manners = {
+const chatFields = {
   streaming: {
     type: 'boolean',
     description: 'Show a reply while it is being written, as one message that grows.',
@@ -122,13 +122,13 @@ export const channel = {
       added: true,
     },
     access,
-    ...manners,
+    ...chatFields,
   },
   conditions: channelKinds.map(conditionOf),
 } as const satisfies ObjectField;
 
-function listOf(kinds: readonly ChannelKind[], tell: (kind: ChannelKind) => string): string {
-  return kinds.map(tell).join(', ');
+function listOf(kinds: readonly ChannelKind[], format: (kind: ChannelKind) => string): string {
+  return kinds.map(format).join(', ');
 }
 
 function nameOf({ type, name }: ChannelKind): string {
@@ -149,7 +149,7 @@ function conditionOf({ type, mode, requires, fields, isMessenger }: ChannelKind)
   const forbids = [
     ...others,
     ...(mode === null ? ['mode'] : []),
-    ...(isMessenger ? [] : ['access', 'base_url', ...Object.keys(manners)]),
+    ...(isMessenger ? [] : ['access', 'base_url', ...Object.keys(chatFields)]),
   ];
   return {
     when: { type },

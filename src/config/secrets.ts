@@ -26,7 +26,7 @@ export type ResolvedSecrets = {
   readonly warnings: readonly ConfigProblem[];
 };
 
-type Use = {
+type SecretUse = {
   readonly name: EnvName;
   readonly path: string;
   readonly kind: 'token' | 'key' | 'admin';
@@ -37,16 +37,16 @@ const tokenLengthMin = 16;
 
 /** No HTTP header carries one of these, so a value with one cannot work. The tab is allowed. */
 const controls = /[\p{Cc}--[\t]]/v;
-const manyLines: SecretFault = {
+const controlCharacterFault: SecretFault = {
   message: 'has more than one line, or a control character',
   remedy: 'Set the value alone: one line.',
 };
 
 /**
  * Checks the value of every `_env` name that is in `found`, and leaves out other names. It removes
- * line ends around a value, since files and `$(cat …)` add them. It removes other white space around
- * a value with a warning. Only the administrator's token may be missing, or have more than one line.
- * Then the service is read-only, and a warning says so.
+ * line ends around a value, since files and `$(cat …)` add them. It removes other white space
+ * around a value with a warning. Only the administrator's token may be missing, or have more than
+ * one line. Then the service is read-only, and a warning says so.
  * @param tokenWanted false: the service does not need the administrator's token, and nothing warns
  */
 export function resolveSecrets(
@@ -60,35 +60,35 @@ export function resolveSecrets(
   const warnings: ConfigProblem[] = [];
   const seen = new Set<EnvName>();
   for (const { name, path, kind, fault } of usesOf(config)) {
-    const one = found.get(name);
-    if (one === undefined) continue;
-    if (one.kind !== 'value') {
-      if (kind === 'admin' && tokenWanted) warnings.push(tokenUnset(name, path, one));
+    const result = found.get(name);
+    if (result === undefined) continue;
+    if (result.kind !== 'value') {
+      if (kind === 'admin' && tokenWanted) warnings.push(tokenUnsetWarning(name, path, result));
       else if (kind === 'admin') continue;
       else if (missing.has(name)) missing.get(name)!.usedAt.push(path);
-      else missing.set(name, { usedAt: [path], found: one });
+      else missing.set(name, { usedAt: [path], found: result });
       continue;
     }
-    const given = one.value.replace(/^[\r\n]+|[\r\n]+$/g, '');
-    const value = given.trim();
-    const split = controls.test(value) ? manyLines : null;
-    if (split !== null && kind === 'admin') {
-      if (tokenWanted) warnings.push(tokenUnfit(name, path, split));
+    const stripped = result.value.replace(/^[\r\n]+|[\r\n]+$/g, '');
+    const value = stripped.trim();
+    const controlFault = controls.test(value) ? controlCharacterFault : null;
+    if (controlFault !== null && kind === 'admin') {
+      if (tokenWanted) warnings.push(tokenUnfitWarning(name, path, controlFault));
       continue;
     }
     secrets.set(name, value);
-    const wrong = split ?? fault?.(value) ?? null;
-    if (wrong !== null) unfit.push(cannotBeUsed(name, path, wrong));
+    const valueFault = controlFault ?? fault?.(value) ?? null;
+    if (valueFault !== null) unfit.push(unfitProblem(name, path, valueFault));
     if (!seen.has(name)) {
-      if (value !== given) warnings.push(trimmedAway(name, path));
-      if (one.unused.includes('file')) warnings.push(fileUnused(name, path));
+      if (value !== stripped) warnings.push(trimmedWarning(name, path));
+      if (result.unused.includes('file')) warnings.push(fileUnusedWarning(name, path));
     }
     seen.add(name);
-    if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShort(name, path));
+    if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShortWarning(name, path));
   }
   return {
     secrets,
-    missing: [...missing].map(([name, one]) => ({ name, ...one })),
+    missing: [...missing].map(([name, result]) => ({ name, ...result })),
     unfit,
     warnings,
   };
@@ -115,19 +115,19 @@ export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
   const set = `Set it in the environment: export ${name}=…`;
-  return [...describeLooked(found), set, ...orStore(name, found)];
+  return [...describePlaces(found), set, ...keychainHint(name, found)];
 }
 
-function describeLooked({ looked }: Missing): string[] {
+function describePlaces({ looked }: Missing): string[] {
   const places = looked.map(({ text, empty }) => (empty ? `${text} (empty)` : text));
   const last = places.pop();
   if (last === undefined) return [];
   return [`svc looked for ${places.length === 0 ? last : `${places.join(', ')} and ${last}`}.`];
 }
 
-function orStore(name: string, { looked }: Missing): string[] {
-  const isFit = looked.some(({ source }) => source === 'keychain');
-  return isFit ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
+function keychainHint(name: string, { looked }: Missing): string[] {
+  const hasKeychain = looked.some(({ source }) => source === 'keychain');
+  return hasKeychain ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
 }
 
 /** One problem for each field that names a missing secret. */
@@ -140,8 +140,8 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
         return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
       }
       const set = 'Set it and restart svc, or name a variable that is set.';
-      const store = orStore(name, found).map((line) => `${line}.`);
-      const remedy = [...describeLooked(found), set, ...store].join(' ');
+      const store = keychainHint(name, found).map((line) => `${line}.`);
+      const remedy = [...describePlaces(found), set, ...store].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );
@@ -164,7 +164,7 @@ export function describeFoundIn(source: SecretSource, name: string): string {
 }
 
 /** Every field of a config that names a variable. A `token` protects svc itself. */
-function* usesOf(config: Config): Generator<Use> {
+function* usesOf(config: Config): Generator<SecretUse> {
   for (const [index, channel] of config.channels.entries()) {
     const path = `channels[${index}]`;
     const kind: ChannelKind = kindOf(channel.type);
@@ -197,7 +197,7 @@ function* usesOf(config: Config): Generator<Use> {
  */
 export const isOfMcpServer = (path: string): boolean => /\.agent\.mcp\[/.test(path);
 
-function* usesOfServers({ brains }: Config): Generator<Use> {
+function* usesOfServers({ brains }: Config): Generator<SecretUse> {
   for (const [index, { agent }] of brains.entries()) {
     for (const [at, { reach }] of (agent?.mcp ?? []).entries()) {
       const path = `brains[${index}].agent.mcp[${at}]`;
@@ -212,33 +212,33 @@ function* usesOfServers({ brains }: Config): Generator<Use> {
   }
 }
 
-function tokenUnset(name: EnvName, path: string, found: Unfound): ConfigProblem {
+function tokenUnsetWarning(name: EnvName, path: string, found: Unfound): ConfigProblem {
   const message = `${describeMissing({ name, found })}, so the service is read-only`;
   const remedy = found.kind === 'unreadable' ? found.remedy : `Set ${name} to switch writing on.`;
   return problemWithoutPlace('admin_token_unset', path, message, remedy);
 }
 
-function tokenUnfit(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {
-  const message = `the value of ${name} ${wrong.message}, so the service is read-only`;
-  return problemWithoutPlace('admin_token_unset', path, message, wrong.remedy);
+function tokenUnfitWarning(name: EnvName, path: string, fault: SecretFault): ConfigProblem {
+  const message = `the value of ${name} ${fault.message}, so the service is read-only`;
+  return problemWithoutPlace('admin_token_unset', path, message, fault.remedy);
 }
 
-function fileUnused(name: EnvName, path: string): ConfigProblem {
+function fileUnusedWarning(name: EnvName, path: string): ConfigProblem {
   const message = `${name} is set, and so ${name}_FILE beside it is not used`;
   return problemWithoutPlace('secret_file_unused', path, message, 'Unset one of the two.');
 }
 
-function cannotBeUsed(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {
-  const message = `the value of ${name} ${wrong.message}`;
-  return problemWithoutPlace('secret_unfit', path, message, wrong.remedy);
+function unfitProblem(name: EnvName, path: string, fault: SecretFault): ConfigProblem {
+  const message = `the value of ${name} ${fault.message}`;
+  return problemWithoutPlace('secret_unfit', path, message, fault.remedy);
 }
 
-function trimmedAway(name: EnvName, path: string): ConfigProblem {
+function trimmedWarning(name: EnvName, path: string): ConfigProblem {
   const message = `white space around the value of ${name} was left out`;
   return problemWithoutPlace('secret_trimmed', path, message, `Set ${name} without it.`);
 }
 
-function tooShort(name: EnvName, path: string): ConfigProblem {
+function tooShortWarning(name: EnvName, path: string): ConfigProblem {
   const message = `the value of ${name} has less than ${tokenLengthMin} characters`;
   const remedy = 'Use a long random one, such as `openssl rand -hex 32` makes.';
   return problemWithoutPlace('short_token', path, message, remedy);

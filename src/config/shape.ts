@@ -68,7 +68,8 @@ class ShapeCheck {
     if (field.required === true) {
       const what = field.type === 'text' && this.#problems.has(path) ? 'empty' : 'missing';
       const message = `this field is ${what}, and it is required`;
-      this.#problems.add('required', path, message, `Add it: ${plain(field.description)}`);
+      const remedy = `Add it: ${withoutBackticks(field.description)}`;
+      this.#problems.add('required', path, message, remedy);
       return undefined;
     }
     if (field.type === 'object') {
@@ -94,7 +95,7 @@ class ShapeCheck {
     for (const key of unknown) this.#unknownKey(field, key, path);
     for (const [key, inner] of Object.entries(field.fields)) {
       // Report one fault once: a required field with a misspelt name is not missing, too.
-      const isMisspelt = inner.required === true && isMeant(key, value, field, unknown);
+      const isMisspelt = inner.required === true && hasMisspelling(key, value, field, unknown);
       draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
@@ -226,7 +227,7 @@ class ShapeCheck {
 }
 
 /** Whether the field is absent, and it is the nearest name to one of the first unknown keys. */
-function isMeant(
+function hasMisspelling(
   key: string,
   value: JsonObject,
   field: ObjectField,
@@ -234,10 +235,10 @@ function isMeant(
 ): boolean {
   if (value[key] !== undefined) return false;
   const known = Object.keys(field.fields);
-  return unknown.slice(0, likenessMax).some((one) => nearest(one, known) === key);
+  return unknown.slice(0, comparedKeysMax).some((one) => nearest(one, known) === key);
 }
 
-const likenessMax = 20;
+const comparedKeysMax = 20;
 
 const envField = { type: 'text', format: 'env', required: true } as const;
 
@@ -258,6 +259,6 @@ function typeName(value: Json): string {
 }
 
 /** A description without backticks. */
-function plain(description: string): string {
+function withoutBackticks(description: string): string {
   return description.replaceAll('`', '');
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from './locate.ts';
 import { ProblemList } from './problems.ts';
-import { describeExpectation, readTestCases } from './say-expectation.ts';
+import { describeExpectation, readTestCases } from './test-case.ts';
 import { templates, textOf } from './templates/templates.ts';
 import { validateText } from './validate.ts';
 

@@ -32,15 +32,15 @@ export function validateText(text: string, own: OwnAddresses = noOwnAddresses): 
   }
   const draft = value === undefined ? undefined : checkShape(value, problems);
   if (draft !== undefined) checkRules(draft, problems, own);
-  const found = problems.sorted();
-  if (draft === undefined || found.some((problem) => problem.severity === 'error')) {
-    return { kind: 'invalid', problems: found };
+  const sorted = problems.sorted();
+  if (draft === undefined || sorted.some((problem) => problem.severity === 'error')) {
+    return { kind: 'invalid', problems: sorted };
   }
   // An empty text and null count as absent, so the value is the default.
-  const given = (path: string): boolean => {
+  const isGiven = (path: string): boolean => {
     const place = places.get(path)?.value;
     return place !== undefined && !/^(?:""|null)/.test(text.slice(place, place + 4));
   };
-  const config = withAddresses(parseDocument(draft as Document, given), own);
-  return { kind: 'valid', config, problems: found };
+  const config = withAddresses(parseDocument(draft as Document, isGiven), own);
+  return { kind: 'valid', config, problems: sorted };
 }

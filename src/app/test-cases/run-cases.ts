@@ -20,11 +20,7 @@ import { canonical } from '../../config/changes/entries.ts';
 import { isList, isObject } from '../../config/json-value.ts';
 import { locate } from '../../config/locate.ts';
 import { ProblemList } from '../../config/problems.ts';
-import {
-  readTestCases,
-  type ExpectedJudge,
-  type PlacedCase,
-} from '../../config/say-expectation.ts';
+import { readTestCases, type ExpectedJudge, type PlacedCase } from '../../config/test-case.ts';
 
 export type TrialSettings = {
   readonly secrets: Secrets;

@@ -10,7 +10,7 @@ import { brain as brainField, schema } from '../schema.ts';
 import { channel as channelField } from '../schema-channel.ts';
 import { fieldChanges } from './field-changes.ts';
 import { isEqual, isList, isObject } from '../json-value.ts';
-import { isAbsent, keyed, type Keyed, type Value } from './entries.ts';
+import { isAbsent, keyed, type KeyedEntry, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
@@ -26,14 +26,14 @@ export type Change = {
 export function changesOf(before: Value, after: Value): readonly Change[] {
   const [from, to] = [objectOf(before), objectOf(after)];
   const restart = new Set(restartFields(before, after));
-  const found = [
+  const changes = [
     ...channelChanges(from, to, restart),
     ...brainChanges(from, to),
     ...routeChanges(from, to),
     ...blockChanges(from, to, restart),
-    ...restOf(from, to),
+    ...otherChanges(from, to),
   ];
-  if (found.length > 0 || isEqual(before, after)) return found;
+  if (changes.length > 0 || isEqual(before, after)) return changes;
   return [note('the order of entries is changed, which means nothing')];
 }
 
@@ -41,24 +41,24 @@ const sentencesMax = 100;
 
 /** The changes as sentences, without notes. A long list is cut. */
 export function sentencesOf(changes: readonly Change[]): readonly string[] {
-  const said = changes
+  const sentences = changes
     .filter(({ kind }) => kind !== 'note')
     .map(({ text }) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
-  const more = said.length - sentencesMax;
-  return more <= 0 ? said : [...said.slice(0, sentencesMax), `${more} more changes.`];
+  const more = sentences.length - sentencesMax;
+  return more <= 0 ? sentences : [...sentences.slice(0, sentencesMax), `${more} more changes.`];
 }
 
-type Pair = { readonly from: Keyed | null; readonly to: Keyed | null };
+type Pair = { readonly from: KeyedEntry | null; readonly to: KeyedEntry | null };
 
 /** Pairs the entries of two lists by key: first the entries of the new list, then removed ones. */
 function pairsOf(before: Value, after: Value, name: string): readonly Pair[] {
-  const gone = new Map(keyed(before, name).map((one) => [one.key, one]));
+  const removed = new Map(keyed(before, name).map((one) => [one.key, one]));
   const pairs: Pair[] = keyed(after, name).map((to) => {
-    const from = gone.get(to.key) ?? null;
-    gone.delete(to.key);
+    const from = removed.get(to.key) ?? null;
+    removed.delete(to.key);
     return { from, to };
   });
-  return [...pairs, ...[...gone.values()].map((from) => ({ from, to: null }))];
+  return [...pairs, ...[...removed.values()].map((from) => ({ from, to: null }))];
 }
 
 function channelChanges(
@@ -69,8 +69,8 @@ function channelChanges(
   return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
     if (from === null) return [change('added', `the channel ${channelName(to!.key)} is added`)];
     if (to === null) return [change('removed', `the channel ${channelName(from.key)} is removed`)];
-    const found = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
-    return found.map(({ at, text, effect }): Change => {
+    const changes = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
+    return changes.map(({ at, text, effect }): Change => {
       const needsRestart = restart.has(`channels[${to.index}].${at.join('.')}`);
       const kind = effect ? 'changed' : 'note';
       return { kind, text: `channel ${channelName(to.key)}: ${text}`, restart: needsRestart };
@@ -80,30 +80,30 @@ function channelChanges(
 
 function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   const pairs = pairsOf(before['brains'], after['brains'], 'brains');
-  const renamed = renamedIn(pairs);
+  const renamed = renamedBrains(pairs);
   return pairs.flatMap((pair) => {
     const { from, to } = pair;
     const twin = renamed.get(pair);
     if (twin !== undefined) {
       if (to === null) return [];
       const text = `brain ${twin.from!.key} is renamed to ${to.key}`;
-      return [change('changed', text), ...insideBrain(to.key, twin.from!.value, to.value)];
+      return [change('changed', text), ...changesInBrain(to.key, twin.from!.value, to.value)];
     }
     if (from === null)
-      return [change('added', `brain ${to!.key} is added${aboutBrain(to!.value)}`)];
+      return [change('added', `brain ${to!.key} is added${brainSummary(to!.value)}`)];
     if (to === null) return [change('removed', `brain ${from.key} is removed`)];
-    return insideBrain(to.key, from.value, to.value);
+    return changesInBrain(to.key, from.value, to.value);
   });
 }
 
 /** Finds renamed brains: a new brain that differs from a removed one only by its name. */
-function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+function renamedBrains(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   const renamed = new Map<Pair, Pair>();
-  const gone = pairs.filter(({ to }) => to === null);
+  const removed = pairs.filter(({ to }) => to === null);
   for (const pair of pairs) {
     if (pair.from !== null || pair.to === null) continue;
-    const twin = gone.find((other) => {
-      return !renamed.has(other) && areAlike(other.from!, pair.to!);
+    const twin = removed.find((other) => {
+      return !renamed.has(other) && areSameButName(other.from!, pair.to!);
     });
     if (twin === undefined) continue;
     renamed.set(pair, twin);
@@ -112,12 +112,13 @@ function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   return renamed;
 }
 
-function areAlike(one: Keyed, two: Keyed): boolean {
-  const rest = ({ value }: Keyed): Value => (isObject(value) ? { ...value, name: '' } : value);
-  return isEqual(rest(one), rest(two));
+function areSameButName(one: KeyedEntry, two: KeyedEntry): boolean {
+  const withoutName = ({ value }: KeyedEntry): Value =>
+    isObject(value) ? { ...value, name: '' } : value;
+  return isEqual(withoutName(one), withoutName(two));
 }
 
-function aboutBrain(brain: Value): string {
+function brainSummary(brain: Value): string {
   if (!isObject(brain)) return '';
   const models = keyed(brain['models'], 'models').map(({ key }) => formatModelName(key));
   const kind = typeof brain['sensitivity'] === 'string' ? `${brain['sensitivity']}, ` : '';
@@ -125,11 +126,11 @@ function aboutBrain(brain: Value): string {
   return models.length === 0 ? '' : `: ${kind}${what} ${models.join(', ')}`;
 }
 
-function insideBrain(name: string, before: Value, after: Value): readonly Change[] {
+function changesInBrain(name: string, before: Value, after: Value): readonly Change[] {
   const subject = `brain ${name}`;
   const skip = ['name', 'models', '_try'];
   return [
-    ...told(subject, brainField, before, after, skip),
+    ...changesWithin(subject, brainField, before, after, skip),
     ...modelChanges(subject, objectOf(before)['models'], objectOf(after)['models']),
     ...caseChanges(subject, objectOf(before)['_try'], objectOf(after)['_try']),
   ];
@@ -138,7 +139,7 @@ function insideBrain(name: string, before: Value, after: Value): readonly Change
 function modelChanges(subject: string, before: Value, after: Value): readonly Change[] {
   const field = brainField.fields.models.items;
   const pairs = pairsOf(before, after, 'models');
-  const found = pairs.flatMap(({ from, to }) => {
+  const changes = pairs.flatMap(({ from, to }) => {
     if (from === null)
       return [change('added', `the model ${formatModelName(to!.key)} is added to ${subject}`)];
     if (to === null) {
@@ -146,13 +147,23 @@ function modelChanges(subject: string, before: Value, after: Value): readonly Ch
         change('removed', `the model ${formatModelName(from.key)} is removed from ${subject}`),
       ];
     }
-    return told(`${subject}, model ${formatModelName(to.key)}`, field, from.value, to.value);
+    return changesWithin(
+      `${subject}, model ${formatModelName(to.key)}`,
+      field,
+      from.value,
+      to.value,
+    );
   });
-  const stayed = pairs.filter(({ from, to }) => from !== null && to !== null);
-  const moved = stayed.some(({ from }, at) => at > 0 && from!.index < stayed[at - 1]!.from!.index);
-  if (!moved) return found;
+  const common = pairs.filter(({ from, to }) => from !== null && to !== null);
+  const isReordered = common.some(
+    ({ from }, at) => at > 0 && from!.index < common[at - 1]!.from!.index,
+  );
+  if (!isReordered) return changes;
   const order = keyed(after, 'models').map(({ key }) => formatModelName(key));
-  return [...found, change('changed', `${subject}: its models are listed as ${order.join(', ')}`)];
+  return [
+    ...changes,
+    change('changed', `${subject}: its models are listed as ${order.join(', ')}`),
+  ];
 }
 
 function caseChanges(subject: string, before: Value, after: Value): readonly Change[] {
@@ -173,7 +184,7 @@ function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] 
           `the channel ${channelName(from.key)} is not answered by brain ${old} any more`,
         ),
       ];
-    if (old === now) return told(`route of ${to.key}`, routeField, from.value, to.value);
+    if (old === now) return changesWithin(`route of ${to.key}`, routeField, from.value, to.value);
     return [
       change(
         'changed',
@@ -185,7 +196,7 @@ function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] 
 
 const routeField = schema.fields.routes.items;
 
-function brainOf(route: Keyed | null): string {
+function brainOf(route: KeyedEntry | null): string {
   const brain = objectOf(route?.value)['brain'];
   return typeof brain === 'string' && brain !== '' ? brain : '?';
 }
@@ -198,20 +209,20 @@ function blockChanges(
   restart: ReadonlySet<string>,
 ): readonly Change[] {
   return blocks.flatMap((name) => {
-    const one = {
+    const blockField = {
       type: 'object',
       description: '',
       fields: { [name]: schema.fields[name] },
     } as const;
-    const found = fieldChanges(one, pick(before, name), pick(after, name));
-    return found.map(({ at, text, effect }): Change => {
+    const changes = fieldChanges(blockField, pick(before, name), pick(after, name));
+    return changes.map(({ at, text, effect }): Change => {
       const kind = effect ? verbOf(before[name], after[name]) : 'note';
-      return { kind, text: wordsOf(name, text), restart: restart.has(at.join('.')) };
+      return { kind, text: blockText(name, text), restart: restart.has(at.join('.')) };
     });
   });
 }
 
-function wordsOf(name: string, text: string): string {
+function blockText(name: string, text: string): string {
   return text.startsWith(`${name} is `) ? `the block ${text}` : text;
 }
 
@@ -225,7 +236,7 @@ function pick(document: JsonObject, name: string): JsonObject {
 }
 
 /** Changes of notes and unknown keys at the top of the document. */
-function restOf(before: JsonObject, after: JsonObject): readonly Change[] {
+function otherChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   const known = Object.keys(schema.fields);
   const none: ObjectField = { type: 'object', description: '', fields: {} };
   return fieldChanges(none, before, after, known).map(({ text, effect }) => {
@@ -233,15 +244,15 @@ function restOf(before: JsonObject, after: JsonObject): readonly Change[] {
   });
 }
 
-function told(
+function changesWithin(
   subject: string,
   field: ObjectField,
   before: Value,
   after: Value,
   skip: readonly string[] = [],
 ): readonly Change[] {
-  const found = fieldChanges(field, objectOf(before), objectOf(after), skip);
-  return found.map(({ text, effect }) => {
+  const changes = fieldChanges(field, objectOf(before), objectOf(after), skip);
+  return changes.map(({ text, effect }) => {
     return effect ? change('changed', `${subject}: ${text}`) : note(`${subject}: ${text}`);
   });
 }
@@ -264,43 +275,43 @@ function note(text: string): Change {
 export function consequencesOf(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   const refused = new Set(restartFields(before, after));
-  const found: string[] = [];
+  const sentences: string[] = [];
   for (const [type, { value: channel }] of from) {
     const next = to.get(type);
-    if (next === undefined) found.push(endOf(type));
+    if (next === undefined) sentences.push(endSentence(type));
     else {
       const [kind, path] = [findKind(type), `channels[${next.index}]`];
       const stays = refused.has(`${path}.${kind?.listener?.block}.bind`);
-      if (!stays) found.push(...changeOf(type, kind, channel, next.value));
+      if (!stays) sentences.push(...reconnectSentences(type, kind, channel, next.value));
     }
   }
   for (const [type, { value: channel }] of to) {
     if (from.has(type)) continue;
     const listener = findKind(type)?.listener;
-    found.push(
+    sentences.push(
       listener
         ? `the ${channelName(type)} listens on ${bindOf(channel, listener)}`
         : `${channelName(type)} connects`,
     );
   }
-  return found;
+  return sentences;
 }
 
-function endOf(type: string): string {
+function endSentence(type: string): string {
   const what = findKind(type)?.listener
     ? `the ${channelName(type)} stops listening`
     : `${channelName(type)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
 
-function changeOf(
+function reconnectSentences(
   type: string,
   kind: ChannelKind | undefined,
   before: JsonObject,
   after: JsonObject,
 ): readonly string[] {
   if (!kind?.listener) {
-    return isAnewFor(kind, before, after)
+    return needsNewConnection(kind, before, after)
       ? [`${channelName(type)} ends its connection and begins anew`]
       : [];
   }
@@ -318,15 +329,19 @@ function bindOf(channel: JsonObject, listener: Listener): string {
 }
 
 /** The next running configuration keeps a connection if its token and settings are the same. */
-function isAnewFor(kind: ChannelKind | undefined, before: JsonObject, after: JsonObject): boolean {
+function needsNewConnection(
+  kind: ChannelKind | undefined,
+  before: JsonObject,
+  after: JsonObject,
+): boolean {
   const settings = (channel: JsonObject): Value => {
     const { token_env: token, base_url: base, access } = channel;
     const { streaming, gather_ms: gatherMs, edits } = channel;
     const groups = isObject(access) && !isAbsent(access['groups']) ? access['groups'] : 'mention';
     const own = Object.keys(kind?.fields ?? {}).map((key) => channel[key] ?? null);
-    const asked = kind?.groupsAtConnect === true ? groups! : null;
-    const manners = [streaming ?? true, gatherMs ?? 0, edits ?? false];
-    return [token ?? null, isAbsent(base) ? null : base!, asked, ...manners, ...own];
+    const groupSetting = kind?.groupsAtConnect === true ? groups! : null;
+    const chatSettings = [streaming ?? true, gatherMs ?? 0, edits ?? false];
+    return [token ?? null, isAbsent(base) ? null : base!, groupSetting, ...chatSettings, ...own];
   };
   return !isEqual(settings(before), settings(after));
 }

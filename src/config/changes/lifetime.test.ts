@@ -34,7 +34,7 @@ test('a field of the process needs a restart, and no other field does', () => {
     map: {},
     choice: 'x',
   };
-  const told = fieldsOf(schema).flatMap(([path, field]) => {
+  const restartPaths = fieldsOf(schema).flatMap(([path, field]) => {
     if (field.type === 'object') return [];
     const before = documentWith(path.slice(0, -1), {});
     const changed = documentWith(path, values[field.type]);
@@ -44,10 +44,10 @@ test('a field of the process needs a restart, and no other field does', () => {
     return lifetime === 'process' && type !== 'object';
   });
   assert.deepEqual(
-    told,
+    restartPaths,
     marked.map(([path]) => path.reduce(memberPath, '')),
   );
-  assert.ok(told.length >= 6);
+  assert.ok(restartPaths.length >= 6);
 });
 
 test('a block of the process that comes or goes is told by its own name', () => {

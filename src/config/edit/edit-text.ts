@@ -75,9 +75,9 @@ function putAt(text: string, place: Place, around: Place | null, value: Json): s
 
 /** Removes a member or an entry with its comma. */
 export function removeAt(text: string, path: Path): string | null {
-  const found = find(text, path);
-  if (found === null || found.around === null) return null;
-  const { place, around } = found;
+  const location = locationOf(text, path);
+  if (location === null || location.around === null) return null;
+  const { place, around } = location;
   const { entries } = around;
   if (entries.length === 1) return splice(text, around.value + 1, around.end - 1, '');
   const at = entries.indexOf(place);
@@ -92,9 +92,11 @@ export function insertEntry(
   value: Json,
   order: KeyOrder,
 ): string | null {
-  const found = find(text, path);
-  if (found === null || isNull(text, found.place)) return setValue(text, path, [value], order);
-  const { place: list, around } = found;
+  const location = locationOf(text, path);
+  if (location === null || isNull(text, location.place)) {
+    return setValue(text, path, [value], order);
+  }
+  const { place: list, around } = location;
   if (text[list.value] !== '[') return null;
   const { entries } = list;
   if (entries.length === 0) return putAt(text, list, around, [value]);
@@ -104,7 +106,7 @@ export function insertEntry(
 
 /** Moves an entry of a list. The text between the entries stays where it is. */
 export function moveEntry(text: string, path: Path, from: number, to: number): string | null {
-  const entries = find(text, path)?.place.entries ?? [];
+  const entries = locationOf(text, path)?.place.entries ?? [];
   if (from === to || entries[from] === undefined || entries[to] === undefined) return null;
   const texts = entries.map(({ key, end }) => text.slice(key, end));
   const moved = texts.toSpliced(from, 1).toSpliced(to, 0, texts[from]!);
@@ -116,7 +118,7 @@ export function moveEntry(text: string, path: Path, from: number, to: number): s
 }
 
 export function renameKey(text: string, path: Path, key: string): string | null {
-  const place = find(text, path)?.place ?? null;
+  const place = locationOf(text, path)?.place ?? null;
   if (place === null || place.name === null) return null;
   return splice(text, place.key, place.keyEnd, JSON.stringify(key));
 }
@@ -141,13 +143,13 @@ function addMember(
 function placeFor(key: string, keys: readonly string[], order: readonly string[]): number {
   const rank = order.indexOf(key);
   if (rank < 0) return keys.length;
-  const before = keys.findLastIndex((other) => {
-    const its = order.indexOf(other);
-    return its >= 0 && its < rank;
+  const lastBefore = keys.findLastIndex((other) => {
+    const otherRank = order.indexOf(other);
+    return otherRank >= 0 && otherRank < rank;
   });
-  if (before >= 0) return before + 1;
-  const after = keys.findIndex((other) => order.includes(other));
-  return after < 0 ? keys.length : after;
+  if (lastBefore >= 0) return lastBefore + 1;
+  const firstOrdered = keys.findIndex((other) => order.includes(other));
+  return firstOrdered < 0 ? keys.length : firstOrdered;
 }
 
 function addEntry(
@@ -159,21 +161,21 @@ function addEntry(
 ): string {
   const { comma, lineEnd } = layoutOf(text);
   const gap = indent === null ? comma : `,${lineEnd}${indent}`;
-  const before = entries[Math.min(index, entries.length) - 1];
-  if (before === undefined) {
+  const previous = entries[Math.min(index, entries.length) - 1];
+  if (previous === undefined) {
     const { key } = entries[0]!;
     return splice(text, key, key, content + gap);
   }
-  return splice(text, before.end, before.end, gap + content);
+  return splice(text, previous.end, previous.end, gap + content);
 }
 
-type Found = {
+type Location = {
   readonly place: Place;
   /** The object or list around the value; null: the value is the whole text. */
   readonly around: Place | null;
 };
 
-function find(text: string, path: Path): Found | null {
+function locationOf(text: string, path: Path): Location | null {
   let place = locate(text).whole;
   let around: Place | null = null;
   for (const step of path) {

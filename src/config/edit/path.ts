@@ -12,14 +12,14 @@ export function textOf(path: Path): string {
   return text;
 }
 
-const known = new Map<string, Path>();
-const knownMax = 2_000;
+const cache = new Map<string, Path>();
+const cacheMax = 2_000;
 
 /** The reverse of `textOf`, with a cache: each row of the outline calls it for each problem. */
 export function pathOf(text: string): Path {
-  const path = known.get(text) ?? readPath(text);
-  if (known.size >= knownMax) known.clear();
-  known.set(text, path);
+  const path = cache.get(text) ?? readPath(text);
+  if (cache.size >= cacheMax) cache.clear();
+  cache.set(text, path);
   return path;
 }
 
