@@ -1,69 +1,69 @@
 /**
- * A kind of channel, as plain facts: what a file may hold of it, what is read from that, and what
- * people are told. It is the pure side of a channel, so a browser runs it as well; what connects
- * and listens is made in `src/app/service.ts` alone.
+ * The contract of a kind of channel: its fields in the file, their parser, and texts about it. This
+ * is the pure side of a channel, so that a browser can run it. `src/app/service.ts` makes the side
+ * that connects and listens.
  *
  * Each kind is one `kind.ts` in the channel's folder, and one line in `registry.ts`.
  */
-import type { EnvName, ListenAddress } from '../config/config.ts';
+import type { ListenAddress } from '../config/address.ts';
 import type { Field } from '../config/field.ts';
 import type { ProblemList } from '../config/problems.ts';
+import type { EnvName, SecretFault } from '../config/secret-value.ts';
 
 export type ChannelKind = {
-  /** The name in files and keys; a contract for ever. */
+  /** The name in configuration files and in the ledger's keys. It never changes. */
   readonly type: string;
-  /** What people call the platform. */
+  /** The platform's name for people. */
   readonly name: string;
-  /** What may stand for the type in a file. */
+  /** Other names for the type that a file may use. */
   readonly synonyms: readonly string[];
-  /** Its people pass the gate, may be let in by pairing, and are told of for each bot. */
+  /** Its senders pass the gate, and pairing can let them in. svc reports on each bot. */
   readonly isMessenger: boolean;
-  /** With storage, a message is recognised for so many days as one that came before. */
+  /** For how many days svc recognises a message that comes again, with storage. */
   readonly dedupeDays: number;
-  /** What `mode` must say in the file; null: the field is not written. */
+  /** The only value of `mode` in the file; null: the field must be absent. */
   readonly mode: string | null;
   readonly token: {
-    /** What the variable is usually called. */
+    /** The usual name of the variable. */
     readonly variable: string;
-    /** What it holds where a person makes it up; null: the platform gives it out. */
+    /** What the token is, if a person makes it up; null: the platform issues it. */
     readonly ours: string | null;
-    /** How a person comes by one that the platform gives out, a sentence each step. */
+    /** How to get a token that the platform issues: one sentence for each step. */
     readonly steps: readonly string[];
   };
-  /** The id of the bot whose token it is, told without asking; null: it is no token of a bot. */
+  /** Reads the bot's id from its token, without a request; null: this is not a bot's token. */
   botOf?(token: string): string | null;
   /** The fields of a channel that only this kind has. */
   readonly fields: Readonly<Record<string, Field>>;
-  /** The fields among them that must be there. */
+  /** Which of these fields are required. */
   readonly requires: readonly string[];
-  /** Where it listens; null: it connects to its platform. */
+  /** Where the channel listens; null: it connects to its platform. */
   readonly listener: Listener | null;
-  /** The platform is told at the start of a connection which messages of groups are wanted. */
+  /** A connection tells the platform at its start which group messages svc wants. */
   readonly groupsAtConnect: boolean;
   /**
-   * The trusted configuration of what stands in the file.
-   * @param document of one channel, without problems
-   * @param given says whether the file itself holds a value at a path below the channel
+   * Makes the trusted configuration of one channel.
+   * @param document the channel's part of a document without problems
+   * @param given whether the file itself holds a value at a path below the channel
    */
   parse(document: never, given: (path: string) => boolean): ParsedChannel;
-  /** Adds what its own fields mean wrongly together. `path` is that of the channel. */
+  /** Adds the problems that the kind's own fields have together. `path` is the channel's. */
   check?(draft: never, path: string, problems: ProblemList): void;
-  /** The variables that its own fields name, each with its path below the channel. */
+  /** The variables that the kind's own fields name. */
   secrets?(config: never): readonly OwnSecret[];
-  /** Where it posts replies, and the field that says so; a messenger's platform tells more. */
+  /** The URL that replies are POSTed to, and its field. A messenger has none. */
   repliesTo?(config: never): { readonly url: string; readonly field: string };
 };
 
 export type OwnSecret = {
   readonly name: EnvName;
-  /** Below the channel. */
+  /** The path of the field below the channel. */
   readonly path: string;
-  /** Why a value cannot be used, without a word of it: "is …"; null: it can. Absent: any can. */
+  /** Why a value cannot be used; null: it can. Absent: every value can be used. */
   fault?(value: string): SecretFault | null;
 };
-export type SecretFault = { readonly message: string; readonly remedy: string };
 
-/** What every channel's configuration has; that of a listener has `bind` and `path` besides. */
+/** The fields of every channel's configuration. Only a listener has `bind` and `path`. */
 type ParsedChannel = {
   readonly type: string;
   readonly tokenEnv: EnvName;
@@ -71,7 +71,7 @@ type ParsedChannel = {
   readonly path?: string;
 };
 
-/** The block of the file whose `bind` and `path` say where, and what they are by default. */
+/** The block of the file that has `bind` and `path`, and the defaults of these two. */
 export type Listener = {
   readonly block: string;
   readonly bind: string;

@@ -1,6 +1,9 @@
-/** Every kind of channel: a new one is its folder, a line here, and its maker in service.ts. */
+/**
+ * The registry of all kinds of channel. A new kind needs its folder, a line here, and its maker in
+ * `src/app/service.ts`.
+ */
+import type { ListenAddress } from '../config/address.ts';
 import { dayMs } from '../lib/durations.ts';
-import type { ChannelConfig, ListenerConfig, MessengerConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import { channelKeyOf, channelTypeOf } from '../domain/ids.ts';
 import { discord } from './discord/kind.ts';
@@ -8,22 +11,28 @@ import type { ChannelKind } from './kind.ts';
 import { telegram } from './telegram/kind.ts';
 import { webhook } from './webhook/kind.ts';
 
-/** In the order in which people are told of them. */
+/** In the order in which svc lists them to a person. */
 const all = [telegram, discord, webhook] as const;
 
-type Kinds = (typeof all)[number];
-export type ChannelType = Kinds['type'];
-export type MessengerType = Extract<Kinds, { readonly isMessenger: true }>['type'];
-export type KindOf<Type extends ChannelType> = Extract<Kinds, { readonly type: Type }>;
+type Kind = (typeof all)[number];
+export type ChannelType = Kind['type'];
+export type MessengerType = Extract<Kind, { readonly isMessenger: true }>['type'];
+export type KindOf<Type extends ChannelType> = Extract<Kind, { readonly type: Type }>;
 export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']>;
 
-type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
+export type MessengerConfig = ConfigOf<MessengerType>;
+export type WebhookConfig = ConfigOf<'webhook'>;
+/** A channel that listens: senders come to `bind` and `path`. */
+export type ListenerConfig = Extract<ChannelConfig, { readonly bind: ListenAddress }>;
+
+type IntersectionOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
   all: infer Intersection,
 ) => void
   ? Intersection
   : never;
-/** The own fields of all kinds, beside each other. */
-export type OwnFields = All<Kinds['fields']>;
+/** The fields that the kinds add, of all kinds together. */
+export type OwnFields = IntersectionOf<Kind['fields']>;
 
 export const channelKinds: readonly ChannelKind[] = all;
 export const channelTypes: readonly ChannelType[] = all.map(({ type }) => type);
@@ -31,19 +40,19 @@ export const messengerTypes: readonly MessengerType[] = all.flatMap((kind) =>
   kind.isMessenger ? [kind.type] : [],
 );
 
-/** What may stand for a type in a file, and the type. */
+/** The type for each synonym that a file may use. */
 export const channelSynonyms: Readonly<Record<string, ChannelType>> = Object.fromEntries(
   all.flatMap(({ type, synonyms }) => synonyms.map((name) => [name, type])),
 );
 
-const byType = new Map<string, Kinds>(all.map((kind) => [kind.type, kind]));
+const byType = new Map<string, Kind>(all.map((kind) => [kind.type, kind]));
 
-/** undefined: no kind has this type. */
+/** @returns undefined when no kind has this type */
 export function findKind(type: string): ChannelKind | undefined {
   return byType.get(type);
 }
 
-/** Whether it listens; else it connects to its platform. */
+/** Whether the channel listens. Any other channel connects to its platform. */
 export function isListener(config: ChannelConfig): config is ListenerConfig {
   return kindOf(config.type).listener !== null;
 }
@@ -52,7 +61,7 @@ export function isMessenger(config: ChannelConfig): config is MessengerConfig {
   return kindOf(config.type).isMessenger;
 }
 
-/** Whether a channel of that type is a messenger. */
+/** @returns false also for a type that no kind has */
 export function isMessengerType(type: string): boolean {
   return findKind(type)?.isMessenger === true;
 }
@@ -62,8 +71,8 @@ export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
 }
 
 /**
- * What people call it, inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
- * @param channel a type or a key; one of no known kind stays as it is
+ * A channel's name inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
+ * @param channel a type or a key; the name of an unknown kind is this text
  */
 export function channelName(channel: string): string {
   const kind = findKind(channelTypeOf(channel as ChannelKey));
@@ -73,12 +82,12 @@ export function channelName(channel: string): string {
   return bot === '' ? name : `${name} (bot ${bot})`;
 }
 
-/** The type of a channel that has run. */
+/** The type of a channel that has run, so that its kind is known. */
 export function kindTypeOf(channel: ChannelKey): ChannelType {
   return channelTypeOf(channel) as ChannelType;
 }
 
-/** The ledger's key of a channel with that token; null: the token is no bot's. */
+/** @returns the ledger's key of a channel with this token; null when it is not a bot's token */
 export function channelKeyFor(type: ChannelType, token: string): ChannelKey | null {
   const kind: ChannelKind = kindOf(type);
   if (kind.botOf === undefined) return type as string as ChannelKey;
@@ -86,10 +95,10 @@ export function channelKeyFor(type: ChannelType, token: string): ChannelKey | nu
   return bot === null ? null : channelKeyOf(type, bot);
 }
 
-/** With storage, for so long a message of this channel is recognised; milliseconds. */
+/** How long svc recognises a message that comes again, with storage; milliseconds. */
 export function dedupeMsOf(channel: ChannelKey): number {
   return (findKind(channelTypeOf(channel))?.dedupeDays ?? dedupeDaysMost) * dayMs;
 }
 
-/** For a channel of no known kind: to forget too early would answer a message twice. */
+/** For a channel of an unknown kind. Forgetting a message too early would answer it twice. */
 const dedupeDaysMost = Math.max(...all.map(({ dedupeDays }) => dedupeDays));

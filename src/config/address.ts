@@ -1,32 +1,46 @@
-/** Addresses to listen on and to call, read without the platform's URL class: this is pure. */
+/** Reads addresses to listen on and to call. It is pure, and works without the class `URL`. */
 import { rangeOf, bytesOf } from '../lib/ip-address.ts';
-import type { ListenAddress } from './config.ts';
 import type { ProblemList } from './problems.ts';
 
 /**
+ * An empty `host` means every interface; an IPv6 host has no brackets. `text` is the address as a
+ * person writes it.
+ */
+export type ListenAddress = {
+  readonly host: string;
+  readonly port: number;
+  readonly text: string;
+  readonly loopback: boolean;
+  /** false: this is the default. */
+  readonly given: boolean;
+  /** The flag that gave this address, and the configured address that it replaces. */
+  readonly byFlag?: { readonly name: string; readonly inPlaceOf: string };
+};
+
+/**
  * Reads `host:port`, `:port` (every interface) or `[::1]:port`; the host may be a name.
- * @param given whether the file says it, or it is the default
- * @returns null when it is none of these
+ * @param given false: the text is the default
+ * @returns null when the text is none of these
  */
 export function parseListenAddress(text: string, given: boolean): ListenAddress | null {
-  const found = /^(?:\[([^[\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
-  if (found === null) return null;
-  const [, six, name = '', digits] = found;
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  if (match === null) return null;
+  const [, ipv6, name = '', digits] = match;
   const port = Number(digits);
   if (port > 65_535) return null;
-  if (six !== undefined ? !isIpv6(six) : name !== '' && !isHostName(name)) return null;
-  const host = six ?? name;
+  if (ipv6 !== undefined ? !isIpv6(ipv6) : name !== '' && !isHostName(name)) return null;
+  const host = ipv6 ?? name;
   return { host, port, text, loopback: isLoopbackHost(host), given };
 }
 
-/** Of an address that passed the check. */
+/** Reads an address that passed the check. */
 export function addressOf(text: string, given: boolean): ListenAddress {
   const parsed = parseListenAddress(text, given);
   if (parsed === null) throw new Error('a bad address passed the check');
   return parsed;
 }
 
-/** A base URL as requests are made of it. */
+/** Removes slashes at the end of a base URL, so that a path can follow. */
 export function withoutSlashes(url: string | null): string | null {
   if (url === null) return null;
   let end = url.length;
@@ -36,18 +50,18 @@ export function withoutSlashes(url: string | null): string | null {
 
 export type WebAddress = {
   readonly host: string;
-  /** https. */
+  /** The scheme is https. */
   readonly isSecure: boolean;
   readonly hasCredentials: boolean;
   readonly hasQuery: boolean;
   readonly hasFragment: boolean;
 };
 
-/** Reads an http or https address; null when it is none. The host has no brackets. */
+/** Reads an http or https address; null when the text is none. The host has no brackets. */
 export function parseWebAddress(text: string): WebAddress | null {
-  const found = /^https?:\/\/([^/?#\\\s]*)([^\s?#]*)(\?[^\s#]*)?(#\S*)?$/i.exec(text);
-  if (found === null) return null;
-  const [, authority = '', , query, fragment] = found;
+  const match = /^https?:\/\/([^/?#\\\s]*)([^\s?#]*)(\?[^\s#]*)?(#\S*)?$/i.exec(text);
+  if (match === null) return null;
+  const [, authority = '', , query, fragment] = match;
   const at = authority.lastIndexOf('@');
   const parts = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{0,5}))?$/.exec(authority.slice(at + 1));
   if (parts === null || Number(parts[3] ?? 0) > 65_535) return null;
@@ -62,7 +76,7 @@ export function parseWebAddress(text: string): WebAddress | null {
   };
 }
 
-/** Whether only this machine can answer there: 127.0.0.0/8, ::1, and `localhost`. */
+/** Whether only this machine can answer at this host: 127.0.0.0/8, ::1, and `localhost`. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();
   return name === 'localhost' || name.endsWith('.localhost') || rangeOf(name) === 'loopback';
@@ -74,13 +88,13 @@ export function isHost(text: string): boolean {
 }
 
 /**
- * A name, or four numbers; what looks like a number but is no address is neither. The tables of
- * international names are not at hand here: a few bad names show only in use.
+ * Accepts a name or an IPv4 address. A text that looks like a number but is no address is neither.
+ * There are no tables of international names here, so a few bad names pass and fail in use.
  */
 function isHostName(text: string): boolean {
-  // Most names are plain, and the tables of all letters take a start longer than the whole check.
-  const written = /^[\w.-]+$/.test(text) || /^[\p{L}\p{N}\p{M}._-]+$/u.test(text);
-  if (!written || text.length > 253) return false;
+  // Most names are plain. Loading the tables of all letters takes longer than the whole check.
+  const hasHostLetters = /^[\w.-]+$/.test(text) || /^[\p{L}\p{N}\p{M}._-]+$/u.test(text);
+  if (!hasHostLetters || text.length > 253) return false;
   if (text.startsWith('.') || text.includes('..')) return false;
   const last = text.replace(/\.$/, '').split('.').at(-1)!;
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) ? isIpv4(text) : true;
@@ -101,16 +115,16 @@ const browserPorts = new Set(
     .map(Number),
 );
 
-/** Whether browsers refuse to connect to this port; 0 stands for any free one. */
+/** Whether browsers refuse to connect to this port. Port 0 stands for any free port. */
 export function isBrowserRefused(port: number): boolean {
   return port !== 0 && browserPorts.has(port);
 }
 
-/** Whether two listeners would want one socket; a wildcard host meets every other one. */
-export function meet(a: ListenAddress, b: ListenAddress): boolean {
+/** Whether two listeners would need the same socket. A wildcard host overlaps with every host. */
+export function overlap(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port !== b.port || a.port === 0) return false;
-  const [one, two] = [bareHost(a.host), bareHost(b.host)];
-  return one === two || one === '*' || two === '*';
+  const [hostA, hostB] = [bareHost(a.host), bareHost(b.host)];
+  return hostA === hostB || hostA === '*' || hostB === '*';
 }
 
 function bareHost(host: string): string {
@@ -120,9 +134,9 @@ function bareHost(host: string): string {
 }
 
 /**
- * Warns of an address to which a secret would go over plain http and a network.
- * @param url as the file has it; undefined where it could not be read
- * @param secret what goes there, in words
+ * Warns when a secret would go to another machine over plain http.
+ * @param url as in the file; undefined when it could not be read
+ * @param secret what goes there, such as `the bot token`
  */
 export function checkEncrypted(
   url: string | null | undefined,

@@ -1,6 +1,6 @@
 /**
- * The folders that a configuration opens to its agents, as they are on the disk: whether they are
- * there, what they hold beside what is meant, and which of them lie outside of its own folder.
+ * Checks the folders that a configuration opens to its agents, on the disk: whether they exist,
+ * whether they hold too much, and which of them lie outside of the configuration's folder.
  */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -10,67 +10,69 @@ import type { ProblemList } from './problems.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** @param folder of the configuration, absolute, like the paths in `config` */
+/** @param folder the folder of the configuration; absolute, like the paths in `config` */
 export async function checkAgentFolders(
   config: Config,
   { folder, env }: { readonly folder: string; readonly env: Env },
-  facts: ProblemList,
+  problems: ProblemList,
 ): Promise<void> {
   for (const [index, { agent }] of config.brains.entries()) {
     const at = `brains[${index}].agent`;
-    if (agent?.skillsDir) await checkSkills(agent.skillsDir, at, facts);
+    if (agent?.skillsDir) await checkSkills(agent.skillsDir, at, problems);
     if (!agent?.readFile) continue;
     const { root } = agent.readFile;
     const path = `${at}.read_file.root`;
     if (!(await isFolder(root))) {
       const message = `there is no folder ${root}: read_file reads nothing`;
       const remedy = 'Make it, or name another; a svc that runs then wants a SIGHUP.';
-      facts.add('read_root_missing', path, message, remedy);
+      problems.add('read_root_missing', path, message, remedy);
       continue;
     }
-    await checkWidth(root, [folder, '/etc', env['HOME'] || homedir()], path, facts);
-    await checkMounts(root, path, facts);
+    await checkWidth(root, [folder, '/etc', env['HOME'] || homedir()], path, problems);
+    await checkMounts(root, path, problems);
   }
 }
 
-async function checkSkills(skillsDir: string, at: string, facts: ProblemList): Promise<void> {
+async function checkSkills(skillsDir: string, at: string, problems: ProblemList): Promise<void> {
   if (await isFolder(skillsDir)) return;
   const message = `there is no folder ${skillsDir}; serve will not start without it`;
   const remedy = 'Make the folder, or remove the field.';
-  facts.add('skills_missing', `${at}.skills_dir`, message, remedy);
+  problems.add('skills_missing', `${at}.skills_dir`, message, remedy);
 }
 
-/** @param precious folders that an agent hardly is meant to read */
+/** @param sensitive folders that an agent should hardly read */
 async function checkWidth(
   root: string,
-  precious: readonly string[],
+  sensitive: readonly string[],
   path: string,
-  facts: ProblemList,
+  problems: ProblemList,
 ): Promise<void> {
   const real = await realPathOf(root);
-  const reals = await Promise.all(precious.map(realPathOf));
-  const held = precious.filter((_folder, index) => isWithin(real, reals[index]!));
-  if (held.length === 0) return;
-  const message = `whoever talks to the agent may read all of ${held.join(' and ')}`;
-  facts.add('read_root_wide', path, message, 'Name a folder that holds what is meant, no more.');
+  const sensitiveReal = await Promise.all(sensitive.map(realPathOf));
+  const exposed = sensitive.filter((_folder, index) => isWithin(real, sensitiveReal[index]!));
+  if (exposed.length === 0) return;
+  const message = `whoever talks to the agent may read all of ${exposed.join(' and ')}`;
+  problems.add('read_root_wide', path, message, 'Name a folder that holds what is meant, no more.');
 }
 
-const mountsTold = 3;
+const mountsNamedMax = 3;
 
-async function checkMounts(root: string, path: string, facts: ProblemList): Promise<void> {
+async function checkMounts(root: string, path: string, problems: ProblemList): Promise<void> {
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
-  const found = mountsBelow(await realPathOf(root), table);
-  if (found.length === 0) return;
-  const more = found.length > mountsTold ? ` and ${found.length - mountsTold} more` : '';
-  const told = `${found.slice(0, mountsTold).join(', ')}${more}`;
-  const message = `other file systems are mounted below, and are read as well: ${told}`;
-  facts.add('read_root_mount', path, message, 'Unmount what is not meant, or name another folder.');
+  const mounts = mountsBelow(await realPathOf(root), table);
+  if (mounts.length === 0) return;
+  const more = mounts.length > mountsNamedMax ? ` and ${mounts.length - mountsNamedMax} more` : '';
+  const names = `${mounts.slice(0, mountsNamedMax).join(', ')}${more}`;
+  const message = `other file systems are mounted below, and are read as well: ${names}`;
+  const remedy = 'Unmount what is not meant, or name another folder.';
+  problems.add('read_root_mount', path, message, remedy);
 }
 
 /**
- * @param root its real path
- * @param table Format: /proc/<pid>/mountinfo of proc_pid_mountinfo(5): the fifth field of a line is
- *   the mount point, in which a blank, tab, line end or backslash is three octal digits
+ * Lists the mount points below a folder.
+ * @param root the folder's real path
+ * @param table Format: /proc/<pid>/mountinfo of proc_pid_mountinfo(5). The fifth field of a line is
+ *   the mount point. A blank, tab, line end or backslash in it is three octal digits.
  */
 export function mountsBelow(root: string, table: string): readonly string[] {
   const points = table.split('\n').flatMap((line) => line.split(' ')[4] ?? []);
@@ -83,10 +85,10 @@ export function mountsBelow(root: string, table: string): readonly string[] {
 }
 
 /**
- * Fields of agents whose folder lies outside of the configuration's own. A folder in, or below, one
- * that the configuration in use has in the same field is none of them.
+ * Finds fields of agents whose folder lies outside of the configuration's folder. A folder does not
+ * count if the configuration in use has it, or a folder above it, in the same field.
  * @param used the configuration in use
- * @param folder of the configuration, absolute
+ * @param folder the folder of the configuration, absolute
  * @returns paths in the configuration: `brains[0].agent.skills_dir`
  */
 export async function foldersElsewhere(
@@ -94,16 +96,17 @@ export async function foldersElsewhere(
   used: Pick<Config, 'brains'>,
   folder: string,
 ): Promise<readonly string[]> {
-  const home = await realPathOf(folder);
+  const configFolder = await realPathOf(folder);
   const fields: string[] = [];
   for (const [name, folderOf] of folderFields) {
-    const open = used.brains.flatMap((brain) => folderOf(brain) ?? []);
-    const known = [home, ...(await Promise.all(open.map(realPathOf)))];
+    const inUse = used.brains.flatMap((brain) => folderOf(brain) ?? []);
+    const allowed = [configFolder, ...(await Promise.all(inUse.map(realPathOf)))];
     for (const [index, brain] of next.brains.entries()) {
-      const wanted = folderOf(brain);
-      if (wanted === null) continue;
-      const real = await realPathOf(wanted);
-      if (!known.some((one) => isWithin(one, real))) fields.push(`brains[${index}].agent.${name}`);
+      const wantedFolder = folderOf(brain);
+      if (wantedFolder === null) continue;
+      const real = await realPathOf(wantedFolder);
+      if (allowed.some((one) => isWithin(one, real))) continue;
+      fields.push(`brains[${index}].agent.${name}`);
     }
   }
   return fields;
@@ -114,20 +117,20 @@ const folderFields = [
   ['skills_dir', ({ agent }: BrainConfig) => agent?.skillsDir ?? null],
 ] as const;
 
-/** Where a path leads; of what is not there yet, where it would lie. */
+/** The real path of a file or folder, which may not exist yet. */
 async function realPathOf(path: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
   if (real !== null) return real;
-  const above = dirname(path);
-  return above === path ? path : join(await realPathOf(above), basename(path));
+  const parent = dirname(path);
+  return parent === path ? path : join(await realPathOf(parent), basename(path));
 }
 
 function isWithin(outer: string, inner: string): boolean {
-  const way = relative(outer, inner);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const relativePath = relative(outer, inner);
+  return relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath);
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  return found?.isDirectory() === true;
+  const stats = await stat(path).catch(() => null);
+  return stats?.isDirectory() === true;
 }

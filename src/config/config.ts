@@ -1,22 +1,30 @@
 /**
- * The trusted configuration: what `config/parse.ts` makes of a file without problems. Names are
- * camelCase, every default is filled in, and relative paths are still as written
- * (config/inspect.ts resolves them). It holds names of secrets, never values.
+ * The trusted configuration. `config/parse.ts` makes it from a file without problems. Names are
+ * camelCase, and every default is filled in. Relative paths are still as written:
+ * `config/inspect.ts` resolves them. It holds the names of secrets, never their values.
  */
 import type { HistoryBounds } from '../domain/conversation.ts';
 import {
   channelSynonyms,
   findKind,
+  type ChannelConfig,
   type ChannelType,
-  type ConfigOf,
-  type MessengerType,
+  type MessengerConfig,
+  type WebhookConfig,
 } from '../channels/registry.ts';
 import type { Budget, Price } from '../domain/spend.ts';
+import type { ListenAddress } from './address.ts';
+import type { ConfigProblem } from './problems.ts';
+import type { EnvName } from './secret-value.ts';
+
+// These types stand in lower files, so that the kinds of channel can import them without a cycle.
+export type { ChannelConfig, ChannelType, MessengerConfig, WebhookConfig };
+export type { ConfigProblem, EnvName, ListenAddress };
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];
   readonly brains: readonly BrainConfig[];
-  /** Without the doubles that the file may hold. */
+  /** Without the duplicates that the file may hold. */
   readonly routes: readonly RouteConfig[];
   readonly storage: StorageConfig | null;
   readonly session: SessionConfig | null;
@@ -24,43 +32,10 @@ export type Config = {
   readonly admin: { readonly tokenEnv: EnvName } | null;
 };
 
-declare const brand: unique symbol;
-/** The name of an environment variable. */
-export type EnvName = string & { readonly [brand]: 'EnvName' };
-
-export type { ChannelType };
-export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
-
-export type WebhookConfig = ConfigOf<'webhook'>;
 export type Mapping = WebhookConfig['mapping'];
 export type MessageField = keyof Mapping;
 
-/** A channel that listens: senders come to `bind` and `path`. */
-export type ListenerConfig = Extract<ChannelConfig, { readonly bind: ListenAddress }>;
-
-export type MessengerConfig = ConfigOf<MessengerType>;
-
-export type AccessConfig = {
-  /** Platform user ids; null: anyone. */
-  readonly allow: readonly string[] | null;
-  readonly groups: 'mention' | 'all' | 'off';
-  readonly pairing: boolean;
-};
-
-/** By the transcriptions of the OpenAI API. `baseUrl` has no trailing slash. */
-export type SpeechConfig = { readonly baseUrl: string; readonly model: string };
-
-/** `host` is empty for every interface; IPv6 has no brackets. `text` is as a person writes it. */
-export type ListenAddress = {
-  readonly host: string;
-  readonly port: number;
-  readonly text: string;
-  readonly loopback: boolean;
-  /** Written down, not the default. */
-  readonly given: boolean;
-  /** The flag that says it, and what the configuration says; left out: that one holds. */
-  readonly byFlag?: { readonly name: string; readonly inPlaceOf: string };
-};
+export type AccessConfig = NonNullable<MessengerConfig['access']>;
 
 export type BrainConfig = {
   readonly name: string;
@@ -68,10 +43,10 @@ export type BrainConfig = {
   readonly dispatch: 'fanout' | 'sequential';
   readonly policy: PolicyConfig;
   readonly models: readonly ModelConfig[];
-  /** What each model is told first; null: nothing. An agent's own prompt follows it. */
+  /** The first text of every prompt; null: none. An agent's own prompt follows it. */
   readonly systemPrompt: string | null;
   readonly agent: AgentConfig | null;
-  /** What it may use of models that cost; null: as much as it takes. */
+  /** How much it may use of models that cost; null: without bounds. */
   readonly budget: Budget | null;
   readonly historyBounds: HistoryBounds;
   readonly deadlineMs: number;
@@ -93,12 +68,15 @@ export type ModelConfig = {
   readonly timeoutMs: number;
   readonly retriesMax: number;
   readonly inFlightMax: number;
-  /** Of one answer; null: as the provider has it. */
+  /** The most tokens of one answer; null: the provider decides. */
   readonly outputTokensMax: number | null;
-  /** Read and written in one call; null: the runtime decides, and svc learns it from refusals. */
+  /**
+   * The most tokens that one call reads and writes; null: the runtime decides, and svc learns the
+   * number from its refusals.
+   */
   readonly contextTokens: number | null;
   readonly price: Price | null;
-  /** Whether it sees pictures; null: as its provider says. */
+  /** Whether the model sees pictures; null: it depends on the provider. */
   readonly vision: boolean | null;
 };
 
@@ -120,11 +98,11 @@ export type AgentConfig = {
   readonly iterationsMax: number;
   readonly systemPrompt: string | null;
   readonly governance: readonly GrantConfig[];
-  /** Without doubles. */
+  /** Without duplicates. */
   readonly approvers: readonly ApproverConfig[];
-  /** How long a call waits for a yes. */
+  /** How long a call waits for an approval. */
   readonly approvalMs: number;
-  /** What approvers are sent in chats of their own. */
+  /** What svc sends to approvers in their own chats. */
   readonly approvalText: 'full' | 'notice';
   readonly readFile: { readonly root: string; readonly bytesMax: number } | null;
   readonly httpFetch: {
@@ -155,7 +133,7 @@ export type McpServerConfig = {
         readonly kind: 'command';
         readonly program: string;
         readonly args: readonly string[];
-        /** Its whole environment but for `PATH`. */
+        /** The program's whole environment, except `PATH`. */
         readonly env: Readonly<Record<string, EnvName>>;
       }
     | { readonly kind: 'url'; readonly url: string; readonly tokenEnv: EnvName | null };
@@ -172,10 +150,10 @@ export type GrantConfig = {
 export type RouteConfig = { readonly channel: ChannelType; readonly brain: string };
 
 export type StorageConfig = {
-  /** As written; null: the default place, unless a server is named. */
+  /** As written; null: the default path, unless `urlEnv` names a server. */
   readonly path: string | null;
   readonly retentionDays: number;
-  /** The variable with the URL of a PostgreSQL server; null: all is kept in a file. */
+  /** The variable with the URL of a PostgreSQL server; null: the ledger is a file. */
   readonly urlEnv: EnvName | null;
 };
 
@@ -193,31 +171,17 @@ export type ObservabilityConfig = {
   readonly allowedHosts: readonly string[];
 };
 
-/**
- * One fault of a config, or one warning. `path` is as a person writes it (`brains[0].policy.kind`,
- * empty for the whole file); line and column count from 1, 0 where there is no place.
- */
-export type ConfigProblem = {
-  readonly severity: 'error' | 'warning';
-  readonly code: string;
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
-  readonly remedy: string;
-};
-
-/** Secret values by the name that a config gives them. Never part of Config, never printed. */
+/** Secret values by the names in a config. They are never part of `Config` and never printed. */
 export type Secrets = ReadonlyMap<EnvName, string>;
 
-/** Who may say yes or no; `name`, which the ledger keeps: the channel's type, `:` and the id. */
+/** A person who may decide on calls. The ledger keeps `name`: the channel's type, `:`, the id. */
 export type ApproverConfig = {
   readonly channel: ChannelType;
   readonly user: string;
   readonly name: string;
 };
 
-/** Null: it names no channel, or no user as that channel has them. */
+/** @returns null when the text names no channel, or no possible user of that channel */
 export function parseApprover(text: string): ApproverConfig | null {
   const [, word = '', user = ''] = /^([^:]+):(\S{1,100})$/.exec(text) ?? [];
   const kind = findKind(Object.hasOwn(channelSynonyms, word) ? channelSynonyms[word]! : word);

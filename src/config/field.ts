@@ -1,7 +1,6 @@
 /**
- * The small language that the schema is written in: a field is plain data, and from it come the
- * check of a document's shape, the TypeScript type of the document, the JSON Schema, the
- * reference and the builder's form.
+ * The language of the schema: a field is plain data. Fields give the check of a document's shape,
+ * the TypeScript type of the document, the JSON Schema, the reference and the builder's form.
  */
 export type Field =
   | TextField
@@ -16,21 +15,21 @@ export type Field =
 type Common = {
   /** One sentence (or two) for the person who writes the file. */
   readonly description: string;
-  /** Required: absent, null and (for texts) empty are problems. */
+  /** An absent value, null, or an empty text is a problem. */
   readonly required?: true;
-  /** Not in the first contract: added since, always optional. */
+  /** The field is not in the first contract, and is always optional. */
   readonly added?: true;
   readonly lifetime?: Lifetime;
 };
 
 /**
- * What a value belongs to. Absent: to a plan, so that it can change while svc runs. `process`: a
- * change needs a restart. `port`, of an address: only another host on the same port needs a
- * restart, since the old listener holds that port until the new one answers.
+ * How long a value lives. Absent: as long as a running configuration, so that it can change while
+ * svc runs. `process`: a change needs a restart. `port` is for an address: only another host on the
+ * same port needs a restart, since the old listener holds the port until the new one answers.
  */
 type Lifetime = 'process' | 'port';
 
-/** What a text must look like; `config/formats.ts` checks each. */
+/** The form of a text. `config/formats.ts` checks each format. */
 export type Format =
   | 'env'
   | 'url'
@@ -47,15 +46,15 @@ type TextField = Common & {
   readonly type: 'text';
   readonly format?: Format;
   readonly default?: string;
-  /** The default where it depends on something else, for the reference only. */
+  /** Describes a default that depends on something else, for people only. */
   readonly defaultNote?: string;
 };
 
-/** One of some names. A file may use `synonyms` for them, which are turned into these names. */
+/** One of several names. A file may use `synonyms`, and svc turns them into these names. */
 export type ChoiceField = Common & {
   readonly type: 'choice';
   readonly names: readonly string[];
-  /** Texts of this format may stand there as well: names that only the file knows. */
+  /** Texts of this format are allowed, too: names that only the file defines. */
   readonly others?: 'mcp_tool';
   readonly synonyms?: Readonly<Record<string, string>>;
   readonly default?: string;
@@ -65,7 +64,7 @@ export type IntegerField = Common & {
   readonly type: 'integer';
   readonly minimum: number;
   readonly maximum?: number;
-  /** A number above `maximum` is a problem, or is taken as the maximum with a warning. */
+  /** A number above `maximum` is a problem, or becomes the maximum with a warning. */
   readonly above?: 'problem' | 'clamped';
   /** 0 stands for the default. */
   readonly zeroIsDefault?: true;
@@ -73,7 +72,7 @@ export type IntegerField = Common & {
   readonly defaultNote?: string;
 };
 
-/** A number that may have a fraction, as an amount of money has. */
+/** A number that may have a fraction, such as an amount of money. */
 export type DecimalField = Common & {
   readonly type: 'decimal';
   readonly minimum: number;
@@ -91,7 +90,7 @@ export type ListField = Common & {
   readonly default?: readonly string[];
 };
 
-/** Names of environment variables, each under the name that another program knows it by. */
+/** Names of environment variables. The keys are the names that another program uses. */
 export type MapField = Common & {
   readonly type: 'map';
   readonly entriesMax: number;
@@ -106,12 +105,15 @@ export type ObjectField = Common & {
   readonly default?: 'empty';
 };
 
-/** Where every named field holds its value, these fields must be there, and those must not. */
+/**
+ * If every field of `when` has its value, the fields of `requires` must be there, and the fields of
+ * `forbids` must not.
+ */
 export type Condition = {
   readonly when: Readonly<Record<string, string>>;
   readonly requires?: readonly string[];
   readonly forbids?: readonly string[];
-  /** Fields whose only allowed value is then this one. */
+  /** Fields that then have this one allowed value. */
   readonly only?: Readonly<Record<string, string>>;
 };
 
@@ -126,7 +128,7 @@ type Atom<F> = F extends { readonly names: readonly (infer Name)[] }
         ? number
         : boolean;
 
-/** A document of this field without problems: defaults filled in, absent is null. */
+/** The field's value in a document without problems: defaults filled in, absent is null. */
 export type Whole<F> = F extends { readonly items: infer Item }
   ? readonly Whole<Item>[]
   : F extends { readonly fields: infer Fields }
@@ -137,7 +139,7 @@ export type Whole<F> = F extends { readonly items: infer Item }
       }
     : Atom<F>;
 
-/** The same with problems: a value that is wrong, or missing though required, is undefined. */
+/** The same with problems: a wrong value, or a missing required one, is undefined. */
 export type Draft<F> = F extends { readonly items: infer Item }
   ? readonly (Draft<Item> | undefined)[]
   : F extends { readonly fields: infer Fields }

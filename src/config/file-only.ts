@@ -1,6 +1,7 @@
 /**
- * What of a configuration comes by the file alone: whoever may write there may do it anyway, and
- * the administrator's token must not be a key to the whole machine.
+ * Finds fields that only the file of this machine may bring: programs to start, and folders
+ * elsewhere. A person who can write that file can do this anyway. The administrator's token must
+ * not give access to the whole machine.
  */
 import { foldersElsewhere } from './agent-folders.ts';
 import type { Config, McpServerConfig } from './config.ts';
@@ -9,9 +10,9 @@ import { isEqual } from './json-value.ts';
 type Brains = Pick<Config, 'brains'>;
 
 /**
- * Fields with a folder that lies elsewhere, or with a program to start, that the configuration in
- * use does not have.
- * @param folder of the configuration, absolute
+ * Finds fields of `next` with a folder elsewhere, or with a program to start, that the
+ * configuration in use does not have.
+ * @param folder the folder of the configuration, absolute
  * @returns paths in the configuration: `brains[0].agent.skills_dir`
  */
 export async function fieldsByHand(
@@ -22,23 +23,23 @@ export async function fieldsByHand(
   return [...(await foldersElsewhere(next, used, folder)), ...commandsUnknown(next, used)];
 }
 
-/** A program with other arguments, or another environment, is another program. */
+/** Finds unknown programs. Other arguments or another environment make another program. */
 export function commandsUnknown(next: Brains, used: Brains): readonly string[] {
-  const known = commandsOf(used).map(({ command }) => command);
+  const knownCommands = commandsOf(used).map(({ command }) => command);
   return commandsOf(next).flatMap(({ path, command }) => {
-    if (known.some((one) => isEqual(one, command))) return [];
-    const { env: _, ...line } = command;
-    const isKnown = known.some(({ env: _env, ...other }) => isEqual(other, line));
+    if (knownCommands.some((one) => isEqual(one, command))) return [];
+    const { env: _, ...withoutEnv } = command;
+    const isKnown = knownCommands.some(({ env: _env, ...other }) => isEqual(other, withoutEnv));
     return [`${path}.${isKnown ? 'env' : 'command'}`];
   });
 }
 
 type Command = Extract<McpServerConfig['reach'], { kind: 'command' }>;
-type Placed = { readonly path: string; readonly command: Command };
+type PlacedCommand = { readonly path: string; readonly command: Command };
 
-function commandsOf({ brains }: Brains): readonly Placed[] {
+function commandsOf({ brains }: Brains): readonly PlacedCommand[] {
   return brains.flatMap(({ agent }, index) =>
-    (agent?.mcp ?? []).flatMap(({ reach }, at): readonly Placed[] =>
+    (agent?.mcp ?? []).flatMap(({ reach }, at): readonly PlacedCommand[] =>
       reach.kind === 'command'
         ? [{ path: `brains[${index}].agent.mcp[${at}]`, command: reach }]
         : [],

@@ -1,18 +1,18 @@
-/** What the formats of a text field ask of it: one check each, and the words for a fault. */
+/** Checks the format of a text field, and has the message for each fault. */
 import { messengerTypes } from '../channels/registry.ts';
 import { parseListenAddress, parseWebAddress } from './address.ts';
 import { parseApprover } from './config.ts';
 import type { Format } from './field.ts';
 import type { ProblemCode } from './problems.ts';
 
-/** No fault quotes the text itself: it may be a secret in the wrong place. */
+/** No fault quotes the text, since it may be a secret in the wrong place. */
 export type FormatFault = {
   readonly code: ProblemCode;
   readonly message: string;
   readonly remedy: string;
 };
 
-/** @returns null when the text is as the format asks */
+/** @returns null when the text has the format */
 export function formatFault(format: Format, text: string): FormatFault | null {
   switch (format) {
     case 'env':
@@ -73,11 +73,11 @@ const badMcpTool: FormatFault = {
 
 const isServerName = (text: string): boolean => /^[a-z][a-z0-9_-]{0,31}$/.test(text);
 
-/** Tools of servers have names of up to 128 letters, digits, `_`, `-`, `.` and `/`. */
+/** A tool of a server has a name of up to 128 letters, digits, `_`, `-`, `.` and `/`. */
 const isMcpTool = (text: string): boolean =>
   /^mcp\.[a-z][a-z0-9_-]{0,31}\.[\w./-]{1,128}$/.test(text);
 
-/** Whether this can name a secret: an environment variable, and nothing that looks like a value. */
+/** Whether this can be the name of a variable with a secret. It must not look like a secret. */
 export function isEnvName(text: string): boolean {
   return /^[A-Za-z_]\w{0,127}$/.test(text) && !looksSecret(text);
 }
@@ -93,7 +93,7 @@ function envFault(text: string): FormatFault | null {
   };
 }
 
-/** Well-known beginnings of keys, and long runs of letters and digits that nobody would name. */
+/** Whether a text has a known prefix of keys, or is a long run of letters and digits. */
 export function looksSecret(text: string): boolean {
   if (/^(?:[spr]k[_-]|gsk_|hf_|xox[a-z]|gh[opsur]_|github_pat_|glpat|AIza|eyJ)/.test(text)) {
     return true;

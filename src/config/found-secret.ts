@@ -1,24 +1,27 @@
-/** What was found where secrets may stand. Plain facts: what they mean for a config, others say. */
+/**
+ * The result of looking up a secret: its value with the source, or why there is none.
+ * `config/secrets.ts` decides what a result means for a config.
+ */
 
-/** The places, in the order in which they are asked: the first with a value wins. */
+/** The places in the order of the look-up. The first one with a value wins. */
 export const secretSources = ['environment', 'file', 'credential', 'keychain'] as const;
 export type SecretSource = (typeof secretSources)[number];
 
 export type FoundSecret =
   | {
       readonly kind: 'value';
-      /** As it stands there, white space and all; it is more than white space. */
+      /** Unchanged, with all white space. It is never white space alone. */
       readonly value: string;
       readonly source: SecretSource;
-      /** Later places that were named for it too, and do not count. */
+      /** Later places that are set for this name, too. svc does not use them. */
       readonly unused: readonly SecretSource[];
     }
   | {
       readonly kind: 'missing';
-      /** Every place that was asked, as a person would find it, in order. */
+      /** Every place of the look-up, in order, in words for a person. */
       readonly looked: readonly SecretPlace[];
     }
-  /** A place where it was put by hand cannot be read; no place after it was asked. */
+  /** svc cannot read a place that a person named for this secret. The look-up ends there. */
   | {
       readonly kind: 'unreadable';
       readonly source: Exclude<SecretSource, 'environment'>;
@@ -27,12 +30,12 @@ export type FoundSecret =
       readonly remedy: string;
     };
 
-/** `text`: `TOKEN in the environment`; `empty`: it is there, and holds white space alone. */
+/** `text` is such as `TOKEN in the environment`. `empty`: the place has only white space. */
 export type SecretPlace = {
   readonly source: SecretSource;
   readonly text: string;
   readonly empty: boolean;
 };
 
-/** By name of variable. */
+/** By the name of the variable. */
 export type FoundSecrets = ReadonlyMap<string, FoundSecret>;

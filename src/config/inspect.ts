@@ -1,6 +1,6 @@
 /**
- * Looks at a configuration where it lies: reads the file, checks it, resolves its relative paths,
- * and adds what only the disk can tell.
+ * Reads a configuration file and checks it. It resolves the relative paths, and adds the problems
+ * that only the disk shows.
  */
 import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export type Inspection = {
   readonly folder: string;
   /** Empty when the file could not be read. */
   readonly text: string;
-  /** Its config's paths are absolute. */
+  /** The paths in its config are absolute. */
   readonly validation: Validation;
   /** Where the ledger is or will be; null without storage. */
   readonly storage: StoragePlace | null;
@@ -37,8 +37,8 @@ export const fileBytesMax = 1_048_576;
 /**
  * Reads and checks a configuration file. A file that cannot be read is a problem like any other.
  * @param path relative to the working directory, or absolute
- * @param env for the place of the default database
- * @param own where the process that is to use it listens instead
+ * @param env gives the folder of the default database
+ * @param own the addresses that flags give to the process
  */
 export async function inspectConfig(
   path: string,
@@ -57,44 +57,44 @@ export async function inspectConfig(
 
 /**
  * Checks a text as if it stood in a file.
- * @param file absolute: its folder is where relative paths begin
+ * @param file absolute; relative paths begin in its folder
  * @param writableByOthers whether others can change that file
  */
 export async function inspectText(
-  written: string,
+  rawText: string,
   file: string,
   env: Env,
   writableByOthers = false,
   own: OwnAddresses = noOwnAddresses,
 ): Promise<Inspection> {
   const folder = dirname(file);
-  // As in reading a file, a mark that only says "UTF-8" is no part of the text.
-  const text = written.replace(/^\uFEFF/, '');
-  const facts = new ProblemList(text, locate(text).places);
+  // As in `readConfigText`, a byte order mark is not part of the text.
+  const text = rawText.replace(/^\uFEFF/, '');
+  const diskProblems = new ProblemList(text, locate(text).places);
   const checked = validateText(text, own);
   const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
   const storage = config === null ? null : storagePlaceOf(config, env);
   if (writableByOthers) {
     const message = `other users of this machine can change ${file}`;
-    facts.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
+    diskProblems.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
   }
-  if (storage?.kind === 'file') await checkDatabase(storage.path, facts);
-  if (config !== null) await checkAgentFolders(config, { folder, env }, facts);
-  if (config !== null) await checkPins(config, file, facts);
-  const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
+  if (storage?.kind === 'file') await checkDatabase(storage.path, diskProblems);
+  if (config !== null) await checkAgentFolders(config, { folder, env }, diskProblems);
+  if (config !== null) await checkPins(config, file, diskProblems);
+  const problems = [...diskProblems.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
     config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };
   return { file, folder, text, validation, storage };
 }
 
-/** Names a text shortly: the first 12 hex digits of its SHA-256. */
+/** A short name for a text: the first 12 hex digits of its SHA-256. */
 export function revisionOf(text: string): string {
   // Loaded late: see lib/node-http.ts.
   const { hash } = process.getBuiltinModule('node:crypto');
   return hash('sha256', text).slice(0, 12);
 }
 
-/** Where svc keeps its database when the config does not say: the user's configuration folder. */
+/** The database's path if the config has none: it is in the user's configuration folder. */
 export function defaultStoragePath(env: Env, platform: NodeJS.Platform = process.platform): string {
   return join(userConfigFolder(env, platform), 'svc', 'svc.db');
 }
@@ -116,16 +116,16 @@ export type ConfigRead =
       readonly remedy: string;
     };
 
-/** `file`: a pipe or a device, which may never come to an end, is a problem. */
+/** `file`: a pipe or a device is a problem, since it may never end. */
 export type ReadableFrom = 'anything' | 'file';
 
 /**
- * With `O_NONBLOCK`, opening a pipe does not wait for a writer, a wait that nothing could end.
+ * With `O_NONBLOCK`, opening a pipe does not wait for a writer. Nothing could end that wait.
  * Windows does not know the flag.
  */
 const { O_RDONLY, O_NONBLOCK } = constants;
 
-/** The text of a configuration file as it lies there, without a byte order mark. */
+/** Reads a configuration file as UTF-8, without a byte order mark. */
 export async function readConfigText(
   file: string,
   from: ReadableFrom = 'anything',
@@ -133,31 +133,31 @@ export async function readConfigText(
   try {
     const flags = from === 'file' ? O_RDONLY | (O_NONBLOCK ?? 0) : O_RDONLY;
     await using handle = await open(file, flags);
-    const facts = await handle.stat();
-    if (facts.isDirectory()) {
-      return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+    const stats = await handle.stat();
+    if (stats.isDirectory()) {
+      return unreadable('file_unreadable', `${file} is a folder`, 'Name the file itself.');
     }
-    if (from === 'file' && !facts.isFile()) {
+    if (from === 'file' && !stats.isFile()) {
       const remedy = 'Put a file there.';
-      return unread('file_unreadable', `${file} is a pipe or a device, and no file`, remedy);
+      return unreadable('file_unreadable', `${file} is a pipe or a device, and no file`, remedy);
     }
     const bytes = Buffer.alloc(fileBytesMax + 1);
     const { bytesRead } = await readAll(handle, bytes);
     if (bytesRead > fileBytesMax) {
       const message = `${file} has more than 1 MiB`;
-      return unread('file_too_large', message, 'Is this the right file?');
+      return unreadable('file_too_large', message, 'Is this the right file?');
     }
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
     const text = decoder.decode(bytes.subarray(0, bytesRead));
-    return { kind: 'text', text, writableByOthers: othersMay(0o002, facts.mode) };
+    return { kind: 'text', text, writableByOthers: othersMay(0o002, stats.mode) };
   } catch (error) {
-    return unreadBecause(error as NodeJS.ErrnoException, file);
+    return unreadableBecause(error as NodeJS.ErrnoException, file);
   }
 }
 
 type Handle = Awaited<ReturnType<typeof open>>;
 
-/** Reads until the end or until the buffer is full; pipes give their bytes in parts. */
+/** Reads until the end, or until the buffer is full. A pipe gives its bytes in parts. */
 async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: number }> {
   let bytesRead = 0;
   while (bytesRead < bytes.length) {
@@ -168,26 +168,27 @@ async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: numb
   return { bytesRead };
 }
 
-function unreadBecause({ code }: NodeJS.ErrnoException, file: string): ConfigRead {
+function unreadableBecause({ code }: NodeJS.ErrnoException, file: string): ConfigRead {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const remedy = 'Name another file with --config, or write this one; `svc demo` needs none.';
-    return unread('file_missing', `there is no file ${file}`, remedy);
+    return unreadable('file_missing', `there is no file ${file}`, remedy);
   }
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-    return unread('file_not_utf8', `${file} is not UTF-8 text`, 'Save it as UTF-8.');
+    return unreadable('file_not_utf8', `${file} is not UTF-8 text`, 'Save it as UTF-8.');
   }
   if (code === 'EISDIR') {
-    return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+    return unreadable('file_unreadable', `${file} is a folder`, 'Name the file itself.');
   }
   const message = `${file} cannot be read (${code ?? 'unknown error'})`;
-  return unread('file_unreadable', message, 'Give the user that runs svc the right to read it.');
+  const remedy = 'Give the user that runs svc the right to read it.';
+  return unreadable('file_unreadable', message, remedy);
 }
 
-function unread(code: ProblemCode, message: string, remedy: string): ConfigRead {
+function unreadable(code: ProblemCode, message: string, remedy: string): ConfigRead {
   return { kind: 'problem', code, message, remedy };
 }
 
-/** Windows has no such bits, and shows every file as open. */
+/** Always false on Windows, which has no such bits and shows every file as open. */
 function othersMay(act: 0o004 | 0o002, mode: number): boolean {
   return process.platform !== 'win32' && (mode & act) !== 0;
 }
@@ -199,12 +200,12 @@ function storagePlaceOf({ storage }: Config, env: Env): StoragePlace | null {
   return { kind: 'file', path: path ?? defaultStoragePath(env) };
 }
 
-async function checkDatabase(file: string, facts: ProblemList): Promise<void> {
-  const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile() || !othersMay(0o004, found.mode)) return;
+async function checkDatabase(file: string, problems: ProblemList): Promise<void> {
+  const stats = await stat(file).catch(() => null);
+  if (stats === null || !stats.isFile() || !othersMay(0o004, stats.mode)) return;
   const message = `other users of this machine can read ${file}`;
   const remedy = `Run chmod 600 ${forShell(file)}`;
-  facts.add('database_readable_by_others', 'storage.path', message, remedy);
+  problems.add('database_readable_by_others', 'storage.path', message, remedy);
 }
 
 function withAbsolutePaths(config: Config, folder: string): Config {

@@ -15,7 +15,7 @@ const patterns: Partial<Record<Format, string>> = {
   mcp_tool: '^mcp\\.[a-z][a-z0-9_-]{0,31}\\.[A-Za-z0-9_./-]{1,128}$',
 };
 
-/** The whole document. What fields mean together is checked by `svc config check` alone. */
+/** The whole document. Only `svc config check` checks what fields mean together. */
 export function jsonSchema(): JsonObject {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -139,7 +139,7 @@ function typed(type: string, optional: boolean): JsonObject {
   return { type: optional ? [type, 'null'] : type };
 }
 
-/** What else may be written for a name of the contract. */
+/** Other names that a file may use for a name of the contract. */
 function synonymsOf(name: string): readonly string[] {
   const synonyms = { ...channelSynonyms, ...providerSynonyms };
   return Object.entries(synonyms).flatMap(([other, meant]) => (meant === name ? [other] : []));

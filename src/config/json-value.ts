@@ -1,4 +1,4 @@
-/** Looking into a value of JSON that may be anything. */
+/** Checks and compares values of JSON. */
 import { isObject } from '../lib/json.ts';
 import type { Json } from './locate.ts';
 
@@ -6,7 +6,7 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Whether two values mean the same; the order of keys means nothing. */
+/** Whether two values are equal. The order of keys does not matter. */
 export function isEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (isList(a)) {

@@ -6,19 +6,23 @@ import { locate, type Json, type Place } from './locate.ts';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 test.before(() => console.log(`seed ${seed}`));
 
-/** A place as the texts at it: the key, the value, and all places inside. */
-type Said = { readonly key: unknown; readonly value: unknown; readonly entries: readonly Said[] };
+/** A place as its contents in the text: the key, the value, and all places inside. */
+type PlaceContents = {
+  readonly key: unknown;
+  readonly value: unknown;
+  readonly entries: readonly PlaceContents[];
+};
 
-function saidOf(text: string, place: Place): Said {
+function contentsOf(text: string, place: Place): PlaceContents {
   const { key, keyEnd, value, end, name, entries } = place;
   const written = key === keyEnd ? null : JSON.parse(text.slice(key, keyEnd));
   assert.deepEqual(written, name);
   if (name === null) assert.equal(key, value);
-  const inner = entries.map((entry) => saidOf(text, entry));
+  const inner = entries.map((entry) => contentsOf(text, entry));
   return { key: written, value: JSON.parse(text.slice(value, end)), entries: inner };
 }
 
-function expectedOf(key: string | null, value: unknown): Said {
+function expectedOf(key: string | null, value: unknown): PlaceContents {
   const members = Array.isArray(value)
     ? value.map((entry) => expectedOf(null, entry))
     : typeof value === 'object' && value !== null
@@ -33,7 +37,7 @@ test('every key and every value stands where its place says', () => {
     const value: unknown = JSON.parse(JSON.stringify(any));
     const text = `${space}${JSON.stringify(value, null, space.trimEnd())}${space}`;
     const { whole, places } = locate(text);
-    assert.deepEqual(saidOf(text, whole!), expectedOf(null, value));
+    assert.deepEqual(contentsOf(text, whole!), expectedOf(null, value));
     assert.equal(places.get(''), whole);
   });
   fc.assert(all, { seed, numRuns: 200 });

@@ -1,11 +1,11 @@
 /**
- * A strict JSON parser (RFC 8259) that knows the place of every value, so that a fault of a
- * configuration is shown at its line and column. It never throws and bounds the depth. Of what
- * stands below a key that begins with `_`, it asks only that it is JSON.
+ * A strict JSON parser (RFC 8259) that knows the place of every value, so that a problem has a line
+ * and a column. It never throws, and it limits the depth. A value below a key that begins with `_`
+ * only has to be JSON.
  */
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
-/** Without a prototype, so that no key of a file can mean anything else. */
+/** Has no prototype, so that every key of a file is an ordinary key. */
 export type JsonObject = { readonly [key: string]: Json };
 
 type LocatedFault = {
@@ -16,19 +16,19 @@ type LocatedFault = {
   readonly remedy: string;
 };
 
-/** `value` is undefined when the text is no JSON; then the one fault says where it goes wrong. */
+/** `value` is undefined when the text is not JSON. Then the only fault says where the error is. */
 export type Located = {
   readonly value: Json | undefined;
-  /** The place of the whole value; null when the text is no JSON. */
+  /** The place of the whole value; null when the text is not JSON. */
   readonly whole: Place | null;
-  /** Places by path; of a key that is written twice, that of the last one. */
+  /** Places by path. A duplicate key has its last place. */
   readonly places: ReadonlyMap<string, Place>;
   readonly faults: readonly LocatedFault[];
 };
 
 const depthMax = 64;
 
-/** Reads a JSON text; a byte order mark before it is let pass. */
+/** Reads a JSON text. It may begin with a byte order mark. */
 export function locate(text: string): Located {
   const reader = new Reader(text);
   try {
@@ -61,8 +61,8 @@ class Reader {
   readonly #text: string;
   #at: number;
   #depth = 0;
-  /** Inside of how many values whose keys begin with `_`. */
-  #notes = 0;
+  /** How many values around the current one have a key that begins with `_`. */
+  #noteDepth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -85,16 +85,16 @@ class Reader {
   #value(path: string, key: Key | null): Json {
     const char = this.#text[this.#at];
     const close = this.places.open(path, key, this.#at, char === '{' || char === '[');
-    const value = this.#bare(char, path);
+    const value = this.#valueWithoutPlace(char, path);
     close(this.#at);
     return value;
   }
 
-  #bare(char: string | undefined, path: string): Json {
+  #valueWithoutPlace(char: string | undefined, path: string): Json {
     if (char === '"') return this.#string(path);
     if (char === '{' || char === '[') {
       if (this.#depth === depthMax) {
-        return this.#notes === 0 ? this.#stopDeep(path) : this.#tooDeepNote(path);
+        return this.#noteDepth === 0 ? this.#stopDeep(path) : this.#tooDeepNote(path);
       }
       this.#depth++;
       const value = char === '{' ? this.#object(path) : this.#list(path);
@@ -118,17 +118,17 @@ class Reader {
       const name = this.#string(path);
       const key = { name, start, end: this.#at };
       const inner = memberPath(path, name);
-      if (name in object && this.#notes === 0) this.#duplicate(inner, start);
+      if (name in object && this.#noteDepth === 0) this.#duplicate(inner, start);
       this.#space();
       if (!this.#take(':')) {
         this.#stop(inner, 'a colon is missing after the key', 'Write a : between key and value.');
       }
       this.#space();
       const isNote = name.startsWith('_') ? 1 : 0;
-      this.#notes += isNote;
+      this.#noteDepth += isNote;
       object[name] = this.#value(inner, key);
-      this.#notes -= isNote;
-      if (this.#next(path, '}')) return object;
+      this.#noteDepth -= isNote;
+      if (this.#commaOrEnd(path, '}')) return object;
     }
   }
 
@@ -139,12 +139,12 @@ class Reader {
     if (this.#take(']')) return list;
     for (;;) {
       list.push(this.#value(`${path}[${list.length}]`, null));
-      if (this.#next(path, ']')) return list;
+      if (this.#commaOrEnd(path, ']')) return list;
     }
   }
 
-  /** Reads what is between two members; true at the end of the object or list. */
-  #next(path: string, end: '}' | ']'): boolean {
+  /** Reads the comma between two members, or the end. @returns whether it was the end */
+  #commaOrEnd(path: string, end: '}' | ']'): boolean {
     this.#space();
     if (this.#take(end)) return true;
     const comma = this.#at;
@@ -193,13 +193,13 @@ class Reader {
   #number(path: string): number {
     const pattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    const after = this.#text[this.#at + (found?.length ?? 0)] ?? '';
-    if (found === undefined || /[\w.+-]/.test(after)) {
+    const digits = pattern.exec(this.#text)?.[0];
+    const after = this.#text[this.#at + (digits?.length ?? 0)] ?? '';
+    if (digits === undefined || /[\w.+-]/.test(after)) {
       this.#stop(path, 'this is no number of JSON', 'Write digits only, without leading zeros.');
     }
-    this.#at += found.length;
-    return Number(found);
+    this.#at += digits.length;
+    return Number(digits);
   }
 
   #word(path: string): Json {
@@ -243,7 +243,7 @@ class Reader {
     return this.#stop(path, message, 'Write the text in double quotes.');
   }
 
-  /** Nothing is read there, so no depth is too much; but it has to be JSON. */
+  /** Skips a note at any depth, since nothing reads it. It still has to be JSON. */
   #tooDeepNote(path: string): Json {
     const start = this.#at;
     let open = 0;
@@ -298,48 +298,48 @@ function badEscape(quoted: string): number {
   return 0;
 }
 
-/** Where a value stands: offsets into the text, in UTF-16 units. */
+/** The place of a value: offsets into the text, in UTF-16 units. */
 export type Place = {
-  /** Where the value's key begins and ends; where the value begins, if it has no key. */
+  /** Start and end of the value's key. Without a key, both are the start of the value. */
   readonly key: number;
   readonly keyEnd: number;
   readonly value: number;
   readonly end: number;
-  /** Its key; null: it has none. */
+  /** The value's key; null: it has none. */
   readonly name: string | null;
-  /** Places of the members of an object or the entries of a list, as they are written. */
+  /** The members of an object or the entries of a list, in the order of the text. */
   readonly entries: readonly Place[];
 };
 
-/** A key of the text, quotes included: where it begins and ends. */
+/** A key with its start and end in the text, quotes included. */
 export type Key = { readonly name: string; readonly start: number; readonly end: number };
 
 type OpenPlace = Omit<Place, 'end' | 'entries'> & { end: number; readonly entries: OpenPlace[] };
 
 /**
- * No field has a longer path. A longer one, as long as a key may be, would be copied for each value
+ * No field has a longer path. Without this limit, a very long key would be copied for each value
  * below it.
  */
 const pathMax = 256;
-/** The entries of a value that can hold none; nothing is ever put in. */
+/** The entries of every text, number and word. Nothing is ever added. */
 const none: OpenPlace[] = [];
 
-/** Gathers places while a text is read, in the order of their beginnings. */
+/** Collects the places of values in the order in which they begin. */
 export class Places {
-  /** Of a key that is written twice, the last place. */
+  /** A duplicate key has its last place. */
   readonly byPath = new Map<string, Place>();
   readonly #top: OpenPlace[] = [];
   #entries = this.#top;
 
-  /** The place of the first value that was read; null: none was. */
+  /** The place of the first value; null: there was none. */
   get whole(): Place | null {
     return this.#top[0] ?? null;
   }
 
   /**
-   * A value begins; every value that begins before this one is closed is inside it.
-   * @param holds whether it is an object or a list
-   * @returns closes the value, with the offset behind its end
+   * Begins a value. Every value that begins before this one is closed is inside it.
+   * @param holds whether the value is an object or a list
+   * @returns a function that closes the value, with the offset after its end
    */
   open(path: string, key: Key | null, value: number, holds: boolean): (end: number) => void {
     const outer = this.#entries;

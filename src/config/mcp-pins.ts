@@ -1,6 +1,7 @@
 /**
- * What an operator has looked at: the hash of each tool of an MCP server, in `svc.mcp.json` beside
- * the configuration. What has no pin there, or is no longer what was pinned, is not announced.
+ * Pins of MCP tools. A pin is the hash of a tool that an operator has checked. The pins are in
+ * `svc.mcp.json` beside the configuration. An agent sees neither a tool without a pin nor a tool
+ * that has changed since.
  *
  * Format: `{"version": 1, "servers": {<name>: {<tool>: <pin>}}}`, where a pin is
  * `{"hash", "parts", "effect"?, "pinned_at"}`. `hash` is SHA-256 in hex over canonical JSON of
@@ -16,9 +17,9 @@ import { serverOf } from './rules-mcp.ts';
 
 export type Pin = {
   readonly hash: string;
-  /** Of each part of it, so that it can be told which one changed; empty: not known. */
+  /** The hash of each part, to show which part has changed; empty: unknown. */
   readonly parts: Readonly<Record<string, string>>;
-  /** false: the operator says that a call of it changes nothing. */
+  /** false: the operator says that a call changes nothing. */
   readonly effect: boolean;
   readonly pinnedAt: string;
 };
@@ -32,12 +33,12 @@ export type PinsRead =
 
 const bytesMax = 1_048_576;
 
-/** @param file of the configuration, absolute */
+/** @param file the path of the configuration, absolute */
 export function pinsFileBeside(file: string): string {
   return join(dirname(file), 'svc.mcp.json');
 }
 
-/** A file that is not there holds no pins. */
+/** Reads the pins. A missing file has no pins. */
 export async function readPins(file: string): Promise<PinsRead> {
   try {
     if ((await stat(file)).size > bytesMax) {
@@ -59,14 +60,14 @@ function parsePins(value: Json): Pins | null {
   const pins = new Map<string, Map<string, Pin>>();
   for (const [server, tools] of Object.entries(value['servers'])) {
     if (!isObject(tools)) return null;
-    const own = new Map<string, Pin>();
+    const serverPins = new Map<string, Pin>();
     for (const [tool, pin] of Object.entries(tools)) {
       if (!isObject(pin) || typeof pin['hash'] !== 'string') return null;
       const { hash, parts, effect, pinned_at: at } = pin;
       const pinnedAt = typeof at === 'string' ? at : '';
-      own.set(tool, { hash, parts: partsOf(parts), effect: effect !== false, pinnedAt });
+      serverPins.set(tool, { hash, parts: partsOf(parts), effect: effect !== false, pinnedAt });
     }
-    pins.set(server, own);
+    pins.set(server, serverPins);
   }
   return pins;
 }
@@ -76,30 +77,34 @@ function partsOf(value: Json | undefined): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.filter(([, hash]) => typeof hash === 'string')) as Pin['parts'];
 }
 
-/** Whole or not at all, for the user who runs svc alone. */
+/** Writes the whole file or nothing. Only the user who runs svc can read it. */
 export async function writePins(file: string, pins: Pins): Promise<void> {
   const servers = Object.fromEntries(
-    [...pins].map(([server, tools]) => [server, Object.fromEntries([...tools].map(written))]),
+    [...pins].map(([server, tools]) => [server, Object.fromEntries([...tools].map(pinEntry))]),
   );
   const text = `${JSON.stringify({ version: 1, servers }, null, 2)}\n`;
-  const beside = `${file}.${process.pid}.new`;
+  const tempFile = `${file}.${process.pid}.new`;
   try {
-    await using handle = await open(beside, 'wx', 0o600);
+    await using handle = await open(tempFile, 'wx', 0o600);
     await handle.writeFile(text);
     await handle.sync();
-    await rename(beside, file);
+    await rename(tempFile, file);
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(tempFile, { force: true });
     throw error;
   }
 }
 
-function written([tool, { hash, parts, effect, pinnedAt }]: [string, Pin]): [string, object] {
+function pinEntry([tool, { hash, parts, effect, pinnedAt }]: [string, Pin]): [string, object] {
   return [tool, { hash, parts, ...(effect ? {} : { effect }), pinned_at: pinnedAt }];
 }
 
-/** Warns of every listed tool without a pin. @param file of the configuration, absolute */
-export async function checkPins(config: Config, file: string, facts: ProblemList): Promise<void> {
+/** Warns of every listed tool without a pin. @param file the path of the configuration, absolute */
+export async function checkPins(
+  config: Config,
+  file: string,
+  problems: ProblemList,
+): Promise<void> {
   const agents = config.brains.map(({ agent }) => agent);
   if (agents.every((agent) => agent === null || agent.mcp.length === 0)) return;
   const read = await readPins(pinsFileBeside(file));
@@ -107,7 +112,7 @@ export async function checkPins(config: Config, file: string, facts: ProblemList
     if (agent === null || agent.mcp.length === 0) continue;
     if (read.kind === 'unreadable') {
       const remedy = 'Give svc the right to read it, or remove it and run svc mcp pin.';
-      facts.add('mcp_pins_unreadable', `brains[${index}].agent.mcp`, read.why, remedy);
+      problems.add('mcp_pins_unreadable', `brains[${index}].agent.mcp`, read.why, remedy);
       continue;
     }
     for (const [at, tool] of agent.tools.entries()) {
@@ -115,12 +120,12 @@ export async function checkPins(config: Config, file: string, facts: ProblemList
       if (server === null || read.pins.get(server)?.has(toolOf(tool)) === true) continue;
       const message = `${tool} is not pinned, so the agent is not told of it`;
       const remedy = 'Run svc mcp pin, which shows what the server says of it.';
-      facts.add('mcp_unpinned', `brains[${index}].agent.tools[${at}]`, message, remedy);
+      problems.add('mcp_unpinned', `brains[${index}].agent.tools[${at}]`, message, remedy);
     }
   }
 }
 
-/** The server's own name of `mcp.<server>.<tool>`. */
+/** The name that the server has for `mcp.<server>.<tool>`. */
 export function toolOf(name: string): string {
   return name.replace(/^mcp\.[^.]+\./, '');
 }

@@ -1,11 +1,11 @@
-/** The name that was probably meant: the nearest of some names, or null when none is near. */
-export function nearest(written: string, names: readonly string[]): string | null {
-  const most = Math.max(1, Math.floor(written.length / 3));
-  if (written.length > 64) return null;
+/** Guesses which name a person meant: the nearest of `names`, or null when none is near. */
+export function nearest(text: string, names: readonly string[]): string | null {
+  const distanceMax = Math.max(1, Math.floor(text.length / 3));
+  if (text.length > 64) return null;
   let best: string | null = null;
-  let bestDistance = most + 1;
+  let bestDistance = distanceMax + 1;
   for (const name of names) {
-    const distance = editDistance(simple(written), simple(name));
+    const distance = editDistance(normalized(text), normalized(name));
     if (distance < bestDistance) {
       best = name;
       bestDistance = distance;
@@ -14,26 +14,26 @@ export function nearest(written: string, names: readonly string[]): string | nul
   return best;
 }
 
-/** `baseURL`, `base-url` and `base_url` are one word here. */
-function simple(name: string): string {
+/** Makes `baseURL`, `base-url` and `base_url` the same word. */
+function normalized(name: string): string {
   return name.toLowerCase().replace(/[-_ ]/g, '');
 }
 
-/** Single characters to insert, drop, replace or swap (optimal string alignment). */
+/** The number of characters to insert, drop, replace or swap (optimal string alignment). */
 function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let rowBeforeLast: number[] = [];
+  let lastRow = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same);
+      let cost = Math.min(lastRow[j]! + 1, row[j - 1]! + 1, lastRow[j - 1]! + same);
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (swapped) cost = Math.min(cost, before[j - 2]! + 1);
+      if (swapped) cost = Math.min(cost, rowBeforeLast[j - 2]! + 1);
       row.push(cost);
     }
-    before = last;
-    last = row;
+    rowBeforeLast = lastRow;
+    lastRow = row;
   }
-  return last[b.length]!;
+  return lastRow[b.length]!;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { checkEncrypted } from './address.ts';
 import { ProblemList } from './problems.ts';
 
-function told(url: string | null | undefined): readonly string[] {
+function codesOf(url: string | null | undefined): readonly string[] {
   const problems = new ProblemList('', new Map());
   checkEncrypted(url, 'the key', 'base_url', problems);
   return problems.sorted().map(({ code }) => code);
@@ -13,7 +13,7 @@ test('a secret may go over plain http to this machine, and elsewhere over https'
   const fine =
     'http://127.0.0.1:8000 http://localhost http://[::1]:1 https://a.test HTTPS://a.test';
   for (const url of [...fine.split(' '), null, undefined, 'nonsense']) {
-    assert.deepEqual(told(url), [], String(url));
+    assert.deepEqual(codesOf(url), [], String(url));
   }
   for (const url of [
     'http://a.test',
@@ -21,6 +21,6 @@ test('a secret may go over plain http to this machine, and elsewhere over https'
     'http://[fd00::2]',
     'http://0.0.0.0',
   ]) {
-    assert.deepEqual(told(url), ['not_encrypted'], url);
+    assert.deepEqual(codesOf(url), ['not_encrypted'], url);
   }
 });

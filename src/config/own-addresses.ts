@@ -1,12 +1,12 @@
 /**
- * Where one process listens in the place of what its configuration says: instances that share a
- * configuration differ in this alone. It is told at the start, and holds for every configuration
- * that comes later.
+ * Addresses that flags give to one process, in place of the addresses in its configuration. Only
+ * these differ between instances that share a configuration. The process gets them at its start,
+ * and they apply to every later configuration.
  */
 import { isListener, kindOf } from '../channels/registry.ts';
 import type { Config, ListenAddress } from './config.ts';
 
-/** null: as the configuration says. */
+/** null: the configuration's address. */
 export type OwnAddresses = {
   readonly webhook: ListenAddress | null;
   readonly admin: ListenAddress | null;
@@ -24,33 +24,33 @@ export function withAddresses(config: Config, { webhook, admin }: OwnAddresses):
     ...config,
     channels: channels.map((channel) =>
       isListener(channel) && webhook !== null
-        ? { ...channel, bind: standIn(channel.bind, webhook, addressFlags.webhook) }
+        ? { ...channel, bind: withFlag(channel.bind, webhook, addressFlags.webhook) }
         : channel,
     ),
     observability:
       admin === null
         ? observability
-        : { ...observability, address: standIn(address, admin, addressFlags.admin) },
+        : { ...observability, address: withFlag(address, admin, addressFlags.admin) },
   };
 }
 
-function standIn({ text }: ListenAddress, own: ListenAddress, flag: string): ListenAddress {
+function withFlag({ text }: ListenAddress, own: ListenAddress, flag: string): ListenAddress {
   return { ...own, given: true, byFlag: { name: flag, inPlaceOf: text } };
 }
 
-/** Whether a flag stands in for the field of this path: a change of it means nothing here. */
+/** Whether a flag replaces the field at this path, so that its change has no effect here. */
 export function isByFlag(path: string, { channels, observability }: Config): boolean {
   if (path === 'observability.addr') return observability.address.byFlag !== undefined;
   if (!/^channels\[\d+\]\.\w+\.bind$/.test(path)) return false;
   return channels.some((one) => isListener(one) && one.bind.byFlag !== undefined);
 }
 
-/** Which addresses are written otherwise and mean nothing to this process: sentences. */
+/** @returns a sentence for each changed address that a flag replaces */
 export function unheededChanges(before: Config, after: Config): readonly string[] {
-  const old = new Map(addressesOf(before));
+  const oldAddresses = new Map(addressesOf(before));
   return addressesOf(after).flatMap(([field, { text, byFlag }]) => {
-    const was = old.get(field)?.byFlag?.inPlaceOf;
-    if (byFlag === undefined || was === undefined || was === byFlag.inPlaceOf) return [];
+    const oldText = oldAddresses.get(field)?.byFlag?.inPlaceOf;
+    if (byFlag === undefined || oldText === undefined || oldText === byFlag.inPlaceOf) return [];
     const { name, inPlaceOf } = byFlag;
     return [
       `${field} is ${inPlaceOf} now, which has no effect on this process: ${name} says ${text}.`,

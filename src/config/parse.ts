@@ -1,7 +1,6 @@
 /**
- * The only place where the file's snake_case becomes the program's camelCase. It is given a
- * document without problems and decides nothing; what is left to fill in are the defaults that
- * depend on another field.
+ * The only place where the file's snake_case becomes the program's camelCase. It gets a document
+ * without problems, and decides nothing. It only fills in defaults that depend on another field.
  */
 import { hourMs, secondMs } from '../lib/durations.ts';
 import { historyBounds } from '../domain/conversation.ts';
@@ -34,8 +33,8 @@ const providerDefaults = {
 } as const;
 
 /**
- * @param document a file in which no check found a problem
- * @param given says whether the file itself holds a value at this path
+ * @param document a document without problems
+ * @param given whether the file itself holds a value at this path
  */
 export function parseDocument(document: Document, given: (path: string) => boolean): Config {
   return {
@@ -43,7 +42,7 @@ export function parseDocument(document: Document, given: (path: string) => boole
       parseChannel(channel, `channels[${index}]`, given),
     ),
     brains: document.brains.map(parseBrain),
-    routes: withoutDoubles(document.routes),
+    routes: withoutDuplicates(document.routes),
     storage:
       document.storage === null
         ? null
@@ -70,7 +69,7 @@ export function parseDocument(document: Document, given: (path: string) => boole
   };
 }
 
-/** Where a provider is when the file does not say. */
+/** The provider's URL if the file has none. */
 export function defaultBaseUrl(provider: ModelConfig['provider']): string {
   return providerDefaults[provider].baseUrl;
 }
@@ -177,11 +176,11 @@ function parseAgent(agent: AgentDocument): AgentConfig {
 }
 
 function parseApprovers(texts: readonly string[]): readonly ApproverConfig[] {
-  const found = texts.map(parseApprover).filter((one) => one !== null);
-  return [...new Map(found.map((one) => [one.name, one])).values()];
+  const approvers = texts.map(parseApprover).filter((one) => one !== null);
+  return [...new Map(approvers.map((one) => [one.name, one])).values()];
 }
 
-/** Of a server with either a command or a url. */
+/** @param server has either a command or a url */
 function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
   const { name, command, url, token_env: token, env, timeout_seconds: seconds } = server;
   const [program = '', ...args] = command ?? [];
@@ -195,7 +194,7 @@ function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
   };
 }
 
-function withoutDoubles(routes: readonly RouteConfig[]): readonly RouteConfig[] {
+function withoutDuplicates(routes: readonly RouteConfig[]): readonly RouteConfig[] {
   const seen = new Set<string>();
   return routes.filter((route) => {
     if (seen.has(route.channel)) return false;

@@ -1,16 +1,16 @@
-/** Places of the configuration in use, by the names of what stands there and not by numbers. */
+/** Describes places of the configuration in use by names, not by numbers, for warnings. */
 import { channelName } from '../channels/registry.ts';
 import { formatModelName } from '../domain/model-words.ts';
 
-/** What is told of a warning; `instances`: the ones that have it, null: all do. */
+/** A warning of the status. `instances` are those that have it; null: all of them. */
 type Warning = {
   readonly path: string;
   readonly message: string;
   readonly instances: readonly number[] | null;
 };
 
-/** What is told of the configuration in use, in its order, and of instances with another one. */
-type Named = {
+/** The configuration in use, in the order of its entries, and each instance's revision. */
+type ConfigInUse = {
   readonly revision: string;
   readonly channels: readonly { readonly type: string }[];
   readonly brains: readonly {
@@ -20,27 +20,28 @@ type Named = {
   readonly instances: readonly { readonly id: number; readonly revision: string | null }[] | null;
 };
 
-const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
+const numberedPath =
+  /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
 
 /**
- * What a warning is about, and what it says. `where` is empty: the whole configuration. Numbers of
- * an instance that has another configuration mean other things, and stay.
+ * Writes a warning with names in place of numbers. An empty `where` means the whole configuration.
+ * The numbers of an instance with another configuration stay, since they mean other entries.
  */
 export function describeWarning(
   { path, message, instances }: Warning,
-  named: Named,
+  inUse: ConfigInUse,
 ): { readonly where: string; readonly message: string } {
-  const isOther = (named.instances ?? []).some(
-    ({ id, revision }) => instances?.includes(id) === true && revision !== named.revision,
+  const isOther = (inUse.instances ?? []).some(
+    ({ id, revision }) => instances?.includes(id) === true && revision !== inUse.revision,
   );
-  const say = (words: string): string => (isOther ? words : withNames(words, named));
-  return { where: say(path), message: say(message) };
+  const describe = (words: string): string => (isOther ? words : withNames(words, inUse));
+  return { where: describe(path), message: describe(message) };
 }
 
 /** `brains[1].models[0].base_url` → `brain triage, model llama3.2 (Ollama), base_url`. */
-function withNames(words: string, { channels, brains }: Named): string {
+function withNames(words: string, { channels, brains }: ConfigInUse): string {
   return words.replaceAll(
-    numbered,
+    numberedPath,
     (path: string, list: string, at: string, inner: string | undefined, field: string) => {
       const rest = field === '' ? '' : `, ${field.replace(/^\./, '')}`;
       if (list === 'channels') {

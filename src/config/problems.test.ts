@@ -21,18 +21,18 @@ const problemsOf = (more: object) => {
 };
 
 test('two hundred problems are told by place, and then how many more there are', () => {
-  const wrong = (count: number) => problemsOf({ routes: times(count, () => 7) }).problems;
-  assert.equal(wrong(200).length, 200);
-  assert.ok(wrong(200).every(({ code }) => code === 'wrong_type'));
-  const told = wrong(250);
-  assert.equal(told.length, 201);
-  assert.equal(told[199]!.path, 'routes[199]');
-  const { code, message, severity, line, column } = told[200]!;
+  const wrongEntries = (count: number) => problemsOf({ routes: times(count, () => 7) }).problems;
+  assert.equal(wrongEntries(200).length, 200);
+  assert.ok(wrongEntries(200).every(({ code }) => code === 'wrong_type'));
+  const reported = wrongEntries(250);
+  assert.equal(reported.length, 201);
+  assert.equal(reported[199]!.path, 'routes[199]');
+  const { code, message, severity, line, column } = reported[200]!;
   assert.deepEqual(
     [code, message, severity],
     ['too_many_problems', '50 more are not told here', 'warning'],
   );
-  assert.deepEqual([line, column], [told[199]!.line, told[199]!.column]);
+  assert.deepEqual([line, column], [reported[199]!.line, reported[199]!.column]);
 });
 
 test('an error is told before any warning, and warnings alone stand in nobody’s way', () => {
@@ -105,17 +105,17 @@ test('what a text of a mebibyte can hold is checked, whatever is wrong with it',
 });
 
 test('a name that is not known is quoted, unless it may be a secret', () => {
-  const said = (more: object): readonly string[] =>
+  const messagesOf = (more: object): readonly string[] =>
     problemsOf(more).problems.map(({ path, message }) => `${path}: ${message}`);
-  const unknown = said({ routes: [{ channel: 'pigeon', brain: 'main' }] });
+  const unknown = messagesOf({ routes: [{ channel: 'pigeon', brain: 'main' }] });
   assert.deepEqual(unknown, ['routes[0].channel: "pigeon" is none of the known names']);
   assert.ok(
-    said({ routes: [route, { channel: 'telegram', brain: 'main' }] }).includes(
+    messagesOf({ routes: [route, { channel: 'telegram', brain: 'main' }] }).includes(
       'routes[1].channel: no channel "messenger_a" is configured',
     ),
   );
   assert.ok(
-    said({ routes: [{ ...route, brain: 'mane' }] }).includes(
+    messagesOf({ routes: [{ ...route, brain: 'mane' }] }).includes(
       'routes[0].brain: no brain has the name "mane"',
     ),
   );

@@ -1,9 +1,22 @@
 /**
- * Every problem and warning that a configuration can have: its stable code, and what it means in
- * one sentence. The reference prints this table.
+ * Every problem and warning that a configuration can have: its stable code, and its meaning in one
+ * sentence. The reference prints this table. `ProblemList` collects the problems of one text.
  */
-import type { ConfigProblem } from './config.ts';
 import type { Place } from './locate.ts';
+
+/**
+ * One error or warning of a configuration. `path` is written like `brains[0].policy.kind`, and is
+ * empty for the whole file. Line and column count from 1; 0 means that there is no place.
+ */
+export type ConfigProblem = {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly remedy: string;
+};
 
 export const problemCodes = {
   // the file
@@ -144,15 +157,15 @@ function warning(meaning: string): Severity<'warning'> {
   return { severity: 'warning', meaning };
 }
 
-/** At most so many problems of one text are kept. */
+/** The most problems that a list reports for one text. */
 export const problemsMax = 200;
 
-/** A sentence, or a function that makes it: a costly sentence is made only when it is told. */
+/** A sentence, or a function that makes it. A list calls the function only if it needs it. */
 type Sentence = string | (() => string);
 
 /**
- * Gathers the problems of one text and gives each its place. The first are kept, errors before
- * warnings, and the others counted.
+ * Collects the problems of one text, and gives each its line and column. It reports the first ones,
+ * errors before warnings, and counts the others.
  */
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
@@ -167,7 +180,7 @@ export class ProblemList {
     this.#lineStarts = starts;
   }
 
-  /** Adds a problem at the value of `path`, or at what would hold it where it is missing. */
+  /** Adds a problem at the value of `path`, or at the object or list that lacks this value. */
   add(code: ProblemCode, path: string, message: string, remedy: Sentence): void {
     this.#put(() => this.#offsetOf(path, 'value'), { code, path, message, remedy });
   }
@@ -182,7 +195,7 @@ export class ProblemList {
     this.#put(() => offset, { code, path, message, remedy });
   }
 
-  #put(offset: () => number, { code, path, message, remedy }: Found): void {
+  #put(offset: () => number, { code, path, message, remedy }: NewProblem): void {
     const { severity } = problemCodes[code];
     if (++this.#counts[severity] > problemsMax) return;
     const sentence = typeof remedy === 'string' ? remedy : remedy();
@@ -206,21 +219,23 @@ export class ProblemList {
   }
 
   /**
-   * By place; problems of one place stay in the order in which they were found. When problems were
-   * left out, the last one says how many.
+   * @returns the problems by place; problems of one place keep their order. If some were left out,
+   *   the last problem says how many.
    */
   sorted(): readonly ConfigProblem[] {
-    let room = Math.max(0, problemsMax - this.#counts.error);
-    const told = this.#problems.filter(({ severity }) => severity === 'error' || room-- > 0);
-    told.sort(byPlace);
-    const leftOut = this.#counts.error + this.#counts.warning - told.length;
-    const last = told.at(-1);
-    if (leftOut === 0 || last === undefined) return told;
-    return [...told, { ...moreThanTold(leftOut), line: last.line, column: last.column }];
+    let warningsLeft = Math.max(0, problemsMax - this.#counts.error);
+    const reported = this.#problems.filter(
+      ({ severity }) => severity === 'error' || warningsLeft-- > 0,
+    );
+    reported.sort(byPlace);
+    const leftOut = this.#counts.error + this.#counts.warning - reported.length;
+    const last = reported.at(-1);
+    if (leftOut === 0 || last === undefined) return reported;
+    return [...reported, { ...tooManyProblems(leftOut), line: last.line, column: last.column }];
   }
 
   #offsetOf(path: string, which: 'key' | 'value'): number {
-    for (let at = path; ; at = outer(at)) {
+    for (let at = path; ; at = parentPath(at)) {
       const place = this.#places.get(at);
       if (place !== undefined) return at === path ? place[which] : place.value;
       if (at === '') return 0;
@@ -228,14 +243,14 @@ export class ProblemList {
   }
 }
 
-type Found = {
+type NewProblem = {
   readonly code: ProblemCode;
   readonly path: string;
   readonly message: string;
   readonly remedy: Sentence;
 };
 
-function moreThanTold(count: number): ConfigProblem {
+function tooManyProblems(count: number): ConfigProblem {
   const message = `${count} more ${count === 1 ? 'is' : 'are'} not told here`;
   const remedy = 'Mend those that are, and check again.';
   return problemWithoutPlace('too_many_problems', '', message, remedy);
@@ -246,7 +261,7 @@ export function byPlace(a: ConfigProblem, b: ConfigProblem): number {
   return a.line - b.line || a.column - b.column;
 }
 
-/** A problem that stands nowhere in the file: of the file itself, or of the environment. */
+/** A problem without a line: it is about the whole file, or about the environment. */
 export function problemWithoutPlace(
   code: ProblemCode,
   path: string,
@@ -257,6 +272,6 @@ export function problemWithoutPlace(
 }
 
 /** `brains[0].policy` → `brains[0]` → `brains` → ``. */
-function outer(path: string): string {
+function parentPath(path: string): string {
   return path.replace(/(?:^|\.)[^.[\]]+$|\[(?:\d+|"(?:[^"\\]|\\.)*")\]$/, '');
 }

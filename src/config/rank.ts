@@ -1,7 +1,8 @@
+/** The order of a brain's models, and which models and hosts certainly send texts to a vendor. */
 import { isCloudTag } from '../domain/model-words.ts';
 import { providerSynonyms } from './schema.ts';
 
-/** A model as far as rank and privacy are concerned. */
+/** The facts about a model that rank and privacy need. */
 export type KnownModel = {
   readonly provider: string;
   readonly modelId: string;
@@ -17,14 +18,14 @@ type Ranked = Pick<KnownModel, 'provider' | 'modelId'>;
  */
 export function rankModels(order: readonly string[], models: readonly Ranked[]): readonly number[] {
   const ranked = new Set<number>();
-  const meantBy = finderIn(models);
-  for (const entry of new Set(order)) for (const index of meantBy(entry)) ranked.add(index);
+  const indicesOf = modelMatcher(models);
+  for (const entry of new Set(order)) for (const index of indicesOf(entry)) ranked.add(index);
   for (const index of models.keys()) ranked.add(index);
   return [...ranked];
 }
 
-/** @returns a function that gives the indices of the models that an entry of an order means */
-export function finderIn(models: readonly Ranked[]): (entry: string) => readonly number[] {
+/** @returns a function from an entry of an order to the indices of the models that it names */
+export function modelMatcher(models: readonly Ranked[]): (entry: string) => readonly number[] {
   const indices = [...models.keys()];
   const byId = Map.groupBy(indices, (index) => models[index]!.modelId);
   const byProvider = Map.groupBy(indices, (index) => models[index]!.provider);
@@ -45,14 +46,14 @@ export function finderIn(models: readonly Ranked[]): (entry: string) => readonly
   };
 }
 
-/** The model's runtime sends it to its vendor, whatever its locality is declared to be. */
+/** Whether the runtime sends this model's requests to a vendor, even if it is declared local. */
 export function hasCloudTag({ provider, modelId }: Ranked): boolean {
   return provider === 'local_runtime' && isCloudTag(modelId);
 }
 
 /**
- * Hosts of vendors that run models for others: what is sent there has left, whatever the locality
- * of a model is declared to be. Clouds where people run models of their own are none of them.
+ * Hosts of vendors that run models for others. A text sent there has left your machines, even if
+ * the model is declared local. Clouds where people run their own models are not in the list.
  */
 const vendorHosts = [
   'api.anthropic.com',
@@ -77,7 +78,7 @@ const vendorHosts = [
 
 /** Whether a host is a known vendor's, or a subdomain of one. */
 export function isVendorHost(host: string): boolean {
-  // As browsers and servers read it: compatible letters are one, and so are both cases.
+  // As browsers and servers read a host: compatible letters are equal, and so are both cases.
   const name = host.normalize('NFKC').toLowerCase().replace(/\.$/, '');
   return vendorHosts.some((vendor) => name === vendor || name.endsWith(`.${vendor}`));
 }

@@ -1,4 +1,4 @@
-/** The reference of the configuration as Markdown, made from the schema and the problem table. */
+/** Makes the reference of the configuration as Markdown, from the schema and the problem table. */
 import type { Condition, Field, ObjectField } from './field.ts';
 import { memberPath } from './locate.ts';
 import { problemCodes } from './problems.ts';

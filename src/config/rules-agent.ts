@@ -1,4 +1,4 @@
-/** What an agent's tools, cages, grants and models mean together. */
+/** Checks an agent's tools, their limits, grants and models together. */
 import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import { checkServers } from './rules-mcp.ts';
@@ -11,21 +11,21 @@ type GrantDraft = NonNullable<NonNullable<AgentDraft['governance']>[number]>;
 type Channel = NonNullable<NonNullable<GrantDraft['channels']>[number]>;
 type Tool = NonNullable<NonNullable<AgentDraft['tools']>[number]>;
 
-/** Where the agent stands; `ranked`: the models that its brain may use, best first, if known. */
+/** The agent's brain and its path. `ranked`: the models that the brain may use, best first. */
 type BrainContext = {
   readonly brain: BrainDraft;
   readonly path: string;
   readonly ranked: readonly KnownModel[];
 };
 
-const cages = [
+const limitBlocks = [
   ['read_file', 'read_file'],
   ['http_fetch', 'http_fetch'],
   ['webhook_call', 'webhook_call'],
   ['memory_note', 'memory'],
 ] as const;
 
-/** Adds what is wrong with the agent of one brain. */
+/** Adds the problems of one brain's agent. */
 export function checkAgent(
   agent: AgentDraft,
   context: BrainContext,
@@ -39,18 +39,18 @@ export function checkAgent(
   checkHosts(agent, path, problems);
   checkServers(agent, context.brain, document, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
-  const earlier: Earlier = new Map();
+  const firstGrants: FirstGrants = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {
     if (grant === undefined) continue;
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
-    checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
+    checkOverlap(grant, index, firstGrants, `${path}.governance[${index}]`, problems);
   }
   checkApprovers(agent, context.brain, path, document, problems);
   checkReading(agent, context, problems);
   checkLeak(agent, context, document, problems);
 }
 
-/** Where each tool is listed first; a tool that could not be read is `undefined` among them. */
+/** The first index of each tool in the list. A tool that could not be read is `undefined`. */
 type Tools = ReadonlyMap<Tool | undefined, number> | undefined;
 
 function toolsOf({ tools }: AgentDraft): Tools {
@@ -67,7 +67,7 @@ function checkTools(agent: AgentDraft, firsts: Tools, path: string, problems: Pr
     const message = 'this tool is listed already';
     problems.add('tool_repeated', `${path}.tools[${index}]`, message, 'Remove one of them.');
   }
-  for (const [tool, block] of cages) {
+  for (const [tool, block] of limitBlocks) {
     const index = firsts.get(tool);
     if (index !== undefined && agent[block] === null) {
       const message = `${tool} may only run within limits, and its block ${block} is missing`;
@@ -132,29 +132,29 @@ function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): voi
   }
 }
 
-/** `name`, `name:port`, an IPv6 address bare or in brackets, with a port after these. */
+/** Reads `name`, `name:port`, or an IPv6 address, which needs brackets for a port. */
 function allowedHost(entry: string): { readonly host: string; readonly hasPort: boolean } | null {
-  const found = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
-  if (found === null) return isHost(entry) ? { host: entry, hasPort: false } : null;
-  const host = (found[1] ?? found[2])!;
-  const isHostAndPort = isHost(host) && Number(found[3] ?? 0) <= 65_535;
-  return isHostAndPort ? { host, hasPort: found[3] !== undefined } : null;
+  const match = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
+  if (match === null) return isHost(entry) ? { host: entry, hasPort: false } : null;
+  const host = (match[1] ?? match[2])!;
+  const isHostAndPort = isHost(host) && Number(match[3] ?? 0) <= 65_535;
+  return isHostAndPort ? { host, hasPort: match[3] !== undefined } : null;
 }
 
-/** An unspecified address, connected to, is this machine as well. */
+/** A connection to an unspecified address reaches this machine, too. */
 function isThisMachine(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || isLoopbackHost(host);
 }
 
-type Surroundings = {
+type GrantContext = {
   readonly tools: Tools;
-  /** Types of channels; `undefined` is among them where one could not be read. */
+  /** Types of channels. It contains `undefined` if a type could not be read. */
   readonly configured: ReadonlySet<Channel | undefined> | undefined;
 };
 
 function checkGrant(
   grant: GrantDraft,
-  { tools, configured }: Surroundings,
+  { tools, configured }: GrantContext,
   path: string,
   problems: ProblemList,
 ): void {
@@ -179,46 +179,49 @@ function checkGrant(
   }
 }
 
-/** By tool: the first grant on each channel, on `every` channel, and on `any` channel. */
-type Earlier = Map<Tool, Map<Channel | 'every' | 'any', number>>;
+/**
+ * By tool: the index of the first grant for each channel. `every` is for grants without channels,
+ * and `any` for all grants.
+ */
+type FirstGrants = Map<Tool, Map<Channel | 'every' | 'any', number>>;
 
 function checkOverlap(
   { tool, channels }: GrantDraft,
   index: number,
-  earlier: Earlier,
+  firstGrants: FirstGrants,
   path: string,
   problems: ProblemList,
 ): void {
-  // undefined: the channels could not be read. A grant on no channel overlaps with none.
+  // undefined: the channels could not be read. A grant on no channel overlaps with no other.
   if (tool === undefined || channels === undefined || channels?.length === 0) return;
-  const firsts = earlier.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
-  earlier.set(tool, firsts);
-  const own = channels?.filter((channel) => channel !== undefined) ?? (['every'] as const);
-  const met = channels === null ? (['any'] as const) : (['every', ...own] as const);
-  const first = Math.min(...[...new Set(met)].map((one) => firsts.get(one) ?? Infinity));
-  for (const one of ['any', ...own] as const) if (!firsts.has(one)) firsts.set(one, index);
+  const firsts = firstGrants.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
+  firstGrants.set(tool, firsts);
+  const ownKeys = channels?.filter((channel) => channel !== undefined) ?? (['every'] as const);
+  const overlapping = channels === null ? (['any'] as const) : (['every', ...ownKeys] as const);
+  const first = Math.min(...[...new Set(overlapping)].map((one) => firsts.get(one) ?? Infinity));
+  for (const one of ['any', ...ownKeys] as const) if (!firsts.has(one)) firsts.set(one, index);
   if (first === Infinity) return;
   const message = `governance[${first}] is for the same tool on the same channel`;
   const remedy = 'Keep one of them, or give each its own channels.';
   problems.add('grants_overlap', path, message, remedy);
 }
 
-/** Any of its models may come to see what it reads: where one fails, the next goes on. */
+/** Any model may see the files that the agent reads: when a model fails, the next continues. */
 function checkReading(agent: AgentDraft, context: BrainContext, problems: ProblemList): void {
   const { path, ranked } = context;
-  const reading = agent.tools?.indexOf('read_file') ?? -1;
-  // With notes of the whole brain no cloud model is asked behind a local one.
-  const asked = agent.memory?.scope === 'brain' ? ranked.slice(0, 1) : ranked;
-  const cloud = asked.find(({ locality }) => locality !== 'local');
-  if (reading < 0 || cloud === undefined) return;
+  const toolIndex = agent.tools?.indexOf('read_file') ?? -1;
+  // With notes of the whole brain, svc asks no cloud model after a local one.
+  const askedModels = agent.memory?.scope === 'brain' ? ranked.slice(0, 1) : ranked;
+  const cloud = askedModels.find(({ locality }) => locality !== 'local');
+  if (toolIndex < 0 || cloud === undefined) return;
   const message = `what read_file reads is sent to ${cloud.modelId}, a cloud model`;
   const remedy = 'Use local models, or make sure that root holds nothing private.';
-  problems.add('agent_reads_to_cloud', `${path}.agent.tools[${reading}]`, message, remedy);
+  problems.add('agent_reads_to_cloud', `${path}.agent.tools[${toolIndex}]`, message, remedy);
 }
 
 /**
- * Strangers, private sources and a way out in one agent: a message could make it leak them. So
- * could a page that it fetches, which is the word of strangers whoever asked for it.
+ * Warns of an agent that reads private sources, can send data out, and hears strangers: a message
+ * could make it leak the sources. A page that it fetches could, too, since strangers write pages.
  */
 function checkLeak(
   agent: AgentDraft,
@@ -226,41 +229,41 @@ function checkLeak(
   { channels, routes }: DraftDocument,
   problems: ProblemList,
 ): void {
-  const own = (routes ?? []).filter((route) => route?.brain === brain.name);
-  for (const type of new Set(own.map((route) => route?.channel))) {
+  const ownRoutes = (routes ?? []).filter((route) => route?.brain === brain.name);
+  for (const type of new Set(ownRoutes.map((route) => route?.channel))) {
     const channel = channels?.find((candidate) => candidate?.type === type);
     if (type === undefined || channel === undefined) continue;
     const isForAll = channel.access?.allow == null;
-    const remote = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
-    const foreign = remote.filter((tool) => runs(agent, tool!, type)) as Tool[];
-    const fetches = runs(agent, 'http_fetch', type);
-    if (!isForAll && !fetches && foreign.length === 0) continue;
+    const listedMcpTools = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
+    const mcpTools = listedMcpTools.filter((tool) => runsUnasked(agent, tool!, type)) as Tool[];
+    const fetches = runsUnasked(agent, 'http_fetch', type);
+    if (!isForAll && !fetches && mcpTools.length === 0) continue;
     const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
-      runs(agent, tool, type),
+      runsUnasked(agent, tool, type),
     );
-    const caged = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
-      runs(agent, tool, type),
+    const limitedExits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
+      runsUnasked(agent, tool, type),
     );
-    const exits = [...caged, ...foreign];
+    const exits = [...limitedExits, ...mcpTools];
     if (sources.length === 0 || exits.length === 0) continue;
-    const [what, where] = [sources.join(' and '), exits.join(' and ')];
+    const [sourceText, exitText] = [sources.join(' and '), exits.join(' and ')];
     const untrusted = [
       ...(isForAll ? [`a message on ${type}`] : []),
       ...(fetches ? ['a page'] : []),
-      ...(foreign.length > 0 ? ['an MCP server'] : []),
+      ...(mcpTools.length > 0 ? ['an MCP server'] : []),
     ];
-    const by = untrusted.join(' or ');
-    const message = `${by} could make the agent send what ${what} gives by ${where}`;
+    const speakers = untrusted.join(' or ');
+    const message = `${speakers} could make the agent send what ${sourceText} gives by ${exitText}`;
     const remedy = 'Split the tools over two brains, or deny one side on this channel.';
     problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
   }
 }
 
 /**
- * Whether a grant lets the tool run there by itself: not one that asks a person first. A governance
- * block that lacks the tool denies it.
+ * Whether the tool may run on a channel without asking a person. A governance block without a grant
+ * for the tool denies it.
  */
-function runs(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
+function runsUnasked(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
   if (agent.tools?.includes(tool) !== true) return false;
   const grants = agent.governance ?? [];
   return (

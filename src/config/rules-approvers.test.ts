@@ -24,8 +24,11 @@ test('approvers have the contract’s names, each once; a call waits a day', () 
 
 test('an approver is told of by the word that was written', () => {
   const text = withApprovers('"approvers": ["discord:123"]');
-  const told = validateText(text).problems.map(({ message }) => message);
-  assert.ok(told.includes('discord is not configured, so nobody is asked there'), told.join());
+  const messages = validateText(text).problems.map(({ message }) => message);
+  assert.ok(
+    messages.includes('discord is not configured, so nobody is asked there'),
+    messages.join(),
+  );
 });
 
 test('who may be let in by a code is not warned of', () => {

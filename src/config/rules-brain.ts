@@ -1,17 +1,17 @@
-/** What a brain's models, policy and dispatch mean together. */
+/** Checks a brain's models, policy, dispatch and budget together. */
 import { endingsOfBase } from '../domain/model-habits.ts';
 import { rangeOf } from '../lib/ip-address.ts';
 import { isLoopbackHost, parseWebAddress, checkEncrypted } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
-import { listed, namesMax } from './quote.ts';
+import { shortList, namesMax } from './quote.ts';
 import type { ProblemList } from './problems.ts';
-import { finderIn, hasCloudTag, rankModels, isVendorHost, type KnownModel } from './rank.ts';
+import { modelMatcher, hasCloudTag, rankModels, isVendorHost, type KnownModel } from './rank.ts';
 import { checkAgent } from './rules-agent.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type ModelDraft = NonNullable<NonNullable<BrainDraft['models']>[number]>;
 
-/** Adds what is wrong with one brain. */
+/** Adds the problems of one brain. */
 export function checkBrain(
   brain: BrainDraft,
   path: string,
@@ -27,7 +27,7 @@ export function checkBrain(
   if (brain.agent) checkAgent(brain.agent, { brain, path, ranked }, document, problems);
 }
 
-/** @returns the models that the brain may ask, best first; none when one could not be read */
+/** @returns the models that the brain may ask, best first; none when a model could not be read */
 function checkRank(brain: BrainDraft, path: string, problems: ProblemList): readonly KnownModel[] {
   const drafts = brain.models ?? [];
   const models = drafts.map(knownModel).filter((model) => model !== null);
@@ -39,14 +39,14 @@ function checkRank(brain: BrainDraft, path: string, problems: ProblemList): read
     const remedy = 'Add a model with "locality": "local".';
     problems.add('private_without_local', `${path}.models`, message, remedy);
   }
-  return rankModels(known(brain.policy?.order), usable).map((index) => usable[index]!);
+  return rankModels(withoutUndefined(brain.policy?.order), usable).map((index) => usable[index]!);
 }
 
 function isLocal(model: KnownModel): boolean {
   return model.locality === 'local';
 }
 
-function known<T>(list: readonly (T | undefined)[] | undefined): readonly T[] {
+function withoutUndefined<T>(list: readonly (T | undefined)[] | undefined): readonly T[] {
   return (list ?? []).filter((entry) => entry !== undefined);
 }
 
@@ -78,8 +78,8 @@ function checkModel(
   if (typeof model.api_key_env === 'string') {
     checkEncrypted(model.base_url, 'the API key', `${path}.base_url`, problems);
   }
-  checkEnding(model, path, problems);
-  checkRoom(model, path, problems);
+  checkUrlEnding(model, path, problems);
+  checkOutputLimit(model, path, problems);
   if (model.locality !== 'local') return;
   const isPrivate = brain.sensitivity === 'private';
   const { provider = '', model_id: modelId = '' } = model;
@@ -92,8 +92,12 @@ function checkModel(
   if (isPrivate) checkPrivateAddress(model, path, problems);
 }
 
-/** A warning alone: svc finds the API at the shorter address, too. */
-function checkEnding({ provider, base_url: url }: ModelDraft, path: string, problems: ProblemList) {
+/** This is only a warning, since svc finds the API at the shorter address, too. */
+function checkUrlEnding(
+  { provider, base_url: url }: ModelDraft,
+  path: string,
+  problems: ProblemList,
+) {
   if (typeof url !== 'string' || provider === undefined || !(provider in endingsOfBase)) return;
   const plain = url.replace(/\/+$/, '');
   const shorter = plain.replace(endingsOfBase[provider], '');
@@ -103,8 +107,11 @@ function checkEnding({ provider, base_url: url }: ModelDraft, path: string, prob
   problems.add('base_url_ending', `${path}.base_url`, message, `Write ${shorter}.`);
 }
 
-/** The context holds the prompt and the answer. A warning alone: svc keeps half of it for each. */
-function checkRoom(model: ModelDraft, path: string, problems: ProblemList): void {
+/**
+ * The context holds the prompt and the answer. This is only a warning, since svc keeps half of the
+ * context for each.
+ */
+function checkOutputLimit(model: ModelDraft, path: string, problems: ProblemList): void {
   const { context_tokens: context, max_output_tokens: answer } = model;
   if (typeof context !== 'number' || typeof answer !== 'number' || answer < context) return;
   const message = `an answer may have ${answer} tokens, and the context is ${context} in all`;
@@ -112,7 +119,7 @@ function checkRoom(model: ModelDraft, path: string, problems: ProblemList): void
   problems.add('output_over_context', `${path}.max_output_tokens`, message, remedy);
 }
 
-/** An error only where it is certain: other names mean other machines in other networks. */
+/** It is an error only if the host is certainly public. Other names depend on the network. */
 function checkPrivateAddress(model: ModelDraft, path: string, problems: ProblemList): void {
   const { provider, base_url: url } = model;
   if (provider === undefined || url === undefined) return;
@@ -122,8 +129,8 @@ function checkPrivateAddress(model: ModelDraft, path: string, problems: ProblemL
   if (isVendorHost(host) || rangeOf(host.replace(/^::ffff:(?=.*\.)/i, '')) === 'public') {
     const where = url === null ? `without base_url it is asked at ${host}` : `${host} is public`;
     const message = `a private brain has this model as local, but ${where}`;
-    const declared = 'Write the base_url of a model that runs here, or declare it "cloud".';
-    problems.add('private_far', `${path}.base_url`, message, declared);
+    const publicRemedy = 'Write the base_url of a model that runs here, or declare it "cloud".';
+    problems.add('private_far', `${path}.base_url`, message, publicRemedy);
   } else {
     const message = 'a private brain asks this model on another machine';
     problems.add('private_elsewhere', `${path}.base_url`, message, remedy);
@@ -137,17 +144,17 @@ function checkOrder(
   problems: ProblemList,
 ): void {
   const order = brain.policy?.order ?? [];
-  const meantBy = finderIn(models);
-  const oneOf = (): string => {
+  const indicesOf = modelMatcher(models);
+  const modelsRemedy = (): string => {
     const names = models.slice(0, namesMax).map((model) => `${model.provider}/${model.modelId}`);
-    return `Write a provider, a model id, or one of: ${listed(names, models.length)}.`;
+    return `Write a provider, a model id, or one of: ${shortList(names, models.length)}.`;
   };
   for (const [index, entry] of order.entries()) {
-    if (entry === undefined || meantBy(entry).length > 0) continue;
+    if (entry === undefined || indicesOf(entry).length > 0) continue;
     const message = 'no model of this brain is meant by this';
-    problems.add('order_unknown', `${path}.policy.order[${index}]`, message, oneOf);
+    problems.add('order_unknown', `${path}.policy.order[${index}]`, message, modelsRemedy);
   }
-  const ranked = rankModels(known(order), models);
+  const ranked = rankModels(withoutUndefined(order), models);
   if (brain.dispatch !== 'sequential' || ranked.every((model, rank) => model === rank)) return;
   const message = 'sequential dispatch asks the models as they are listed, not in this order';
   const remedy = 'List the models in the order in which they are to be asked.';
@@ -155,8 +162,8 @@ function checkOrder(
 }
 
 /**
- * Ollama loads a model again for a request with another `num_ctx` than it has (ollama#11409), so
- * one model at one address needs one value in all brains. An absent value is one, too.
+ * Ollama loads a model again when a request has another `num_ctx` (ollama#11409). So one model at
+ * one address needs one value in all brains. An absent value counts as a value.
  */
 export function checkContexts({ brains }: DraftDocument, problems: ProblemList): void {
   const first = new Map<string, { readonly path: string; readonly tokens: number | null }>();
@@ -180,19 +187,16 @@ export function checkContexts({ brains }: DraftDocument, problems: ProblemList):
   }
 }
 
-/** What a brain's budget and its models mean together. */
-type RulesBudgetModelDraft = NonNullable<NonNullable<BrainDraft['models']>[number]>;
-
 /**
- * Before a call, the most that it may use is held against the budget: so that has to be known of
- * every model that costs. A private brain asks its cloud models nothing.
+ * Before a call, svc compares the most that the call may use with the budget. So each model that
+ * costs needs a limit. A private brain's cloud models do not count, since it never asks them.
  */
 function checkBudget(brain: BrainDraft, path: string, problems: ProblemList): void {
   const { budget, models, sensitivity } = brain;
   if (!budget || models === undefined || models.includes(undefined)) return;
   if (Object.values(budget).every((bound) => bound === null)) return;
   let costing = 0;
-  for (const [index, model] of (models as readonly RulesBudgetModelDraft[]).entries()) {
+  for (const [index, model] of (models as readonly ModelDraft[]).entries()) {
     if (model.locality === 'cloud' ? sensitivity === 'private' : model.price === null) continue;
     costing++;
     const where = `${path}.models[${index}]`;

@@ -38,16 +38,16 @@ test('a budget needs to know how long the answers of a model that costs may be',
 test('a budget of money needs the price of each model that costs', () => {
   const budget = { cost_per_day: 2.5 };
   const bounded = { ...cloud, max_output_tokens: 9 };
-  const told = ['error budget_without_price brains[0].models[0].price'];
-  assert.deepEqual(codesOf({ budget }, [bounded, local]), told);
+  const expected = ['error budget_without_price brains[0].models[0].price'];
+  assert.deepEqual(codesOf({ budget }, [bounded, local]), expected);
   assert.deepEqual(codesOf({ budget }, [{ ...bounded, price }, local]), []);
 });
 
 test('a budget that bounds nothing is told, and refuses nothing', () => {
-  const told = ['warning budget_idle brains[0].budget'];
-  assert.deepEqual(codesOf(ofDay, [local]), told);
+  const expected = ['warning budget_idle brains[0].budget'];
+  assert.deepEqual(codesOf(ofDay, [local]), expected);
   const both = codesOf({ ...ofDay, sensitivity: 'private' }, [local, cloud]);
-  assert.deepEqual(both, told, 'a private brain asks its cloud model nothing');
+  assert.deepEqual(both, expected, 'a private brain asks its cloud model nothing');
 });
 
 test('a price is two or three numbers, of which none is below 0', () => {
@@ -89,8 +89,8 @@ test('numbers of money are kept as they were written', () => {
     JSON.stringify({ ...whole, brains: [{ ...whole.brains[0], models: [cached] }] }),
   );
   assert.ok(other.kind !== 'invalid');
-  const kept = { input: '3', output: '1', cachedInput: '0.3' };
-  assert.deepEqual(other.config.brains[0]!.models[0]!.price, kept);
+  const expected = { input: '3', output: '1', cachedInput: '0.3' };
+  assert.deepEqual(other.config.brains[0]!.models[0]!.price, expected);
   assert.equal(brain!.models[0]!.outputTokensMax, 9);
   assert.deepEqual(brain!.budget, {
     tokensPerTurn: 5,

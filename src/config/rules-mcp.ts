@@ -1,4 +1,4 @@
-/** What the MCP servers of an agent, their tools and its brain mean together. */
+/** Checks the MCP servers of an agent together with its tools and its brain. */
 import { rangeOf } from '../lib/ip-address.ts';
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import type { ProblemList } from './problems.ts';
@@ -7,7 +7,7 @@ import type { BrainDraft, DraftDocument } from './schema.ts';
 type AgentDraft = NonNullable<BrainDraft['agent']>;
 type ServerDraft = NonNullable<NonNullable<AgentDraft['mcp']>[number]>;
 
-/** Adds what is wrong with the servers of one agent. @param path of the agent */
+/** Adds the problems of one agent's servers. @param path the path of the agent */
 export function checkServers(
   agent: AgentDraft,
   brain: BrainDraft,
@@ -33,7 +33,7 @@ export function checkServers(
       problems.add('mcp_server_idle', at, message, remedy);
     }
     names.add(name);
-    if (isAnotherElsewhere(server, brain, brains ?? [])) {
+    if (differsFromEarlier(server, brain, brains ?? [])) {
       const message = `another agent has a server ${name} that is another one`;
       const remedy = 'Give each a name of its own: pins go by the name.';
       problems.add('mcp_server_twice', `${at}.name`, message, remedy);
@@ -49,23 +49,23 @@ export function checkServers(
   }
 }
 
-/** Told once, at the later one. */
-function isAnotherElsewhere(
+/** Whether an earlier brain has another server of this name. Only the later one is reported. */
+function differsFromEarlier(
   { name, command, url, env, token_env: token }: ServerDraft,
   brain: BrainDraft,
   brains: NonNullable<DraftDocument['brains']>,
 ): boolean {
-  const before = brains.slice(0, Math.max(0, brains.indexOf(brain)));
-  const others = before.flatMap((one) => one?.agent?.mcp ?? []);
-  const own = JSON.stringify([command, url, env, token]);
+  const earlierBrains = brains.slice(0, Math.max(0, brains.indexOf(brain)));
+  const others = earlierBrains.flatMap((one) => one?.agent?.mcp ?? []);
+  const ownSetup = JSON.stringify([command, url, env, token]);
   return others.some(
     (one) =>
       one?.name === name &&
-      JSON.stringify([one?.command, one?.url, one?.env, one?.token_env]) !== own,
+      JSON.stringify([one?.command, one?.url, one?.env, one?.token_env]) !== ownSetup,
   );
 }
 
-/** Of `mcp.<server>.<tool>`; null: a tool of svc. */
+/** The server of `mcp.<server>.<tool>`; null: this is a tool of svc. */
 export function serverOf(tool: string): string | null {
   return /^mcp\.([^.]+)\./.exec(tool)?.[1] ?? null;
 }
@@ -102,7 +102,7 @@ function checkReach(
   checkUrl(url, brain, at, problems);
 }
 
-/** A name may lead anywhere: what is connected to is looked at once more, at each request. */
+/** A name may lead to any address. At each request svc checks the connected address again. */
 function checkUrl(url: string, brain: BrainDraft, at: string, problems: ProblemList): void {
   const address = parseWebAddress(url);
   if (address === null) return;

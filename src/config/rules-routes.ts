@@ -1,31 +1,31 @@
-/** Channels, brains and the routes between them. */
-import { listed, namesMax, quote } from './quote.ts';
+/** Checks routes between channels and brains, addresses of listeners, and approvers. */
+import { shortList, namesMax, quote } from './quote.ts';
 import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument, BrainDraft } from './schema.ts';
 import { kindOf, findKind } from '../channels/registry.ts';
-import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
+import { isBrowserRefused, overlap, parseListenAddress } from './address.ts';
 import { parseApprover, type ListenAddress } from './config.ts';
 import { addressFlags, type OwnAddresses } from './own-addresses.ts';
 
-/** At most so many of all names are compared with a name that leads nowhere. */
-const nearMax = 100;
+/** The most names that svc compares with an unknown name. */
+const comparedNamesMax = 100;
 
-/** Adds what is wrong with names that stand twice, lead nowhere, or that nothing leads to. */
+/** Adds the problems of duplicate names, unknown names, and names without a route. */
 export function checkRoutes(document: DraftDocument, problems: ProblemList): void {
   const channels = document.channels?.map((channel) => channel?.type);
   const brains = document.brains?.map((brain) => brain?.name);
-  findDoubles(channels ?? [], (name, index, first) => {
+  findDuplicates(channels ?? [], (name, index, first) => {
     const message = `${name} is configured already, by channels[${first}]`;
     const remedy = 'Keep one channel of each type.';
     problems.add('duplicate_channel', `channels[${index}].type`, message, remedy);
   });
-  findDoubles(brains ?? [], (_name, index, first) => {
+  findDuplicates(brains ?? [], (_name, index, first) => {
     const message = `brains[${first}] has this name already`;
     problems.add('duplicate_brain', `brains[${index}].name`, message, 'Give it another name.');
   });
-  checkEnds(document, channels, brains, problems);
-  checkDoubleRoutes(document, problems);
+  checkTargets(document, channels, brains, problems);
+  checkDuplicateRoutes(document, problems);
   const routes = document.routes;
   if (routes === undefined || routes.some((route) => route === undefined)) return;
   warnUnused(
@@ -44,23 +44,23 @@ export function checkRoutes(document: DraftDocument, problems: ProblemList): voi
 
 type Names = readonly (string | undefined)[] | undefined;
 
-function checkEnds(
+function checkTargets(
   { routes }: DraftDocument,
   channels: Names,
   brains: Names,
   problems: ProblemList,
 ): void {
-  const [channelsKnown, brainsKnown] = [wholly(channels), wholly(brains)];
+  const [channelsKnown, brainsKnown] = [completeNames(channels), completeNames(brains)];
   for (const [index, route] of (routes ?? []).entries()) {
-    if (leadsNowhere(route?.channel, channelsKnown)) {
+    if (isUnknown(route?.channel, channelsKnown)) {
       const message = `no channel ${quote(route?.channel ?? '') ?? 'of this type'} is configured`;
       const remedy = (): string => `Configure it, or write one of: ${listOf(channelsKnown)}.`;
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
-    if (leadsNowhere(route?.brain, brainsKnown)) {
+    if (isUnknown(route?.brain, brainsKnown)) {
       const message = `no brain has the name ${quote(route?.brain ?? '') ?? 'that stands here'}`;
       const remedy = (): string => {
-        const near = nearest(route?.brain ?? '', namesOf(brainsKnown, nearMax));
+        const near = nearest(route?.brain ?? '', namesOf(brainsKnown, comparedNamesMax));
         return near === null ? `Write one of: ${listOf(brainsKnown)}.` : `Did you mean ${near}?`;
       };
       problems.add('unknown_brain', `routes[${index}].brain`, message, remedy);
@@ -68,14 +68,14 @@ function checkEnds(
   }
 }
 
-/** All names of one side, or null when one could not be read: then the other side is not judged. */
-function wholly(names: Names): ReadonlySet<string> | null {
+/** All names; null when one could not be read, and then no route to these names is checked. */
+function completeNames(names: Names): ReadonlySet<string> | null {
   const known = new Set(names);
   return names === undefined || known.has(undefined) ? null : (known as ReadonlySet<string>);
 }
 
-function leadsNowhere(end: string | undefined, names: ReadonlySet<string> | null): boolean {
-  return end !== undefined && names !== null && !names.has(end);
+function isUnknown(name: string | undefined, names: ReadonlySet<string> | null): boolean {
+  return name !== undefined && names !== null && !names.has(name);
 }
 
 function namesOf(names: ReadonlySet<string> | null, most: number): readonly string[] {
@@ -83,10 +83,10 @@ function namesOf(names: ReadonlySet<string> | null, most: number): readonly stri
 }
 
 function listOf(names: ReadonlySet<string> | null): string {
-  return listed(namesOf(names, namesMax), names?.size ?? 0);
+  return shortList(namesOf(names, namesMax), names?.size ?? 0);
 }
 
-function checkDoubleRoutes({ routes }: DraftDocument, problems: ProblemList): void {
+function checkDuplicateRoutes({ routes }: DraftDocument, problems: ProblemList): void {
   const brainOf = new Map<string, { brain: string; index: number }>();
   for (const [index, route] of (routes ?? []).entries()) {
     const { channel, brain } = route ?? {};
@@ -110,18 +110,18 @@ function warnUnused(
   what: 'channel' | 'brain',
   problems: ProblemList,
 ): void {
-  const passed = new Set(used);
-  if (passed.has(undefined)) return;
+  const seen = new Set(used);
+  if (seen.has(undefined)) return;
   for (const [index, name] of (names ?? []).entries()) {
-    if (name === undefined || passed.has(name)) continue;
-    passed.add(name);
+    if (name === undefined || seen.has(name)) continue;
+    seen.add(name);
     const message = `no route names this ${what}, so it is not started`;
     const remedy = 'Add a route for it, or remove it.';
     problems.add(`${what}_without_route`, `${what}s[${index}]`, message, remedy);
   }
 }
 
-function findDoubles(
+function findDuplicates(
   names: readonly (string | undefined)[],
   report: (name: string, index: number, first: number) => void,
 ): void {
@@ -134,22 +134,22 @@ function findDoubles(
   }
 }
 
-// Where a configuration listens: what is odd or impossible about its addresses together.
+// The addresses where a configuration listens.
 
-/** More listeners need not all be compared: a second webhook is a problem of its own. */
-const takenMax = 10;
+/** The most listeners to compare with. More need a second webhook, which is a problem anyway. */
+const comparedListenersMax = 10;
 
-/** A channel of a kind that listens, by the block that says where. */
+/** A channel that listens, with its blocks by name. */
 type ListenerDraft = Readonly<Record<string, { readonly bind?: string } | null | undefined>>;
 
-type Place = {
-  /** Of the field, also where a flag stands in for it. */
+type ListenerField = {
+  /** The path of the field, even if a flag replaces it. */
   readonly path: string;
-  /** What listens there. */
+  /** The listener's name in messages. */
   readonly what: string;
   /** null: the field is wrong, and a problem has been added. */
   readonly address: ListenAddress | null;
-  /** null: the field holds. */
+  /** The flag that replaces the field; null: none. */
   readonly flag: string | null;
 };
 
@@ -158,60 +158,65 @@ export function checkListeners(
   own: OwnAddresses,
   problems: ProblemList,
 ): void {
-  const taken: (Place & { readonly address: ListenAddress })[] = [];
-  for (const place of placesOf(document, own)) {
-    const { address, path, what, flag } = place;
+  const earlier: (ListenerField & { readonly address: ListenAddress })[] = [];
+  for (const field of listenerFields(document, own)) {
+    const { address, path, what, flag } = field;
     if (address === null) continue;
-    const by = flag === null ? '' : ` (${flag})`;
+    const via = flag === null ? '' : ` (${flag})`;
     if (!address.loopback) {
-      const message = `other machines can reach ${what}${by}, and nothing encrypts what they send`;
+      const message = `other machines can reach ${what}${via}, and nothing encrypts what they send`;
       const remedy = 'Bind to 127.0.0.1, with a reverse proxy that terminates TLS in front.';
       problems.add('not_loopback', path, message, remedy);
     }
     if (isBrowserRefused(address.port)) {
-      const message = `browsers refuse to connect to port ${address.port}${by}`;
+      const message = `browsers refuse to connect to port ${address.port}${via}`;
       problems.add('browser_port', path, message, 'Choose another port.');
     }
-    const other = taken.slice(0, takenMax).find((one) => meet(one.address, address));
+    const other = earlier
+      .slice(0, comparedListenersMax)
+      .find((one) => overlap(one.address, address));
     if (other !== undefined) {
       const flags = [other.flag, flag].filter((one) => one !== null);
-      const said = flags.length === 0 ? '' : ` (${flags.join(', ')})`;
-      const message = `the webhook and the admin server would listen on one address${said}`;
+      const flagNames = flags.length === 0 ? '' : ` (${flags.join(', ')})`;
+      const message = `the webhook and the admin server would listen on one address${flagNames}`;
       problems.add('address_twice', path, message, 'Give one of them another port.');
     }
-    taken.push({ ...place, address });
+    earlier.push({ ...field, address });
   }
-  checkOwn(document, own, problems);
+  checkFlags(document, own, problems);
 }
 
-function placesOf({ channels, observability }: DraftDocument, own: OwnAddresses): Place[] {
-  const places: Place[] = [];
+function listenerFields(
+  { channels, observability }: DraftDocument,
+  own: OwnAddresses,
+): ListenerField[] {
+  const fields: ListenerField[] = [];
   for (const [index, channel] of (channels ?? []).entries()) {
     const listener = channel?.type && kindOf(channel.type).listener;
     if (!listener) continue;
     const { bind } = (channel as ListenerDraft)[listener.block] ?? {};
     const path = `channels[${index}].${listener.block}.bind`;
-    places.push({ path, what: `the ${channel.type}`, ...placed('webhook', own, bind) });
+    fields.push({ path, what: `the ${channel.type}`, ...addressAndFlag('webhook', own, bind) });
   }
   if (observability?.enabled === true) {
-    const at = placed('admin', own, observability.addr);
-    places.push({ path: 'observability.addr', what: 'the admin server', ...at });
+    const at = addressAndFlag('admin', own, observability.addr);
+    fields.push({ path: 'observability.addr', what: 'the admin server', ...at });
   }
-  return places;
+  return fields;
 }
 
-function placed(
+function addressAndFlag(
   which: keyof OwnAddresses,
   own: OwnAddresses,
   text: string | undefined,
-): Pick<Place, 'address' | 'flag'> {
+): Pick<ListenerField, 'address' | 'flag'> {
   const address = own[which];
   if (address !== null) return { address, flag: addressFlags[which] };
   return { address: text === undefined ? null : parseListenAddress(text, true), flag: null };
 }
 
-/** Flags that nothing heeds. */
-function checkOwn(
+/** Warns of flags without effect. */
+function checkFlags(
   { channels, observability }: DraftDocument,
   { webhook, admin }: OwnAddresses,
   problems: ProblemList,
@@ -228,11 +233,14 @@ function checkOwn(
   }
 }
 
-/** Whether those who may say yes to an agent's calls can ever say it. */
+// The approvers of an agent.
 type AgentDraft = NonNullable<BrainDraft['agent']>;
 type ChannelsDraft = DraftDocument['channels'];
 
-/** @param path of the agent */
+/**
+ * Adds the problems of an agent's approvers: svc cannot reach them, or shows them too much.
+ * @param path the path of the agent
+ */
 export function checkApprovers(
   agent: AgentDraft,
   brain: Pick<BrainDraft, 'name' | 'sensitivity'>,
@@ -261,7 +269,7 @@ export function checkApprovers(
   }
 }
 
-/** A configured messenger that does not carry all messages of the brain anyway. */
+/** Whether the approver's messenger is configured, and not the brain's only channel. */
 function learnsMore(
   text: string | undefined,
   { name }: Pick<BrainDraft, 'name'>,

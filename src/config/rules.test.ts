@@ -80,7 +80,7 @@ test('one model at one address has one context, and what differs is no other mod
   const far = { base_url: 'http://10.0.0.2:11434', context_tokens: 8_192 };
   assert.deepEqual(contextsOf({ context_tokens: 4_096 }, far), []);
   assert.deepEqual(contextsOf({ context_tokens: 4_096 }, { model_id: 'n' }), []);
-  // A hosted runtime is told nothing, so nothing is loaded again.
+  // A hosted runtime gets no context size, so it loads nothing again.
   const hosted = { provider: 'hosted_runtime', base_url: 'http://127.0.0.1:1' };
   const [one, two] = [4_096, 8_192].map((tokens) => ({ ...hosted, context_tokens: tokens }));
   assert.deepEqual(contextsOf(one!, two!), []);

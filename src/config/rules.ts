@@ -1,4 +1,7 @@
-/** What the fields of a configuration mean together: problems that no field shows by itself. */
+/**
+ * Checks the fields of a configuration together, for problems that no field has alone. The other
+ * `rules-*.ts` files have the checks of brains, agents, MCP servers, and routes.
+ */
 import type { ChannelKind } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
 import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
@@ -13,7 +16,7 @@ import { isVendorHost } from './rank.ts';
 
 export { rankModels } from './rank.ts';
 
-/** Adds every problem and warning that a document without its file can show. */
+/** Adds every problem and warning that a document shows without the disk. */
 export function checkRules(
   document: DraftDocument,
   problems: ProblemList,
@@ -83,19 +86,17 @@ function checkSession({ session, storage }: DraftDocument, problems: ProblemList
     }
     const command = commandWordOf(trigger);
     if (command === null) continue;
-    const isTaken = neverTriggers.has(command);
-    const loses = isTaken ? '' : ', and the trigger takes its place';
-    const message = `${trigger} is a command of svc${loses}`;
-    const code = isTaken ? 'bad_trigger' : 'trigger_is_command';
+    const isReserved = neverTriggers.has(command);
+    const effect = isReserved ? '' : ', and the trigger takes its place';
+    const message = `${trigger} is a command of svc${effect}`;
+    const code = isReserved ? 'bad_trigger' : 'trigger_is_command';
     problems.add(code, path, message, 'Choose another word.');
   }
 }
 
-// Where what is spoken on a messenger goes to be written down.
-
 /**
- * Where a private brain answers, what is spoken stays near: as with its models an error only where
- * it is certain. What is connected to is looked at once more, at each request.
+ * Speech to a private brain must not reach a public address. As with models, it is an error only if
+ * the address is certainly public. At each request svc checks the connected address again.
  */
 function checkSpeech(
   { type, speech }: ChannelDraft,

@@ -1,3 +1,4 @@
+/** The schema of a brain's `agent` block. */
 import type { IntegerField, ObjectField } from './field.ts';
 import { channelTypeField } from './schema-channel.ts';
 

@@ -1,3 +1,4 @@
+/** The schema of a channel: the fields of all kinds, of messengers, and those that a kind adds. */
 import {
   channelKinds,
   channelSynonyms,
@@ -7,7 +8,7 @@ import {
 import type { ChannelKind } from '../channels/kind.ts';
 import type { Condition, ObjectField } from './field.ts';
 
-/** The field of a channel's type, wherever one is named. */
+/** The field for a channel's type, wherever a file names a channel. */
 export const channelTypeField = {
   type: 'choice',
   names: channelTypes,
@@ -61,8 +62,8 @@ const speech = {
   },
 } as const satisfies ObjectField;
 
-/** What messengers have beside `access`, by which their people feel at home. */
-const manners = {
+/** Fields of messengers beside `access`: how the bot behaves in a chat. */
+const chatFields = {
   streaming: {
     type: 'boolean',
     description: 'Show a reply while it is being written, as one message that grows.',
@@ -121,13 +122,13 @@ export const channel = {
       added: true,
     },
     access,
-    ...manners,
+    ...chatFields,
   },
   conditions: channelKinds.map(conditionOf),
 } as const satisfies ObjectField;
 
-function listOf(kinds: readonly ChannelKind[], tell: (kind: ChannelKind) => string): string {
-  return kinds.map(tell).join(', ');
+function listOf(kinds: readonly ChannelKind[], format: (kind: ChannelKind) => string): string {
+  return kinds.map(format).join(', ');
 }
 
 function nameOf({ type, name }: ChannelKind): string {
@@ -148,7 +149,7 @@ function conditionOf({ type, mode, requires, fields, isMessenger }: ChannelKind)
   const forbids = [
     ...others,
     ...(mode === null ? ['mode'] : []),
-    ...(isMessenger ? [] : ['access', 'base_url', ...Object.keys(manners)]),
+    ...(isMessenger ? [] : ['access', 'base_url', ...Object.keys(chatFields)]),
   ];
   return {
     when: { type },

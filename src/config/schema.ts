@@ -1,6 +1,6 @@
 /**
- * The one source of the configuration: every field that a file may hold. Names and structure are
- * a stable contract; a field is only ever added, and then optional (`added`).
+ * The schema of the configuration: the one definition of every field that a file may hold. Names
+ * and structure are a stable contract. A new field is always optional, and marked `added`.
  */
 import type { Draft, ObjectField, Whole } from './field.ts';
 import { channel, channelTypeField } from './schema-channel.ts';
@@ -432,9 +432,9 @@ export const schema = {
   },
 } as const satisfies ObjectField;
 
-/** A file without problems, in its own words: defaults filled in, absent is null. */
+/** A file without problems, with the file's own names: defaults filled in, absent is null. */
 export type Document = Whole<typeof schema>;
-/** A file that may have problems: what is wrong or missing is undefined. */
+/** A file that may have problems: a wrong value, or a missing required one, is undefined. */
 export type DraftDocument = Draft<typeof schema>;
 export type ChannelDraft = NonNullable<NonNullable<DraftDocument['channels']>[number]>;
 export type BrainDraft = NonNullable<NonNullable<DraftDocument['brains']>[number]>;

@@ -9,7 +9,7 @@ const long = 'x'.repeat(16);
 
 const names = ['HOOK', 'OUT', 'BOT', 'KEY', 'DATABASE', 'ADMIN'];
 
-/** What a look-up finds that has nothing but an environment. */
+/** The results of a look-up in nothing but an environment. */
 function inEnv(env: Record<string, string>, more: readonly string[] = []): FoundSecrets {
   return new Map(
     [...names, ...more].map((name): [string, FoundSecret] => {
@@ -136,11 +136,11 @@ test('a value that cannot sign is an error at its field, told without the value'
   const config = configOf();
   const [hook, ...others] = config.channels;
   const signing = { ...hook, outboundSigningEnv: 'SIGN' } as (typeof config.channels)[0];
-  const look = (env: Record<string, string>) =>
+  const resolve = (env: Record<string, string>) =>
     resolveSecrets({ ...config, channels: [signing, ...others] }, inEnv(env, ['SIGN']));
-  assert.ok(look({}).missing.some(({ name }) => name === 'SIGN'));
-  assert.deepEqual(look({ SIGN: `whsec_${'A'.repeat(32)}\n` }).unfit, []);
-  const { unfit } = look({ SIGN: `whsec_${'A'.repeat(28)}` });
+  assert.ok(resolve({}).missing.some(({ name }) => name === 'SIGN'));
+  assert.deepEqual(resolve({ SIGN: `whsec_${'A'.repeat(32)}\n` }).unfit, []);
+  const { unfit } = resolve({ SIGN: `whsec_${'A'.repeat(28)}` });
   assert.deepEqual(
     unfit.map(({ severity, code, path }) => [severity, code, path]),
     [['error', 'secret_unfit', 'channels[0].webhook.outbound_signing_env']],
@@ -223,14 +223,14 @@ test('a name that was not looked for is judged by nobody', () => {
 test('what to do names every place that was asked, and the keychain where it was one', () => {
   const place = (text: string) => ({ source: 'environment', text, empty: false }) as const;
   const looked = [place('A'), place('B'), { ...place('C'), empty: true }];
-  const say = (more: object[]) =>
+  const linesFor = (more: object[]) =>
     howToSet({
       name: 'X' as EnvName,
       found: { kind: 'missing', looked: [...looked, ...more] as never },
     });
   const set = 'Set it in the environment: export X=…';
-  assert.deepEqual(say([]), ['svc looked for A, B and C (empty).', set]);
-  assert.deepEqual(say([{ ...place('D'), source: 'keychain' }]), [
+  assert.deepEqual(linesFor([]), ['svc looked for A, B and C (empty).', set]);
+  assert.deepEqual(linesFor([{ ...place('D'), source: 'keychain' }]), [
     'svc looked for A, B, C (empty) and D.',
     set,
     'Or store it in the keychain: svc secrets set X',

@@ -1,10 +1,14 @@
-/** Judges what was found of the secrets that a config names; how they are found is not its own. */
-import type { ChannelKind, OwnSecret, SecretFault } from '../channels/kind.ts';
+/**
+ * Decides what the look-up results of secrets mean for a config: missing, unusable, or a warning.
+ * `src/secrets/lookup.ts` looks the secrets up.
+ */
+import type { ChannelKind, OwnSecret } from '../channels/kind.ts';
 import { kindOf } from '../channels/registry.ts';
 import { faultOfDatabaseUrl } from './storage-place.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from './found-secret.ts';
 import { problemWithoutPlace } from './problems.ts';
+import type { SecretFault } from './secret-value.ts';
 
 export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
 /** `found` says why there is no value. */
@@ -14,15 +18,15 @@ type Missing = Extract<FoundSecret, { readonly kind: 'missing' }>;
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
-  /** By name, in the order of the config; each names every place that wants it. */
+  /** One for each name, in the order of the config, with every field that names it. */
   readonly missing: readonly MissingSecret[];
-  /** Values that cannot be what they are named for: errors that say nothing of the value. */
+  /** Errors about values that cannot be used. They show nothing of a value. */
   readonly unfit: readonly ConfigProblem[];
-  /** Without line and column: they are about the surroundings, not about the file. */
+  /** Without line and column, since they are about the environment and not about the file. */
   readonly warnings: readonly ConfigProblem[];
 };
 
-type Use = {
+type SecretUse = {
   readonly name: EnvName;
   readonly path: string;
   readonly kind: 'token' | 'key' | 'admin';
@@ -31,19 +35,19 @@ type Use = {
 
 const tokenLengthMin = 16;
 
-/** No header of HTTP carries one, so what has one opens nothing; the tab alone may stand in one. */
+/** No HTTP header carries one of these, so a value with one cannot work. The tab is allowed. */
 const controls = /[\p{Cc}--[\t]]/v;
-const manyLines: SecretFault = {
+const controlCharacterFault: SecretFault = {
   message: 'has more than one line, or a control character',
   remedy: 'Set the value alone: one line.',
 };
 
 /**
- * Judges every `_env` name that was looked for; names that were not are left out. Line ends around
- * a value are left out (files and `$(cat …)` put them there), and other white space around it too,
- * with a warning. The administrator's token is the one that may be missing, or of more than one
- * line: the service is read-only then, and a warning says so.
- * @param tokenWanted false: the service is not read-only without it, and nothing is said
+ * Checks the value of every `_env` name that is in `found`, and leaves out other names. It removes
+ * line ends around a value, since files and `$(cat …)` add them. It removes other white space
+ * around a value with a warning. Only the administrator's token may be missing, or have more than
+ * one line. Then the service is read-only, and a warning says so.
+ * @param tokenWanted false: the service does not need the administrator's token, and nothing warns
  */
 export function resolveSecrets(
   config: Config,
@@ -56,77 +60,77 @@ export function resolveSecrets(
   const warnings: ConfigProblem[] = [];
   const seen = new Set<EnvName>();
   for (const { name, path, kind, fault } of usesOf(config)) {
-    const one = found.get(name);
-    if (one === undefined) continue;
-    if (one.kind !== 'value') {
-      if (kind === 'admin' && tokenWanted) warnings.push(tokenUnset(name, path, one));
+    const result = found.get(name);
+    if (result === undefined) continue;
+    if (result.kind !== 'value') {
+      if (kind === 'admin' && tokenWanted) warnings.push(tokenUnsetWarning(name, path, result));
       else if (kind === 'admin') continue;
       else if (missing.has(name)) missing.get(name)!.usedAt.push(path);
-      else missing.set(name, { usedAt: [path], found: one });
+      else missing.set(name, { usedAt: [path], found: result });
       continue;
     }
-    const given = one.value.replace(/^[\r\n]+|[\r\n]+$/g, '');
-    const value = given.trim();
-    const split = controls.test(value) ? manyLines : null;
-    if (split !== null && kind === 'admin') {
-      if (tokenWanted) warnings.push(tokenUnfit(name, path, split));
+    const stripped = result.value.replace(/^[\r\n]+|[\r\n]+$/g, '');
+    const value = stripped.trim();
+    const controlFault = controls.test(value) ? controlCharacterFault : null;
+    if (controlFault !== null && kind === 'admin') {
+      if (tokenWanted) warnings.push(tokenUnfitWarning(name, path, controlFault));
       continue;
     }
     secrets.set(name, value);
-    const wrong = split ?? fault?.(value) ?? null;
-    if (wrong !== null) unfit.push(cannotBeUsed(name, path, wrong));
+    const valueFault = controlFault ?? fault?.(value) ?? null;
+    if (valueFault !== null) unfit.push(unfitProblem(name, path, valueFault));
     if (!seen.has(name)) {
-      if (value !== given) warnings.push(trimmedAway(name, path));
-      if (one.unused.includes('file')) warnings.push(fileUnused(name, path));
+      if (value !== stripped) warnings.push(trimmedWarning(name, path));
+      if (result.unused.includes('file')) warnings.push(fileUnusedWarning(name, path));
     }
     seen.add(name);
-    if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShort(name, path));
+    if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShortWarning(name, path));
   }
   return {
     secrets,
-    missing: [...missing].map(([name, one]) => ({ name, ...one })),
+    missing: [...missing].map(([name, result]) => ({ name, ...result })),
     unfit,
     warnings,
   };
 }
 
-/** The variables that a config names, in its order, each with every place that wants it. */
+/** The variables that a config names, in its order, each with every field that names it. */
 export function namedSecrets(config: Config): readonly NamedSecret[] {
   const places = Map.groupBy(usesOf(config), ({ name }) => name);
   return [...places].map(([name, uses]) => ({ name, usedAt: uses.map(({ path }) => path) }));
 }
 
-/** What keeps a name from having a value: a sentence without its full stop. */
+/** Why a name has no value: a sentence without its full stop. */
 export function describeMissing({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
   return found.kind === 'unreadable' ? found.message : `${name} ${describeWhy({ name, found })}`;
 }
 
-/** The same for a line that begins with the name already. */
+/** The same without the name, for a line that begins with it. */
 export function describeWhy({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
   if (found.kind === 'unreadable') return found.message.replace(`${name} `, '');
   return found.looked.some(({ empty }) => empty) ? 'is set, but empty' : 'is not set';
 }
 
-/** Where a name was looked for, then the line that a person can type: a sentence each. */
+/** Where svc looked for a name, and the lines that a person can type: one sentence each. */
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
   const set = `Set it in the environment: export ${name}=…`;
-  return [...describeLooked(found), set, ...orStore(name, found)];
+  return [...describePlaces(found), set, ...keychainHint(name, found)];
 }
 
-function describeLooked({ looked }: Missing): string[] {
+function describePlaces({ looked }: Missing): string[] {
   const places = looked.map(({ text, empty }) => (empty ? `${text} (empty)` : text));
   const last = places.pop();
   if (last === undefined) return [];
   return [`svc looked for ${places.length === 0 ? last : `${places.join(', ')} and ${last}`}.`];
 }
 
-function orStore(name: string, { looked }: Missing): string[] {
-  const isFit = looked.some(({ source }) => source === 'keychain');
-  return isFit ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
+function keychainHint(name: string, { looked }: Missing): string[] {
+  const hasKeychain = looked.some(({ source }) => source === 'keychain');
+  return hasKeychain ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
 }
 
-/** What is missing, as problems: one for each place that wants it. */
+/** One problem for each field that names a missing secret. */
 export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigProblem[] {
   return missing.flatMap((one) =>
     one.usedAt.map((path) => {
@@ -136,14 +140,14 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
         return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
       }
       const set = 'Set it and restart svc, or name a variable that is set.';
-      const store = orStore(name, found).map((line) => `${line}.`);
-      const remedy = [...describeLooked(found), set, ...store].join(' ');
+      const store = keychainHint(name, found).map((line) => `${line}.`);
+      const remedy = [...describePlaces(found), set, ...store].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );
 }
 
-/** Ends a sentence that begins with the name of a secret. */
+/** The end of a sentence that begins with the name of a secret. */
 export function describeFoundIn(source: SecretSource, name: string): string {
   switch (source) {
     case 'environment':
@@ -159,8 +163,8 @@ export function describeFoundIn(source: SecretSource, name: string): string {
   }
 }
 
-/** Every place of a config that names a variable; `token` guards something of ours. */
-function* usesOf(config: Config): Generator<Use> {
+/** Every field of a config that names a variable. A `token` protects svc itself. */
+function* usesOf(config: Config): Generator<SecretUse> {
   for (const [index, channel] of config.channels.entries()) {
     const path = `channels[${index}]`;
     const kind: ChannelKind = kindOf(channel.type);
@@ -188,12 +192,12 @@ function* usesOf(config: Config): Generator<Use> {
 }
 
 /**
- * Of MCP servers: what tries a brain without them needs none of these.
- * @param path where a secret is used
+ * Whether a secret is for an MCP server. A trial of a brain without its servers does not need it.
+ * @param path the field that names the secret
  */
 export const isOfMcpServer = (path: string): boolean => /\.agent\.mcp\[/.test(path);
 
-function* usesOfServers({ brains }: Config): Generator<Use> {
+function* usesOfServers({ brains }: Config): Generator<SecretUse> {
   for (const [index, { agent }] of brains.entries()) {
     for (const [at, { reach }] of (agent?.mcp ?? []).entries()) {
       const path = `brains[${index}].agent.mcp[${at}]`;
@@ -208,33 +212,33 @@ function* usesOfServers({ brains }: Config): Generator<Use> {
   }
 }
 
-function tokenUnset(name: EnvName, path: string, found: Unfound): ConfigProblem {
+function tokenUnsetWarning(name: EnvName, path: string, found: Unfound): ConfigProblem {
   const message = `${describeMissing({ name, found })}, so the service is read-only`;
   const remedy = found.kind === 'unreadable' ? found.remedy : `Set ${name} to switch writing on.`;
   return problemWithoutPlace('admin_token_unset', path, message, remedy);
 }
 
-function tokenUnfit(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {
-  const message = `the value of ${name} ${wrong.message}, so the service is read-only`;
-  return problemWithoutPlace('admin_token_unset', path, message, wrong.remedy);
+function tokenUnfitWarning(name: EnvName, path: string, fault: SecretFault): ConfigProblem {
+  const message = `the value of ${name} ${fault.message}, so the service is read-only`;
+  return problemWithoutPlace('admin_token_unset', path, message, fault.remedy);
 }
 
-function fileUnused(name: EnvName, path: string): ConfigProblem {
+function fileUnusedWarning(name: EnvName, path: string): ConfigProblem {
   const message = `${name} is set, and so ${name}_FILE beside it is not used`;
   return problemWithoutPlace('secret_file_unused', path, message, 'Unset one of the two.');
 }
 
-function cannotBeUsed(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {
-  const message = `the value of ${name} ${wrong.message}`;
-  return problemWithoutPlace('secret_unfit', path, message, wrong.remedy);
+function unfitProblem(name: EnvName, path: string, fault: SecretFault): ConfigProblem {
+  const message = `the value of ${name} ${fault.message}`;
+  return problemWithoutPlace('secret_unfit', path, message, fault.remedy);
 }
 
-function trimmedAway(name: EnvName, path: string): ConfigProblem {
+function trimmedWarning(name: EnvName, path: string): ConfigProblem {
   const message = `white space around the value of ${name} was left out`;
   return problemWithoutPlace('secret_trimmed', path, message, `Set ${name} without it.`);
 }
 
-function tooShort(name: EnvName, path: string): ConfigProblem {
+function tooShortWarning(name: EnvName, path: string): ConfigProblem {
   const message = `the value of ${name} has less than ${tokenLengthMin} characters`;
   const remedy = 'Use a long random one, such as `openssl rand -hex 32` makes.';
   return problemWithoutPlace('short_token', path, message, remedy);

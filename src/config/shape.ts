@@ -1,7 +1,7 @@
 /**
- * Checks a document against the schema, field by field, and turns it into a draft: defaults filled
- * in, synonyms turned into the contract's names, limits clamped. What is wrong becomes undefined,
- * so that everything else can still be checked.
+ * Checks a document against the schema, field by field, and turns it into a draft. It fills in
+ * defaults, turns synonyms into the contract's names, and clamps limits. A wrong value becomes
+ * undefined, so that the next checks can still use all other values.
  */
 import { isObject } from '../lib/json.ts';
 import type { ChoiceField, Condition, DecimalField, Field } from './field.ts';
@@ -15,12 +15,12 @@ import type { ProblemList } from './problems.ts';
 import { schema } from './schema.ts';
 import type { DraftDocument } from './schema.ts';
 
-/** @returns undefined when the document is not even an object */
+/** @returns undefined when the document is not an object */
 export function checkShape(value: Json, problems: ProblemList): DraftDocument | undefined {
   return new ShapeCheck(problems).field(schema, value, '') as DraftDocument | undefined;
 }
 
-/** Keys that are allowed anywhere: notes of a person, and the editor's link to the schema. */
+/** Whether a key is allowed anywhere: a person's note, or the editor's link to the schema. */
 export function isIgnoredKey(key: string): boolean {
   return key === '$schema' || key.startsWith('_');
 }
@@ -32,7 +32,7 @@ class ShapeCheck {
     this.#problems = problems;
   }
 
-  /** null: absent; undefined: wrong, and a problem has been added. */
+  /** @returns null: absent; undefined: wrong, and a problem has been added */
   field(field: Field, value: Json | undefined, path: string): unknown {
     if (value === undefined || value === null || (value === '' && isText(field))) {
       return this.#absent(field, path);
@@ -69,7 +69,8 @@ class ShapeCheck {
     if (field.required === true) {
       const what = field.type === 'text' && this.#problems.has(path) ? 'empty' : 'missing';
       const message = `this field is ${what}, and it is required`;
-      this.#problems.add('required', path, message, `Add it: ${plain(field.description)}`);
+      const remedy = `Add it: ${withoutBackticks(field.description)}`;
+      this.#problems.add('required', path, message, remedy);
       return undefined;
     }
     if (field.type === 'object') {
@@ -78,7 +79,7 @@ class ShapeCheck {
     return field.default ?? null;
   }
 
-  /** An entry of a list is never absent: an empty entry is a fault, unless rules look at it. */
+  /** An entry of a list is never absent. Only in a list of plain texts, rules check empty ones. */
   #item(field: Field, value: Json, path: string): unknown {
     if (value === '' && field.type === 'text' && field.format === undefined) return '';
     if (value !== null && value !== '') return this.field(field, value, path);
@@ -94,8 +95,8 @@ class ShapeCheck {
     );
     for (const key of unknown) this.#unknownKey(field, key, path);
     for (const [key, inner] of Object.entries(field.fields)) {
-      // One fault is told once: under a wrong name the field that is required is there.
-      const isMisspelt = inner.required === true && isMeant(key, value, field, unknown);
+      // Report one fault once: a required field with a misspelt name is not missing, too.
+      const isMisspelt = inner.required === true && hasMisspelling(key, value, field, unknown);
       draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
@@ -226,8 +227,8 @@ class ShapeCheck {
   }
 }
 
-/** Whether the field is absent, and one of the first unknown keys is most like it. */
-function isMeant(
+/** Whether the field is absent, and it is the nearest name to one of the first unknown keys. */
+function hasMisspelling(
   key: string,
   value: JsonObject,
   field: ObjectField,
@@ -235,10 +236,10 @@ function isMeant(
 ): boolean {
   if (value[key] !== undefined) return false;
   const known = Object.keys(field.fields);
-  return unknown.slice(0, likenessMax).some((one) => nearest(one, known) === key);
+  return unknown.slice(0, comparedKeysMax).some((one) => nearest(one, known) === key);
 }
 
-const likenessMax = 20;
+const comparedKeysMax = 20;
 
 const envField = { type: 'text', format: 'env', required: true } as const;
 
@@ -254,7 +255,7 @@ function typeName(value: Json): string {
   return typeof value === 'number' ? 'a number' : 'true or false';
 }
 
-/** A description without its marks for code. */
-function plain(description: string): string {
+/** A description without backticks. */
+function withoutBackticks(description: string): string {
   return description.replaceAll('`', '');
 }

@@ -1,24 +1,23 @@
-/** Where a ledger is kept, as a configuration says it. Nothing of it is a secret. */
-import type { EnvName } from './config.ts';
-import type { SecretFault } from '../channels/kind.ts';
+/** The place of the ledger, from the configuration. It holds no secret. */
+import type { EnvName, SecretFault } from './secret-value.ts';
 
 export type StoragePlace =
-  /** An SQLite file; absolute. It may not be there yet. */
+  /** An SQLite file. The path is absolute, and the file may not exist yet. */
   | { readonly kind: 'file'; readonly path: string }
-  /** A PostgreSQL server, by the variable with its URL, which is a secret. */
+  /** A PostgreSQL server. The variable has its URL, which is a secret. */
   | { readonly kind: 'server'; readonly urlEnv: EnvName };
 
-/** The file's path; null: there is no storage, or it is a server. */
+/** @returns the file's path; null when there is no storage, or it is a server */
 export function pathOfFile(place: StoragePlace | null): string | null {
   return place?.kind === 'file' ? place.path : null;
 }
 
-// The URL of a database server, of which no sentence repeats anything.
+// The URL of a database server. No message repeats any part of it.
 
-/** As a person writes it. */
+/** The form of the URL, for messages. */
 export const databaseUrlForm = 'postgres://user:password@host:5432/database';
 
-/** Whether it can be one at all; who connects reads it whole. */
+/** Checks only the scheme; the connection parses the rest. @returns null: it can be a URL */
 export function faultOfDatabaseUrl(url: string): SecretFault | null {
   if (/^postgres(?:ql)?:\/\//i.test(url)) return null;
   const remedy = `Set one such as ${databaseUrlForm}.`;

@@ -1,9 +1,9 @@
-/** What `_try` may hold, what svc try says of the rest, and that nothing else looks at it. */
+/** What `_try` may hold, the problems of everything else, and that the service does not read it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from './locate.ts';
 import { ProblemList } from './problems.ts';
-import { describeExpectation, readTestCases } from './say-expectation.ts';
+import { describeExpectation, readTestCases } from './test-case.ts';
 import { templates, textOf } from './templates/templates.ts';
 import { validateText } from './validate.ts';
 

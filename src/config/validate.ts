@@ -1,6 +1,6 @@
 /**
- * The whole check of a configuration file, offline and pure: a browser runs it too. All problems
- * come at once, by place; a config comes only when there are none but warnings.
+ * The whole check of a configuration file. It is pure and works offline, so a browser runs it, too.
+ * It reports all problems at once, by place, and gives a config only if there is no error.
  */
 import type { Config, ConfigProblem } from './config.ts';
 import { locate } from './locate.ts';
@@ -21,8 +21,8 @@ export type Validation =
   | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] };
 
 /**
- * Checks the text of a configuration file; never throws, whatever the text.
- * @param own where the process that is to use it listens instead
+ * Checks the text of a configuration file. It never throws.
+ * @param own the addresses that flags give to the process
  */
 export function validateText(text: string, own: OwnAddresses = noOwnAddresses): Validation {
   const { value, places, faults } = locate(text);
@@ -32,15 +32,15 @@ export function validateText(text: string, own: OwnAddresses = noOwnAddresses): 
   }
   const draft = value === undefined ? undefined : checkShape(value, problems);
   if (draft !== undefined) checkRules(draft, problems, own);
-  const found = problems.sorted();
-  if (draft === undefined || found.some((problem) => problem.severity === 'error')) {
-    return { kind: 'invalid', problems: found };
+  const sorted = problems.sorted();
+  if (draft === undefined || sorted.some((problem) => problem.severity === 'error')) {
+    return { kind: 'invalid', problems: sorted };
   }
-  /** An empty text and null mean the default: they give nothing. */
-  const given = (path: string): boolean => {
+  // An empty text and null count as absent, so the value is the default.
+  const isGiven = (path: string): boolean => {
     const place = places.get(path)?.value;
     return place !== undefined && !/^(?:""|null)/.test(text.slice(place, place + 4));
   };
-  const config = withAddresses(parseDocument(draft as Document, given), own);
-  return { kind: 'valid', config, problems: found };
+  const config = withAddresses(parseDocument(draft as Document, isGiven), own);
+  return { kind: 'valid', config, problems: sorted };
 }

@@ -5,8 +5,8 @@ export const config: readonly Fault[] = [
   {
     name: 'A key in the place of a name is quoted back.',
     file: 'src/config/quote.ts',
-    find: 'return runs.some(looksRandom) || looksSecret(written) ? null : `"${written}"`;',
-    replace: 'return `"${written}"`;',
+    find: 'return runs.some(looksRandom) || looksSecret(text) ? null : `"${text}"`;',
+    replace: 'return `"${text}"`;',
   },
   {
     name: 'A brain with one model may ask for consensus.',
@@ -51,7 +51,7 @@ export const config: readonly Fault[] = [
   {
     name: 'A secret that is not set stops no start.',
     file: 'src/config/secrets.ts',
-    find: 'else missing.set(name, { usedAt: [path], found: one });',
+    find: 'else missing.set(name, { usedAt: [path], found: result });',
     replace: '',
   },
   {
@@ -144,8 +144,8 @@ export const control: readonly Fault[] = [
   {
     name: 'A folder is taken for one of the configuration’s by its name, not by where it leads.',
     file: 'src/config/agent-folders.ts',
-    find: 'const real = await realPathOf(wanted);',
-    replace: 'const real = wanted;',
+    find: 'const real = await realPathOf(wantedFolder);',
+    replace: 'const real = wantedFolder;',
     seenBy: ['test/agents/folders-by-hand.test.ts'],
   },
   {

@@ -52,8 +52,8 @@ export const tool: readonly Fault[] = [
   {
     name: 'A program of an MCP server is taken over the API too.',
     file: 'src/config/file-only.ts',
-    find: 'if (known.some((one) => isEqual(one, command))) return [];',
-    replace: 'if (known.length >= 0) return [];',
+    find: 'if (knownCommands.some((one) => isEqual(one, command))) return [];',
+    replace: 'if (knownCommands.length >= 0) return [];',
     seenBy: ['test/mcp/by-hand.test.ts'],
   },
   {

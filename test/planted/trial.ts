@@ -7,15 +7,15 @@ export const trial: readonly Fault[] = [
   {
     name: 'What stands in a _try twice stops the service.',
     file: 'src/config/locate.ts',
-    find: 'if (name in object && this.#notes === 0)',
+    find: 'if (name in object && this.#noteDepth === 0)',
     replace: 'if (name in object)',
     seenBy,
   },
   {
     name: 'What stands deep in a _try stops the service.',
     file: 'src/config/locate.ts',
-    find: 'return this.#notes === 0 ? this.#stopDeep(path)',
-    replace: 'return this.#notes >= 0 ? this.#stopDeep(path)',
+    find: 'return this.#noteDepth === 0 ? this.#stopDeep(path)',
+    replace: 'return this.#noteDepth >= 0 ? this.#stopDeep(path)',
     seenBy,
   },
   {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../config/locate.ts';
 import { ProblemList } from '../../config/problems.ts';
-import { readExpectation } from '../../config/say-expectation.ts';
+import { readExpectation } from '../../config/test-case.ts';
 import { missesOf, type Uses } from './expectation.ts';
 import { verdictOf, matchedCharactersMax, matchWithin } from './run-cases.ts';
 

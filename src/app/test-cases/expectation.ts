@@ -4,7 +4,7 @@
  */
 import { isEqual } from '../../config/json-value.ts';
 import type { Json, JsonObject } from '../../config/locate.ts';
-import { describeCall, type ExpectedCall, type Expectation } from '../../config/say-expectation.ts';
+import { describeCall, type ExpectedCall, type Expectation } from '../../config/test-case.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { consensusKey } from '../../brains/policies/consensus.ts';
 

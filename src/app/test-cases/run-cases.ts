@@ -21,11 +21,7 @@ import { isObject } from '../../lib/json.ts';
 import { isList } from '../../config/json-value.ts';
 import { locate } from '../../config/locate.ts';
 import { ProblemList } from '../../config/problems.ts';
-import {
-  readTestCases,
-  type ExpectedJudge,
-  type PlacedCase,
-} from '../../config/say-expectation.ts';
+import { readTestCases, type ExpectedJudge, type PlacedCase } from '../../config/test-case.ts';
 
 export type TrialSettings = {
   readonly secrets: Secrets;

@@ -1,7 +1,8 @@
+/** Discord: svc connects to the gateway for messages. */
 import type { ChannelKind } from '../kind.ts';
 import { messenger, parseMessenger, type MessengerDocument } from '../messenger/messenger-kind.ts';
 
-/** The bot's user id, which is the first part of its token; null: this is no bot token. */
+/** @returns the bot's user id, which a token has in its first part; null: this is not a token */
 function botIdOf(token: string): string | null {
   const [first, ...rest] = token.split('.');
   if (rest.length !== 2 || rest.includes('') || /\s/.test(token)) return null;

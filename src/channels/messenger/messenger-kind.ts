@@ -1,6 +1,6 @@
-/** What the kinds of all messengers have in common. */
+/** The configuration that all kinds of messenger share. */
 import { withoutSlashes, checkEncrypted } from '../../config/address.ts';
-import type { AccessConfig, EnvName, SpeechConfig } from '../../config/config.ts';
+import type { EnvName } from '../../config/secret-value.ts';
 import type { ChannelKind } from '../kind.ts';
 
 export const messenger = {
@@ -12,7 +12,17 @@ export const messenger = {
     checkEncrypted(url, 'the bot token', `${path}.base_url`, problems),
 } as const satisfies Partial<ChannelKind>;
 
-/** What every messenger's channel has in a file without problems. */
+type AccessConfig = {
+  /** Platform user ids; null: anyone. */
+  readonly allow: readonly string[] | null;
+  readonly groups: 'mention' | 'all' | 'off';
+  readonly pairing: boolean;
+};
+
+/** A server with the transcriptions of the OpenAI API. `baseUrl` has no trailing slash. */
+type SpeechConfig = { readonly baseUrl: string; readonly model: string };
+
+/** A messenger's channel in a document without problems. */
 export type MessengerDocument = {
   readonly token_env: string;
   readonly base_url: string | null;
@@ -23,7 +33,7 @@ export type MessengerDocument = {
   readonly speech: { readonly base_url: string; readonly model: string } | null;
 };
 
-/** @param document of one channel, without problems */
+/** @param document the channel's part of a document without problems */
 export function parseMessenger<Type extends string>(type: Type, document: MessengerDocument) {
   const { token_env: tokenEnv, base_url: baseUrl, access, streaming, edits, speech } = document;
   return {

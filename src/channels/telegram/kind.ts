@@ -1,7 +1,8 @@
+/** Telegram: svc polls the Bot API for messages. */
 import type { ChannelKind } from '../kind.ts';
 import { messenger, parseMessenger, type MessengerDocument } from '../messenger/messenger-kind.ts';
 
-/** As @BotFather gives them out: the bot's id, a colon, the secret. */
+/** A token from @BotFather: the bot's id, a colon, the secret. */
 const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
 
 export const telegram = {

@@ -1,9 +1,9 @@
-import { addressOf, checkEncrypted } from '../../config/address.ts';
-import type { EnvName, ListenAddress } from '../../config/config.ts';
+/** The webhook: senders POST messages to svc, and svc POSTs replies to a URL of yours. */
+import { addressOf, checkEncrypted, type ListenAddress } from '../../config/address.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
 import type { ProblemList } from '../../config/problems.ts';
 import type { ChannelKind, OwnSecret } from '../kind.ts';
-import { signingKeyFault } from '../../config/secret-value.ts';
+import { signingKeyFault, type EnvName } from '../../config/secret-value.ts';
 
 const listener = { block: 'webhook', bind: '127.0.0.1:8090', path: '/webhook' } as const;
 
@@ -90,7 +90,7 @@ export type WebhookConfig = {
   readonly outboundUrl: string;
   readonly outboundTokenEnv: EnvName | null;
   readonly outboundSigningEnv: EnvName | null;
-  /** Every message field's JSON key, defaults included. */
+  /** The JSON key of each message field, with defaults filled in. */
   readonly mapping: Whole<typeof mapping>;
 };
 

@@ -1,4 +1,4 @@
-/** What differs between two configurations, as the person who applies it reads it. */
+/** The differences between two configurations, in words for the person who applies them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { templates, textOf } from '../templates/templates.ts';
@@ -9,8 +9,8 @@ type Loose = any;
 
 const webhookBlock = { outbound_url: 'http://127.0.0.1:9000/replies' };
 
-/** A configuration, and the same one after a change. */
-function told(change: (document: Loose) => void, start: Loose = consensus()) {
+/** Compares a configuration with the same one after a change. */
+function changesAfter(change: (document: Loose) => void, start: Loose = consensus()) {
   const before = structuredClone(start);
   change(start);
   const changes = changesOf(before, start);
@@ -27,12 +27,12 @@ function consensus(): Loose {
 }
 
 test('nothing is told of what is the same, and of another order of keys', () => {
-  assert.deepEqual(told(() => undefined).all, []);
+  assert.deepEqual(changesAfter(() => undefined).all, []);
   assert.deepEqual(changesOf({ a: 1, b: 2 }, { b: 2, a: 1 }), []);
 });
 
 test('a field is told with what it was and what it is, defaults included', () => {
-  const { all } = told((document) => {
+  const { all } = changesAfter((document) => {
     document.brains[0].policy.kind = 'priority';
     document.brains[0].dispatch = 'sequential';
     document.brains[0].deadline_seconds = 60;
@@ -49,7 +49,7 @@ test('a field is told with what it was and what it is, defaults included', () =>
 });
 
 test('models are told by what they are, not by where they stand', () => {
-  const { all } = told((document) => {
+  const { all } = changesAfter((document) => {
     document.brains[0].models.splice(0, 1);
     document.brains[0].models.push({ provider: 'openai', model_id: 'gpt', locality: 'cloud' });
   });
@@ -57,7 +57,7 @@ test('models are told by what they are, not by where they stand', () => {
     'the model gpt (OpenAI API) is added to brain triage',
     'the model llama3.2 (Ollama) is removed from brain triage',
   ]);
-  const moved = told((document) => document.brains[0].models.reverse());
+  const moved = changesAfter((document) => document.brains[0].models.reverse());
   assert.deepEqual(moved.all, [
     'brain triage: its models are listed as gemma3 (Ollama), qwen3 (Ollama), ' +
       'llama3.2 (Ollama)',
@@ -65,7 +65,7 @@ test('models are told by what they are, not by where they stand', () => {
 });
 
 test('a brain that has only another name is renamed, not removed and added', () => {
-  const { all } = told((document) => {
+  const { all } = changesAfter((document) => {
     document.brains[0].name = 'judge';
     document.routes[0].brain = 'judge';
   });
@@ -76,7 +76,7 @@ test('a brain that has only another name is renamed, not removed and added', () 
 });
 
 test('brains, channels and routes come and go in sentences', () => {
-  const { all, consequences } = told((document) => {
+  const { all, consequences } = changesAfter((document) => {
     document.channels.push({ type: 'telegram', mode: 'polling', token_env: 'BOT' });
     document.brains.push({
       name: 'friend',
@@ -99,7 +99,7 @@ test('brains, channels and routes come and go in sentences', () => {
 });
 
 test('what the service reads as before is a note', () => {
-  const { all, kinds, consequences } = told((document) => {
+  const { all, kinds, consequences } = changesAfter((document) => {
     document._about = 'mine';
     document.brains[0]._try = [{ text: 'hello' }];
     document.brains[0].models[0].provider = 'ollama';
@@ -116,7 +116,7 @@ test('what the service reads as before is a note', () => {
 });
 
 test('an agent, its tools and its grants are told one by one', () => {
-  const agent = told((document) => {
+  const agent = changesAfter((document) => {
     document.brains[0].agent = { tools: ['time', 'calc'] };
   });
   assert.deepEqual(agent.all, ['brain triage: agent is added: tools time, calc']);
@@ -126,7 +126,7 @@ test('an agent, its tools and its grants are told one by one', () => {
     system_prompt: 'x'.repeat(70),
     governance: [{ tool: 'time', mode: 'allow' }],
   };
-  const { all } = told((document) => {
+  const { all } = changesAfter((document) => {
     const { agent: it } = document.brains[0];
     it.tools = ['time', 'http_fetch'];
     it.system_prompt = 'y';
@@ -146,7 +146,7 @@ test('an agent, its tools and its grants are told one by one', () => {
 });
 
 test('what belongs to the process is told to need a restart', () => {
-  const { restart, all } = told((document) => {
+  const { restart, all } = changesAfter((document) => {
     document.storage = { path: 'svc.db' };
     document.session = {};
     document.observability = { addr: '127.0.0.1:2113', allowed_hosts: ['svc.example'] };
@@ -164,7 +164,7 @@ test('what belongs to the process is told to need a restart', () => {
 });
 
 test('a listener that moves and a connection that begins anew are told', () => {
-  const { consequences } = told((document) => {
+  const { consequences } = changesAfter((document) => {
     document.channels[0].webhook.bind = '127.0.0.1:9100';
     document.channels[0].webhook.path = '/in';
   });
@@ -174,17 +174,20 @@ test('a listener that moves and a connection that begins anew are told', () => {
   const start = consensus();
   start.channels.push({ type: 'messenger_b', mode: 'gateway', token_env: 'BOT' });
   start.routes.push({ channel: 'messenger_b', brain: 'triage' });
-  const anew = told((document) => void (document.channels[1].access = { groups: 'all' }), start);
+  const anew = changesAfter(
+    (document) => void (document.channels[1].access = { groups: 'all' }),
+    start,
+  );
   assert.deepEqual(anew.consequences, ['Discord ends its connection and begins anew']);
   for (const manner of [{ streaming: false }, { gather_ms: 1_500 }, { edits: true }]) {
-    const changed = told(
+    const changed = changesAfter(
       (document) => void Object.assign(document.channels[1], manner),
       structuredClone(start),
     );
     assert.deepEqual(changed.consequences, anew.consequences, JSON.stringify(manner));
   }
   const asBefore = { streaming: true, gather_ms: 0, edits: false };
-  const same = told(
+  const same = changesAfter(
     (document) => void Object.assign(document.channels[1], asBefore),
     structuredClone(start),
   );
@@ -192,7 +195,7 @@ test('a listener that moves and a connection that begins anew are told', () => {
 });
 
 test('another host on the same port needs a restart', () => {
-  const { restart, consequences } = told((document) => {
+  const { restart, consequences } = changesAfter((document) => {
     document.channels[0].webhook.bind = '0.0.0.0:8090';
   });
   assert.deepEqual(restart, [
@@ -203,9 +206,9 @@ test('another host on the same port needs a restart', () => {
 
 test('sentences leave notes out, and a long list is cut', () => {
   const brains = Array.from({ length: 150 }, (_, n) => ({ name: `b${n}` }));
-  const said = sentencesOf(changesOf({}, { _about: 'mine', brains }));
-  assert.equal(said[0], 'Brain b0 is added.');
-  assert.deepEqual([said.length, said.at(-1)], [101, '50 more changes.']);
+  const sentences = sentencesOf(changesOf({}, { _about: 'mine', brains }));
+  assert.equal(sentences[0], 'Brain b0 is added.');
+  assert.deepEqual([sentences.length, sentences.at(-1)], [101, '50 more changes.']);
 });
 
 test('documents that are no configuration at all are told without a fault', () => {

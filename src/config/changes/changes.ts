@@ -1,4 +1,7 @@
-/** What differs between two configurations, in sentences for the person who is to apply it. */
+/**
+ * Describes the differences between two configurations, for the person who applies the new one:
+ * the changes, and what they do to the running service.
+ */
 import { formatModelName } from '../../domain/model-words.ts';
 import { channelName, findKind } from '../../channels/registry.ts';
 import type { ObjectField } from '../field.ts';
@@ -8,55 +11,55 @@ import { channel as channelField } from '../schema-channel.ts';
 import { fieldChanges } from './field-changes.ts';
 import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
-import { isAbsent, keyed, type Keyed, type Value } from './entries.ts';
+import { isAbsent, keyed, type KeyedEntry, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
 import type { ChannelKind, Listener } from '../../channels/kind.ts';
 
-/** `note`: the service reads the file as before, so that nothing happens. */
+/** `note`: the service reads the same as before, so that nothing happens. */
 export type Change = {
   readonly kind: 'added' | 'removed' | 'changed' | 'note';
   readonly text: string;
-  /** Refused while the service runs: the file has to be changed, and svc started again. */
+  /** The running service refuses this change. It needs a change of the file and a restart. */
   readonly restart: boolean;
 };
 
-/** @param before, after documents as they were parsed, with or without problems */
+/** @param before, after parsed documents, with or without problems */
 export function changesOf(before: Value, after: Value): readonly Change[] {
   const [from, to] = [objectOf(before), objectOf(after)];
   const restart = new Set(restartFields(before, after));
-  const found = [
+  const changes = [
     ...channelChanges(from, to, restart),
     ...brainChanges(from, to),
     ...routeChanges(from, to),
     ...blockChanges(from, to, restart),
-    ...restOf(from, to),
+    ...otherChanges(from, to),
   ];
-  if (found.length > 0 || isEqual(before, after)) return found;
+  if (changes.length > 0 || isEqual(before, after)) return changes;
   return [note('the order of entries is changed, which means nothing')];
 }
 
 const sentencesMax = 100;
 
-/** What changes for the service, each as a sentence; a long list is cut. */
+/** The changes as sentences, without notes. A long list is cut. */
 export function sentencesOf(changes: readonly Change[]): readonly string[] {
-  const said = changes
+  const sentences = changes
     .filter(({ kind }) => kind !== 'note')
     .map(({ text }) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
-  const more = said.length - sentencesMax;
-  return more <= 0 ? said : [...said.slice(0, sentencesMax), `${more} more changes.`];
+  const more = sentences.length - sentencesMax;
+  return more <= 0 ? sentences : [...sentences.slice(0, sentencesMax), `${more} more changes.`];
 }
 
-type Pair = { readonly from: Keyed | null; readonly to: Keyed | null };
+type Pair = { readonly from: KeyedEntry | null; readonly to: KeyedEntry | null };
 
-/** The entries of two lists by what they are: those of the new one first, then what is gone. */
+/** Pairs the entries of two lists by key: first the entries of the new list, then removed ones. */
 function pairsOf(before: Value, after: Value, name: string): readonly Pair[] {
-  const gone = new Map(keyed(before, name).map((one) => [one.key, one]));
+  const removed = new Map(keyed(before, name).map((one) => [one.key, one]));
   const pairs: Pair[] = keyed(after, name).map((to) => {
-    const from = gone.get(to.key) ?? null;
-    gone.delete(to.key);
+    const from = removed.get(to.key) ?? null;
+    removed.delete(to.key);
     return { from, to };
   });
-  return [...pairs, ...[...gone.values()].map((from) => ({ from, to: null }))];
+  return [...pairs, ...[...removed.values()].map((from) => ({ from, to: null }))];
 }
 
 function channelChanges(
@@ -67,8 +70,8 @@ function channelChanges(
   return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
     if (from === null) return [change('added', `the channel ${channelName(to!.key)} is added`)];
     if (to === null) return [change('removed', `the channel ${channelName(from.key)} is removed`)];
-    const found = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
-    return found.map(({ at, text, effect }): Change => {
+    const changes = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
+    return changes.map(({ at, text, effect }): Change => {
       const needsRestart = restart.has(`channels[${to.index}].${at.join('.')}`);
       const kind = effect ? 'changed' : 'note';
       return { kind, text: `channel ${channelName(to.key)}: ${text}`, restart: needsRestart };
@@ -78,30 +81,30 @@ function channelChanges(
 
 function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   const pairs = pairsOf(before['brains'], after['brains'], 'brains');
-  const renamed = renamedIn(pairs);
+  const renamed = renamedBrains(pairs);
   return pairs.flatMap((pair) => {
     const { from, to } = pair;
     const twin = renamed.get(pair);
     if (twin !== undefined) {
       if (to === null) return [];
       const text = `brain ${twin.from!.key} is renamed to ${to.key}`;
-      return [change('changed', text), ...insideBrain(to.key, twin.from!.value, to.value)];
+      return [change('changed', text), ...changesInBrain(to.key, twin.from!.value, to.value)];
     }
     if (from === null)
-      return [change('added', `brain ${to!.key} is added${aboutBrain(to!.value)}`)];
+      return [change('added', `brain ${to!.key} is added${brainSummary(to!.value)}`)];
     if (to === null) return [change('removed', `brain ${from.key} is removed`)];
-    return insideBrain(to.key, from.value, to.value);
+    return changesInBrain(to.key, from.value, to.value);
   });
 }
 
-/** A brain that differs from one that is gone by its name alone is the same brain, renamed. */
-function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+/** Finds renamed brains: a new brain that differs from a removed one only by its name. */
+function renamedBrains(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   const renamed = new Map<Pair, Pair>();
-  const gone = pairs.filter(({ to }) => to === null);
+  const removed = pairs.filter(({ to }) => to === null);
   for (const pair of pairs) {
     if (pair.from !== null || pair.to === null) continue;
-    const twin = gone.find((other) => {
-      return !renamed.has(other) && areAlike(other.from!, pair.to!);
+    const twin = removed.find((other) => {
+      return !renamed.has(other) && areSameButName(other.from!, pair.to!);
     });
     if (twin === undefined) continue;
     renamed.set(pair, twin);
@@ -110,12 +113,13 @@ function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   return renamed;
 }
 
-function areAlike(one: Keyed, two: Keyed): boolean {
-  const rest = ({ value }: Keyed): Value => (isObject(value) ? { ...value, name: '' } : value);
-  return isEqual(rest(one), rest(two));
+function areSameButName(one: KeyedEntry, two: KeyedEntry): boolean {
+  const withoutName = ({ value }: KeyedEntry): Value =>
+    isObject(value) ? { ...value, name: '' } : value;
+  return isEqual(withoutName(one), withoutName(two));
 }
 
-function aboutBrain(brain: Value): string {
+function brainSummary(brain: Value): string {
   if (!isObject(brain)) return '';
   const models = keyed(brain['models'], 'models').map(({ key }) => formatModelName(key));
   const kind = typeof brain['sensitivity'] === 'string' ? `${brain['sensitivity']}, ` : '';
@@ -123,11 +127,11 @@ function aboutBrain(brain: Value): string {
   return models.length === 0 ? '' : `: ${kind}${what} ${models.join(', ')}`;
 }
 
-function insideBrain(name: string, before: Value, after: Value): readonly Change[] {
+function changesInBrain(name: string, before: Value, after: Value): readonly Change[] {
   const subject = `brain ${name}`;
   const skip = ['name', 'models', '_try'];
   return [
-    ...told(subject, brainField, before, after, skip),
+    ...changesWithin(subject, brainField, before, after, skip),
     ...modelChanges(subject, objectOf(before)['models'], objectOf(after)['models']),
     ...caseChanges(subject, objectOf(before)['_try'], objectOf(after)['_try']),
   ];
@@ -136,7 +140,7 @@ function insideBrain(name: string, before: Value, after: Value): readonly Change
 function modelChanges(subject: string, before: Value, after: Value): readonly Change[] {
   const field = brainField.fields.models.items;
   const pairs = pairsOf(before, after, 'models');
-  const found = pairs.flatMap(({ from, to }) => {
+  const changes = pairs.flatMap(({ from, to }) => {
     if (from === null)
       return [change('added', `the model ${formatModelName(to!.key)} is added to ${subject}`)];
     if (to === null) {
@@ -144,13 +148,23 @@ function modelChanges(subject: string, before: Value, after: Value): readonly Ch
         change('removed', `the model ${formatModelName(from.key)} is removed from ${subject}`),
       ];
     }
-    return told(`${subject}, model ${formatModelName(to.key)}`, field, from.value, to.value);
+    return changesWithin(
+      `${subject}, model ${formatModelName(to.key)}`,
+      field,
+      from.value,
+      to.value,
+    );
   });
-  const stayed = pairs.filter(({ from, to }) => from !== null && to !== null);
-  const moved = stayed.some(({ from }, at) => at > 0 && from!.index < stayed[at - 1]!.from!.index);
-  if (!moved) return found;
+  const common = pairs.filter(({ from, to }) => from !== null && to !== null);
+  const isReordered = common.some(
+    ({ from }, at) => at > 0 && from!.index < common[at - 1]!.from!.index,
+  );
+  if (!isReordered) return changes;
   const order = keyed(after, 'models').map(({ key }) => formatModelName(key));
-  return [...found, change('changed', `${subject}: its models are listed as ${order.join(', ')}`)];
+  return [
+    ...changes,
+    change('changed', `${subject}: its models are listed as ${order.join(', ')}`),
+  ];
 }
 
 function caseChanges(subject: string, before: Value, after: Value): readonly Change[] {
@@ -171,7 +185,7 @@ function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] 
           `the channel ${channelName(from.key)} is not answered by brain ${old} any more`,
         ),
       ];
-    if (old === now) return told(`route of ${to.key}`, routeField, from.value, to.value);
+    if (old === now) return changesWithin(`route of ${to.key}`, routeField, from.value, to.value);
     return [
       change(
         'changed',
@@ -183,7 +197,7 @@ function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] 
 
 const routeField = schema.fields.routes.items;
 
-function brainOf(route: Keyed | null): string {
+function brainOf(route: KeyedEntry | null): string {
   const brain = objectOf(route?.value)['brain'];
   return typeof brain === 'string' && brain !== '' ? brain : '?';
 }
@@ -196,20 +210,20 @@ function blockChanges(
   restart: ReadonlySet<string>,
 ): readonly Change[] {
   return blocks.flatMap((name) => {
-    const one = {
+    const blockField = {
       type: 'object',
       description: '',
       fields: { [name]: schema.fields[name] },
     } as const;
-    const found = fieldChanges(one, pick(before, name), pick(after, name));
-    return found.map(({ at, text, effect }): Change => {
+    const changes = fieldChanges(blockField, pick(before, name), pick(after, name));
+    return changes.map(({ at, text, effect }): Change => {
       const kind = effect ? verbOf(before[name], after[name]) : 'note';
-      return { kind, text: wordsOf(name, text), restart: restart.has(at.join('.')) };
+      return { kind, text: blockText(name, text), restart: restart.has(at.join('.')) };
     });
   });
 }
 
-function wordsOf(name: string, text: string): string {
+function blockText(name: string, text: string): string {
   return text.startsWith(`${name} is `) ? `the block ${text}` : text;
 }
 
@@ -222,8 +236,8 @@ function pick(document: JsonObject, name: string): JsonObject {
   return document[name] === undefined ? {} : { [name]: document[name] };
 }
 
-/** Notes at the top, and keys that no configuration has. */
-function restOf(before: JsonObject, after: JsonObject): readonly Change[] {
+/** Changes of notes and unknown keys at the top of the document. */
+function otherChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   const known = Object.keys(schema.fields);
   const none: ObjectField = { type: 'object', description: '', fields: {} };
   return fieldChanges(none, before, after, known).map(({ text, effect }) => {
@@ -231,15 +245,15 @@ function restOf(before: JsonObject, after: JsonObject): readonly Change[] {
   });
 }
 
-function told(
+function changesWithin(
   subject: string,
   field: ObjectField,
   before: Value,
   after: Value,
   skip: readonly string[] = [],
 ): readonly Change[] {
-  const found = fieldChanges(field, objectOf(before), objectOf(after), skip);
-  return found.map(({ text, effect }) => {
+  const changes = fieldChanges(field, objectOf(before), objectOf(after), skip);
+  return changes.map(({ text, effect }) => {
     return effect ? change('changed', `${subject}: ${text}`) : note(`${subject}: ${text}`);
   });
 }
@@ -256,49 +270,49 @@ function note(text: string): Change {
   return change('note', text);
 }
 
-// What the running service does when a changed configuration is applied.
+// What the running service does with the new configuration.
 
-/** @returns sentences, beginning with a small letter; none where nothing is disturbed */
+/** @returns sentences that begin with a small letter; none if no connection is disturbed */
 export function consequencesOf(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   const refused = new Set(restartFields(before, after));
-  const found: string[] = [];
+  const sentences: string[] = [];
   for (const [type, { value: channel }] of from) {
     const next = to.get(type);
-    if (next === undefined) found.push(endOf(type));
+    if (next === undefined) sentences.push(endSentence(type));
     else {
       const [kind, path] = [findKind(type), `channels[${next.index}]`];
       const stays = refused.has(`${path}.${kind?.listener?.block}.bind`);
-      if (!stays) found.push(...changeOf(type, kind, channel, next.value));
+      if (!stays) sentences.push(...reconnectSentences(type, kind, channel, next.value));
     }
   }
   for (const [type, { value: channel }] of to) {
     if (from.has(type)) continue;
     const listener = findKind(type)?.listener;
-    found.push(
+    sentences.push(
       listener
         ? `the ${channelName(type)} listens on ${bindOf(channel, listener)}`
         : `${channelName(type)} connects`,
     );
   }
-  return found;
+  return sentences;
 }
 
-function endOf(type: string): string {
+function endSentence(type: string): string {
   const what = findKind(type)?.listener
     ? `the ${channelName(type)} stops listening`
     : `${channelName(type)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
 
-function changeOf(
+function reconnectSentences(
   type: string,
   kind: ChannelKind | undefined,
   before: JsonObject,
   after: JsonObject,
 ): readonly string[] {
   if (!kind?.listener) {
-    return isAnewFor(kind, before, after)
+    return needsNewConnection(kind, before, after)
       ? [`${channelName(type)} ends its connection and begins anew`]
       : [];
   }
@@ -315,16 +329,20 @@ function bindOf(channel: JsonObject, listener: Listener): string {
   return typeof bind === 'string' && bind !== '' ? bind : listener.bind;
 }
 
-/** A connection goes over to the next plan where its token and settings are the same. */
-function isAnewFor(kind: ChannelKind | undefined, before: JsonObject, after: JsonObject): boolean {
+/** The next running configuration keeps a connection if its token and settings are the same. */
+function needsNewConnection(
+  kind: ChannelKind | undefined,
+  before: JsonObject,
+  after: JsonObject,
+): boolean {
   const settings = (channel: JsonObject): Value => {
     const { token_env: token, base_url: base, access } = channel;
     const { streaming, gather_ms: gatherMs, edits } = channel;
     const groups = isObject(access) && !isAbsent(access['groups']) ? access['groups'] : 'mention';
     const own = Object.keys(kind?.fields ?? {}).map((key) => channel[key] ?? null);
-    const asked = kind?.groupsAtConnect === true ? groups! : null;
-    const manners = [streaming ?? true, gatherMs ?? 0, edits ?? false];
-    return [token ?? null, isAbsent(base) ? null : base!, asked, ...manners, ...own];
+    const groupSetting = kind?.groupsAtConnect === true ? groups! : null;
+    const chatSettings = [streaming ?? true, gatherMs ?? 0, edits ?? false];
+    return [token ?? null, isAbsent(base) ? null : base!, groupSetting, ...chatSettings, ...own];
   };
   return !isEqual(settings(before), settings(after));
 }

@@ -1,4 +1,4 @@
-/** Parts of a configuration, told apart by what they are. */
+/** Gives each entry of a configuration's lists a key that does not depend on its place. */
 import type { Json } from '../locate.ts';
 import { providerSynonyms } from '../schema.ts';
 import { channelSynonyms } from '../../channels/registry.ts';
@@ -7,57 +7,56 @@ import { isList } from '../json-value.ts';
 
 export type Value = Json | undefined;
 
-/** Absent for the service: not there, null, or an empty text. */
+/** Whether the service reads a value as absent: it is undefined, null, or an empty text. */
 export function isAbsent(value: Value): boolean {
   return value === undefined || value === null || value === '';
 }
 
 const synonyms: Readonly<Record<string, string>> = { ...channelSynonyms, ...providerSynonyms };
 
-/** The contract's name for a channel or provider that may be written as a synonym. */
+/** The contract's name for a channel or provider. @param name this name, or a synonym */
 export function canonical(name: string): string {
   return Object.hasOwn(synonyms, name) ? synonyms[name]! : name;
 }
 
-export type Keyed = { readonly key: string; readonly index: number; readonly value: Json };
+export type KeyedEntry = { readonly key: string; readonly index: number; readonly value: Json };
 
 /**
- * The entries of a list, each by what makes it the same one wherever it stands: a channel by its
- * type, a brain by its name, a model by provider and id. A second entry of a key gets a key of its
- * own.
+ * The entries of a list, each with a key that stays the same when it moves: the type of a channel,
+ * the name of a brain, provider and id of a model. A second entry with a key gets another key.
  * @param name the list's own key, such as `brains`
  */
-export function keyed(list: Value, name: string): readonly Keyed[] {
+export function keyed(list: Value, name: string): readonly KeyedEntry[] {
   const seen = new Map<string, number>();
   return (isList(list) ? list : []).map((value, index) => {
     const key = identityOf(value, name);
-    const before = seen.get(key) ?? 0;
-    seen.set(key, before + 1);
-    return { key: before === 0 ? key : `${key} (${before + 1})`, index, value };
+    const count = seen.get(key) ?? 0;
+    seen.set(key, count + 1);
+    return { key: count === 0 ? key : `${key} (${count + 1})`, index, value };
   });
 }
 
 function identityOf(entry: Json, name: string): string {
-  if (!isObject(entry)) return wordOf(entry);
+  if (!isObject(entry)) return textOf(entry);
   switch (name) {
     case 'channels':
-      return canonical(wordOf(entry['type']));
+      return canonical(textOf(entry['type']));
     case 'brains':
-      return wordOf(entry['name']);
+      return textOf(entry['name']);
     case 'routes':
-      return canonical(wordOf(entry['channel']));
+      return canonical(textOf(entry['channel']));
     case 'models':
-      return `${canonical(wordOf(entry['provider']))}/${wordOf(entry['model_id'])}`;
+      return `${canonical(textOf(entry['provider']))}/${textOf(entry['model_id'])}`;
     case 'governance': {
-      const on = isList(entry['channels']) ? ` on ${entry['channels'].map(wordOf).join(', ')}` : '';
-      return `${wordOf(entry['tool'])}${on}`;
+      const on = isList(entry['channels']) ? ` on ${entry['channels'].map(textOf).join(', ')}` : '';
+      return `${textOf(entry['tool'])}${on}`;
     }
     default:
       return JSON.stringify(entry);
   }
 }
 
-function wordOf(value: Value): string {
+function textOf(value: Value): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '?' : JSON.stringify(value);
 }

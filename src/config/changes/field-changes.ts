@@ -1,4 +1,4 @@
-/** What differs between two objects of the schema, in words, field by field. */
+/** Describes the differences between two objects of the schema in words, field by field. */
 import type { Field, ObjectField } from '../field.ts';
 import type { JsonObject } from '../locate.ts';
 import { isIgnoredKey } from '../shape.ts';
@@ -6,14 +6,14 @@ import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
-/** `effect` false: the service reads it as before. `at` leads from the object to the field. */
+/** `effect` false: the service reads the same as before. `at` is the path below the object. */
 export type FieldChange = {
   readonly at: readonly string[];
   readonly text: string;
   readonly effect: boolean;
 };
 
-/** @param skip fields that are told elsewhere */
+/** @param skip fields that the caller describes */
 export function fieldChanges(
   { fields }: ObjectField,
   before: JsonObject,
@@ -25,9 +25,9 @@ export function fieldChanges(
   return [...keys].flatMap((key) => {
     if (skip.includes(key) || isEqual(before[key], after[key])) return [];
     const field = fields[key];
-    const here = [...at, key];
-    if (field !== undefined) return changeOf(field, before[key], after[key], here);
-    return [unknownChange(here, key, before[key], after[key])];
+    const fieldPath = [...at, key];
+    if (field !== undefined) return changeOf(field, before[key], after[key], fieldPath);
+    return [unknownChange(fieldPath, key, before[key], after[key])];
   });
 }
 
@@ -55,7 +55,7 @@ function changeOf(
     if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
     return [{ at, text: listChange(label, at.at(-1)!, from, to), effect: true }];
   }
-  const [from, to] = [meant(field, before), meant(field, after)];
+  const [from, to] = [effectiveValue(field, before), effectiveValue(field, after)];
   if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
   return [{ at, text: scalarChange(label, field, before, after), effect: true }];
 }
@@ -76,32 +76,34 @@ function objectChanges(
   }
   const verb = from === undefined ? 'added' : 'removed';
   return [
-    { at, text: `${label} is ${verb}${to === undefined ? '' : aboutBlock(to)}`, effect: true },
+    { at, text: `${label} is ${verb}${to === undefined ? '' : blockSummary(to)}`, effect: true },
   ];
 }
 
-/** What a new block holds, in short. */
-function aboutBlock(block: JsonObject): string {
-  const told = Object.entries(block).flatMap(([key, value]) => {
+/** A short summary of a new block. */
+function blockSummary(block: JsonObject): string {
+  const fields = Object.entries(block).flatMap(([key, value]) => {
     if (isIgnoredKey(key) || isObject(value) || isAbsent(value)) return [];
     if (isList(value) && value.some((entry) => isObject(entry))) return [];
-    return [`${key} ${say(value)}`];
+    return [`${key} ${formatValue(value)}`];
   });
-  return told.length === 0 ? '' : `: ${told.slice(0, 4).join(', ')}${told.length > 4 ? ' …' : ''}`;
+  return fields.length === 0
+    ? ''
+    : `: ${fields.slice(0, 4).join(', ')}${fields.length > 4 ? ' …' : ''}`;
 }
 
 function listChange(label: string, name: string, before: Value, after: Value): string {
   const [from, to] = [keyed(before, name), keyed(after, name)];
   const [old, now] = [new Map(from.map((one) => [one.key, one.value])), new Set<string>()];
   for (const { key } of to) now.add(key);
-  const told = [
+  const changes = [
     ...to.flatMap(({ key, value }) => {
       if (!old.has(key)) return [`${key} is added${modeOf(value)}`];
       return isEqual(old.get(key), value) ? [] : [`${key} is changed${modeOf(value)}`];
     }),
     ...from.flatMap(({ key }) => (now.has(key) ? [] : [`${key} is removed`])),
   ];
-  if (told.length > 0 && name !== 'order') return `${label}: ${told.join(', ')}`;
+  if (changes.length > 0 && name !== 'order') return `${label}: ${changes.join(', ')}`;
   const chain = (list: readonly { readonly key: string }[]): string =>
     list.length === 0 ? 'none' : list.map(({ key }) => key).join(', ');
   return `${label} ${chain(from)} → ${chain(to)}`;
@@ -113,27 +115,27 @@ function modeOf(grant: Value): string {
 
 function scalarChange(label: string, field: Field, before: Value, after: Value): string {
   const long = [before, after].some((value) => typeof value === 'string' && value.length > 60);
-  if (!long) return `${label} ${describeOf(field, before)} → ${describeOf(field, after)}`;
+  if (!long) return `${label} ${describeValue(field, before)} → ${describeValue(field, after)}`;
   const length = (value: Value): number =>
     typeof value === 'string' ? Array.from(value).length : 0;
   return `${label} is rewritten (${length(before)} → ${length(after)} characters)`;
 }
 
-function describeOf(field: Field, value: Value): string {
-  if (!isAbsent(value)) return say(value);
+function describeValue(field: Field, value: Value): string {
+  if (!isAbsent(value)) return formatValue(value);
   if (field.type === 'object') return 'none';
-  if (field.default !== undefined) return `${say(field.default)} (the default)`;
-  const noted = 'defaultNote' in field && field.defaultNote !== undefined;
-  return noted ? 'the default' : 'none';
+  if (field.default !== undefined) return `${formatValue(field.default)} (the default)`;
+  const hasNote = 'defaultNote' in field && field.defaultNote !== undefined;
+  return hasNote ? 'the default' : 'none';
 }
 
-/** What the service reads for a value: a synonym is its name, an absent value is its default. */
-export function meant(field: Field, value: Value): Value {
-  const given = withDefault(field, value);
-  if (field.type === 'choice' && typeof given === 'string') return canonical(given);
-  return field.type === 'integer' && field.zeroIsDefault === true && given === 0
+/** The value that the service reads: the name for a synonym, the default for an absent value. */
+export function effectiveValue(field: Field, value: Value): Value {
+  const filled = withDefault(field, value);
+  if (field.type === 'choice' && typeof filled === 'string') return canonical(filled);
+  return field.type === 'integer' && field.zeroIsDefault === true && filled === 0
     ? field.default
-    : given;
+    : filled;
 }
 
 function withDefault(field: Field, value: Value): Value {
@@ -142,14 +144,14 @@ function withDefault(field: Field, value: Value): Value {
   return absent ? (field.default ?? null) : value;
 }
 
-function say(value: Value): string {
+function formatValue(value: Value): string {
   if (typeof value === 'string') return /^\S+$/.test(value) ? value : `“${value}”`;
-  if (isList(value)) return value.length === 0 ? 'none' : value.map(say).join(', ');
+  if (isList(value)) return value.length === 0 ? 'none' : value.map(formatValue).join(', ');
   if (value === true) return 'on';
   return value === false ? 'off' : JSON.stringify(value ?? null);
 }
 
-/** `policy.kind` is called policy, since that is what a person chooses there. */
+/** `policy.kind` has the label `policy`, since a person chooses the policy there. */
 function labelOf(at: readonly string[]): string {
   const label = at.join('.');
   return label === 'policy.kind' ? 'policy' : label;

@@ -1,4 +1,4 @@
-/** What needs a restart follows from the schema. */
+/** The changes that need a restart follow from the schema. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Field } from '../field.ts';
@@ -11,7 +11,7 @@ const hook = (bind: string): JsonObject => ({ type: 'webhook', webhook: { bind }
 const routes = [{ channel: 'webhook', brain: 'b' }];
 const whole = (storage: JsonObject, more: JsonObject = {}): JsonObject => ({ storage, ...more });
 
-/** Every field outside of lists, with its place. */
+/** Every field outside of lists, with its path. */
 function fieldsOf(field: Field, path: readonly string[] = []): (readonly [string[], Field])[] {
   if (field.type !== 'object') return [];
   return Object.entries(field.fields).flatMap(([key, inner]) => [
@@ -34,7 +34,7 @@ test('a field of the process needs a restart, and no other field does', () => {
     map: {},
     choice: 'x',
   };
-  const told = fieldsOf(schema).flatMap(([path, field]) => {
+  const restartPaths = fieldsOf(schema).flatMap(([path, field]) => {
     if (field.type === 'object') return [];
     const before = documentWith(path.slice(0, -1), {});
     const changed = documentWith(path, values[field.type]);
@@ -44,10 +44,10 @@ test('a field of the process needs a restart, and no other field does', () => {
     return lifetime === 'process' && type !== 'object';
   });
   assert.deepEqual(
-    told,
+    restartPaths,
     marked.map(([path]) => path.reduce(memberPath, '')),
   );
-  assert.ok(told.length >= 6);
+  assert.ok(restartPaths.length >= 6);
 });
 
 test('a block of the process that comes or goes is told by its own name', () => {

@@ -1,4 +1,4 @@
-/** Which changes need a restart, by the lifetimes that the schema gives its fields. */
+/** Finds the changes that need a restart, by the `lifetime` of each field in the schema. */
 import { parseListenAddress } from '../address.ts';
 import type { Field, ObjectField } from '../field.ts';
 import { isObject } from '../../lib/json.ts';
@@ -6,38 +6,43 @@ import { isEqual } from '../json-value.ts';
 import { memberPath, type JsonObject } from '../locate.ts';
 import { schema } from '../schema.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';
-import { meant } from './field-changes.ts';
+import { effectiveValue } from './field-changes.ts';
 
 /**
- * The fields that differ and cannot change while svc runs, as paths in the document after
- * (`storage.path`). A block that comes or goes is told by its own path.
- * @param before, after documents as they were parsed, with or without problems
+ * Finds changed fields that cannot change while svc runs. An added or removed block is one field.
+ * @param before, after parsed documents, with or without problems
+ * @returns paths in `after`, such as `storage.path`
  */
 export function restartFields(before: Value, after: Value): readonly string[] {
-  return [...inBlock(schema, before, after, ''), ...inChannels(before, after)];
+  return [
+    ...restartFieldsOfBlock(schema, before, after, ''),
+    ...restartFieldsOfChannels(before, after),
+  ];
 }
 
-/** Whether a block, or anything in it, belongs to the process. */
+/** Whether a field, or any field in it, has the lifetime `process`. */
 export function isOfProcess(field: Field): boolean {
   if (field.lifetime === 'process') return true;
   return field.type === 'object' && Object.values(field.fields).some(isOfProcess);
 }
 
-/** Only channels that are routed before and after are bound at both times. */
-function inChannels(before: Value, after: Value): readonly string[] {
+/** Only a channel with a route before and after listens both times. */
+function restartFieldsOfChannels(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   return [...to].flatMap(([type, { index, value }]) => {
     const old = from.get(type);
-    return old === undefined ? [] : inBlock(channelField, old.value, value, `channels[${index}]`);
+    return old === undefined
+      ? []
+      : restartFieldsOfBlock(channelField, old.value, value, `channels[${index}]`);
   });
 }
 
 const channelField = schema.fields.channels.items;
 
-type Placed = { readonly index: number; readonly value: JsonObject };
+type ListedChannel = { readonly index: number; readonly value: JsonObject };
 
-/** The channels that run, since a route leads from them, each with its place in the list. */
-export function routedChannels(document: Value): ReadonlyMap<string, Placed> {
+/** The channels that run because they have a route, each with its index in the list. */
+export function routedChannels(document: Value): ReadonlyMap<string, ListedChannel> {
   if (!isObject(document)) return new Map();
   const routed = new Set(
     keyed(document['routes'], 'routes').map(({ value }) => {
@@ -52,8 +57,8 @@ export function routedChannels(document: Value): ReadonlyMap<string, Placed> {
   );
 }
 
-/** When a block is switched off, only its switch counts. */
-function inBlock(
+/** If a block is off in `after`, only a change of its `enabled` counts. */
+function restartFieldsOfBlock(
   { fields }: ObjectField,
   before: Value,
   after: Value,
@@ -61,31 +66,36 @@ function inBlock(
 ): readonly string[] {
   if (!isObject(before) || !isObject(after)) return [];
   const { enabled } = fields;
-  const isOff = enabled !== undefined && meant(enabled, after['enabled']) === false;
+  const isOff = enabled !== undefined && effectiveValue(enabled, after['enabled']) === false;
   return Object.entries(fields).flatMap(([key, field]) => {
     if (isOff && key !== 'enabled') return [];
-    return inField(field, before[key], after[key], memberPath(path, key));
+    return restartFieldsOfField(field, before[key], after[key], memberPath(path, key));
   });
 }
 
-function inField(field: Field, before: Value, after: Value, path: string): readonly string[] {
+function restartFieldsOfField(
+  field: Field,
+  before: Value,
+  after: Value,
+  path: string,
+): readonly string[] {
   if (field.type !== 'object') return needsRestart(field, before, after) ? [path] : [];
   const [from, to] = [before, after].map((block) => {
     return isAbsent(block) && field.default === 'empty' ? {} : block;
   });
-  if (isAbsent(from) === isAbsent(to)) return inBlock(field, from, to, path);
+  if (isAbsent(from) === isAbsent(to)) return restartFieldsOfBlock(field, from, to, path);
   return field.lifetime === 'process' ? [path] : [];
 }
 
 function needsRestart(field: Field, before: Value, after: Value): boolean {
-  const [from, to] = [meant(field, before), meant(field, after)];
+  const [from, to] = [effectiveValue(field, before), effectiveValue(field, after)];
   switch (field.lifetime) {
     case undefined:
       return false;
     case 'process':
       return !isSame(field, from, to);
     case 'port':
-      return keepsPort(from, to);
+      return changesHostAlone(from, to);
     default:
       return field.lifetime satisfies never;
   }
@@ -98,8 +108,8 @@ function isSame(field: Field, from: Value, to: Value): boolean {
   return old !== null && now !== null && old.host === now.host && old.port === now.port;
 }
 
-/** Another host on the port that the old listener still holds: the new listener cannot bind it. */
-function keepsPort(from: Value, to: Value): boolean {
+/** Whether only the host changes. The old listener still holds the port, so the new one fails. */
+function changesHostAlone(from: Value, to: Value): boolean {
   const [old, now] = [addressOf(from), addressOf(to)];
   if (old === null || now === null || now.port === 0) return false;
   return now.port === old.port && now.host !== old.host;

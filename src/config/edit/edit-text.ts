@@ -1,7 +1,7 @@
 /**
- * Small edits of a configuration's text. Each changes its own place and nothing else: order of
- * keys, indents, line ends and notes of the person who wrote it stay byte for byte. An edit gives
- * null where the text is no JSON, or where its path leads nowhere.
+ * Small edits of a configuration's text. An edit changes one place. Everything else stays byte for
+ * byte: the order of keys, indents, line ends, and notes. An edit returns null if the text is not
+ * JSON, or if its path leads nowhere.
  */
 import { locate, type Json, type Place } from '../locate.ts';
 import type { Path } from './path.ts';
@@ -9,11 +9,11 @@ import { isObject } from '../../lib/json.ts';
 import { isEqual, isList } from '../json-value.ts';
 
 export type Edit =
-  /** Puts a value at a path, with the objects around it that are missing. */
+  /** Sets the value at a path, and adds missing objects around it. */
   | { readonly kind: 'set'; readonly path: Path; readonly value: Json }
-  /** Takes a member or a list's entry out. */
+  /** Removes a member of an object, or an entry of a list. */
   | { readonly kind: 'remove'; readonly path: Path }
-  /** Puts an entry into a list, before the one at `index`; makes the list where there is none. */
+  /** Inserts an entry before the one at `index`. It adds the list if there is none. */
   | {
       readonly kind: 'insert';
       readonly list: Path;
@@ -23,7 +23,7 @@ export type Edit =
   | { readonly kind: 'move'; readonly list: Path; readonly from: number; readonly to: number }
   | { readonly kind: 'rename'; readonly path: Path; readonly key: string };
 
-/** The keys that an object may have, in the order in which they are best written. */
+/** The keys that the object at a path may have, in the preferred order. */
 export type KeyOrder = (path: Path) => readonly string[];
 
 export function editText(text: string, edit: Edit, order: KeyOrder): string | null {
@@ -67,18 +67,18 @@ function wrap(keys: readonly string[], value: Json): Json {
   return keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
 }
 
-/** Writes a value in the place of another. @param around the object or list of the other */
+/** Replaces a value. @param around the object or list around it; null: it is the whole text */
 function putAt(text: string, place: Place, around: Place | null, value: Json): string {
   const isInline = around !== null && isOnOneLine(text, around);
   const indent = isInline ? null : indentAt(text, place.value);
   return splice(text, place.value, place.end, write(value, indent, layoutOf(text)));
 }
 
-/** Removes a member or an entry, and the comma that belongs to it. */
+/** Removes a member or an entry with its comma. */
 export function removeAt(text: string, path: Path): string | null {
-  const found = find(text, path);
-  if (found === null || found.around === null) return null;
-  const { place, around } = found;
+  const location = locationOf(text, path);
+  if (location === null || location.around === null) return null;
+  const { place, around } = location;
   const { entries } = around;
   if (entries.length === 1) return splice(text, around.value + 1, around.end - 1, '');
   const at = entries.indexOf(place);
@@ -93,9 +93,11 @@ export function insertEntry(
   value: Json,
   order: KeyOrder,
 ): string | null {
-  const found = find(text, path);
-  if (found === null || isNull(text, found.place)) return setValue(text, path, [value], order);
-  const { place: list, around } = found;
+  const location = locationOf(text, path);
+  if (location === null || isNull(text, location.place)) {
+    return setValue(text, path, [value], order);
+  }
+  const { place: list, around } = location;
   if (text[list.value] !== '[') return null;
   const { entries } = list;
   if (entries.length === 0) return putAt(text, list, around, [value]);
@@ -103,9 +105,9 @@ export function insertEntry(
   return addEntry(text, entries, index, write(value, indent, layoutOf(text)), indent);
 }
 
-/** Moves an entry of a list; text between the entries stays where it is. */
+/** Moves an entry of a list. The text between the entries stays where it is. */
 export function moveEntry(text: string, path: Path, from: number, to: number): string | null {
-  const entries = find(text, path)?.place.entries ?? [];
+  const entries = locationOf(text, path)?.place.entries ?? [];
   if (from === to || entries[from] === undefined || entries[to] === undefined) return null;
   const texts = entries.map(({ key, end }) => text.slice(key, end));
   const moved = texts.toSpliced(from, 1).toSpliced(to, 0, texts[from]!);
@@ -116,9 +118,8 @@ export function moveEntry(text: string, path: Path, from: number, to: number): s
   return result;
 }
 
-/** Gives a member another key. */
 export function renameKey(text: string, path: Path, key: string): string | null {
-  const place = find(text, path)?.place ?? null;
+  const place = locationOf(text, path)?.place ?? null;
   if (place === null || place.name === null) return null;
   return splice(text, place.key, place.keyEnd, JSON.stringify(key));
 }
@@ -139,17 +140,17 @@ function addMember(
   return addEntry(text, entries, placeFor(key, keys, order), content, indent);
 }
 
-/** The place behind the last key that comes before this one; other keys stay where they are. */
+/** The index for a new key: behind the last key that comes before it in `order`. */
 function placeFor(key: string, keys: readonly string[], order: readonly string[]): number {
   const rank = order.indexOf(key);
   if (rank < 0) return keys.length;
-  const before = keys.findLastIndex((other) => {
-    const its = order.indexOf(other);
-    return its >= 0 && its < rank;
+  const lastBefore = keys.findLastIndex((other) => {
+    const otherRank = order.indexOf(other);
+    return otherRank >= 0 && otherRank < rank;
   });
-  if (before >= 0) return before + 1;
-  const after = keys.findIndex((other) => order.includes(other));
-  return after < 0 ? keys.length : after;
+  if (lastBefore >= 0) return lastBefore + 1;
+  const firstOrdered = keys.findIndex((other) => order.includes(other));
+  return firstOrdered < 0 ? keys.length : firstOrdered;
 }
 
 function addEntry(
@@ -161,21 +162,21 @@ function addEntry(
 ): string {
   const { comma, lineEnd } = layoutOf(text);
   const gap = indent === null ? comma : `,${lineEnd}${indent}`;
-  const before = entries[Math.min(index, entries.length) - 1];
-  if (before === undefined) {
+  const previous = entries[Math.min(index, entries.length) - 1];
+  if (previous === undefined) {
     const { key } = entries[0]!;
     return splice(text, key, key, content + gap);
   }
-  return splice(text, before.end, before.end, gap + content);
+  return splice(text, previous.end, previous.end, gap + content);
 }
 
-type Found = {
+type Location = {
   readonly place: Place;
-  /** The object or list around the value; null: the value is the whole. */
+  /** The object or list around the value; null: the value is the whole text. */
   readonly around: Place | null;
 };
 
-function find(text: string, path: Path): Found | null {
+function locationOf(text: string, path: Path): Location | null {
   let place = locate(text).whole;
   let around: Place | null = null;
   for (const step of path) {
@@ -185,7 +186,7 @@ function find(text: string, path: Path): Found | null {
   return place === null ? null : { place, around };
 }
 
-/** Of a key that is written twice, the last one holds. */
+/** If a key is there twice, the last one counts. */
 function entryAt(text: string, { value, entries }: Place, step: string | number): Place | null {
   if (typeof step === 'number') return text[value] === '[' ? (entries[step] ?? null) : null;
   return entries.findLast(({ name }) => name === step) ?? null;
@@ -213,18 +214,18 @@ function splice(text: string, from: number, to: number, content: string): string
   return text.slice(0, from) + content + text.slice(to);
 }
 
-/** How a person lays out a text, and how a value is written so that it fits in. */
+/** The layout of a text. A new value gets the same layout. */
 type Layout = {
-  /** One step of indent; null: the whole text is one line, and stays one. */
+  /** One level of indent; null: the whole text is one line, and stays so. */
   readonly unit: string | null;
   readonly lineEnd: string;
   readonly colon: string;
   readonly comma: string;
-  /** Between a brace and what is inside, on one line. */
+  /** The text between a brace and its content on one line. */
   readonly pad: string;
 };
 
-/** Columns that a value on one line may reach. */
+/** The last column for a value on one line. */
 const columns = 100;
 
 function layoutOf(text: string): Layout {
@@ -242,7 +243,7 @@ function layoutOf(text: string): Layout {
 
 /**
  * Writes a value.
- * @param indent of the line that it begins on; null: it stays on that line
+ * @param indent the indent of the line where the value begins; null: the value stays on that line
  */
 function write(value: Json, indent: string | null, layout: Layout): string {
   const oneLine = writeInline(value, layout);
@@ -276,7 +277,7 @@ function isContainer(value: Json): value is Extract<Json, object> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Whether no entry of the value holds entries itself: then it reads well on one line. */
+/** Whether no entry has entries itself, so that the value is easy to read on one line. */
 function isFlat(value: Extract<Json, object>): boolean {
   const entries: readonly Json[] = Object.values(value);
   return entries.every((entry) => !isContainer(entry) || Object.keys(entry).length === 0);

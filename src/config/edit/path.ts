@@ -3,7 +3,7 @@ import { memberPath } from '../locate.ts';
 
 export type Path = readonly (string | number)[];
 
-/** The path as a person writes it, and as a problem names it: `brains[0].policy.kind`. */
+/** The path as people write it and as problems name it: `brains[0].policy.kind`. */
 export function textOf(path: Path): string {
   let text = '';
   for (const step of path) {
@@ -12,14 +12,14 @@ export function textOf(path: Path): string {
   return text;
 }
 
-const known = new Map<string, Path>();
-const knownMax = 2_000;
+const cache = new Map<string, Path>();
+const cacheMax = 2_000;
 
-/** The reverse of `textOf`. It remembers, since every row of the outline asks for every problem. */
+/** The reverse of `textOf`, with a cache: each row of the outline calls it for each problem. */
 export function pathOf(text: string): Path {
-  const path = known.get(text) ?? readPath(text);
-  if (known.size >= knownMax) known.clear();
-  known.set(text, path);
+  const path = cache.get(text) ?? readPath(text);
+  if (cache.size >= cacheMax) cache.clear();
+  cache.set(text, path);
   return path;
 }
 

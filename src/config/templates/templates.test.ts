@@ -1,4 +1,4 @@
-/** Every template is whole, and those that are an example too are the same one. */
+/** Every template is valid, and a template that is also an example is equal to it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ for (const [name, example] of same) {
   test(`the template ${name} is the example ${example}`, () => {
     const text = readFileSync(join(examples, `${example}.json`), 'utf8');
     const found = templates.find((template) => template.name === name);
-    // What stands beside it: what the example is about, and where it keeps its file.
+    // The example alone has a note about its use, and may name a file for its storage.
     const own = ({ _about, storage: _storage, ...rest }: Record<string, unknown>) => rest;
     assert.deepEqual(own(found!.document), own(JSON.parse(text)));
   });

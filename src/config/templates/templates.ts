@@ -1,14 +1,13 @@
 /**
- * Whole configurations to begin with, as plain documents: the builder offers them, and a command
- * may write them. Each is without problems as it stands; what is left to fill in are names of
- * variables and addresses.
+ * Whole configurations to begin with, as plain documents. The builder offers them. None of them has
+ * a problem: a person only fills in names of variables and addresses.
  */
 import type { JsonObject } from '../locate.ts';
 
 export type Template = {
   readonly name: string;
   readonly title: string;
-  /** What it does, for somebody who chooses. */
+  /** For a person who chooses a template. */
   readonly description: string;
   readonly document: JsonObject;
 };
@@ -28,7 +27,7 @@ const paid: JsonObject = {
   api_key_env: 'OPENAI_API_KEY',
 };
 
-/** One webhook channel whose messages go to this brain. */
+/** A configuration with one webhook channel and a route to this brain. */
 function onWebhook(brain: JsonObject & { readonly name: string }): JsonObject {
   return {
     channels: [webhook],
@@ -122,7 +121,7 @@ export const templates: readonly Template[] = [
   },
 ];
 
-/** A document as a file: what a person would write, with an end to its last line. */
+/** The text of a document, with indents and a line end at its end. */
 export function textOf(document: JsonObject): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { templates, textOf } from '../../../src/config/templates/templates.ts';
 import { validateText } from '../../../src/config/validate.ts';
-import { describeExpectation } from '../../../src/config/say-expectation.ts';
+import { describeExpectation } from '../../../src/config/test-case.ts';
 import { casesOf, dropCase, keepCase, type Expected, type TestCase } from './cases.ts';
 import { verdictOf } from './verdict.ts';
 

@@ -8,11 +8,7 @@ import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-t
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { ProblemList } from '../../../src/config/problems.ts';
-import {
-  readExpectation,
-  type Earlier,
-  type Expectation,
-} from '../../../src/config/say-expectation.ts';
+import { readExpectation, type Earlier, type Expectation } from '../../../src/config/test-case.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';

@@ -1,6 +1,6 @@
 /** What a test case expects, and whether the reply that came is that. */
 import type { TryResult } from '../../../src/admin/config-trials.ts';
-import { describeExpectation, type Expectation } from '../../../src/config/say-expectation.ts';
+import { describeExpectation, type Expectation } from '../../../src/config/test-case.ts';
 import { LongText } from '../../kit/long-text.tsx';
 import { State } from '../../kit/state.tsx';
 import type { Expected } from './cases.ts';

@@ -6,7 +6,7 @@ import type { Answered, Refused } from '../../kit/api.ts';
 import { lastEvent } from '../../kit/events.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
-import type { Earlier } from '../../../src/config/say-expectation.ts';
+import type { Earlier } from '../../../src/config/test-case.ts';
 import type { TestCase } from './cases.ts';
 
 /** `text` is the reply as far as it is written. */

@@ -16,7 +16,7 @@ import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
 import { attempt, keyOf, nothingAsked, stopAll, useTrials, write, type Asked } from './trials.ts';
 import { some } from '../../kit/words.ts';
-import type { Earlier } from '../../../src/config/say-expectation.ts';
+import type { Earlier } from '../../../src/config/test-case.ts';
 
 /** Asks a brain of the draft: nothing is delivered, and nothing stored. */
 export function TryView() {

@@ -1,5 +1,5 @@
 import type { TryResult } from '../../../src/admin/config-trials.ts';
-import type { Expectation } from '../../../src/config/say-expectation.ts';
+import type { Expectation } from '../../../src/config/test-case.ts';
 import { missesOf } from '../../../src/app/test-cases/expectation.ts';
 
 /**

@@ -1,4 +1,8 @@
-/** What a test case expects, in words: for the builder, and for a line of `svc try`. */
+/**
+ * The test cases of a brain: reads its `_try`, and describes an expectation in words. The service
+ * reads no key that begins with `_`, so the check of a configuration does not read test cases. Only
+ * `svc try` and the builder use this file.
+ */
 import { nearest } from './nearest.ts';
 import { isObject } from '../lib/json.ts';
 import { isList } from './json-value.ts';
@@ -18,36 +22,33 @@ export function describeExpectation(expect: Expectation): string {
     ...notCalls.map((tool) => `does not call ${tool}`),
     ...(judge === null ? [] : [`is judged by ${judge.model}: “${judge.asks}”`]),
   ];
-  const said = parts.length === 0 ? 'any reply' : parts.join(', ');
-  return of.runs === 1 ? said : `${said}, in ${of.pass} of ${of.runs} runs`;
+  const sentence = parts.length === 0 ? 'any reply' : parts.join(', ');
+  return of.runs === 1 ? sentence : `${sentence}, in ${of.pass} of ${of.runs} runs`;
 }
 
 export function describeCall({ tool, arguments: given }: ExpectedCall): string {
   return given === null ? tool : `${tool} with ${JSON.stringify(given)}`;
 }
 
-// A test case of a brain, as its `_try` keeps it. The service reads no key that begins with `_`,
-// so nothing here is part of the check of a configuration: `svc try` and the builder alone ask.
-
-/** An earlier turn of the conversation; `answered` is empty where there was no answer. */
+/** An earlier turn of the conversation. `answered` is empty if there was no answer. */
 export type Earlier = { readonly asked: string; readonly answered: string };
 
 type TestCase = {
-  /** What a sender says. */
+  /** The sender's message. */
   readonly text: string;
   readonly note: string;
   /** Oldest first. */
   readonly history: readonly Earlier[];
-  /** null: any reply will do. */
+  /** null: any reply passes. */
   readonly expect: Expectation | null;
 };
 
 /** Every part must hold. */
 export type Expectation = {
-  /** The reply is this text, as answers are compared for a consensus. */
+  /** The reply is this text, compared as answers are for a consensus. */
   readonly text: string | null;
   readonly contains: readonly string[];
-  /** A regular expression of JavaScript, with its flag `u`. */
+  /** A JavaScript regular expression, for the flag `u`. */
   readonly matches: string | null;
   readonly calls: readonly ExpectedCall[];
   readonly notCalls: readonly string[];
@@ -55,13 +56,13 @@ export type Expectation = {
   readonly of: Share;
 };
 
-/** `arguments`: fields that the call must have, each equal; null: whatever it was called with. */
+/** `arguments` are fields that the call must have, with equal values; null: any arguments. */
 export type ExpectedCall = { readonly tool: string; readonly arguments: JsonObject | null };
 
-/** `model` is `provider/model_id`, and `asks` the sentence that the reply is to meet. */
+/** `model` is `provider/model_id`. The judge checks the reply against the sentence `asks`. */
 export type ExpectedJudge = { readonly model: string; readonly asks: string };
 
-/** The case is run so many times, and so many of them must pass. */
+/** How many times the case runs, and how many of the runs must pass. */
 type Share = { readonly runs: number; readonly pass: number };
 
 /** `index` is the place in the list. */
@@ -69,11 +70,11 @@ export type PlacedCase = TestCase & { readonly index: number };
 
 const runsMax = 20;
 const patternCharactersMax = 1_000;
-const once: Share = { runs: 1, pass: 1 };
+const oneRun: Share = { runs: 1, pass: 1 };
 
 /**
- * What cannot be read is among the problems, and not among the cases.
- * @param value of a brain's `_try`
+ * Reads the test cases of a brain. A fault adds a problem. An entry that is no object is left out.
+ * @param value the brain's `_try`
  */
 export function readTestCases(
   value: Json | undefined,
@@ -87,12 +88,12 @@ export function readTestCases(
   }
   const reader = new CaseReader(problems);
   return value.flatMap((entry, index) => {
-    const found = reader.case(entry, `${path}[${index}]`);
-    return found === null ? [] : [{ ...found, index }];
+    const testCase = reader.case(entry, `${path}[${index}]`);
+    return testCase === null ? [] : [{ ...testCase, index }];
   });
 }
 
-/** The part of a case that says what its reply has to be; null: it has none. */
+/** Reads the `expect` of a test case; null: it has none. */
 export function readExpectation(
   value: Json | undefined,
   path: string,
@@ -122,7 +123,7 @@ class CaseReader {
     const entry = this.#object(value, path, fields.case, `Write ${example}, or remove it.`);
     if (entry === null) return null;
     const text = this.#text(entry['text'], `${path}.text`, 'Write what a sender says.');
-    const note = this.#absentOr(entry['note'], () =>
+    const note = this.#optional(entry['note'], () =>
       this.#text(entry['note'], `${path}.note`, 'Write a text, or remove the note.'),
     );
     const turns = this.#list(entry['history'], `${path}.history`, 'Write [ { "asked": "…" } ].');
@@ -137,7 +138,7 @@ class CaseReader {
     if (turn === null) return { asked: '', answered: '' };
     const asked = this.#text(turn['asked'], `${path}.asked`, 'Write what the sender said.');
     const answered = turn['answered'] === '' ? null : turn['answered'];
-    const reply = this.#absentOr(answered, () =>
+    const reply = this.#optional(answered, () =>
       this.#text(answered, `${path}.answered`, 'Write the reply as a text, or leave it out.'),
     );
     return { asked, answered: reply ?? '' };
@@ -150,19 +151,19 @@ class CaseReader {
     if (given === null) return null;
     const { text, matches, contains, calls, not_calls: notCalls } = given;
     return {
-      text: this.#absentOr(text, () =>
+      text: this.#optional(text, () =>
         this.#text(text, `${path}.text`, 'Write the whole reply, or use "contains" for a part.'),
       ),
-      contains: this.#some(contains, `${path}.contains`, (part, at) =>
+      contains: this.#oneOrMore(contains, `${path}.contains`, (part, at) =>
         this.#text(part, at, 'Write a text, or a list of texts, that the reply contains.'),
       ),
-      matches: this.#absentOr(matches, () => this.#pattern(matches, `${path}.matches`)),
-      calls: this.#some(calls, `${path}.calls`, (call, at) => this.#call(call, at)),
-      notCalls: this.#some(notCalls, `${path}.not_calls`, (tool, at) =>
+      matches: this.#optional(matches, () => this.#pattern(matches, `${path}.matches`)),
+      calls: this.#oneOrMore(calls, `${path}.calls`, (call, at) => this.#call(call, at)),
+      notCalls: this.#oneOrMore(notCalls, `${path}.not_calls`, (tool, at) =>
         this.#text(tool, at, 'Write the name of a tool, or a list of names.'),
       ),
-      judge: this.#absentOr(given['judge'], () => this.#judge(given['judge'], `${path}.judge`)),
-      of: this.#absentOr(given['of'], () => this.#share(given['of'], `${path}.of`)) ?? once,
+      judge: this.#optional(given['judge'], () => this.#judge(given['judge'], `${path}.judge`)),
+      of: this.#optional(given['of'], () => this.#share(given['of'], `${path}.of`)) ?? oneRun,
     };
   }
 
@@ -175,7 +176,7 @@ class CaseReader {
     if (given === undefined || given === null || isObject(given)) {
       return { tool, arguments: given ?? null };
     }
-    this.#wrong(`${path}.arguments`, 'Write an object: { "expression": "6*7" }.');
+    this.#addWrongType(`${path}.arguments`, 'Write an object: { "expression": "6*7" }.');
     return { tool, arguments: null };
   }
 
@@ -192,8 +193,8 @@ class CaseReader {
   #share(value: Json | undefined, path: string): Share | null {
     const share = this.#object(value, path, fields.share, 'Write { "runs": 3, "pass": 2 }.');
     if (share === null) return null;
-    const runs = this.#whole(share['runs'], `${path}.runs`, runsMax);
-    const pass = this.#whole(share['pass'], `${path}.pass`, runs);
+    const runs = this.#integer(share['runs'], `${path}.runs`, runsMax);
+    const pass = this.#integer(share['pass'], `${path}.pass`, runs);
     return { runs, pass };
   }
 
@@ -213,7 +214,7 @@ class CaseReader {
     return pattern;
   }
 
-  #whole(value: Json | undefined, path: string, most: number): number {
+  #integer(value: Json | undefined, path: string, most: number): number {
     if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) {
       return value;
     }
@@ -227,7 +228,7 @@ class CaseReader {
     if (value === undefined || value === '') {
       const what = value === '' ? 'empty' : 'missing';
       this.#problems.add('required', path, `this text is ${what}`, remedy);
-    } else this.#wrong(path, remedy);
+    } else this.#addWrongType(path, remedy);
     return '';
   }
 
@@ -238,15 +239,15 @@ class CaseReader {
     remedy: string,
   ): JsonObject | null {
     if (!isObject(value)) {
-      this.#wrong(path, remedy);
+      this.#addWrongType(path, remedy);
       return null;
     }
     for (const key of Object.keys(value)) {
       if (names.includes(key) || isIgnoredKey(key)) continue;
       const near = nearest(key, names);
       const hint = near === null ? `It may have ${names.join(', ')}.` : `Did you mean "${near}"?`;
-      const said = quote(key) ?? 'such a key';
-      const message = `a test case has no ${said} here`;
+      const keyText = quote(key) ?? 'such a key';
+      const message = `a test case has no ${keyText} here`;
       this.#problems.addAtKey('unknown_key', memberPath(path, key), message, hint);
     }
     return value;
@@ -255,12 +256,12 @@ class CaseReader {
   #list(value: Json | undefined, path: string, remedy: string): readonly Json[] {
     if (value === undefined || value === null) return [];
     if (isList(value)) return value;
-    this.#wrong(path, remedy);
+    this.#addWrongType(path, remedy);
     return [];
   }
 
-  /** One, or a list of them. */
-  #some<T>(
+  /** Reads one value, or a list of values. */
+  #oneOrMore<T>(
     value: Json | undefined,
     path: string,
     read: (one: Json, path: string) => T,
@@ -273,11 +274,11 @@ class CaseReader {
     return value.map((one, index) => read(one, `${path}[${index}]`));
   }
 
-  #absentOr<T>(value: Json | undefined, read: () => T): T | null {
+  #optional<T>(value: Json | undefined, read: () => T): T | null {
     return value === undefined || value === null ? null : read();
   }
 
-  #wrong(path: string, remedy: string): void {
+  #addWrongType(path: string, remedy: string): void {
     this.#problems.add('wrong_type', path, 'svc try cannot read this', remedy);
   }
 }
