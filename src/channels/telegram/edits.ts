@@ -1,32 +1,6 @@
-/**
- * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`): an edit soon
- * after its message is a message of its own, whose address says which question it changes.
- */
-import { editMsMax, type RecentQuestions } from '../messenger/recent-questions.ts';
-import type { Wire } from './fields.ts';
-import { parseTarget, targetOf } from './place.ts';
-import type { Heard, Update } from './wire.ts';
-
-/** @param heard what the edited message says; null: nothing that svc answers */
-export function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edits'> {
-  const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
-  if (heard === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return nothing;
-  if ((editedAt - saidAt) * 1_000 > editMsMax) return nothing;
-  const target = parseTarget(heard);
-  const number = wire['message_id'];
-  if (target === null || typeof number !== 'number') return nothing;
-  const { dedupeKey: edits } = heard;
-  const message = {
-    ...heard,
-    target: targetOf({ ...target, edits: number }),
-    dedupeKey: `edit:${edits}`,
-    apart: 'edit' as const,
-    edits,
-  };
-  return { message, edits };
-}
-
-const nothing = { message: null } as const;
+/** Which edits Telegram is asked for, and which of them go to the ledger. */
+import type { RecentQuestions } from '../messenger/recent-questions.ts';
+import type { Update } from './wire.ts';
 
 const updateTypes = ['message', 'callback_query'] as const;
 const withEdits = [...updateTypes, 'edited_message'] as const;

@@ -3,7 +3,7 @@
  * UTF-16 units, as JavaScript's strings do. Pure.
  */
 import { object } from './fields.ts';
-import type { Bot } from './wire.ts';
+import type { Bot } from './people.ts';
 
 export type Span = { readonly start: number; readonly end: number };
 

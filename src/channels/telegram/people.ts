@@ -2,6 +2,8 @@
 import type { Sender } from '../../domain/message.ts';
 import { object, string, type Wire } from './fields.ts';
 
+export type Bot = { readonly id: number; readonly username: string };
+
 /**
  * An administrator who stays anonymous speaks as the group itself, by Telegram's own bot. What is
  * said as a channel is nobody's: also the posts of a linked one, which come into its group.

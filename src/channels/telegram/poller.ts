@@ -23,10 +23,11 @@ import type { BotApi, CallResult } from './bot-api.ts';
 import type { Courtesies } from './best-effort-calls.ts';
 import { heeded, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
+import type { Bot } from './people.ts';
 import { acknowledge } from './presses.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
 import { inboundOf, parseBot, parseUpdates } from './wire.ts';
-import type { Bot, Update } from './wire.ts';
+import type { Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;

@@ -9,16 +9,14 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
 import type { PlatformTime, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../messenger/choices.ts';
+import { editMsMax } from '../messenger/recent-questions.ts';
 import { contextOf } from './context.ts';
-import { asEdit } from './edits.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
 import { beginsWithCommand, marksOf, without, type Span } from './mentions.ts';
-import { isAnonymous, personOf, senderOf } from './people.ts';
-import { conversationOf, placeOf, targetOf } from './place.ts';
-
-export type Bot = { readonly id: number; readonly username: string };
+import { isAnonymous, personOf, senderOf, type Bot } from './people.ts';
+import { conversationOf, parseTarget, placeOf, targetOf } from './place.ts';
 
 export type Heard = {
   readonly conversation: ConversationId;
@@ -127,6 +125,31 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
     setting,
   };
 }
+
+/**
+ * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`): an edit soon
+ * after its message is a message of its own, whose address names the question that it changes.
+ * @param heard what the edited message says; null: nothing that svc answers
+ */
+function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edits'> {
+  const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
+  if (heard === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return noEdit;
+  if ((editedAt - saidAt) * 1_000 > editMsMax) return noEdit;
+  const target = parseTarget(heard);
+  const number = wire['message_id'];
+  if (target === null || typeof number !== 'number') return noEdit;
+  const { dedupeKey: edits } = heard;
+  const message = {
+    ...heard,
+    target: targetOf({ ...target, edits: number }),
+    dedupeKey: `edit:${edits}`,
+    apart: 'edit' as const,
+    edits,
+  };
+  return { message, edits };
+}
+
+const noEdit = { message: null } as const;
 
 /** The platform counts whole seconds. */
 function saidAtOf({ date }: Wire): Pick<Heard, 'saidAt'> {
