@@ -13,7 +13,7 @@ function start(remove: (tries: number) => boolean = () => false) {
   return {
     ends,
     tried,
-    /** So much later, when all that is due has acted. */
+    /** Passes that much time, and waits until all due work has run. */
     later: async (ms: number): Promise<void> => {
       clock.pass(ms);
       await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));

@@ -1,4 +1,4 @@
-/** When a platform is told the commands: once, as soon as it can be, and not what it refuses. */
+/** When svc publishes its commands: once, as soon as it can, and not again after a refusal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';

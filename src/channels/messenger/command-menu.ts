@@ -1,13 +1,14 @@
 /**
- * The commands that a platform shows: it is told those that were offered last, beside what others
- * have set. Where it is away it is told when the channel is up again, and what fails then is tried
- * again as the platform is heard of, less and less often. What it refuses waits for the next offer.
+ * Publishes the commands that a platform shows: those of the last offer, beside the commands of
+ * others. If the platform is away, the menu publishes when the channel is up again. A failed try is
+ * repeated when the platform answers something, after longer and longer pauses. A refused menu
+ * waits for the next offer.
  */
 import type { Events } from '../../domain/event.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { OfferedCommands } from '../channel.ts';
 
-/** `message`: what was refused, and what a person can do about it. */
+/** `message`: what the platform refused, and what a person can do about it. */
 export type Told =
   | { readonly kind: 'there' }
   | { readonly kind: 'away'; readonly retryAfterMs: number | null }
@@ -20,13 +21,13 @@ export type CommandMenuDeps = {
   readonly steady: () => SteadyTime;
 };
 
-/** Between two tries while the platform is heard of. */
+/** The pause between two tries while the platform answers. */
 const pause = { baseMs: 5_000, capMs: 3_600_000 } as const;
 
 export class CommandMenu {
   readonly #deps: CommandMenuDeps;
   readonly #over = new AbortController();
-  /** What the platform was told last, and has. */
+  /** The commands that the platform has, as JSON; null: unknown. */
   #known: string | null = null;
   #wanted: OfferedCommands | null = null;
   #isTelling = false;
@@ -43,13 +44,13 @@ export class CommandMenu {
     this.#begin();
   }
 
-  /** The channel is up, and was not. */
+  /** The channel has come up. */
   up(): void {
     this.#failures = 0;
     this.#begin();
   }
 
-  /** The platform was heard of. */
+  /** The platform answered something. */
   heard(): void {
     if (this.#deps.steady() >= this.#notBefore) this.#begin();
   }
@@ -62,7 +63,7 @@ export class CommandMenu {
     if (!this.#isTelling && this.#wanted !== null) void this.#tell();
   }
 
-  /** One at a time: what was offered meanwhile is told after it. */
+  /** Publishes one offer at a time; an offer that arrives meanwhile follows it. */
   async #tell(): Promise<void> {
     const { signal } = this.#over;
     this.#isTelling = true;

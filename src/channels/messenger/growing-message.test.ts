@@ -41,17 +41,17 @@ function start(given: Given = {}) {
     made,
     gone,
     growing,
-    /** What is due has acted. */
+    /** Waits until all due work has run. */
     acted: async (): Promise<void> => {
       await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));
       await new Promise(setImmediate);
     },
-    /** What follows at once is done. */
+    /** Shows a text, and waits until the work that follows at once has run. */
     show: async (text: string): Promise<void> => {
       growing.show(text);
       await follows();
     },
-    /** The call under way ends, and what follows at once is done. */
+    /** Ends the call under way, and waits until the work that follows at once has run. */
     settle: async (shown: Shown): Promise<void> => {
       calls.at(-1)!.settle(shown);
       await follows();
@@ -92,7 +92,7 @@ test('pieces are shown as soon as there are 40 characters', async () => {
   await it.show(long.slice(0, 40));
   assert.deepEqual(it.shown(), [[null, long.slice(0, 40)]]);
   await it.settle(made);
-  // The time of the first planned one passes, and makes no other.
+  // The time of the first plan passes without a second call.
   it.clock.pass(1_499);
   await it.show(long);
   await it.acted();
@@ -212,7 +212,7 @@ test('after a stall, too, an edit that is given up has its name by the end', asy
   await it.show(long);
   const ending = it.growing.end();
   const [{ signal, settle }] = it.calls as [(typeof it.calls)[0]];
-  // As through a library, which hands on what became of it from promise to promise.
+  // A library hands the result on from promise to promise, so it arrives some ticks late.
   const told = async (): Promise<void> => {
     for (let promises = 0; promises < 20; promises++) await Promise.resolve();
     settle({ kind: 'unseen', message: 'm?' });

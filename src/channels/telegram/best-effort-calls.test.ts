@@ -1,4 +1,7 @@
-/** What may be left out in a chat: it costs no reply its place, and a 429 to it holds it alone. */
+/**
+ * Best-effort calls: they take no reply's place in a chat, and a 429 to one kind stops that kind
+ * alone.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';

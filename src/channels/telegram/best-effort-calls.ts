@@ -1,8 +1,8 @@
 /**
- * What is done in a chat and may be left out: eyes, "typing…", buttons that go, a reply that grows.
- * It takes of the platform's allowance only what no reply needs, waits for that some moments, and
- * is left out where there is none. A 429 to one kind of it holds that kind alone: what the platform
- * takes of replies it says by a 429 to one.
+ * Best-effort calls in a chat: eyes, "typing…", removing buttons, previews of a reply. They use
+ * only room under the rate limits that no reply needs. They wait for it for some moments, and are
+ * dropped if there is none. A 429 to one kind of call stops that kind alone, since a 429 to a reply
+ * shows how many replies the platform takes.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { passed, type Deadlines } from '../../lib/deadlines.ts';
@@ -12,7 +12,7 @@ import type { Pace } from './rate-limits.ts';
 
 type BestEffortCall = 'setMessageReaction' | 'sendChatAction' | 'editMessageReplyMarkup';
 
-/** Of a reply that is still being written a draft is held by itself. */
+/** A draft of a reply has a back-off window of its own. */
 type Kind = BestEffortCall | 'preview' | 'draft';
 
 export type BestEffortCallDeps = Pick<Clock, 'steady'> & {
@@ -22,7 +22,7 @@ export type BestEffortCallDeps = Pick<Clock, 'steady'> & {
 };
 
 const callMs = 5_000;
-/** What counts as a message of its chat: a notice is to take no reply's place there. */
+/** Calls that count as messages of their chat, so they must not take a reply's place there. */
 const messages: ReadonlySet<BestEffortCall> = new Set(['editMessageReplyMarkup']);
 const waitMs = 2_500;
 const waitingMax = 1_000;
@@ -37,7 +37,7 @@ export class Courtesies {
     this.#holds = new Holds(deps.steady);
   }
 
-  /** Whatever becomes of it changes nothing. */
+  /** Queues the call. Its outcome changes nothing else. */
   offer<C extends BestEffortCall>(
     method: C,
     payload: Payload<C> & { readonly chat_id: number },
@@ -65,7 +65,7 @@ export class Courtesies {
     this.#heed(method, await api.call(method, payload, callMs, signal));
   }
 
-  /** The way to show a reply that is still being written. */
+  /** The API and the rate limits for the preview of a reply. */
   get preview(): Pick<BestEffortCallDeps, 'api' | 'pace'> {
     const { api, pace, deadlines } = this.#deps;
     return {

@@ -1,5 +1,5 @@
 /**
- * What stands around a message: what it replies to or quotes, and from where it was forwarded.
+ * The context of a message: the message that it replies to or quotes, and the origin of a forward.
  * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
  */
 import type { MessageContext, Quoted } from '../../domain/message.ts';
@@ -9,10 +9,9 @@ import { object, string, type Wire } from './fields.ts';
 import { nameOf } from './people.ts';
 import { mediaOf } from './files.ts';
 
-/** The bot itself. */
 type Self = { readonly id: number };
 
-/** @returns undefined: nothing of note */
+/** @returns undefined: there is no context */
 export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageContext | undefined {
   const quoted = quotedIn(wire, bot);
   const origin = object(wire['forward_origin']);
@@ -48,23 +47,23 @@ function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'medi
   const chat = object(other['sender_chat']);
   const by = chat === null ? whose(from, wire, bot) : 'other';
   const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
-  // Another bot may have an answer of a private brain in it; an anonymous admin is no bot.
+  // A message of another bot may contain a private brain's answer; an anonymous admin is no bot.
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
   const origin = object(other['forward_origin']);
   const isUnknown = isOfBot || other['via_bot'] !== undefined || origin !== null;
   const at = isUnknown ? 0 : timeOf(other['date']);
   if (origin === null) return { by, name, at };
   if (isOfPublicChannel(origin)) return { by, name, at, elsewhere: 'open' };
-  // What a person forwards they have said here, too; the posts of a channel come by themselves.
+  // A forwarding person said the text here, too. The posts of a channel arrive by themselves.
   return { by, name, at, ...(chat !== null && { elsewhere: 'closed' }) };
 }
 
-/** Nobody can change what is forwarded. */
+/** Nobody can change a forwarded text. */
 function isOfPublicChannel(origin: Wire): boolean {
   return origin['type'] === 'channel' && isPublicChannel(object(origin['chat']));
 }
 
-/** Only what anybody can find and read has a username. */
+/** Only a channel that anybody can find and read has a username. */
 function isPublicChannel(chat: Wire | null): boolean {
   return chat?.['type'] === 'channel' && string(chat['username']) !== null;
 }
@@ -75,7 +74,7 @@ function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
   return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
 }
 
-/** @param part what the person marked in it; null: nothing */
+/** @param part the part that the person marked in it; null: none */
 function saidIn(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
   const text = part ?? string(wire['text']) ?? string(wire['caption']) ?? '';
   const media = mediaOf(wire);
@@ -84,7 +83,7 @@ function saidIn(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'>
   return { text: short, ...(media !== null && { media: [media] }) };
 }
 
-/** Milliseconds; Telegram counts seconds. */
+/** In milliseconds; Telegram counts seconds. */
 function timeOf(date: unknown): number {
   return typeof date === 'number' ? date * 1_000 : 0;
 }

@@ -1,4 +1,4 @@
-/** Replies that are shown as drafts while they are written, where the platform has drafts. */
+/** Replies that Telegram shows as drafts while the brain writes them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
@@ -8,7 +8,7 @@ import { draftIdOf, Drafts } from './drafts.ts';
 
 const long = 'An answer of some **length** that goes on for a while, and';
 
-/** Ten times as fast, but for how long a reply may take. */
+/** Ten times as fast, except for the time that a reply may take. */
 const start = (draftsFor: 'everyone' | 'topics' | 'nobody' = 'everyone') =>
   startShowing({}, Date.now, 10, draftsFor);
 

@@ -1,16 +1,16 @@
-/** Which edits Telegram is asked for, and which of them go to the ledger. */
+/** Which updates svc asks Telegram for, and which edits go to the ledger. */
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
 import type { Update } from './wire.ts';
 
 const updateTypes = ['message', 'callback_query'] as const;
 const withEdits = [...updateTypes, 'edited_message'] as const;
 
-/** What the platform is asked for: it goes by the last time that it was. */
+/** The types of updates to ask for. Telegram keeps the types of the last request. */
 export function updateTypesOf(questions: RecentQuestions | null) {
   return questions === null ? updateTypes : withEdits;
 }
 
-/** The updates as they go to the ledger: an edit that is not to be asked says nothing. */
+/** Drops the message of each edit that svc must not ask again. */
 export function heeded(
   updates: readonly Update[],
   questions: RecentQuestions | null,

@@ -1,6 +1,6 @@
 /**
- * Reads a file that came with a message (https://core.telegram.org/bots/api#getfile). The address of
- * a file holds the token: it goes nowhere but to the request.
+ * Reads a file that came with a message (https://core.telegram.org/bots/api#getfile). The address
+ * of a file holds the token, so only the request gets it.
  */
 import { failure } from '../../domain/failure.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -21,7 +21,10 @@ export type FetchDeps = {
 
 const callMs = 10_000;
 const downloadMs = 30_000;
-/** Segments of names; a server of one's own may give a path of its disk, which is not followed. */
+/**
+ * A relative path of plain names. A self-hosted server may give a path on its own disk; svc does
+ * not read it.
+ */
 const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 const ofItsDisk = 'the Bot API server gave a path of its own disk: start it without --local';
 

@@ -1,12 +1,12 @@
 import type { SteadyTime } from '../../lib/clock.ts';
 
 /**
- * The updates that were taken and that Telegram has not been told to forget. It forgets those
- * below the offset of the next poll, so the offset stays at the oldest that is not yet safe.
+ * Updates that svc has taken and Telegram must not forget yet. Telegram forgets all updates below
+ * the offset of the next poll. So the offset stays at the oldest update that is not safe.
  *
- * An answer has at most a hundred updates, from the offset on. So that one slow answer does not
- * keep new messages away, an update that is held for 20 s, or the oldest of more than 80, is let go
- * although it is not safe; `letGo` counts those.
+ * An answer holds at most a hundred updates, from the offset on, so one slow answer could block new
+ * messages. Therefore svc confirms an update that is not safe after 20 s, or when it is the oldest
+ * of more than 80. `letGo` counts these updates.
  */
 export const heldMax = 80;
 export const heldMaxMs = 20_000;
@@ -24,12 +24,12 @@ export class HeldUpdates {
     this.#steady = steady;
   }
 
-  /** Since the start, how many were confirmed before they were safe. */
+  /** How many updates were confirmed before they were safe, since the start. */
   get letGo(): number {
     return this.#letGo;
   }
 
-  /** Everything before this may be forgotten; null: nothing is known to be confirmed. */
+  /** Telegram may forget every update before this one; null: there is no known offset. */
   get offset(): number | null {
     return this.#held[0]?.id ?? this.#offset;
   }
@@ -38,7 +38,7 @@ export class HeldUpdates {
     return this.#held.length === 0;
   }
 
-  /** It has come before, and is held. */
+  /** Whether the update came before and is still held. */
   has(id: number): boolean {
     const last = this.#held.at(-1);
     return last !== undefined && id <= last.id;
@@ -53,12 +53,12 @@ export class HeldUpdates {
     void safe.then(() => this.#becameSafe(held));
   }
 
-  /** Lets go of the updates that are safe. */
+  /** Confirms the updates that are safe. */
   advance(): void {
     this.#release(() => false);
   }
 
-  /** Lets go of safe updates, and of those held for too long or beyond the number. */
+  /** Confirms safe updates, and those beyond the limits of time and number. */
   advanceWithinLimits(): void {
     const now = this.#steady();
     this.#release(({ since }, left) => left > heldMax || now - since >= heldMaxMs);
@@ -75,12 +75,12 @@ export class HeldUpdates {
     for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#forget(held);
   }
 
-  /** Telegram has nothing more, so the offset need not be said again: ids may begin anew. */
+  /** Telegram has no more updates. So svc drops the offset, since Telegram may begin new ids. */
   confirmed(): void {
     if (this.empty) this.#offset = null;
   }
 
-  /** Resolves when everything held is safe. */
+  /** Resolves when every held update is safe. */
   async allSafe(): Promise<void> {
     if (this.#unsafe === 0) return;
     await new Promise<void>((resolve) => (this.#allSafe = resolve));
@@ -92,7 +92,7 @@ export class HeldUpdates {
     this.#settleOne();
   }
 
-  /** What becomes of the update later changes nothing here. */
+  /** The update no longer counts as unsafe; its later outcome is ignored. */
   #forget(held: Held): void {
     held.safe = true;
     this.#settleOne();

@@ -6,7 +6,7 @@ import { runs } from '../../../test/support/runs.ts';
 
 const lexer = await loadLexer();
 
-/** The text with the entities written into it: `<bold>…</bold>`. */
+/** The text with its entities as tags: `<bold>…</bold>`. */
 function shown(markdown: string): string {
   const { text, entities } = format(markdown, lexer);
   const marks: [number, string][] = [];

@@ -7,7 +7,7 @@ import type { Bot } from './people.ts';
 
 export type Span = { readonly start: number; readonly end: number };
 
-/** Where the bot is named; `for_another`: a command that is for another bot. */
+/** The spans that name the bot; `for_another`: the text begins with a command for another bot. */
 export function marksOf(
   body: string,
   entities: unknown,
@@ -35,7 +35,7 @@ export function marksOf(
   return spans;
 }
 
-/** Whether the text begins with a command. Where it names a bot, `marksOf` tells which. */
+/** Whether the text begins with a command. `marksOf` tells for which bot. */
 export function beginsWithCommand(entities: unknown): boolean {
   if (!Array.isArray(entities)) return false;
   return entities.some((one) => {
@@ -44,7 +44,10 @@ export function beginsWithCommand(entities: unknown): boolean {
   });
 }
 
-/** The text without those spans and the white space that they leave; all of it if nothing else. */
+/**
+ * The text without those spans and the white space that they leave. A text of spans alone stays
+ * whole.
+ */
 export function without(body: string, spans: readonly Span[]): string {
   if (spans.length === 0) return body;
   let text = '';

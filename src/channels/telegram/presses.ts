@@ -1,7 +1,7 @@
 /**
- * What Telegram is told of a press that was taken: its wait is over, and in a direct chat the
- * buttons of its question go. In a group they stay, since who pressed may be none who may decide.
- * A press that was turned away is not answered. Whatever goes wrong here changes nothing.
+ * Answers a press that the ledger took. Telegram's wait ends, and in a direct chat the buttons of
+ * the question go. In a group they stay, since the person who pressed may have no right to decide.
+ * A press that the gate turned away gets no answer. A failure here changes nothing else.
  */
 import type { BotApi } from './bot-api.ts';
 import type { Courtesies } from './best-effort-calls.ts';

@@ -1,11 +1,11 @@
 /**
- * A reply that grows while it is written (../messenger/growing-message.ts). What is shown is
- * formatted as far as it is closed, and what does not fit into one message waits for the reply. It
- * takes of the platform's allowance only what no reply needs.
+ * Shows a reply while the brain writes it (../messenger/growing-message.ts). Formatting appears
+ * once it is complete. Text that does not fit into one message waits for the reply. A preview uses
+ * only room under the rate limits that no reply needs.
  *
- * Where the platform shows drafts (drafts.ts) it is a draft: no message, gone with the reply, which
- * is then sent like any other, or by itself. Elsewhere it is a message that grows by edits, whose
- * first text points at the message that it answers, as the reply does.
+ * If the platform shows drafts (drafts.ts), the preview is a draft: no message, and gone with the
+ * reply or by itself. The reply is then sent like any other. Elsewhere the preview is a message
+ * that grows by edits. It refers to the message that it answers, as the reply does.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
@@ -37,14 +37,15 @@ export type PreviewDeps = Pick<Clock, 'steady'> & {
 };
 
 const callMs = 10_000;
-/** The reply waits for one that is under way: it would show beside it. */
+/** The reply waits for a draft call under way, since a late draft would show beside the reply. */
 const draftMs = 4_000;
 /**
- * A group takes twenty messages a minute, edits among them. Of drafts bots were refused that came
- * every 0.1 s for some time, and clients show what is between two of them letter by letter.
+ * The time between two calls. A group takes twenty messages a minute, edits among them. Telegram
+ * refused bots that sent a draft every 0.1 s for some time. Clients animate the text between two
+ * drafts.
  */
 const everyMs = { person: 1_500, group: 3_000, draft: 1_000 } as const;
-/** A draft goes 30 s after it was last written. */
+/** Telegram drops a draft 30 s after the last call. */
 const fadesMs = 20_000;
 const cutting = {
   unitsMax: textMax - goesOn.length,
@@ -52,13 +53,13 @@ const cutting = {
   fences: true,
 };
 
-/** @returns null where the address is none of Telegram's */
+/** @returns null if the address is not one of Telegram's */
 export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
   const target = parseTarget(shown.address);
   return target === null ? null : new GrowingMessage(new Growth(deps, shown, target));
 }
 
-/** How one reply is shown: as a draft as long as the platform takes it, else as a message. */
+/** How one reply is shown: as a draft while the platform takes drafts, else as a message. */
 class Growth implements GrowingDeps {
   readonly message: string | null;
   readonly unseen = null;
@@ -78,7 +79,7 @@ class Growth implements GrowingDeps {
     this.#deps = deps;
     this.#target = target;
     this.#draftId = draftIdOf(question);
-    // A message that stands there already goes on.
+    // An existing message goes on as a message.
     this.#isDraft = replaces === null && deps.drafts.mayShow(target);
   }
 
@@ -106,7 +107,7 @@ class Growth implements GrowingDeps {
 
   readonly takeAway = (message: string): void => void this.#deps.ends.takeAway(message);
 
-  /** Its text has no "…" behind it: a client marks a draft itself, and lets its end grow. */
+  /** A draft has no "…" behind it: a client marks a draft itself, and animates its end. */
   async #draft(source: string, signal: AbortSignal): Promise<Shown> {
     const { api, lexer, drafts } = this.#deps;
     const { text, entities } = fitted(source, lexer);
@@ -150,11 +151,11 @@ async function put(
   const result = await api.call('sendMessage', payload, callMs, signal);
   const number = result.kind === 'done' ? numberOf(result.result) : null;
   if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
-  // It may stand there, and nobody knows it: a second one would be too much.
+  // The message may be there without a known id, so a second one would be too many.
   return mayStand(result) ? { kind: 'over' } : shownAfter(result);
 }
 
-/** An error page of a relay says as little as a connection that breaks. */
+/** Whether the message may exist. An error page of a proxy is as unclear as a broken connection. */
 function mayStand(result: CallResult): boolean {
   if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
   return result.kind === 'done' || result.sent;

@@ -10,7 +10,9 @@ function start(limits: Partial<PaceLimits> = {}) {
   return { clock, pace: createPace({ ...clock, limits }) };
 }
 
-/** Time passes until that many were let go; when each was, in milliseconds. */
+/**
+ * Lets time pass until that many calls were admitted. @returns the time of each, in milliseconds
+ */
 async function allOf(
   { clock, pace }: ReturnType<typeof start>,
   chats: readonly number[],
@@ -44,7 +46,7 @@ async function allOf(
   return gone;
 }
 
-/** The most in any stretch of so many milliseconds. */
+/** The most calls in any period of that many milliseconds. */
 function mostWithin(times: readonly number[], ms: number): number {
   return Math.max(
     ...times.map((from) => times.filter((at) => at >= from && at < from + ms).length),
@@ -127,7 +129,7 @@ test('who is stopped waits no longer, whether for its chat or for the bot', asyn
   assert.deepEqual(await pace.admit(1, stopping.signal), { kind: 'stopped' });
 });
 
-/** What may be left out, asked for by each of them at once; resolves with when each had it. */
+/** Asks for a best-effort call in each chat at once. @returns when each call was admitted */
 async function sparedAt(
   { clock, pace }: ReturnType<typeof start>,
   chats: readonly number[],
@@ -208,7 +210,7 @@ test('a first sight goes at once while others grow, and all stay below 30 a seco
   const stopping = new AbortController();
   const times: number[] = [];
   const waits: number[] = [];
-  /** Each of 50 replies grows as soon as it may. */
+  /** Edits each of 50 replies as soon as it may. */
   const grow = async (chat: number): Promise<void> => {
     while (await pace.spare(chat, stopping.signal)) times.push(clock.steady());
   };
@@ -292,7 +294,7 @@ test('of 20,000 chats those that are short of something are not forgotten', asyn
     assert.deepEqual(await pace.admit(chat, never), { kind: 'go' });
     clock.pass(100);
   }
-  // Nobody who is short of anything is: the last one has had three.
+  // No chat waits for anything: the last one has had three.
   for (const ms of [0, 50]) {
     assert.deepEqual(await pace.admit(20_000, never), { kind: 'go' });
     clock.pass(50 - ms / 2);

@@ -1,11 +1,11 @@
 /**
- * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"): about 30
- * messages a second in all, one a second in a chat with short bursts, 20 a minute in a group. What
- * is sent here stays below each of them, in any second and any minute.
+ * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"). Telegram
+ * takes about 30 messages a second in all, one a second in a chat with short bursts, and 20 a
+ * minute in a group. svc stays below each limit in any second and any minute.
  *
- * A chat's place is taken first, then the bot's, which is given out in the order of asking. Whoever
- * would wait for its chat for longer than a moment is sent away with the time, so that a slow group
- * holds up nobody else.
+ * A message takes the chat's place first, then the bot's place, in the order of asking. A message
+ * that would wait longer than a moment for its chat is sent away with a time. So a slow group
+ * delays nobody else.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
@@ -18,14 +18,17 @@ import {
 } from '../messenger/low-priority-queue.ts';
 
 export type PaceLimits = {
-  /** How evenly messages go out. */
+  /** Spreads messages evenly. */
   readonly bot: RateLimit;
-  /** Messages in any second, also where first sights come close together. */
+  /**
+   * The most messages in any second, even if the first previews of many replies come close
+   * together.
+   */
   readonly secondMax: number;
   readonly drafts: RateLimit;
   readonly person: RateLimit;
   readonly group: RateLimit;
-  /** What a send waits for at most before it is sent away. */
+  /** The longest wait of a message before it is sent away. */
   readonly waitMsMax: number;
 };
 
@@ -39,20 +42,20 @@ export const paceLimits: PaceLimits = {
 };
 
 /**
- * What of the allowances the growth of replies leaves over, for first sights of others and for
- * replies: of messages as many as these were in the last second, and that many more.
+ * The room that growing previews leave for replies and for first previews of other replies. For
+ * messages it is as many as these had in the last second, plus this number.
  */
 const leftOver = { messages: 6, drafts: 30 } as const;
-/** That many it may have in a second all the same. */
+/** The number of edits a second that growing previews may always have. */
 const growthMin = 4;
 
 /**
- * What may be left out. `notice`: "typing…" or eyes, which take no message's place in their chat.
- * `draft`: of a message, which takes no message's place anywhere.
+ * The kinds of best-effort calls. `notice`: "typing…" or eyes, which count as no message of their
+ * chat. `draft`: counts as no message at all.
  */
 export type Spare = 'message' | 'notice' | 'draft';
 
-/** `later`: not before so many milliseconds. */
+/** `later`: `ms` milliseconds must pass first. */
 export type Admission =
   | { readonly kind: 'go' | 'stopped' }
   | { readonly kind: 'later'; readonly ms: number };
@@ -60,19 +63,19 @@ export type Admission =
 export interface Pace {
   /**
    * Resolves with `go` when one message may be sent to that chat.
-   * @param waitMsMax what it waits for its chat at most; left out: moments
+   * @param waitMsMax the longest wait for the chat, in milliseconds; absent: moments
    */
   admit(chat: number, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
   /**
-   * Takes what no reply needs, for what may be left out, in the order of asking as far as the chats
-   * have one. It leaves one for a reply, and every reply that waits goes first.
-   * @param kind left out: a message
-   * @param isFirst whether it is the first sight of a reply, which goes before everything else
-   *   that may be left out
-   * @returns false: stopped before
+   * Takes room that no reply needs, for a best-effort call. Calls go in the order of asking, as far
+   * as their chats have room. One place stays free for a reply, and every waiting reply goes first.
+   * @param kind absent: a message
+   * @param isFirst whether this is the first preview of a reply, which goes before all other
+   *   best-effort calls
+   * @returns false: the signal aborted first
    */
   spare(chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
-  /** The platform asked for a pause: nothing is sent in it. */
+  /** The platform asked for a pause; svc sends nothing during it. */
   hold(ms: number): void;
 }
 
@@ -86,7 +89,7 @@ export function createPace(deps: PaceDeps): Pace {
   return new BotPace(deps);
 }
 
-/** Before a new one is kept, those are let go of whose allowance is full again. */
+/** Before one more chat is stored, the chats with a full limit are removed. */
 const chatsMax = 4_096;
 
 const go: Admission = { kind: 'go' };
@@ -97,19 +100,19 @@ class BotPace implements Pace {
   readonly #steady: () => SteadyTime;
   readonly #deadlines: Deadlines;
   readonly #limits: PaceLimits;
-  /** When the bot's allowance is full again. */
+  /** When the bot's limit is full again. */
   #full: SteadyTime;
   #heldUntil: SteadyTime;
-  /** When a chat's allowance is full again; a chat that is not here has all of it. */
+  /** When each chat's limit is full again; the limit of a missing chat is full. */
   readonly #chats = new Map<number, SteadyTime>();
-  /** Those that have their chat's place and wait for the bot's. */
+  /** Messages that have their chat's place and wait for the bot's. */
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
   readonly #spares: LowPriorityQueue;
-  /** All messages of the last second, and those of them that may be left out and are no firsts. */
+  /** All messages of the last second, and the growing edits among them. */
   readonly #window: Window;
   readonly #growth: Window;
-  /** When the drafts' allowance is full again. */
+  /** When the limit of drafts is full again. */
   #draftsFull: SteadyTime;
   readonly #drafts: LowPriorityQueue;
 
@@ -151,7 +154,7 @@ class BotPace implements Pace {
     const take = (): boolean => {
       // A reply to that chat may have come first.
       if (msOfChat() > 0) return false;
-      // First sights may come close together: the others go out as evenly as without them.
+      // First previews may come close together; other messages stay as even as without them.
       if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
       if (kind === 'notice') return true;
       this.#takeOf(chat, rateLimit);
@@ -190,7 +193,7 @@ class BotPace implements Pace {
     return msUntilOne(full, rateLimit, this.#steady(), spare);
   }
 
-  /** Until the bot may send a reply. */
+  /** Milliseconds until the bot may send a reply. */
   get #msOwn(): number {
     const ms = this.#msUntil(this.#full, this.#limits.bot);
     return Math.max(ms, this.#window.msUntilOne(this.#steady()));
@@ -229,12 +232,15 @@ class BotPace implements Pace {
     this.#chats.set(chat, fullAfterOne(full, rateLimit, now));
   }
 
-  /** More than a few hundred cannot be short of anything: the bot's allowance is too small. */
+  /**
+   * Removes chats with a full limit. The bot's limit is so small that only a few hundred chats can
+   * have less.
+   */
   #forget(now: SteadyTime): void {
     for (const [chat, full] of this.#chats) if (full <= now) this.#chats.delete(chat);
   }
 
-  /** @returns whether the bot may send now, and nobody asked before */
+  /** @returns whether the bot may send now and no message waits */
   #takeOwn(): boolean {
     if (this.#queue.length > 0 || this.#heldMs > 0 || this.#msOwn > 0) return false;
     this.#spend();

@@ -45,7 +45,7 @@ async function start(given: { token?: string; baseUrl?: string } = {}) {
     channel: make(),
     make,
     calls,
-    /** Time goes by, for the channel alone. */
+    /** Lets time pass for the channel alone. */
     skip: (ms: number) => void (skippedMs += ms),
     async [Symbol.asyncDispose]() {
       await http.close();

@@ -1,9 +1,9 @@
 /**
- * The Telegram channel (`messenger_a`): a bot that polls, by the Bot API
+ * The Telegram channel (`messenger_a`): a bot that polls the Bot API
  * (https://core.telegram.org/bots/api).
  *
- * Its key holds the bot's id, which is the first part of its token, so that it is known without
- * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
+ * Its key holds the bot's id. That is the first part of the token, so svc knows it without a
+ * request. `health()` reports every trouble with the platform; it never stops the boot.
  */
 import type { MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
@@ -62,16 +62,16 @@ export type TelegramDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly events: Events;
   readonly random: () => number;
-  /** For tests, where waiting is to be short. */
+  /** Shorter times for tests. */
   readonly times?: Partial<PollTimes>;
 };
 
-/** Makes the channel; nothing is loaded or asked before `open`. */
+/** Makes the channel; it loads and asks nothing before `open`. */
 export function createTelegramChannel(deps: TelegramDeps): Messenger {
   return new Telegram(deps);
 }
 
-/** An answer that is a day late is of no use to anyone in a chat. */
+/** Nobody in a chat can use an answer that is a day late. */
 const deliverMsMax = 24 * 3_600_000;
 const cutting = {
   unitsMax: textMax,
@@ -99,7 +99,7 @@ class Telegram implements Messenger {
   readonly #over = new AbortController();
   readonly #ends: Cleanup;
   readonly #tools: LoadOnce<Tools>;
-  /** Null: edits are not heeded. */
+  /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
 
@@ -189,7 +189,7 @@ class Telegram implements Messenger {
   #preview(shown: Previewed): Preview {
     const tools = this.#tools.value;
     if (tools === null) return noPreview;
-    // The former answer stays until there is another one.
+    // The former answer stays until the new one is there.
     const former = formerAnswer(this.#questions, questionEdited(shown.address));
     if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#deps;
@@ -206,7 +206,7 @@ class Telegram implements Messenger {
     return fetchFile(deps, file, bytesMax, stop);
   }
 
-  /** The Markdown is cut, which is never shorter than what it is rendered to. */
+  /** Cuts the Markdown, which is never shorter than its rendered text. */
   split(text: string): readonly ReplyPart[] {
     return splitReply(text, cutting);
   }
@@ -228,7 +228,7 @@ class Telegram implements Messenger {
     this.#menu.offer(offered);
   }
 
-  /** Polls are judged by their ends: a begun poll may hang for ever. */
+  /** Judges polls by their ends, since a poll can hang for ever. */
   health(): ChannelHealth {
     const { health } = this.#health;
     const { silentMs } = this.#health;
@@ -252,7 +252,7 @@ class Telegram implements Messenger {
     );
   }
 
-  /** No request: the person must have begun the chat, which shows when something is sent. */
+  /** Sends no request. If the person has not begun the chat, the first message fails. */
   direct(user: string): ReturnType<NonNullable<Messenger['direct']>> {
     const id = telegram.botOf(this.#deps.token);
     const chat = id === null ? null : directChatOf(user);

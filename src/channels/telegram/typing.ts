@@ -1,7 +1,7 @@
 /**
- * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
- * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four. That it fails
- * or is left out changes nothing. It is not shown for an answer that comes within a moment.
+ * Shows "typing…" in a chat while svc works on an answer. Telegram shows it for five seconds
+ * (https://core.telegram.org/bots/api#sendchataction), so svc sends it every four. A failed or
+ * dropped call changes nothing. An answer that comes within a moment has no "typing…" before it.
  */
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
@@ -18,7 +18,7 @@ type TypingDeps = {
   readonly deadlines: Deadlines;
 };
 
-/** Until the signal aborts, and five minutes at most. */
+/** Lasts until the signal aborts, and five minutes at most. */
 export function showTyping(deps: TypingDeps, address: Address, signal: AbortSignal): void {
   const target = parseTarget(address);
   if (target === null || signal.aborted) return;

@@ -6,7 +6,7 @@ import { pollTimes } from './poller.ts';
 
 const unknown: WebhookSeen = { kind: 'unknown' };
 
-/** @param deleting it is deleted, and the updates that wait are not */
+/** @param deleting deletes the webhook; the waiting updates stay */
 export async function lookAtWebhook(
   api: BotApi,
   deleting: boolean,

@@ -1,9 +1,9 @@
 /**
- * Telegram's JSON: an update becomes what was said. Format:
- * https://core.telegram.org/bots/api#message. Pure, and nothing in it throws.
+ * Reads Telegram's JSON: an update becomes a message. Format:
+ * https://core.telegram.org/bots/api#message. Pure; nothing here throws.
  *
- * A group message is marked as meant for this bot when it mentions the bot, replies to it, or is a
- * command for it; a command for no bot in particular is marked as such.
+ * A group message is marked as said to this bot if it mentions the bot, replies to it, or is a
+ * command for it. A command for no particular bot has a mark of its own.
  */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
@@ -26,19 +26,19 @@ export type Heard = {
   readonly text: string;
   readonly media: Media | null;
   readonly context?: MessageContext;
-  /** It is a piece of an album; absent: it is whole. */
+  /** Set on a part of an album; absent: the message is whole. */
   readonly gather?: Gather;
   readonly apart?: NonNullable<Inbound['apart']>;
   readonly edits?: string;
   readonly saidAt?: PlatformTime;
-  /** Unique for one bot, whatever becomes of the update ids. */
+  /** Unique for one bot, even if update ids begin anew. */
   readonly dedupeKey: string;
   readonly setting: Setting;
 };
 
 /**
- * `message` null: nothing that svc answers. `press`: it was said by a press on a button. `edits`:
- * it changes the message that has this dedupe key.
+ * `message` null: svc does not answer this update. `press`: the message is a press on a button.
+ * `edits`: the dedupe key of the message that it changes.
  */
 export type Update = {
   readonly id: number;
@@ -47,17 +47,17 @@ export type Update = {
   readonly edits?: string;
 };
 
-/** A press, and the message under which the button is. */
+/** A press, and the message with its button. */
 export type Press = {
   readonly query: string;
   readonly chat: number;
   readonly message: number;
   readonly setting: Setting;
-  /** The buttons of the message whose question is another. */
+  /** The buttons of the other questions in the same message. */
   readonly left: Rows;
 };
 
-/** @returns the updates of one answer in their order, without entries that are no update */
+/** @returns the updates of one answer in their order, without invalid entries */
 export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
   if (!Array.isArray(result)) return [];
   const updates: Update[] = [];
@@ -83,7 +83,7 @@ export function inboundOf(channel: ChannelKey, { target, ...message }: Heard): I
   return { channel, ...message, address: { channel, target } };
 }
 
-/** @returns who the token belongs to; null: this is no answer of getMe */
+/** @returns the account of the token; null: this is no answer of getMe */
 export function parseBot(result: unknown): Bot | null {
   const me = object(result);
   const { id, username } = (me ?? {}) as { id?: unknown; username?: unknown };
@@ -127,9 +127,9 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
 }
 
 /**
- * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`): an edit soon
+ * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`). An edit soon
  * after its message is a message of its own, whose address names the question that it changes.
- * @param heard what the edited message says; null: nothing that svc answers
+ * @param heard the text of the edited message; null: svc does not answer it
  */
 function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edits'> {
   const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
@@ -151,12 +151,12 @@ function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edit
 
 const noEdit = { message: null } as const;
 
-/** The platform counts whole seconds. */
+/** Telegram counts whole seconds. */
 function saidAtOf({ date }: Wire): Pick<Heard, 'saidAt'> {
   return typeof date === 'number' ? { saidAt: { at: date * 1_000, stepMs: 1_000 } } : {};
 }
 
-/** The pieces of an album come as messages of their own, close on each other. */
+/** Parts of an album are separate messages that come close together. */
 export const albumMs = 1_000;
 
 function albumOf(wire: Wire): Pick<Heard, 'gather'> {
@@ -165,8 +165,8 @@ function albumOf(wire: Wire): Pick<Heard, 'gather'> {
 }
 
 /**
- * A press on a button of svc's own (https://core.telegram.org/bots/api#callbackquery). Of a message
- * that Telegram no longer shows it is not known in which topic it stands: such a press is none.
+ * A press on a button of svc (https://core.telegram.org/bots/api#callbackquery). For a message that
+ * Telegram no longer shows, the topic is unknown, so such a press is ignored.
  */
 function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | null {
   const { id, data } = query;
