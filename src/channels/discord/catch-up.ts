@@ -1,10 +1,10 @@
 /**
- * After a session was lost: what was said meanwhile in the channels that svc knows is fetched over
- * REST, oldest first in each, up to a cap; what is beyond it is counted.
+ * Fetches the messages that svc missed after a lost session. It reads each known channel over REST,
+ * oldest message first, up to a cap, and counts the messages beyond the cap.
  *
- * Ids are snowflakes, so one mark, the newest message that is stored, says for every channel where
- * to begin. Fetching begins a few seconds before the mark, since messages of different channels may
- * come out of step. A message that is stored already is known by its id.
+ * Ids are snowflakes. So one mark, the newest stored message, is the starting point for every
+ * channel. Fetching begins a few seconds before the mark, since messages of different channels may
+ * arrive out of order. The ledger recognises a stored message by its id.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Handled } from '../channel.ts';
@@ -39,9 +39,9 @@ export type CaughtUp =
   | {
       readonly kind: 'done';
       readonly stored: number;
-      /** How many were fetched beyond the cap; there may be more of them. */
+      /** How many messages were fetched beyond the cap; there may be more. */
       readonly left: number;
-      /** Channels that could not be read. */
+      /** How many channels could not be read. */
       readonly unread: number;
       readonly newest: string | null;
     }
@@ -106,7 +106,7 @@ async function readPlace(
   }
 }
 
-/** @returns null: it cannot be read */
+/** @returns null: svc cannot read the channel */
 async function fetchPage(
   { api, places, signal }: CatchUpDeps,
   { id }: KnownChannel,
@@ -118,7 +118,7 @@ async function fetchPage(
     if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
     const status = result.kind === 'refused' ? result.status : 0;
     if (status === 403 || status === 404) {
-      // The channel is gone, or no longer ours to read.
+      // The channel is gone, or the bot may no longer read it.
       places.remove(id);
       return null;
     }

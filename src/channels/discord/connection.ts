@@ -1,12 +1,12 @@
 /**
- * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard beats the heart,
- * identifies, resumes, and connects again by itself; this keeps the shard honest. The shard's own
- * sequence is never used. It stops trying when that leads nowhere. Nothing that it throws gets out,
- * and once it is ended it can do nothing more.
+ * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard sends heartbeats,
+ * identifies, resumes and reconnects by itself. This class supervises it: it never uses the shard's
+ * own sequence, ends a shard that makes no progress, catches everything that it throws, and keeps
+ * an ended shard from doing anything more.
  *
  * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON).
  *
- * States: connecting → ready ⇄ connecting → ended. `ended` says once how it ended.
+ * States: connecting → ready ⇄ connecting → ended. `ended` resolves once with the reason.
  */
 import type * as discordWs from '@discordjs/ws';
 import { pause } from '../../lib/backoff.ts';
@@ -19,7 +19,7 @@ import { refusalOf } from './refusals.ts';
 import type { Sessions } from './session.ts';
 import { isGatewayUrl, type GatewayInfo } from './wire.ts';
 
-/** `refused`: for good, and `message` says what a person has to do. */
+/** `refused`: for good; `message` names the remedy. */
 export type ConnectionEnd =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'refused'; readonly message: string }
@@ -29,13 +29,13 @@ export type ConnectionEnd =
   | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
 
 export type ConnectionLimits = PingMonitorLimits & {
-  /** From the begin to READY or RESUMED. */
+  /** From the start to READY or RESUMED. */
   readonly connectMs: number;
   /** The platform wants a heartbeat about every 41 s. */
   readonly silentMs: number;
-  /** Timers that fire so late mean that the process, or the machine, stood still. */
+  /** Timers that fire this late mean that the process, or the machine, stood still. */
   readonly stalledMs: number;
-  /** After so many closes within a minute, never ready between them, the connection ends. */
+  /** After so many closes within a minute without READY between them, the connection ends. */
   readonly closesMax: number;
 };
 
@@ -52,16 +52,16 @@ export type Dispatch = { readonly name: string; readonly sequence: number; reado
 
 export type ConnectionDeps = Clock & {
   readonly token: string;
-  /** The variable's name, for sentences. */
+  /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
   readonly info: GatewayInfo;
   readonly sessions: Sessions;
   readonly budget: IdentifyBudget;
   readonly keepBudget: () => Promise<void>;
   readonly health: HealthState;
-  /** Every event of the session, in order; returns at once. */
+  /** Called with every event of the session, in order; returns at once. */
   readonly dispatched: (dispatch: Dispatch) => void;
-  /** A session was begun, or goes on; called before its first event. */
+  /** Called when a session begins or resumes, before its first event. */
   readonly entered: () => void;
   readonly faulted: (error: unknown) => void;
   readonly limits: ConnectionLimits;
@@ -69,7 +69,7 @@ export type ConnectionDeps = Clock & {
 
 /** Guilds, GuildMessages, DirectMessages and the privileged MessageContent. */
 const intents = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
-/** Resumable: 1000 would end the session. */
+/** A code that allows a resume: 1000 would end the session. */
 const resumableCode = 4200;
 const closeMs = 2_000;
 
@@ -85,7 +85,7 @@ export class Connection {
   #ready = false;
   #everReady = false;
   #connectingSince: SteadyTime;
-  /** The time of day, which goes on while the machine is suspended. */
+  /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
   #heardAt: SteadyTime;
 
@@ -111,7 +111,7 @@ export class Connection {
     this.#listen();
     this.#ticker = setInterval(() => this.#tick(), deps.limits.tickMs);
     this.#ticker.unref();
-    // The promise rejects at the platform's refusals, which are seen as close codes.
+    // The promise rejects when the platform refuses; the close codes report the same.
     this.#shard.connect().catch(() => {});
   }
 
@@ -129,9 +129,8 @@ export class Connection {
 
   #break(reason: string): void {
     if (this.#over) return;
-    // A platform that cannot be reached says nothing about the session. Here the platform answered
-    // before this connection was begun, and the connection came to nothing: that counts against the
-    // session.
+    // An unreachable platform says nothing about the session. Here the platform had answered before
+    // the connection began, and the connection failed. So the failure counts against the session.
     if (!this.#ready) this.#deps.sessions.resumeFailed();
     this.end({ kind: 'broken', reason, wasReady: this.#everReady });
   }
@@ -163,7 +162,7 @@ export class Connection {
       if (!this.#over) dispatched({ name, sequence, data });
     });
     shard.on('closed', (code) => this.#closed(code));
-    // Without a listener an error would end the process; both events are followed by `closed`.
+    // Without a listener an error would end the process; `closed` follows both events.
     shard.on('error', () => {});
     shard.on('socketError', () => {});
   }
@@ -193,7 +192,7 @@ export class Connection {
   #tick(): void {
     const { now, steady, limits } = this.#deps;
     const [time, at] = [now(), steady()];
-    // A clock that is set forward costs a new connection, too.
+    // Setting the clock forward also costs a new connection.
     const late = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
     this.#tickedAt = time;
     if (late) return this.#break('the process stood still, so the connection is made anew');
@@ -206,7 +205,10 @@ export class Connection {
     if (this.#ready) this.#pingMonitor.heartbeat(this.#shard['connection']);
   }
 
-  /** What came to nothing meanwhile shows later, by a close or by heartbeats without an answer. */
+  /**
+   * Reports silence, or its end, as health. A connection that failed meanwhile shows later: by a
+   * close, or by unanswered heartbeats.
+   */
   #quiet(forMs: number | null): void {
     if (this.#over || !this.#ready) return;
     const { health } = this.#deps;
@@ -215,7 +217,7 @@ export class Connection {
   }
 
   #sessionInfo() {
-    // An ended shard may still be in a pause of its own: it then waits here for ever.
+    // An ended shard may still be in a pause of its own; it then waits here for ever.
     if (this.#over) return new Promise<null>(() => {});
     const session = this.#deps.sessions.current;
     if (session === null) return null;
@@ -224,14 +226,14 @@ export class Connection {
   }
 
   /**
-   * Hears which session the library would keep: only a new one counts, or that one was declared
-   * invalid.
+   * Called with the session that the library would store. Only two cases count: a new session, and
+   * a session that Discord declared invalid.
    */
   #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
     if (this.#over) return;
     const { sessions } = this.#deps;
     if (info === null) {
-      // The library also calls this when the network fails or nothing was said in time.
+      // The library also calls this after a network failure or a timeout.
       const declaredInvalid = this.#greeted;
       if (declaredInvalid) sessions.lose();
       return;
@@ -242,7 +244,7 @@ export class Connection {
     sessions.begin(sessionId, resumeUrl, sequence);
   }
 
-  /** Resolves when a new session may begin. When it may not in time, the connection ends. */
+  /** Resolves when a new session may begin. If that takes too long, the connection ends. */
   async #mayIdentify(signal: AbortSignal): Promise<void> {
     const { budget, keepBudget, info, limits } = this.#deps;
     let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
@@ -252,7 +254,7 @@ export class Connection {
     }
     if (ms !== null) {
       this.end({ kind: 'waits', ms });
-      // Whether this promise resolved or rejected, the library would go on and identify.
+      // The library would identify both after a resolve and after a rejection.
       return new Promise(() => {});
     }
     await keepBudget();

@@ -1,9 +1,10 @@
 import type * as discordWs from '@discordjs/ws';
 
 /**
- * The library starts these and looks at no result: what they throw (at a payload of another shape
- * than Discord's) would end the process. So would an error of a socket that the library has let go:
- * it takes its own listener away, also from a socket whose handshake is still under way.
+ * Keeps errors of the shard from ending the process. The library starts these methods without
+ * handling their rejections, which follow a payload of an unexpected shape. An error of a dropped
+ * socket would end the process, too: the library removes its own listener, even during the
+ * handshake.
  */
 export function contain(shard: discordWs.WebSocketShard, caught: (error: unknown) => void): void {
   const { onMessage, onClose, heartbeat, internalConnect, destroy } = {

@@ -1,11 +1,12 @@
 /**
- * Responses to slash commands: one is put off within 3 s, which shows that svc is at it, and the
- * first reply completes it. Format:
+ * Deferred responses to slash commands. svc defers a response within 3 s, which shows that it works
+ * on it, and the first reply completes the response. Format:
  * https://discord.com/developers/docs/interactions/receiving-and-responding (API version 10).
  *
- * What this process put off itself it completes at once. Of another it asks first whether it still
- * waits, so that a later reply to the same command takes the place of none, and one that it shows
- * already is not sent again. Where it has run out, the reply is a message like any other.
+ * svc completes its own deferred response at once. For a response of a former process it first asks
+ * whether the response still waits. So a later reply to the same command replaces nothing, and a
+ * reply that already arrived is not sent again. If the response has expired, the reply is a message
+ * like any other.
  */
 import { isFirstPart, type DeliveryOutcome, type Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
@@ -17,17 +18,17 @@ import { fieldsOf, listOf, textOf } from './fields.ts';
 import { toWire, type Deferred, type Target } from './wire.ts';
 
 const deferMs = 3_000;
-/** A callback type: a message comes later. */
+/** A callback type: the message follows later. */
 const deferredMessage = 5;
-/** A flag of a message: its text is waited for. */
+/** A flag of a message: its text is still to come. */
 const loading = 1 << 7;
 const openMax = 1_000;
 
 export class Deferrals {
-  /** By its token: resolves to false where the platform refused to have it put off. */
+  /** By the token of the response: resolves to false if the platform refused to defer it. */
   readonly #open = new Map<string, Promise<boolean>>();
 
-  /** Puts the response off. That it fails changes nothing: the reply is a message then. */
+  /** Defers the response. After a failure the reply goes as a message. */
   defer(api: Api, { id, token }: Deferral): void {
     if (this.#open.has(token)) return;
     const route = `/interactions/${id}/${token}/callback` as const;
@@ -42,8 +43,8 @@ export class Deferrals {
   }
 
   /**
-   * @param bot its token, which is told nowhere
-   * @returns null: the reply is to go as a message
+   * @param bot the bot's token, which must not leak
+   * @returns null: the reply must go as a message
    */
   async complete(
     api: Api,
@@ -74,7 +75,9 @@ export class Deferrals {
     return outcomeOf(result, bot, reply);
   }
 
-  /** What the platform says of it; null: this process put it off, and has not completed it. */
+  /**
+   * The platform's state of the response; null: this process deferred it and has not completed it.
+   */
   async #asked(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
     const own = this.#open.get(deferred.token);
     if (own !== undefined && (await own)) return null;
@@ -82,12 +85,12 @@ export class Deferrals {
   }
 }
 
-/** It waits for its text. */
+/** The response waits for its text. */
 function isLoading(original: unknown): boolean {
   return (Number(fieldsOf(original)['flags']) & loading) !== 0;
 }
 
-/** An end of the process came before anybody here knew that the reply has arrived. */
+/** Whether a former process already sent this reply, but ended before it knew. */
 function isShown(original: unknown, reply: Reply): boolean {
   const { content, attachments } = fieldsOf(original);
   if (!isFirstPart(reply)) return false;
@@ -95,7 +98,7 @@ function isShown(original: unknown, reply: Reply): boolean {
   return listOf(attachments).some((one) => fieldsOf(one)['filename'] === reply.file?.name);
 }
 
-/** Refused in a way that no later try changes. */
+/** Whether this refusal is final for every later try. */
 function isOver(result: ApiResult): boolean {
   if (result.kind !== 'refused') return false;
   return result.status >= 400 && result.status < 500 && result.status !== 429;

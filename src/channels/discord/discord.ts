@@ -1,7 +1,7 @@
 /**
- * The Discord channel (`messenger_b`): messages come over the gateway, replies go out over REST.
+ * The Discord channel (`messenger_b`): messages arrive over the gateway, replies go out over REST.
  *
- * Both libraries are loaded when it is opened, so a service without it pays nothing for them.
+ * svc loads both libraries on demand, so a service without this channel pays nothing for them.
  */
 import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
@@ -57,7 +57,7 @@ export type DiscordDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly events: Events;
   readonly random: () => number;
-  /** For tests; the rest is as `gatewayLimits` says. */
+  /** Shorter limits for tests; `gatewayLimits` gives the others. */
   readonly limits?: Partial<GatewayLimits>;
 };
 
@@ -75,7 +75,7 @@ const cutting = {
   codeCharactersMax: 1_500,
 };
 
-/** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
+/** Makes the channel; it loads and asks nothing before `open` or `identify`. */
 export function createDiscordChannel(deps: DiscordDeps): Messenger {
   return new Discord(deps);
 }
@@ -92,7 +92,7 @@ class Discord implements Messenger {
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
   readonly #ends: Cleanup;
-  /** Null: edits are not heeded. */
+  /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
   readonly begun?: NonNullable<Messenger['begun']>;
@@ -175,7 +175,8 @@ class Discord implements Messenger {
     const deps = { api, token, sent: (one: string) => void (message = one) };
     const outcome = await deliver(deps, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    // A process that ends before that is done does it anew: the reply's nonce makes no second one.
+    // If the process ends before this is done, the next one repeats it. The reply's nonce prevents
+    // a second message.
     const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
     if (needless.length > 0) await Promise.all(needless);
     return outcome;
@@ -192,9 +193,9 @@ class Discord implements Messenger {
     if (api === null) return noPreview;
     const { deadlines, steady } = this.#deps;
     const { edits, deferred } = parseTarget(shown.address.target) ?? {};
-    // A response that was put off is completed by the reply itself.
+    // The reply itself completes a deferred response.
     if (deferred !== undefined) return noPreview;
-    // The former answer stays until there is another one.
+    // The former answer stays until the new one is there.
     if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
     const deps = { api, ends: this.#ends, deadlines, steady };
     return beginPreview(deps, shown) ?? noPreview;
@@ -207,7 +208,7 @@ class Discord implements Messenger {
   working(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
     const api = this.#api.value;
-    // A response that was put off shows that it is worked on by itself.
+    // A deferred response already shows that svc works on it.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
     const { deadlines } = this.#deps;
@@ -235,7 +236,7 @@ class Discord implements Messenger {
     );
   }
 
-  /** The platform makes the chat, or answers with the one that there is. */
+  /** The platform makes the chat, or answers with the existing one. */
   async direct(user: string, signal: AbortSignal): ReturnType<NonNullable<Messenger['direct']>> {
     if (this.#self === null || idOf(user) === null) return null;
     const api = await this.#api.get();
@@ -266,7 +267,7 @@ class Discord implements Messenger {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
     this.#menu.end();
-    // A connection that is still loading has nothing open to wait for.
+    // An API that is still loading has no open connection to wait for.
     void this.#api.release().then((api) => api?.close());
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Keeps the gateway connected for as long as the channel runs: one connection after another, with
- * pauses that grow, and what outlives each of them: the session, the known channels, the budget.
+ * Keeps the gateway connected while the channel runs: one connection after another, with growing
+ * pauses. It also holds the state that outlives a connection: the session, the known channels and
+ * the budget of new sessions.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -31,7 +32,7 @@ export type GatewayDeps = Clock & {
   readonly token: string;
   readonly tokenName: string;
   readonly groups: AccessConfig['groups'];
-  /** Null: edits are not heeded. */
+  /** Null: the channel ignores edits. */
   readonly questions: RecentQuestions | null;
   readonly api: Api;
   readonly health: HealthState;
@@ -43,7 +44,7 @@ export type GatewayDeps = Clock & {
 
 const budgetName = 'identifies';
 
-/** Runs until the signal aborts. After a refusal for good it waits for the signal. */
+/** Runs until the signal aborts. After a final refusal it waits for the signal. */
 export async function runGateway(
   deps: GatewayDeps,
   receive: Receive,
@@ -126,7 +127,7 @@ class Gateway {
     });
   }
 
-  /** Runs from Get Gateway Bot to the connection's end, when nothing is on its way any more. */
+  /** Runs from Get Gateway Bot to the connection's end, and until the intake is idle. */
   async connectOnce(): Promise<ConnectionEnd> {
     const { token, tokenName, health, now, steady, limits } = this.#deps;
     const { sessions, budget } = this.#kept;

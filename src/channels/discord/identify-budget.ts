@@ -1,9 +1,8 @@
 import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
 
 /**
- * How often a new session may be begun. Beyond 1,000 a day Discord takes the token away, so svc
- * always stays at half of that, even in a circle of restarts: some sessions at once, and one more
- * every few minutes.
+ * How often svc may begin a new session. Beyond 1,000 a day Discord revokes the token. So svc stays
+ * at half of that, even in a restart loop: some sessions at once, and one more every few minutes.
  */
 export type IdentifyLimits = {
   readonly atOnceMax: number;
@@ -22,11 +21,11 @@ export class IdentifyBudget {
   readonly #clock: Clock;
   readonly #limits: IdentifyLimits;
   #left: number;
-  /** Since when the next one is being earned. */
+  /** When the next session began to accrue. */
   #at: SteadyTime;
   #lastAt: SteadyTime | null = null;
 
-  /** @param text as `text` was; null: there was none yet */
+  /** @param text a former value of `text`; null: there is none */
   constructor(text: string | null, clock: Clock, limits: IdentifyLimits) {
     this.#clock = clock;
     this.#limits = limits;
@@ -36,13 +35,13 @@ export class IdentifyBudget {
     this.#at = later(clock.steady(), -since);
   }
 
-  /** What to keep over a restart. */
+  /** The text to store over a restart. */
   get text(): string {
     const { now, steady } = this.#clock;
     return JSON.stringify({ left: this.#left, at: now() - (steady() - this.#at) });
   }
 
-  /** @returns null: a session may begin, and is counted; else in how many milliseconds it may */
+  /** @returns null: a session may begin, and now counts; else the milliseconds until one may */
   take(): number | null {
     const now = this.#clock.steady();
     const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;

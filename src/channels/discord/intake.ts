@@ -1,11 +1,11 @@
 /**
- * From events to the ledger, in their order. A batch of messages and the place in the stream where
- * they end are one commit, so a resume never begins ahead of what is stored. What a lost session
- * left behind is fetched before the first event of the new one is handled.
+ * Brings events to the ledger in their order. One commit holds a batch of messages and their
+ * position in the stream, so a resume never begins beyond the stored messages. Before the first
+ * event of a new session, svc fetches the messages that it missed.
  *
- * When the ledger refuses, everything that waits here is dropped: the connection ends, and the
- * platform repeats the events when the session is resumed. When events come faster than they are
- * stored, the connection ends too, and is made again when what waits is stored.
+ * If the ledger refuses, the intake drops its queue and ends the connection; the platform repeats
+ * the events when the session resumes. If events come faster than the ledger stores them, the
+ * connection ends, too. It begins again once the queue is stored.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
@@ -27,11 +27,11 @@ import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeDeps = {
   readonly key: ChannelKey;
-  /** The bot's own user id by its token, until a session has told it. */
+  /** The bot's user id from its token, used until a session reports it. */
   readonly self: string;
-  /** Whether group messages that are said to others are let in as well. */
+  /** Whether svc also takes in group messages that are not said to the bot. */
   readonly hearsAll: boolean;
-  /** Null: edits are not heeded. */
+  /** Null: the channel ignores edits. */
   readonly questions: RecentQuestions | null;
   readonly receive: Receive;
   readonly sessions: Sessions;
@@ -47,10 +47,10 @@ export type IntakeDeps = {
 
 export const cursorNames = { session: 'session', places: 'places' } as const;
 
-/** At most so many events may wait for the ledger; then the intake counts as full. */
+/** How many events may wait for the ledger; beyond that the intake is full. */
 const waitingMax = 1_000;
 const batchMax = 100;
-/** How far the kept sequence may lag while nothing is said to us. */
+/** How long the stored sequence may lag while no message is for svc. */
 const keepEveryMs = 30_000;
 
 type Item = {
@@ -65,14 +65,14 @@ export class Intake {
   readonly #deps: IntakeDeps;
   readonly #queue = new Queue<Item>();
   #working: Promise<void> | null = null;
-  /** Null: nothing was kept yet. */
+  /** Null: nothing was stored yet. */
   #keptAt: SteadyTime | null = null;
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
   }
 
-  /** A session was begun, or goes on. */
+  /** Called when a session begins or resumes. */
   entered(): void {
     const session = this.#deps.sessions.current;
     if (session?.behind === true)
@@ -100,7 +100,7 @@ export class Intake {
     return this.#deps.sessions.self ?? this.#deps.self;
   }
 
-  /** Drops what waits: it is not acknowledged, so the platform will repeat it. */
+  /** Drops the queue. Its events are not acknowledged, so the platform repeats them. */
   clear(): void {
     while (this.#queue.shift() !== undefined);
   }
@@ -112,7 +112,7 @@ export class Intake {
 
   #push(item: Item): void {
     if (this.#queue.length >= waitingMax) {
-      // What waits is stored all the same, so that each connection comes further than the last.
+      // The queue is stored all the same, so each connection makes progress.
       return this.#deps.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
     }
     this.#queue.push(item);
@@ -135,7 +135,7 @@ export class Intake {
     }
   }
 
-  /** Fetches what was said between two sessions. Its place is kept when all of it is stored. */
+  /** Fetches the messages between two sessions. The new position is stored once all of them are. */
   async #begin(session: Session): Promise<Refusal | null> {
     const { sessions, places, api, signal, receive, events } = this.#deps;
     const found = await catchUp({
@@ -191,7 +191,7 @@ export class Intake {
       (latest, { id }) => laterOf(latest, id),
       sessions.newest,
     );
-    // Messages that the gate turns away need no commit for themselves.
+    // Messages that the gate turns away need no commit of their own.
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
     if (!wanted && messages.length > 0) {
       await receive(messages.map((one) => this.#inboundOf(one)));
@@ -204,7 +204,7 @@ export class Intake {
     return null;
   }
 
-  /** An edit that is not to be asked goes no further. */
+  /** Whether the message goes to the ledger; some edits do not. */
   #heeds(message: Heard): boolean {
     if ('press' in message) return true;
     return this.#deps.questions?.heeds(message.id, message, message.edits) ?? true;
@@ -215,7 +215,7 @@ export class Intake {
     this.#deps.questions?.became(message.id, message.edits, receipt);
   }
 
-  /** Accepts the messages and moves the place behind them in one commit. */
+  /** Accepts the messages and stores the position behind them, in one commit. */
   async #keep(
     session: Session,
     sequence: number,

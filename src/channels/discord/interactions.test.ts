@@ -1,4 +1,4 @@
-/** Presses: what is one, what becomes of it, and what the platform is told. */
+/** Presses on buttons: which ones count, what follows, and the answer to the platform. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anything, assert as holds, constantFrom, dictionary, property } from 'fast-check';
@@ -77,7 +77,7 @@ test('a press is taken once and answered once it is; in a direct chat its button
   ledger.refusals.push({ kind: 'refused', reason: 'full', retryAfterMs: 1 });
   ledger.hasRoom = true;
   discord.dispatch('INTERACTION_CREATE', direct);
-  // What was refused is repeated when the session is resumed.
+  // When the session resumes, the platform repeats the refused press.
   await discord.until(() => discord.postsTo(answers).length === 1);
   discord.dispatch('INTERACTION_CREATE', thread);
   discord.dispatch('INTERACTION_CREATE', thread);

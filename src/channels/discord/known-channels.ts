@@ -1,4 +1,4 @@
-/** The channels in which svc was spoken to, the oldest first; bounded. */
+/** The channels in which somebody wrote to svc, the oldest first; at most 200. */
 export type KnownChannel = { readonly id: string; readonly direct: boolean };
 
 const placesMax = 200;
@@ -6,7 +6,7 @@ const placesMax = 200;
 export class KnownChannels {
   readonly #direct = new Map<string, boolean>();
 
-  /** @param text as `text` was; null: there was none yet */
+  /** @param text a former value of `text`; null: there is none */
   constructor(text: string | null) {
     for (const place of parse(text)) this.#direct.set(place.id, place.direct);
   }
@@ -20,7 +20,7 @@ export class KnownChannels {
     return JSON.stringify([...this.#direct].map(([id, direct]) => (direct ? `d${id}` : id)));
   }
 
-  /** @returns whether it was not known yet; the oldest channel may have gone for it */
+  /** @returns whether the channel is new; it may have displaced the oldest one */
   add({ id, direct }: KnownChannel): boolean {
     if (this.#direct.has(id)) return false;
     this.#direct.set(id, direct);

@@ -1,23 +1,23 @@
 /**
- * Whether a connection that is open still brings anything: WebSocket pings, which every server has
- * to answer (RFC 6455, section 5.5.3) and which Discord does not count as events of the gateway, as
- * it does heartbeats. A server that never answered one is judged by its heartbeats alone.
+ * Watches whether an open connection still brings anything. It sends WebSocket pings, which every
+ * server must answer (RFC 6455, section 5.5.3). Discord counts heartbeats as events of the gateway,
+ * but not pings. If a server never answers a ping, only its heartbeats count.
  *
- * States: heard ⇄ quiet. Each change is told once.
+ * States: heard ⇄ quiet. Each change is reported once.
  */
 import type { SteadyTime } from '../../lib/clock.ts';
 
 export type PingMonitorLimits = {
-  /** A ping goes out so often. */
+  /** The time between two pings. */
   readonly tickMs: number;
-  /** So long without anything, an answer to a ping neither, is told. */
+  /** The connection counts as quiet after this time without anything, even an answer to a ping. */
   readonly quietMs: number;
 };
 
-/** A round that comes later than this tells of our own process, and nothing of the connection. */
+/** A round that is later than this shows a slow process, and says nothing about the connection. */
 const lateMs = 2_000;
 
-/** As far as it is needed here, of the library `ws`. */
+/** The part of the library `ws` that this file uses. */
 type Socket = {
   readonly readyState: number;
   on(event: 'pong', heard: () => void): unknown;
@@ -35,7 +35,7 @@ export class PingMonitor {
   #heardAt: SteadyTime;
   #heartbeatAt: SteadyTime;
 
-  /** @param changed told for how long nothing has come by now; null: something came again */
+  /** @param changed called with the time since the last sign; null: there is a new sign */
   constructor(
     steady: () => SteadyTime,
     limits: PingMonitorLimits,
@@ -48,7 +48,7 @@ export class PingMonitor {
     this.#heartbeatAt = this.#heardAt;
   }
 
-  /** Something came. */
+  /** Notes a sign of life. */
   heard(): void {
     this.#heardAt = this.#steady();
     if (!this.#isQuiet) return;
@@ -56,7 +56,7 @@ export class PingMonitor {
     this.#changed(null);
   }
 
-  /** To be called every `tickMs` while the connection is open. */
+  /** Must be called every `tickMs` while the connection is open. */
   heartbeat(socket: Socket | null): void {
     const at = this.#steady();
     const isLate = at - this.#heartbeatAt > this.#limits.tickMs + lateMs;
@@ -68,7 +68,7 @@ export class PingMonitor {
       this.#isQuiet = true;
       this.#changed(quietForMs);
     }
-    // That it cannot be sent shows by the close that follows.
+    // If the ping cannot be sent, a close follows.
     socket.ping(undefined, undefined, () => {});
   }
 

@@ -1,8 +1,9 @@
 /**
- * A reply that grows by edits while it is written (../messenger/growing-message.ts). Its first text
- * refers to the message that it answers, as the reply does, and its nonce is of the question:
- * within minutes a second try makes no second message. By that nonce the reply finds a beginning
- * whose making nobody saw. It takes of the bot's requests only those that nobody needs.
+ * Shows a reply while the brain writes it, as a message that grows by edits
+ * (../messenger/growing-message.ts). The first text refers to the answered message, as the reply
+ * does. Its nonce comes from the question, so a second try within minutes makes no second message.
+ * By that nonce the reply finds a preview even if nobody saw whether the platform made it. Previews
+ * use only requests that no reply needs.
  */
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -35,7 +36,7 @@ const cutting = {
 };
 const spare = { spare: 'admitted' } as const;
 
-/** @returns null where the address is none of Discord's */
+/** @returns null if the address is not one of Discord's */
 export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
   const { api, ends, steady, deadlines } = deps;
   const target = parseTarget(shown.address.target);
@@ -55,7 +56,7 @@ export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | nul
   });
 }
 
-/** By its nonce. A response that was put off has no beginning. */
+/** Names the preview by its nonce. A deferred response has no preview. */
 export function begunAs({ id, address }: Pick<Message, 'id' | 'address'>): string | null {
   const target = parseTarget(address.target);
   if (target === null || target.deferred !== undefined) return null;
@@ -95,7 +96,10 @@ function mayStand(result: ApiResult): boolean {
   return result.kind === 'ok' || result.sent;
 }
 
-/** What the platform has answered itself comes no later; a gateway, or a page, is not it. */
+/**
+ * Whether the edit may still happen. An answer of the platform itself is final; an answer of a
+ * gateway or a proxy's page is not.
+ */
 function mayComeLate(result: ApiResult): boolean {
   if (result.kind === 'refused') {
     return result.status === 504 || (result.status >= 500 && result.message === '');

@@ -13,7 +13,7 @@ function start(t: TestContext) {
   return {
     pace,
     passedMs: () => Date.now() - 1_000,
-    /** Time goes by, in the steps in which things are due. */
+    /** Lets time pass in steps, from one due task to the next. */
     async pass(ms: number): Promise<void> {
       await new Promise(setImmediate);
       for (let passed = 0; passed < ms; passed += 10) {

@@ -1,8 +1,8 @@
 /**
- * Eyes on a message of a server that was said to us, when work on it begins. That it may not, or
- * that it fails or is left out, changes nothing. It takes nothing that a reply may need, waits some
- * moments for that, and after a 429 there are none for as long as that says.
- * Format: https://discord.com/developers/docs/resources/message#create-reaction.
+ * Puts eyes on a server's message that was said to the bot, when work on it begins. Nothing else
+ * changes if this fails, is dropped or is not allowed. It uses only requests that no reply needs,
+ * waits some moments for one, and stops for the duration of a 429. Format:
+ * https://discord.com/developers/docs/resources/message#create-reaction.
  */
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
@@ -18,7 +18,7 @@ const eyes = encodeURIComponent('👀');
 
 type ReactionDeps = {
   readonly api: Api;
-  /** Messages that have it. */
+  /** The messages that have the reaction. */
   readonly known: FirstSeen;
   readonly holds: Holds<'reaction'>;
   readonly deadlines: Deadlines;

@@ -1,4 +1,4 @@
-/** Which commands of the application are registered and taken away, and what failed of that. */
+/** Which slash commands svc registers and removes, and what happens after a failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limited, refusal } from './answers.ts';

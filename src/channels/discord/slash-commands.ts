@@ -1,6 +1,6 @@
 /**
- * Slash commands: what of them is registered, and an INTERACTION_CREATE of one as the facts of a
- * message, as if who chose it had written it. Being chosen from ours, it is said to us.
+ * Slash commands: svc registers them, and reads the INTERACTION_CREATE of a command as a message,
+ * as if the person had written it. Such a message counts as said to the bot.
  *
  * Format: https://discord.com/developers/docs/interactions/application-commands (API version 10).
  */
@@ -15,7 +15,7 @@ import { withNames } from './mentions.ts';
 import { senderOf, targetOf, tokenShape } from './wire.ts';
 import type { WireMessage } from './wire.ts';
 
-/** Where the platform is told that an answer comes. */
+/** Where svc tells the platform that an answer will follow. */
 export type Deferral = { readonly id: string; readonly token: string };
 
 export type Commanded = WireMessage & { readonly deferral: Deferral };
@@ -30,7 +30,7 @@ const integrationTypes = [0];
 
 /**
  * Reads the `d` of an INTERACTION_CREATE.
- * @returns null for what is no slash command
+ * @returns null: this is no slash command
  */
 export function parseCommand(wire: unknown): Commanded | null {
   const fields = fieldsOf(wire);
@@ -51,7 +51,7 @@ export function parseCommand(wire: unknown): Commanded | null {
     id,
     conversation: place as ConversationId,
     sender,
-    // Nobody who is mentioned in it is named.
+    // The event has no names for mentioned people.
     text: typeof value === 'string' ? `/${name} ${withNames(value, {})}` : `/${name}`,
     media: null,
     setting: isDirect ? 'direct' : 'addressed',
@@ -61,22 +61,22 @@ export function parseCommand(wire: unknown): Commanded | null {
   };
 }
 
-/** What a command may be called here; it stays one where it is not registered. */
+/** The shape of a command's name. Other commands work, but svc does not register them. */
 const wordShape = /^[-_\p{L}\p{N}]{1,32}$/u;
 const shownMax = 100;
 
-/** A command of the application that is registered everywhere. */
+/** A global command of the application. */
 type Registered = {
   readonly id: string | null;
   readonly name: string;
   readonly description: string;
-  /** Null: it takes something else than svc's do. */
+  /** Null: the command has options that svc's commands do not have. */
   readonly takesText: boolean | null;
 };
 
 /**
- * Registers svc's, one by one: what others have registered for the application stays, also in the
- * place of one of svc's with the same name.
+ * Registers svc's commands one by one. Commands of others stay, even if one has the name of a
+ * command of svc.
  * @param api null: it is not loaded
  */
 export async function tellCommands(
@@ -119,7 +119,7 @@ function toldOf(result: ApiResult): Told {
   if (result.kind === 'ok') return { kind: 'there' };
   if (result.kind === 'fault') return away;
   const { status, code, retryAfterMs } = result;
-  // A page of what stands between, or a token that is refused, says nothing of the commands.
+  // A proxy's page or a refused token has nothing to do with the commands.
   const isRefusal = status === 400 || status === 403;
   if (!isRefusal || code === null) return { kind: 'away', retryAfterMs };
   const message =
@@ -152,7 +152,7 @@ function wireOf({
 
 const optionText = 'What stands behind it';
 
-/** Commands of another kind have names of their own. */
+/** Names are unique only among commands of the same type. */
 function registeredIn(wire: unknown): readonly Registered[] {
   const { id, type = chatInput, name, description, options } = fieldsOf(wire);
   if (type !== chatInput) return [];

@@ -1,10 +1,10 @@
 /**
- * "… is typing", which Discord shows for 10 s: said again until the reply is on its way, for a few
- * minutes at most. Whatever goes wrong with it ends it and nothing else.
+ * Shows "… is typing", which Discord drops after 10 s. svc repeats it until it sends the reply, for
+ * a few minutes at most. A failure ends it and affects nothing else.
  */
 import type { Api } from './api.ts';
 
-/** It takes nothing of the bot's allowance that a reply may need. */
+/** Takes no request that a reply may need. */
 const spare = { spare: 'in_turn' } as const;
 const everyMs = 8_000;
 const mostMs = 300_000;

@@ -1,10 +1,10 @@
 /**
- * The webhook channel: messages are POSTed to it, replies are POSTed by it.
+ * The webhook channel: senders POST messages to it, and it POSTs the replies.
  *
- * Its listener outlives its run when a newer webhook channel took the same address: then the
- * handler of the newer channel answers. Otherwise the address is released at the end of the run,
- * while replies still go out. Requests on connections that are still open are refused as shutting
- * down. A request that is under way then has to bring the secret of the newest channel.
+ * When a newer webhook channel takes the same address, the listener outlives the run and the newer
+ * handler answers. Otherwise the end of the run releases the address, while replies still go out.
+ * Requests on connections that are still open get `shutting_down`. A request under way must then
+ * carry the secret of the newest channel.
  */
 import type { ListenAddress, WebhookConfig, Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
@@ -34,18 +34,18 @@ import { createReplyWriter } from './wire.ts';
 const webhookKey = webhook.type as string as ChannelKey;
 const releaseGraceMs = 1_000;
 
-/** What a sender's bearer has to pass now, by the channel that ran last. */
+/** The current check of a sender's bearer, set by the channel that ran last. */
 export type BearerChecks = Map<ChannelKey, TokenCheck>;
 
 export type WebhookDeps = Clock & {
   readonly config: WebhookConfig;
   readonly secret: string;
-  /** null: replies carry no authorization. */
+  /** Null: replies carry no authorization. */
   readonly outboundSecret: string | null;
-  /** null: replies are not signed. */
+  /** Null: replies are not signed. */
   readonly signingKey: string | null;
   readonly listeners: Listeners;
-  /** One for all channels of a process. */
+  /** Shared by all channels of a process. */
   readonly bearerChecks: BearerChecks;
   readonly http: HttpClient;
   readonly events: Events;
@@ -54,10 +54,10 @@ export type WebhookDeps = Clock & {
   readonly version: string;
 };
 
-/** `boundPort()` is the real port, of use when port 0 was asked for; 0 before `open`. */
+/** `boundPort()` is the actual port, also if the configuration names port 0; 0 before `open`. */
 export type WebhookChannel = Channel & { boundPort(): number };
 
-/** Makes the channel; nothing is bound before `open`. */
+/** Makes the channel; it binds nothing before `open`. */
 export function createWebhookChannel(deps: WebhookDeps): WebhookChannel {
   return new Webhook(deps);
 }
@@ -135,16 +135,16 @@ function problemOf(bind: ListenAddress, code: string): ChannelProblem {
 
 /**
  * Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
- * (https://www.standardwebhooks.com), and never a retry of its own.
+ * (https://www.standardwebhooks.com). It never retries.
  *
- * The status is the whole answer: what the receiver writes in the body is thrown away. Any 2xx is
- * success. 410 ends the delivery for good. Everything else may be tried again: a receiver that
- * refuses or redirects today may be put right within the schedule.
+ * Only the status counts; svc discards the body. Any 2xx is success. 410 ends the delivery for
+ * good. After any other status svc may try again, since the receiver may be corrected within the
+ * schedule.
  */
 const tryMs = 15_000;
 /** A longer answer closes its connection. */
 const answerBytesMax = 64 * 1024;
-/** The delivery schedule may ask again sooner. */
+/** The delivery schedule may try again sooner. */
 const retryAfterMostMs = 86_400_000;
 
 export type OutboundDeps = Clock & {
@@ -160,7 +160,7 @@ export type OutboundDeps = Clock & {
 
 export type Deliver = (reply: Reply, attempt: Attempt, stop: Stop) => Promise<DeliveryOutcome>;
 
-/** Makes the function that tries once to deliver one reply. It never throws. */
+/** Makes the function that tries once to deliver one reply. That function never throws. */
 export function createDeliver(deps: OutboundDeps): Deliver {
   const { http, now, steady } = deps;
   const url = new URL(deps.url);
@@ -208,7 +208,7 @@ function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === 410) return { kind: 'dead', failure: failure('gone', { status }) };
   const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now, retryAfterMostMs));
-  // A server error may come after the work was done; every other answer says that it was not.
+  // A server error may come after the receiver did the work; any other status excludes that.
   const mayHaveArrived = status >= 500 && status !== 503;
   return { kind: 'retry', failure: why, mayHaveArrived };
 }
