@@ -253,25 +253,25 @@ export type WebhookSeen =
 export class HealthState {
   readonly #clock: Clock;
   readonly #changed: (state: ChannelState, reason: string | null) => void;
-  readonly #heard: () => void;
+  readonly #answered: () => void;
   #health: ChannelHealth;
   /** When the platform last answered; before its first answer, when the state began. */
-  #heardAt: SteadyTime;
+  #answeredAt: SteadyTime;
 
   /**
    * @param changed called at each change of the state or of its reason
-   * @param heard called each time that the platform answers
+   * @param answered called each time that the platform answers
    */
   constructor(
     clock: Clock,
     changed: (state: ChannelState, reason: string | null) => void = () => {},
-    heard = (): void => {},
+    answered = (): void => {},
   ) {
     this.#clock = clock;
     this.#changed = changed;
-    this.#heard = heard;
+    this.#answered = answered;
     this.#health = { state: 'starting', since: clock.now(), reason: null, lastSeenAt: null };
-    this.#heardAt = clock.steady();
+    this.#answeredAt = clock.steady();
   }
 
   get health(): ChannelHealth {
@@ -280,7 +280,7 @@ export class HealthState {
 
   /** Milliseconds since the platform last answered. */
   get silentMs(): number {
-    return this.#clock.steady() - this.#heardAt;
+    return this.#clock.steady() - this.#answeredAt;
   }
 
   /**
@@ -291,7 +291,8 @@ export class HealthState {
     const before = this.#health;
     if (before.state === state && before.reason === reason) return;
     const since = before.state === state ? before.since : this.#clock.now() - Math.round(begunMs);
-    if (before.state !== state && before.lastSeenAt === null) this.#heardAt = this.#clock.steady();
+    if (before.state !== state && before.lastSeenAt === null)
+      this.#answeredAt = this.#clock.steady();
     this.#health = { ...before, state, since, reason };
     this.#changed(state, reason);
   }
@@ -299,7 +300,7 @@ export class HealthState {
   /** The platform answered. */
   seen(): void {
     this.#health = { ...this.#health, lastSeenAt: this.#clock.now() };
-    this.#heardAt = this.#clock.steady();
-    this.#heard();
+    this.#answeredAt = this.#clock.steady();
+    this.#answered();
   }
 }

@@ -34,10 +34,11 @@ type WireError = {
 const nothing: WireError = { code: 0, message: '', names: [] };
 
 /** @param said an object of `errorOf`; without a JSON body the library passes another object */
-export function refusal(status: number, said: object | null = null): ApiResult {
-  const { code, names, message } = said !== null && 'names' in said ? (said as WireError) : nothing;
-  const told = { code: code === 0 ? null : code, names, message };
-  return { kind: 'refused', status, ...told, retryAfterMs: null, unasked: false };
+export function refusal(status: number, errorBody: object | null = null): ApiResult {
+  const { code, names, message } =
+    errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : nothing;
+  const details = { code: code === 0 ? null : code, names, message };
+  return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }
 
 export function limited(ms: number, unasked: boolean): ApiResult {

@@ -17,7 +17,7 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { limited, refusal, responseOf } from './answers.ts';
 import type { Answer, ApiResult } from './answers.ts';
-import { BotPace } from './rate-limits.ts';
+import { BotRateLimiter } from './rate-limits.ts';
 import { Fault, Limited, Redirect } from './thrown.ts';
 
 export type { ApiResult } from './answers.ts';
@@ -26,7 +26,7 @@ export type { ApiResult } from './answers.ts';
  * `spare`: a best-effort call. It takes a place that no reply needs, waits moments for its turn,
  * and waits for no other limit. `admitted`: the call already has its place.
  */
-type Manner = { readonly spare?: 'in_turn' | 'admitted' };
+type CallMode = { readonly spare?: 'in_turn' | 'admitted' };
 
 /** A body from `multipart` in lib/pinned-client.ts. */
 type Form = { readonly contentType: string; readonly body: Uint8Array };
@@ -35,7 +35,7 @@ type Write = (
   route: `/${string}`,
   body: unknown,
   signal?: AbortSignal,
-  manner?: Manner,
+  mode?: CallMode,
 ) => Promise<ApiResult>;
 
 export interface Api {
@@ -110,7 +110,7 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #deps: ApiDeps;
-  readonly #pace: BotPace;
+  readonly #rateLimiter: BotRateLimiter;
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #ahead: number;
   /** The end of Discord's limit on all requests. */
@@ -120,7 +120,7 @@ class LimitedApi implements Api {
     this.#library = library;
     this.#deps = deps;
     this.#limitedUntil = deps.steady();
-    this.#pace = new BotPace(deps.steady, deps.deadlines);
+    this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines);
     this.#ahead = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: deps.baseUrl ?? discordApi,
@@ -145,9 +145,9 @@ class LimitedApi implements Api {
     route: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
-    manner?: Manner,
+    mode?: CallMode,
   ): Promise<ApiResult> {
-    return this.#inManner({ method: 'POST', fullRoute: route, body }, signal, manner);
+    return this.#callInMode({ method: 'POST', fullRoute: route, body }, signal, mode);
   }
 
   sendForm(
@@ -165,9 +165,9 @@ class LimitedApi implements Api {
     route: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
-    manner?: Manner,
+    mode?: CallMode,
   ): Promise<ApiResult> {
-    return this.#inManner({ method: 'PATCH', fullRoute: route, body }, signal, manner);
+    return this.#callInMode({ method: 'PATCH', fullRoute: route, body }, signal, mode);
   }
 
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
@@ -178,20 +178,24 @@ class LimitedApi implements Api {
     route: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
-    manner?: Manner,
+    mode?: CallMode,
   ): Promise<ApiResult> {
-    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
+    return this.#callInMode({ method: 'PUT', fullRoute: route, body }, signal, mode);
   }
 
   spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean> {
-    return this.#pace.spare(signal, isFirst);
+    return this.#rateLimiter.spare(signal, isFirst);
   }
 
   close(): void {
     this.#rest.clearHandlerSweeper();
   }
 
-  async #inManner(call: Call, signal?: AbortSignal, { spare }: Manner = {}): Promise<ApiResult> {
+  async #callInMode(
+    call: Call,
+    signal?: AbortSignal,
+    { spare }: CallMode = {},
+  ): Promise<ApiResult> {
     if (spare === undefined) return this.#call(call, signal);
     if (spare === 'in_turn') {
       const moments = new AbortController();
@@ -205,7 +209,7 @@ class LimitedApi implements Api {
   }
 
   async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
-    this.#heedClock();
+    this.#noteClock();
     // During a limit on all requests the library would hold a timer until its end.
     const limitedMs = this.#rest.globalReset - Date.now();
     if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
@@ -228,7 +232,7 @@ class LimitedApi implements Api {
    * follow a shared time. If that time is set back, limits would last longer by as much. So svc
    * clears them, except the limit of all requests.
    */
-  #heedClock(): void {
+  #noteClock(): void {
     const { steady } = this.#deps;
     const ahead = Date.now() - steady();
     const setBack = ahead < this.#ahead - clockSlackMs;
@@ -270,7 +274,7 @@ class LimitedApi implements Api {
   /** @throws Limited if no place is free among the bot's requests */
   async #admitted(url: string, { signal }: Init): Promise<void> {
     const isSpare = asSpare.getStore() === true;
-    const ms = isSpare ? null : await this.#pace.admit(url, waitMsMax, signal);
+    const ms = isSpare ? null : await this.#rateLimiter.admit(url, waitMsMax, signal);
     if (ms !== null) throw new Limited(ms, true);
     if (signal?.aborted) throw new Fault('cancelled', false);
   }

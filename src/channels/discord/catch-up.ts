@@ -40,7 +40,7 @@ export type CaughtUp =
       readonly kind: 'done';
       readonly stored: number;
       /** How many messages were fetched beyond the cap; there may be more. */
-      readonly left: number;
+      readonly skipped: number;
       /** How many channels could not be read. */
       readonly unread: number;
       readonly newest: string | null;
@@ -50,7 +50,7 @@ export type CaughtUp =
 
 export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
   const { places, newest, signal } = deps;
-  const sum = { stored: 0, left: 0, unread: 0, newest };
+  const sum = { stored: 0, skipped: 0, unread: 0, newest };
   if (newest === null) return { kind: 'done', ...sum };
   const from = snowflakeAt(timeOfSnowflake(newest) - overlapMs);
   for (const place of places.all) {
@@ -58,7 +58,7 @@ export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
     if (signal.aborted) return { kind: 'aborted' };
     if (read.kind === 'refused') return { kind: 'refused', refusal: read };
     sum.stored += read.stored;
-    sum.left += read.left;
+    sum.skipped += read.skipped;
     sum.unread += read.unread ? 1 : 0;
     sum.newest = laterOf(sum.newest, read.newest);
   }
@@ -68,7 +68,7 @@ export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
 type Read = {
   readonly kind: 'read';
   readonly stored: number;
-  readonly left: number;
+  readonly skipped: number;
   readonly unread: boolean;
   readonly newest: string | null;
 };
@@ -84,14 +84,14 @@ async function readPlace(
   let newest: string | null = null;
   for (;;) {
     const page = await fetchPage(deps, place, after);
-    const told = { kind: 'read', stored, newest } as const;
-    if (page === null) return { ...told, left: 0, unread: true };
+    const soFar = { kind: 'read', stored, newest } as const;
+    if (page === null) return { ...soFar, skipped: 0, unread: true };
     const messages = page
       .map((wire) => parseMessage(wire, self, place.direct))
       .filter((message) => message !== null)
       .sort((a, b) => (isLater(a.id, b.id) ? 1 : -1));
     if (fetched >= messagesOfPlaceMax || stored >= mostMessages) {
-      return { ...told, left: messages.length, unread: false };
+      return { ...soFar, skipped: messages.length, unread: false };
     }
     const result = await store(messages);
     if (result.kind === 'refused') return result;
@@ -102,7 +102,7 @@ async function readPlace(
       if (typeof id === 'string' && isLater(id, after)) after = id;
     }
     newest = after === from ? newest : after;
-    if (page.length < pageMax) return { ...told, stored, newest, left: 0, unread: false };
+    if (page.length < pageMax) return { ...soFar, stored, newest, skipped: 0, unread: false };
   }
 }
 

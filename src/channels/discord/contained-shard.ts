@@ -20,9 +20,9 @@ export function contain(shard: discordWs.WebSocketShard, caught: (error: unknown
   shard['heartbeat'] = (requested?: boolean) => heartbeat(requested).catch(caught);
   shard['internalConnect'] = () => internalConnect().catch(caught);
   shard.destroy = (options) => {
-    shard['connection']?.off('error', unheard).on('error', unheard);
+    shard['connection']?.off('error', ignoreError).on('error', ignoreError);
     return destroy(options).catch(caught);
   };
 }
 
-const unheard = (): void => {};
+const ignoreError = (): void => {};

@@ -46,7 +46,7 @@ function quotedIn(fields: Fields, self: string): Quoted | null {
   const media = mediaOf(shown, place, id);
   if (text === '' && media.length === 0) return null;
   const author = fieldsOf(other['author']);
-  const by = whose(author, fields, self);
+  const by = authorOf(author, fields, self);
   const at = Date.parse(textOf(other['timestamp']));
   // A message of another bot may contain a private brain's answer; a forward comes from elsewhere.
   const isOfBot = by !== 'us' && (author['bot'] === true || textOf(other['webhook_id']) !== '');
@@ -59,7 +59,7 @@ function quotedIn(fields: Fields, self: string): Quoted | null {
   };
 }
 
-function whose(author: Fields, fields: Fields, self: string): Quoted['by'] {
+function authorOf(author: Fields, fields: Fields, self: string): Quoted['by'] {
   if (author['id'] === self) return 'us';
   return author['id'] === fieldsOf(fields['author'])['id'] ? 'sender' : 'other';
 }

@@ -55,11 +55,11 @@ export class Deferrals {
   ): Promise<DeliveryOutcome | null> {
     const { deferred } = target;
     if (deferred === undefined) return null;
-    const asked = await this.#asked(api, deferred, signal);
-    if (asked !== null && isOver(asked)) return null;
-    if (asked !== null && asked.kind !== 'ok') return outcomeOf(asked, bot, reply);
-    if (asked !== null && !isLoading(asked.body)) {
-      return isShown(asked.body, reply) ? { kind: 'delivered' } : null;
+    const state = await this.#stateOf(api, deferred, signal);
+    if (state !== null && isOver(state)) return null;
+    if (state !== null && state.kind !== 'ok') return outcomeOf(state, bot, reply);
+    if (state !== null && !isLoading(state.body)) {
+      return isShown(state.body, reply) ? { kind: 'delivered' } : null;
     }
     const { content, allowed_mentions, flags } = toWire(reply, target);
     const body = { content, allowed_mentions, flags, ...componentsOf(reply) };
@@ -78,7 +78,7 @@ export class Deferrals {
   /**
    * The platform's state of the response; null: this process deferred it and has not completed it.
    */
-  async #asked(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
+  async #stateOf(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
     const own = this.#open.get(deferred.token);
     if (own !== undefined && (await own)) return null;
     return api.get(routeOf(deferred), signal);

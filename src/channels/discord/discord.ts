@@ -32,7 +32,7 @@ import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
 import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
-import { Holds } from '../messenger/low-priority-queue.ts';
+import { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
@@ -41,11 +41,11 @@ import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver, outcomeOf } from './outbound.ts';
-import { beginPreview, begunAs } from './previews.ts';
+import { beginPreview, previewName } from './previews.ts';
 import { remove, withoutUnsure } from './place-reply.ts';
-import { showSeen } from './reaction.ts';
+import { showEyes } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
-import { tellCommands } from './slash-commands.ts';
+import { publishCommands } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf } from './fields.ts';
 import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
@@ -86,12 +86,12 @@ class Discord implements Messenger {
   readonly #health: HealthState;
   readonly #typing = new Typing();
   readonly #seen = new FirstSeen();
-  readonly #holds: Holds<'reaction'>;
+  readonly #backoff: BackoffWindows<'reaction'>;
   readonly #deferrals = new Deferrals();
   readonly #menu: CommandMenu;
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
-  readonly #ends: Cleanup;
+  readonly #cleanup: Cleanup;
   /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
@@ -100,20 +100,20 @@ class Discord implements Messenger {
   constructor(deps: DiscordDeps) {
     const { config, deadlines, events, http, now, steady, token } = deps;
     this.#deps = deps;
-    this.#holds = new Holds(steady);
+    this.#backoff = new BackoffWindows(steady);
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) {
       this.preview = (shown) => this.#preview(shown);
-      this.begun = begunAs;
+      this.begun = previewName;
     }
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
-    this.#ends = new Cleanup(deadlines, async (message) =>
+    this.#cleanup = new Cleanup(deadlines, async (message) =>
       this.#api.value === null ? false : remove(this.#api.value, message),
     );
     this.#self = discord.botOf(token);
     const menu = new CommandMenu({
-      tell: (offered, signal) => tellCommands(this.#api.value, offered, signal),
+      publish: (offered, signal) => publishCommands(this.#api.value, offered, signal),
       events,
       steady,
     });
@@ -122,7 +122,7 @@ class Discord implements Messenger {
       events.channelChanged({ channel: config.type, state, reason });
       if (state === 'up') menu.up();
     };
-    this.#health = new HealthState(deps, changed, () => menu.heard());
+    this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -177,7 +177,7 @@ class Discord implements Messenger {
     if (outcome.kind !== 'delivered') return outcome;
     // If the process ends before this is done, the next one repeats it. The reply's nonce prevents
     // a second message.
-    const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
+    const needless = revision.delivered(message).map((one) => this.#cleanup.takeAway(one));
     if (needless.length > 0) await Promise.all(needless);
     return outcome;
   }
@@ -197,7 +197,7 @@ class Discord implements Messenger {
     if (deferred !== undefined) return noPreview;
     // The former answer stays until the new one is there.
     if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
-    const deps = { api, ends: this.#ends, deadlines, steady };
+    const deps = { api, cleanup: this.#cleanup, deadlines, steady };
     return beginPreview(deps, shown) ?? noPreview;
   }
 
@@ -212,7 +212,7 @@ class Discord implements Messenger {
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
     const { deadlines } = this.#deps;
-    void showSeen({ api, known: this.#seen, holds: this.#holds, deadlines }, target);
+    void showEyes({ api, known: this.#seen, backoff: this.#backoff, deadlines }, target);
   }
 
   offer(offered: OfferedCommands): void {
@@ -250,16 +250,16 @@ class Discord implements Messenger {
   async identify(signal: AbortSignal): Promise<Identity> {
     const { tokenEnv } = this.#deps.config;
     if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
-    const asked = await (await this.#api.get()).get('/users/@me', signal);
-    if (asked.kind === 'fault') {
-      return { kind: 'unreached', message: `Discord could not be reached (${asked.fault})` };
+    const answer = await (await this.#api.get()).get('/users/@me', signal);
+    if (answer.kind === 'fault') {
+      return { kind: 'unreached', message: `Discord could not be reached (${answer.fault})` };
     }
-    if (asked.kind === 'refused') {
-      const { status } = asked;
+    if (answer.kind === 'refused') {
+      const { status } = answer;
       if (status === 401) return { kind: 'refused', message: tokenRefused(tokenEnv) };
       return { kind: 'unreached', message: `Discord answered ${status}` };
     }
-    const self = parseSelf(asked.body);
+    const self = parseSelf(answer.body);
     if (self !== null) return { kind: 'known', ...self };
     return { kind: 'unreached', message: 'what answered is not Discord; look at base_url' };
   }

@@ -31,12 +31,12 @@ export async function fetchFile(
 ): Promise<Fetched> {
   const [place, message, attachment] = file.split('/').map(idOf);
   if (!place || !message || !attachment) return failed('rejected');
-  const found = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
-  if (found.kind === 'fault') return failed(found.fault);
-  if (found.kind === 'refused') {
-    return found.status === 403 ? unreadable : failedBy(found.status);
+  const answer = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
+  if (answer.kind === 'fault') return failed(answer.fault);
+  if (answer.kind === 'refused') {
+    return answer.status === 403 ? unreadable : failedBy(answer.status);
   }
-  const url = addressOf(found.body, attachment, baseUrl);
+  const url = addressOf(answer.body, attachment, baseUrl);
   if (url === null) return failed('not_found');
   // Without the token, since a signed address needs none.
   const result = await http.send(

@@ -163,15 +163,15 @@ class Gateway {
 
   async #ask(): Promise<GatewayInfo | ConnectionEnd> {
     const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
-    const asked = await this.#deps.api.get('/gateway/bot', this.#signal);
-    if (asked.kind === 'fault') return broken(`Discord could not be reached (${asked.fault})`);
-    if (asked.kind === 'refused') {
-      const { status, retryAfterMs } = asked;
+    const answer = await this.#deps.api.get('/gateway/bot', this.#signal);
+    if (answer.kind === 'fault') return broken(`Discord could not be reached (${answer.fault})`);
+    if (answer.kind === 'refused') {
+      const { status, retryAfterMs } = answer;
       if (status === 401) return { kind: 'refused', message: tokenRefused(this.#deps.tokenName) };
       if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }
-    return parseGatewayInfo(asked.body) ?? broken('Discord did not say where its gateway is');
+    return parseGatewayInfo(answer.body) ?? broken('Discord did not say where its gateway is');
   }
 
   #budgetPlace() {

@@ -20,7 +20,7 @@ export const identifyLimits: IdentifyLimits = {
 export class IdentifyBudget {
   readonly #clock: Clock;
   readonly #limits: IdentifyLimits;
-  #left: number;
+  #remaining: number;
   /** When the next session began to accrue. */
   #at: SteadyTime;
   #lastAt: SteadyTime | null = null;
@@ -30,7 +30,7 @@ export class IdentifyBudget {
     this.#clock = clock;
     this.#limits = limits;
     const kept = parse(text);
-    this.#left = Math.min(kept?.left ?? limits.atOnceMax, limits.atOnceMax);
+    this.#remaining = Math.min(kept?.left ?? limits.atOnceMax, limits.atOnceMax);
     const since = kept === null ? 0 : msSince(kept.at, clock);
     this.#at = later(clock.steady(), -since);
   }
@@ -38,7 +38,7 @@ export class IdentifyBudget {
   /** The text to store over a restart. */
   get text(): string {
     const { now, steady } = this.#clock;
-    return JSON.stringify({ left: this.#left, at: now() - (steady() - this.#at) });
+    return JSON.stringify({ left: this.#remaining, at: now() - (steady() - this.#at) });
   }
 
   /** @returns null: a session may begin, and now counts; else the milliseconds until one may */
@@ -46,12 +46,12 @@ export class IdentifyBudget {
     const now = this.#clock.steady();
     const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;
     const earned = Math.floor((now - this.#at) / oneEveryMs);
-    this.#left = Math.min(atOnceMax, this.#left + earned);
-    this.#at = this.#left === atOnceMax ? now : later(this.#at, earned * oneEveryMs);
+    this.#remaining = Math.min(atOnceMax, this.#remaining + earned);
+    this.#at = this.#remaining === atOnceMax ? now : later(this.#at, earned * oneEveryMs);
     const spacedMs = this.#lastAt === null ? 0 : spacingMs - (now - this.#lastAt);
     if (spacedMs > 0) return spacedMs;
-    if (this.#left === 0) return oneEveryMs - (now - this.#at);
-    this.#left--;
+    if (this.#remaining === 0) return oneEveryMs - (now - this.#at);
+    this.#remaining--;
     this.#lastAt = now;
     return null;
   }

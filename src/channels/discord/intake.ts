@@ -21,8 +21,8 @@ import type { Deferrals } from './deferrals.ts';
 import type { KnownChannels } from './known-channels.ts';
 import { parseEdit } from './edits.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
-import { acknowledge, parsePress, type Pressed } from './interactions.ts';
-import { parseCommand, type Commanded } from './slash-commands.ts';
+import { acknowledge, parsePress, type PressMessage } from './interactions.ts';
+import { parseCommand, type CommandMessage } from './slash-commands.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeDeps = {
@@ -56,10 +56,10 @@ const keepEveryMs = 30_000;
 type Item = {
   readonly session: Session;
   readonly sequence: number;
-  readonly message: Heard | null;
+  readonly message: IncomingMessage | null;
 };
 
-type Heard = WireMessage | Pressed | Commanded;
+type IncomingMessage = WireMessage | PressMessage | CommandMessage;
 
 export class Intake {
   readonly #deps: IntakeDeps;
@@ -84,10 +84,10 @@ export class Intake {
     const session = sessions.current;
     if (session === null) return;
     if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
-    this.#push({ session, sequence, message: this.#heard(name, data) });
+    this.#push({ session, sequence, message: this.#parse(name, data) });
   }
 
-  #heard(name: string, data: unknown): Item['message'] {
+  #parse(name: string, data: unknown): Item['message'] {
     if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
     if (name === 'MESSAGE_UPDATE' && this.#deps.questions !== null) {
       return parseEdit(data, this.#self);
@@ -138,7 +138,7 @@ export class Intake {
   /** Fetches the messages between two sessions. The new position is stored once all of them are. */
   async #begin(session: Session): Promise<Refusal | null> {
     const { sessions, places, api, signal, receive, events } = this.#deps;
-    const found = await catchUp({
+    const caughtUp = await catchUp({
       api,
       places,
       self: this.#self,
@@ -151,20 +151,20 @@ export class Intake {
         return { kind: 'stored', fresh: fresh.length };
       },
     });
-    if (found.kind === 'refused') return found.refusal;
-    if (found.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
-    const newest = laterOf(sessions.newest, found.newest);
+    if (caughtUp.kind === 'refused') return caughtUp.refusal;
+    if (caughtUp.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
+    const newest = laterOf(sessions.newest, caughtUp.newest);
     const refusal = await this.#keep(session, session.sequence, newest, []);
     if (refusal !== null) return refusal;
     session.behind = false;
-    const { stored, left, unread } = found;
+    const { stored, skipped, unread } = caughtUp;
     if (stored > 0) {
       const message = `${stored} messages that were said while there was no session were fetched`;
       events.noticed({ code: 'caught_up', message, details: { messages: stored } });
     }
-    if (left > 0 || unread > 0) {
+    if (skipped > 0 || unread > 0) {
       const message =
-        `Discord: of what was said while there was no session, ${left} messages or more were ` +
+        `Discord: of what was said while there was no session, ${skipped} messages or more were ` +
         `left out, and ${unread} channels could not be read`;
       events.warned({ code: 'messages_missed', message });
     }
@@ -173,11 +173,11 @@ export class Intake {
 
   async #take(): Promise<Refusal | null> {
     const { receive, sessions, hearsAll, steady } = this.#deps;
-    const messages: Heard[] = [];
+    const messages: IncomingMessage[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
     const add = (message: Item['message']): void => {
-      if (message !== null && this.#heeds(message)) messages.push(message);
+      if (message !== null && this.#isWanted(message)) messages.push(message);
     };
     add(last.message);
     while (messages.length < most) {
@@ -195,7 +195,7 @@ export class Intake {
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
     if (!wanted && messages.length > 0) {
       await receive(messages.map((one) => this.#inboundOf(one)));
-      for (const message of messages) this.#became(message, null);
+      for (const message of messages) this.#noteReceipt(message, null);
     }
     if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
       return this.#keep(session, sequence, newest, wanted ? messages : []);
@@ -205,14 +205,14 @@ export class Intake {
   }
 
   /** Whether the message goes to the ledger; some edits do not. */
-  #heeds(message: Heard): boolean {
+  #isWanted(message: IncomingMessage): boolean {
     if ('press' in message) return true;
-    return this.#deps.questions?.heeds(message.id, message, message.edits) ?? true;
+    return this.#deps.questions?.admits(message.id, message, message.edits) ?? true;
   }
 
-  #became(message: Heard, receipt: Receipt | null): void {
+  #noteReceipt(message: IncomingMessage, receipt: Receipt | null): void {
     if ('press' in message) return;
-    this.#deps.questions?.became(message.id, message.edits, receipt);
+    this.#deps.questions?.noteReceipt(message.id, message.edits, receipt);
   }
 
   /** Accepts the messages and stores the position behind them, in one commit. */
@@ -220,7 +220,7 @@ export class Intake {
     session: Session,
     sequence: number,
     newest: string | null,
-    messages: readonly Heard[],
+    messages: readonly IncomingMessage[],
   ): Promise<Refusal | null> {
     const { receive, sessions, places, steady, api, deferrals } = this.#deps;
     const handled = await receive(
@@ -233,7 +233,7 @@ export class Intake {
     let isNews = false;
     for (const [index, message] of messages.entries()) {
       const receipt = handled.receipts[index]!;
-      this.#became(message, receipt);
+      this.#noteReceipt(message, receipt);
       if (receipt === null) continue;
       const { conversation, setting } = message;
       if ('press' in message) acknowledge(api, message.press);
@@ -249,10 +249,10 @@ export class Intake {
     const { id, conversation, sender, text, media, setting, target, edits } = message;
     const { further, context, saidAt } = message;
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;
-    const around = { ...(further !== undefined && { further }), ...(context && { context }) };
-    const said = { text, media, ...around, ...(saidAt && { saidAt }) };
+    const extras = { ...(further !== undefined && { further }), ...(context && { context }) };
+    const content = { text, media, ...extras, ...(saidAt && { saidAt }) };
     const apart = edits === undefined ? {} : ({ apart: 'edit', edits } as const);
-    const facts = { conversation, sender, ...said, ...apart, setting };
+    const facts = { conversation, sender, ...content, ...apart, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
   }
 }

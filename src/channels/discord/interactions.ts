@@ -6,7 +6,7 @@
  * https://discord.com/developers/docs/components/reference#button (API version 10). The platform
  * wants an answer within 3 s; without one it shows the person that the press failed.
  */
-import { isPressable, rowsBut, rowsOf } from '../messenger/choices.ts';
+import { isPressable, rowsWithout, rowsOf } from '../messenger/choices.ts';
 import type { Choice, Reply } from '../../domain/reply.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
@@ -20,7 +20,7 @@ export type Press = {
   readonly token: string;
   readonly setting: Setting;
   /** The buttons of the other questions in the same message. */
-  readonly left: Rows;
+  readonly otherRows: Rows;
 };
 
 type Rows = readonly (readonly Choice[])[];
@@ -32,14 +32,14 @@ const button = 2;
 export const betweenPeople = 2;
 /** Callback types: no change, or a changed message. */
 const [deferredUpdate, updateMessage] = [6, 7];
-export type Pressed = WireMessage & { readonly press: Press };
+export type PressMessage = WireMessage & { readonly press: Press };
 
 /**
  * Reads the `d` of an INTERACTION_CREATE.
  * @param self the bot's own user id
  * @returns null: this is no press on a button of svc
  */
-export function parsePress(wire: unknown, self: string): Pressed | null {
+export function parsePress(wire: unknown, self: string): PressMessage | null {
   const fields = fieldsOf(wire);
   const { component_type: type, custom_id: says } = fieldsOf(fields['data']);
   if (fields['type'] !== messageComponent || type !== button) return null;
@@ -63,7 +63,7 @@ export function parsePress(wire: unknown, self: string): Pressed | null {
     media: null,
     setting,
     target: targetOf({ place, message: isDirect ? null : message }),
-    press: { id, token, setting, left: rowsBut(says, rows) },
+    press: { id, token, setting, otherRows: rowsWithout(says, rows) },
   };
 }
 
@@ -72,10 +72,10 @@ export function parsePress(wire: unknown, self: string): Pressed | null {
  * server they stay, since the person who pressed may have no right to decide. A failure changes
  * nothing.
  */
-export function acknowledge(api: Api, { id, token, setting, left }: Press): void {
+export function acknowledge(api: Api, { id, token, setting, otherRows }: Press): void {
   const answer =
     setting === 'direct'
-      ? { type: updateMessage, data: { components: wireOf(left) } }
+      ? { type: updateMessage, data: { components: wireOf(otherRows) } }
       : { type: deferredUpdate };
   const route = `/interactions/${id}/${token}/callback` as const;
   void api.post(route, answer, AbortSignal.timeout(answerMs));

@@ -50,18 +50,18 @@ export async function deliver(
   if (id !== null) sent?.(messageText({ place, id }));
   const outcome = outcomeOf(result, token, reply);
   const isKnown = 'nonce' in body && !attempt.late;
-  const isLast = isNew && attempt.possibleDuplicate && !isKnown && tellsNoEnd(result);
-  return isLast && outcome.kind === 'retry' ? leftAt(outcome.failure) : outcome;
+  const isLast = isNew && attempt.possibleDuplicate && !isKnown && isEndUnseen(result);
+  return isLast && outcome.kind === 'retry' ? finalOutcome(outcome.failure) : outcome;
 }
 
 /** Whether the message may exist: a gateway stopped waiting for it, or no answer came. */
-function tellsNoEnd(result: ApiResult): boolean {
+function isEndUnseen(result: ApiResult): boolean {
   if (result.kind === 'fault') return result.sent && result.fault !== 'cancelled';
   return result.kind === 'refused' && result.status === 504;
 }
 
 /** After some minutes the platform no longer recognises a repeat, so each try may add a message. */
-function leftAt(why: Failure): DeliveryOutcome {
+function finalOutcome(why: Failure): DeliveryOutcome {
   const detail = `${why.detail}; it may have arrived, so it is not sent again`;
   return { kind: 'dead', failure: { ...why, detail } };
 }

@@ -9,7 +9,7 @@ import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { Reply } from '../../domain/reply.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import { codeAsMarkdown } from '../messenger/code-files.ts';
-import { goesOn } from '../messenger/growing-message.ts';
+import { continuationMark } from '../messenger/growing-message.ts';
 import type { Api, ApiResult } from './api.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';
 import { nonceOf, textUnitsMax } from './wire.ts';
@@ -105,7 +105,7 @@ async function putOverUnseen(
 
 function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
   const { content: shown, attachments } = fieldsOf(made);
-  if (file === undefined) return shown === content.trim() && !content.endsWith(goesOn);
+  if (file === undefined) return shown === content.trim() && !content.endsWith(continuationMark);
   if (shown === codeAsMarkdown(content, textUnitsMax).trim()) return true;
   return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
 }

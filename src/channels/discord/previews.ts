@@ -9,7 +9,12 @@ import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { goesOn, GrowingMessage, type Shown, type Cleanup } from '../messenger/growing-message.ts';
+import {
+  continuationMark,
+  GrowingMessage,
+  type Shown,
+  type Cleanup,
+} from '../messenger/growing-message.ts';
 import { splitText } from '../messenger/splitting.ts';
 import type { Api, ApiResult } from './api.ts';
 import {
@@ -25,12 +30,12 @@ import { parseTarget, previewNonce, previewToWire, textUnitsMax, type Target } f
 export type PreviewDeps = Pick<Clock, 'steady'> & {
   readonly api: Api;
   readonly deadlines: Deadlines;
-  readonly ends: Cleanup;
+  readonly cleanup: Cleanup;
 };
 
 const everyMs = { person: 1_500, group: 3_000 } as const;
 const cutting = {
-  unitsMax: textUnitsMax - goesOn.length,
+  unitsMax: textUnitsMax - continuationMark.length,
   unitsOf: (text: string) => text.length,
   fences: true,
 };
@@ -38,17 +43,17 @@ const spare = { spare: 'admitted' } as const;
 
 /** @returns null if the address is not one of Discord's */
 export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
-  const { api, ends, steady, deadlines } = deps;
+  const { api, cleanup, steady, deadlines } = deps;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
-    unseen: begunAs({ id: shown.question, address: shown.address }),
+    unseen: previewName({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
     room: (signal, isFirst) => api.spare(signal, isFirst),
     put: (message, text, signal) => put(deps, shown.question, target, message, text, signal),
-    takeAway: (message) => void ends.takeAway(message),
+    takeAway: (message) => void cleanup.takeAway(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
     fadesMs: null,
     steady,
@@ -57,7 +62,7 @@ export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | nul
 }
 
 /** Names the preview by its nonce. A deferred response has no preview. */
-export function begunAs({ id, address }: Pick<Message, 'id' | 'address'>): string | null {
+export function previewName({ id, address }: Pick<Message, 'id' | 'address'>): string | null {
   const target = parseTarget(address.target);
   if (target === null || target.deferred !== undefined) return null;
   return unseenText({ place: target.place, nonce: previewNonce(id) });
@@ -71,7 +76,7 @@ async function put(
   text: string,
   signal: AbortSignal,
 ): Promise<Shown> {
-  const body = previewToWire(`${text}${goesOn}`, question, target);
+  const body = previewToWire(`${text}${continuationMark}`, question, target);
   if (message !== null && parseUnseenText(message)?.place !== target.place) {
     const { nonce: _nonce, enforce_nonce: _enforced, message_reference: _of, ...edit } = body;
     const made = parseMessageText(message);

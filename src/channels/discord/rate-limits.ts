@@ -23,7 +23,7 @@ const spares = { first: 1, other: 4 } as const;
 /** Answers to interactions do not count. */
 const uncounted = /\/v10\/(?:interactions|webhooks)\//;
 
-export class BotPace {
+export class BotRateLimiter {
   readonly #steady: () => SteadyTime;
   /** When the bot's limit is full again. */
   #full: SteadyTime;

@@ -6,7 +6,7 @@
  */
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
-import type { Holds } from '../messenger/low-priority-queue.ts';
+import type { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import type { Api } from './api.ts';
 import type { Target } from './wire.ts';
 
@@ -20,23 +20,23 @@ type ReactionDeps = {
   readonly api: Api;
   /** The messages that have the reaction. */
   readonly known: FirstSeen;
-  readonly holds: Holds<'reaction'>;
+  readonly backoff: BackoffWindows<'reaction'>;
   readonly deadlines: Deadlines;
 };
 
 /** Never rejects. */
-export async function showSeen(
-  { api, known, holds, deadlines }: ReactionDeps,
+export async function showEyes(
+  { api, known, backoff, deadlines }: ReactionDeps,
   { place, message, acknowledged }: Target,
 ): Promise<void> {
-  if (acknowledged !== true || message === null || holds.holds('reaction')) return;
+  if (acknowledged !== true || message === null || backoff.isActive('reaction')) return;
   if (!known.isFirst(`${place}/${message}`)) return;
   const route = `/channels/${place}/messages/${message}/reactions/${eyes}/@me` as const;
   for (let tries = 1; tries <= triesMax; tries++) {
     const result = await api.put(route, undefined, AbortSignal.timeout(reactMs), spare);
     if (result.kind !== 'refused' || result.status !== 429) return;
     const pauseMs = result.retryAfterMs ?? 0;
-    if (!result.unasked) return holds.hold('reaction', pauseMs);
+    if (!result.unasked) return backoff.start('reaction', pauseMs);
     if (pauseMs > waitMsMax) return;
     await new Promise<void>((next) => deadlines.after(pauseMs, next));
   }

@@ -7,7 +7,7 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { CommandNotice, OfferedCommands } from '../channel.ts';
-import type { Told } from '../messenger/command-menu.ts';
+import type { MenuOutcome } from '../messenger/command-menu.ts';
 import type { Api, ApiResult } from './api.ts';
 import { betweenPeople } from './interactions.ts';
 import { fieldsOf, idOf, listOf, textOf } from './fields.ts';
@@ -18,7 +18,7 @@ import type { WireMessage } from './wire.ts';
 /** Where svc tells the platform that an answer will follow. */
 export type Deferral = { readonly id: string; readonly token: string };
 
-export type Commanded = WireMessage & { readonly deferral: Deferral };
+export type CommandMessage = WireMessage & { readonly deferral: Deferral };
 
 const applicationCommand = 2;
 const [chatInput, stringOption] = [1, 3];
@@ -32,7 +32,7 @@ const integrationTypes = [0];
  * Reads the `d` of an INTERACTION_CREATE.
  * @returns null: this is no slash command
  */
-export function parseCommand(wire: unknown): Commanded | null {
+export function parseCommand(wire: unknown): CommandMessage | null {
   const fields = fieldsOf(wire);
   const { type, name, options } = fieldsOf(fields['data']);
   if (fields['type'] !== applicationCommand || type !== chatInput) return null;
@@ -79,43 +79,43 @@ type Registered = {
  * command of svc.
  * @param api null: it is not loaded
  */
-export async function tellCommands(
+export async function publishCommands(
   api: Api | null,
   { commands, own }: OfferedCommands,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<MenuOutcome> {
   if (api === null) return away;
-  const asked = await api.get('/applications/@me', signal);
-  const application = asked.kind === 'ok' ? idOf(fieldsOf(asked.body)['id']) : null;
+  const self = await api.get('/applications/@me', signal);
+  const application = self.kind === 'ok' ? idOf(fieldsOf(self.body)['id']) : null;
   if (application === null) return away;
   const route = `/applications/${application}/commands` as const;
   const got = await api.get(route, signal);
-  if (got.kind !== 'ok') return toldOf(got);
+  if (got.kind !== 'ok') return menuOutcomeOf(got);
   const there = listOf(got.body).flatMap(registeredIn);
   const ours = there.filter(({ description, takesText }) => {
     return takesText !== null && own.has(description);
   });
   const others = new Set(there.filter((one) => !ours.includes(one)).map(({ name }) => name));
   const wanted = shownOf(commands).filter(({ word }) => !others.has(word));
-  let told: Told = { kind: 'there' };
+  let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
     if (id === null || wanted.some(({ word }) => word === name)) continue;
-    told = worse(told, toldOf(await api.delete(`${route}/${id}`, signal)));
+    outcome = worse(outcome, menuOutcomeOf(await api.delete(`${route}/${id}`, signal)));
   }
   for (const one of wanted.filter((command) => !ours.some((other) => isSame(other, command)))) {
-    if (told.kind === 'away') return told;
-    told = worse(told, toldOf(await api.post(route, wireOf(one), signal)));
+    if (outcome.kind === 'away') return outcome;
+    outcome = worse(outcome, menuOutcomeOf(await api.post(route, wireOf(one), signal)));
   }
-  return told;
+  return outcome;
 }
 
-const away: Told = { kind: 'away', retryAfterMs: null };
+const away: MenuOutcome = { kind: 'away', retryAfterMs: null };
 
-function worse(before: Told, after: Told): Told {
+function worse(before: MenuOutcome, after: MenuOutcome): MenuOutcome {
   return after.kind === 'there' || before.kind === 'away' ? before : after;
 }
 
-function toldOf(result: ApiResult): Told {
+function menuOutcomeOf(result: ApiResult): MenuOutcome {
   if (result.kind === 'ok') return { kind: 'there' };
   if (result.kind === 'fault') return away;
   const { status, code, retryAfterMs } = result;

@@ -15,23 +15,23 @@ export class Typing {
 
   begin(api: Api, place: string, signal: AbortSignal): void {
     if (signal.aborted || this.#ends.has(place) || this.#ends.size >= placesMax) return;
-    let saidMs = 0;
+    let shownMs = 0;
     const end = (): void => {
       clearInterval(timer);
       signal.removeEventListener('abort', end);
       this.#ends.delete(place);
     };
-    const say = async (): Promise<void> => {
-      if ((saidMs += everyMs) > mostMs) return end();
-      const said = await api.post(`/channels/${place}/typing`, undefined, undefined, spare);
-      const isUnasked = said.kind === 'refused' && said.unasked;
-      if (said.kind !== 'ok' && !isUnasked) end();
+    const send = async (): Promise<void> => {
+      if ((shownMs += everyMs) > mostMs) return end();
+      const result = await api.post(`/channels/${place}/typing`, undefined, undefined, spare);
+      const isUnasked = result.kind === 'refused' && result.unasked;
+      if (result.kind !== 'ok' && !isUnasked) end();
     };
-    const timer = setInterval(() => void say(), everyMs);
+    const timer = setInterval(() => void send(), everyMs);
     timer.unref();
     this.#ends.set(place, end);
     signal.addEventListener('abort', end);
-    void say();
+    void send();
   }
 
   end(place: string): void {

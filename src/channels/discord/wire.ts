@@ -156,7 +156,7 @@ function deferredIn(place: string, [application, token, ...rest]: readonly strin
 const suppressEmbeds = 1 << 2;
 
 /** No pings of people, and no link previews. */
-export const keptOff = {
+export const withoutPings = {
   allowed_mentions: { parse: [], replied_user: false },
   flags: suppressEmbeds,
 };
@@ -174,7 +174,7 @@ export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJ
 function newMessage(content: string, { message }: Target): RESTPostAPIChannelMessageJSONBody {
   return {
     content,
-    ...keptOff,
+    ...withoutPings,
     ...(message !== null && {
       message_reference: { message_id: message, fail_if_not_exists: false },
     }),

@@ -33,7 +33,7 @@ export function rowsOf(
 }
 
 /** The rows that stay after a press. A row is one question; the other questions are still open. */
-export function rowsBut(
+export function rowsWithout(
   says: string,
   rows: readonly (readonly Choice[])[],
 ): readonly (readonly Choice[])[] {
@@ -41,7 +41,7 @@ export function rowsBut(
 }
 
 /** The commands that svc puts under a question, with the code of an approval. */
-const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
+const approvalCommand = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
 
 /**
  * Checks the text of a press, since a modified client can send a text that no button has. An
@@ -51,9 +51,9 @@ const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
  */
 export function isPressable(data: unknown, shown: readonly (readonly Choice[])[]): data is string {
   if (typeof data !== 'string') return false;
-  if (command.test(data)) return true;
-  return ofButton.test(data) && shown.some((row) => row.some(({ says }) => says === data));
+  if (approvalCommand.test(data)) return true;
+  return buttonText.test(data) && shown.some((row) => row.some(({ says }) => says === data));
 }
 
 /** One word (a trigger or a command), or the command that asks one turn again. */
-const ofButton = /^(?:\S+|\/retry \d{1,16})$/;
+const buttonText = /^(?:\S+|\/retry \d{1,16})$/;

@@ -9,14 +9,14 @@ import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { OfferedCommands } from '../channel.ts';
 
 /** `message`: what the platform refused, and what a person can do about it. */
-export type Told =
+export type MenuOutcome =
   | { readonly kind: 'there' }
   | { readonly kind: 'away'; readonly retryAfterMs: number | null }
   | { readonly kind: 'refused'; readonly message: string };
 
 export type CommandMenuDeps = {
   /** Never rejects. */
-  readonly tell: (offered: OfferedCommands, signal: AbortSignal) => Promise<Told>;
+  readonly publish: (offered: OfferedCommands, signal: AbortSignal) => Promise<MenuOutcome>;
   readonly events: Pick<Events, 'warned'>;
   readonly steady: () => SteadyTime;
 };
@@ -26,11 +26,11 @@ const pause = { baseMs: 5_000, capMs: 3_600_000 } as const;
 
 export class CommandMenu {
   readonly #deps: CommandMenuDeps;
-  readonly #over = new AbortController();
+  readonly #ended = new AbortController();
   /** The commands that the platform has, as JSON; null: unknown. */
-  #known: string | null = null;
-  #wanted: OfferedCommands | null = null;
-  #isTelling = false;
+  #published: string | null = null;
+  #offered: OfferedCommands | null = null;
+  #isPublishing = false;
   #failures = 0;
   #notBefore: SteadyTime;
 
@@ -40,44 +40,44 @@ export class CommandMenu {
   }
 
   offer(offered: OfferedCommands): void {
-    this.#wanted = offered;
-    this.#begin();
+    this.#offered = offered;
+    this.#startPublishing();
   }
 
   /** The channel has come up. */
   up(): void {
     this.#failures = 0;
-    this.#begin();
+    this.#startPublishing();
   }
 
   /** The platform answered something. */
-  heard(): void {
-    if (this.#deps.steady() >= this.#notBefore) this.#begin();
+  platformAnswered(): void {
+    if (this.#deps.steady() >= this.#notBefore) this.#startPublishing();
   }
 
   end(): void {
-    this.#over.abort();
+    this.#ended.abort();
   }
 
-  #begin(): void {
-    if (!this.#isTelling && this.#wanted !== null) void this.#tell();
+  #startPublishing(): void {
+    if (!this.#isPublishing && this.#offered !== null) void this.#publish();
   }
 
   /** Publishes one offer at a time; an offer that arrives meanwhile follows it. */
-  async #tell(): Promise<void> {
-    const { signal } = this.#over;
-    this.#isTelling = true;
-    for (let next = this.#wanted; next !== null && !signal.aborted;) {
+  async #publish(): Promise<void> {
+    const { signal } = this.#ended;
+    this.#isPublishing = true;
+    for (let next = this.#offered; next !== null && !signal.aborted;) {
       const text = JSON.stringify(next.commands);
-      const told = text === this.#known ? there : await this.#deps.tell(next, signal);
-      this.#known = told.kind === 'there' ? text : null;
-      if (told.kind === 'refused') this.#refused(told.message);
-      const isNewest = this.#wanted === next;
-      if (told.kind === 'away') this.#failed(told.retryAfterMs ?? 0);
-      else if (isNewest) this.#wanted = null;
-      next = isNewest ? null : this.#wanted;
+      const outcome = text === this.#published ? there : await this.#deps.publish(next, signal);
+      this.#published = outcome.kind === 'there' ? text : null;
+      if (outcome.kind === 'refused') this.#refused(outcome.message);
+      const isNewest = this.#offered === next;
+      if (outcome.kind === 'away') this.#failed(outcome.retryAfterMs ?? 0);
+      else if (isNewest) this.#offered = null;
+      next = isNewest ? null : this.#offered;
     }
-    this.#isTelling = false;
+    this.#isPublishing = false;
   }
 
   #refused(message: string): void {
@@ -90,4 +90,4 @@ export class CommandMenu {
   }
 }
 
-const there: Told = { kind: 'there' };
+const there: MenuOutcome = { kind: 'there' };

@@ -63,7 +63,7 @@ const editMs = 4_000;
 const endMs = 4_500;
 
 /** Stands behind a text that is not complete yet. */
-export const goesOn = ' …';
+export const continuationMark = ' …';
 
 /** A preview that shows nothing. */
 export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
@@ -151,11 +151,11 @@ export class GrowingMessage implements Preview {
     this.#hasCalled = true;
     this.#nextAt = later(now, everyMs);
     const fades = this.#fadesAt !== null && this.#fadesAt <= now;
-    if (fades || cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
+    if (fades || cut(this.#text) !== this.#shown) this.#underWay = this.#putInTurn();
     else this.#planAt(this.#fadesAt);
   }
 
-  async #inTurn(): Promise<void> {
+  async #putInTurn(): Promise<void> {
     const { room, cut, steady, everyMs } = this.#deps;
     const isAdmitted = await room(this.#stopping.signal, this.#shown === '');
     if (isAdmitted && !this.#isOver) {

@@ -128,7 +128,7 @@ export class Window {
 }
 
 /** Back-off windows after a 429: until when svc makes no call of each kind. */
-export class Holds<Kind extends string> {
+export class BackoffWindows<Kind extends string> {
   readonly #steady: () => SteadyTime;
   readonly #until = new Map<Kind, SteadyTime>();
 
@@ -136,17 +136,17 @@ export class Holds<Kind extends string> {
     this.#steady = steady;
   }
 
-  hold(kind: Kind, ms: number): void {
+  start(kind: Kind, ms: number): void {
     const until = later(this.#steady(), ms);
     if (until > (this.#until.get(kind) ?? 0)) this.#until.set(kind, until);
   }
 
-  holds(kind: Kind): boolean {
-    return this.msOf(kind) > 0;
+  isActive(kind: Kind): boolean {
+    return this.remainingMs(kind) > 0;
   }
 
   /** How many milliseconds the window still lasts; 0: it is over. */
-  msOf(kind: Kind): number {
+  remainingMs(kind: Kind): number {
     const until = this.#until.get(kind);
     return until === undefined ? 0 : Math.max(0, until - this.#steady());
   }

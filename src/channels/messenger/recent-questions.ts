@@ -17,7 +17,7 @@ import { isFirstPart, type Reply } from '../../domain/reply.ts';
 export const editMsMax = 120_000;
 
 /** Longer than `editMsMax`, so that a slow answer still finds its question. */
-const keptMs = 600_000;
+const retentionMs = 600_000;
 const questionsMax = 1_000;
 const messagesMax = 100;
 
@@ -25,20 +25,20 @@ const messagesMax = 100;
  * Used if the platform does not report times. Two messages that arrive here more than `gather_ms`
  * apart may reach the ledger a little closer together.
  */
-const nearerMs = 1_000;
+const arrivalSlackMs = 1_000;
 
 /** The fields that identify a question. */
-type Asked = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather' | 'saidAt'>;
+type QuestionFacts = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather' | 'saidAt'>;
 
 type Question = {
   /** The conversation and the sender. */
-  readonly who: string;
+  readonly author: string;
   readonly text: string;
   readonly saidAt: PlatformTime | undefined;
   /** When it last went to the ledger; the ledger may have refused it before. */
   at: SteadyTime;
   /** The ledger may have merged it with another message. */
-  isJoined: boolean;
+  isMerged: boolean;
   /** Null: the ledger has not accepted it yet. */
   id: MessageId | null;
   isEdited: boolean;
@@ -66,9 +66,9 @@ export class RecentQuestions {
    * @param edits the message that it changes; undefined: it is no edit
    * @returns whether it goes to the ledger
    */
-  heeds(name: string, asked: Asked, edits?: string): boolean {
-    if (edits !== undefined) return this.#isAsked(edits, asked);
-    this.#said(name, asked);
+  admits(name: string, facts: QuestionFacts, edits?: string): boolean {
+    if (edits !== undefined) return this.#isFirstEdit(edits, facts);
+    this.#note(name, facts);
     return true;
   }
 
@@ -76,7 +76,7 @@ export class RecentQuestions {
    * Notes the ledger's answer.
    * @param receipt null: the gate turned the message away, so its edit is turned away, too
    */
-  became(name: string, edits: string | undefined, receipt: Pick<Receipt, 'id'> | null): void {
+  noteReceipt(name: string, edits: string | undefined, receipt: Pick<Receipt, 'id'> | null): void {
     const question = this.#questions.get(edits ?? name);
     if (question === undefined) return;
     if (edits !== undefined) {
@@ -89,7 +89,7 @@ export class RecentQuestions {
     this.#byId.set(receipt.id, question);
   }
 
-  answered(id: MessageId, message: string): void {
+  addAnswer(id: MessageId, message: string): void {
     const answer = this.#byId.get(id)?.answer;
     if (answer === undefined || answer.length >= messagesMax || answer.includes(message)) return;
     answer.push(message);
@@ -106,31 +106,31 @@ export class RecentQuestions {
     if (question !== undefined) this.#drop(name, question);
   }
 
-  #said(name: string, asked: Asked): void {
-    if (asked.gather?.kind === 'album') return;
-    const question = this.#questions.get(name) ?? this.#add(name, asked);
+  #note(name: string, facts: QuestionFacts): void {
+    if (facts.gather?.kind === 'album') return;
+    const question = this.#questions.get(name) ?? this.#add(name, facts);
     question.at = this.#steady();
-    const before = this.#last.get(question.who);
-    this.#last.set(question.who, question);
+    const before = this.#last.get(question.author);
+    this.#last.set(question.author, question);
     if (this.#gatherMs === 0 || before === undefined || before === question) return;
     if (leastApartMs(before, question) > this.#gatherMs) return;
-    before.isJoined = true;
-    question.isJoined = true;
+    before.isMerged = true;
+    question.isMerged = true;
   }
 
   /** True for the first edit by the same person that changes the text. */
-  #isAsked(name: string, asked: Asked): boolean {
+  #isFirstEdit(name: string, facts: QuestionFacts): boolean {
     const question = this.#questions.get(name);
-    if (question === undefined || question.isEdited || question.isJoined) return false;
-    return question.who === whoseIs(asked) && question.text !== asked.text;
+    if (question === undefined || question.isEdited || question.isMerged) return false;
+    return question.author === authorKeyOf(facts) && question.text !== facts.text;
   }
 
-  #add(name: string, asked: Asked): Question {
-    this.#forget();
-    const { text, saidAt } = asked;
-    const [who, at] = [whoseIs(asked), this.#steady()];
-    const isNew = { id: null, isJoined: false, isEdited: false } as const;
-    const question: Question = { who, text, saidAt, at, ...isNew, answer: [] };
+  #add(name: string, facts: QuestionFacts): Question {
+    this.#expire();
+    const { text, saidAt } = facts;
+    const [author, at] = [authorKeyOf(facts), this.#steady()];
+    const isNew = { id: null, isMerged: false, isEdited: false } as const;
+    const question: Question = { author, text, saidAt, at, ...isNew, answer: [] };
     this.#questions.set(name, question);
     return question;
   }
@@ -138,11 +138,11 @@ export class RecentQuestions {
   #drop(name: string, question: Question): void {
     this.#questions.delete(name);
     if (question.id !== null) this.#byId.delete(question.id);
-    if (this.#last.get(question.who) === question) this.#last.delete(question.who);
+    if (this.#last.get(question.author) === question) this.#last.delete(question.author);
   }
 
-  #forget(): void {
-    const oldest = this.#steady() - keptMs;
+  #expire(): void {
+    const oldest = this.#steady() - retentionMs;
     for (const [name, question] of this.#questions) {
       if (question.at > oldest && this.#questions.size < questionsMax) return;
       this.#drop(name, question);
@@ -150,13 +150,13 @@ export class RecentQuestions {
   }
 }
 
-function whoseIs({ conversation, sender }: Asked): string {
+function authorKeyOf({ conversation, sender }: QuestionFacts): string {
   return `${conversation} ${sender.id}`;
 }
 
 function leastApartMs(before: Question, question: Question): number {
   if (before.saidAt === undefined || question.saidAt === undefined) {
-    return question.at - before.at - nearerMs;
+    return question.at - before.at - arrivalSlackMs;
   }
   return apartMs(before.saidAt, question.saidAt);
 }
@@ -203,7 +203,7 @@ export function revise(
     delivered(message) {
       if (isAgain) questions?.done(edits);
       if (message === null) return [];
-      questions?.answered(reply.inReplyTo, message);
+      questions?.addAnswer(reply.inReplyTo, message);
       const shown = replaces === undefined ? former : [replaces, ...former];
       return [...new Set(shown)].filter((one) => one !== message);
     },

@@ -9,10 +9,10 @@ import { albumMs, type Update } from './wire.ts';
  * How soon svc asks for the rest of an album or of merged messages. Telegram answers an offset that
  * is repeated within half a second with a single update.
  */
-export const gatheringPauseMs = 600;
+export const mergingPauseMs = 600;
 
 /** @param gatherMs the channel's setting; 0: only albums are merged */
-export function mayBePiece({ message, press }: Update, gatherMs: number): boolean {
+export function mayBePart({ message, press }: Update, gatherMs: number): boolean {
   if (message === null || press !== undefined) return false;
   return gatherMs > 0 || message.gather !== undefined;
 }

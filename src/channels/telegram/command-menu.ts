@@ -3,7 +3,7 @@
  * which the bot's owner may have made with BotFather. The owner's commands come first, and replace
  * a command of svc with the same word.
  */
-import type { Told } from '../messenger/command-menu.ts';
+import type { MenuOutcome } from '../messenger/command-menu.ts';
 import type { CommandNotice, OfferedCommands } from '../channel.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { object } from './fields.ts';
@@ -16,13 +16,13 @@ const commandShape = /^[a-z0-9_]{1,32}$/;
 const shownMax = 100;
 
 /** @param api null: it is not loaded */
-export async function tellCommands(
+export async function publishCommands(
   api: BotApi | null,
   { commands, own }: OfferedCommands,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<MenuOutcome> {
   const got = await api?.call('getMyCommands', {}, callMs, signal);
-  if (got?.kind !== 'done') return toldOf(got);
+  if (got?.kind !== 'done') return menuOutcomeOf(got);
   const shown = shownIn(got.result);
   const others = shown.filter(({ description }) => !own.has(description));
   const ours = shownOf(commands).filter((one) =>
@@ -30,10 +30,10 @@ export async function tellCommands(
   );
   const wanted = [...others, ...ours].slice(0, shownMax);
   if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
-  return toldOf(await api?.call('setMyCommands', { commands: wanted }, callMs, signal));
+  return menuOutcomeOf(await api?.call('setMyCommands', { commands: wanted }, callMs, signal));
 }
 
-function toldOf(result: CallResult | undefined): Told {
+function menuOutcomeOf(result: CallResult | undefined): MenuOutcome {
   if (result?.kind === 'done') return { kind: 'there' };
   if (result?.kind !== 'refused') return { kind: 'away', retryAfterMs: null };
   const { status, description, retryAfterMs } = result;

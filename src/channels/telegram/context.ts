@@ -28,24 +28,24 @@ function quotedIn(wire: Wire, bot: Self): Quoted | null {
   const part = string(object(wire['quote'])?.['text']);
   const other = object(wire['reply_to_message']);
   if (other !== null && other['forum_topic_created'] === undefined) {
-    const said = saidIn(other, part);
-    return said === null ? null : { ...said, ...saidBy(other, wire, bot) };
+    const content = quotedContentOf(other, part);
+    return content === null ? null : { ...content, ...attributionOf(other, wire, bot) };
   }
   const external = object(wire['external_reply']);
   const origin = object(external?.['origin']);
   if (external === null || origin === null) return null;
-  const said = saidIn(external, part);
-  if (said === null) return null;
-  const by = whose(object(origin['sender_user']), wire, bot);
+  const content = quotedContentOf(external, part);
+  if (content === null) return null;
+  const by = authorOf(object(origin['sender_user']), wire, bot);
   const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
   const elsewhere = isOpen ? 'open' : 'closed';
-  return { ...said, by, name: nameOfOrigin(origin), at: 0, elsewhere };
+  return { ...content, by, name: nameOfOrigin(origin), at: 0, elsewhere };
 }
 
-function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
+function attributionOf(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
   const from = object(other['from']);
   const chat = object(other['sender_chat']);
-  const by = chat === null ? whose(from, wire, bot) : 'other';
+  const by = chat === null ? authorOf(from, wire, bot) : 'other';
   const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
   // A message of another bot may contain a private brain's answer; an anonymous admin is no bot.
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
@@ -68,14 +68,14 @@ function isPublicChannel(chat: Wire | null): boolean {
   return chat?.['type'] === 'channel' && string(chat['username']) !== null;
 }
 
-function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
+function authorOf(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
   if (user === null || typeof user['id'] !== 'number') return 'other';
   if (user['id'] === bot.id) return 'us';
   return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
 }
 
 /** @param part the part that the person marked in it; null: none */
-function saidIn(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
+function quotedContentOf(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
   const text = part ?? string(wire['text']) ?? string(wire['caption']) ?? '';
   const media = mediaOf(wire);
   if (text === '' && media === null) return null;

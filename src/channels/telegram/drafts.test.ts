@@ -114,11 +114,11 @@ test('a limit for drafts holds them for as long as it says, and no reply', async
 
 test('an end waits for a draft under way, so that none comes behind the reply', async () => {
   await using it = await start();
-  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, continuationMark] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   it.telegram.onCall = async ({ method }) => {
     if (method !== 'sendMessageDraft') return;
     begun.resolve();
-    await goesOn.promise;
+    await continuationMark.promise;
   };
   const { preview } = it.preview([it.ann.id, null, null]);
   preview.show(long);
@@ -127,7 +127,7 @@ test('an end waits for a draft under way, so that none comes behind the reply', 
   const ending = preview.end().then(() => (isOver = true));
   await new Promise(setImmediate);
   assert.equal(isOver, false);
-  goesOn.resolve();
+  continuationMark.resolve();
   await ending;
   assert.equal(it.telegram.drafts.length, 1);
 });

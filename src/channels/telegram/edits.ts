@@ -11,7 +11,7 @@ export function updateTypesOf(questions: RecentQuestions | null) {
 }
 
 /** Drops the message of each edit that svc must not ask again. */
-export function heeded(
+export function withoutIgnoredEdits(
   updates: readonly Update[],
   questions: RecentQuestions | null,
 ): readonly Update[] {
@@ -19,7 +19,7 @@ export function heeded(
   return updates.map((update) => {
     const { message, edits, press } = update;
     if (message === null || press !== undefined) return update;
-    return questions.heeds(message.dedupeKey, message, edits)
+    return questions.admits(message.dedupeKey, message, edits)
       ? update
       : { ...update, message: null };
   });

@@ -34,15 +34,15 @@ export async function fetchFile(
   bytesMax: number,
   stop: Stop,
 ): Promise<Fetched> {
-  const found = await api.call('getFile', { file_id: file }, callMs, stop.signal);
-  if (found.kind === 'fault') return { kind: 'failed', failure: failure(found.fault) };
-  if (found.kind === 'refused') {
-    if (/too big/i.test(found.description)) return { kind: 'too_large' };
-    return failedBy(found.status);
+  const answer = await api.call('getFile', { file_id: file }, callMs, stop.signal);
+  if (answer.kind === 'fault') return { kind: 'failed', failure: failure(answer.fault) };
+  if (answer.kind === 'refused') {
+    if (/too big/i.test(answer.description)) return { kind: 'too_large' };
+    return failedBy(answer.status);
   }
-  const told = object(found.result);
-  const path = string(told?.['file_path']);
-  const size = told?.['file_size'];
+  const fileInfo = object(answer.result);
+  const path = string(fileInfo?.['file_path']);
+  const size = fileInfo?.['file_size'];
   if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
   if (path === null || !relativePath.test(path)) {
     const isOfItsDisk = path?.startsWith('/') === true;

@@ -75,9 +75,9 @@ test('code is in no other entity', () => {
 test('entities lie in the text, none crosses another, and none is empty', () => {
   const marks = ['**', '*', '_', '`', '```', '> ', '- ', '1. ', '# ', '[', '](http://x)', '~~'];
   const others = ['\n', '\n\n', 'a', 'word ', '👍', '  ', '\t', '|', '---', '<b>', '&lt;', '\\'];
-  const piece = fc.constantFrom(...marks, ...others, '![', '[x] ', '***\n');
+  const part = fc.constantFrom(...marks, ...others, '![', '[x] ', '***\n');
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+    fc.property(fc.array(part, { maxLength: 40 }), (pieces) => {
       const markdown = pieces.join('');
       const { text, entities } = format(markdown, lexer);
       for (const [index, a] of entities.entries()) {

@@ -21,14 +21,14 @@ export function marksOf(
     const { offset, length } = (entity ?? {}) as { offset?: unknown; length?: unknown };
     if (entity === null || typeof offset !== 'number' || typeof length !== 'number') continue;
     const end = offset + length;
-    const said = body.slice(offset, end).toLowerCase();
-    if (entity['type'] === 'mention' && said === ours) spans.push({ start: offset, end });
+    const mention = body.slice(offset, end).toLowerCase();
+    if (entity['type'] === 'mention' && mention === ours) spans.push({ start: offset, end });
     if (entity['type'] === 'text_mention' && object(entity['user'])?.['id'] === bot.id) {
       spans.push({ start: offset, end });
     }
-    const at = said.indexOf('@');
+    const at = mention.indexOf('@');
     if (entity['type'] === 'bot_command' && at >= 0) {
-      if (said.slice(at) === ours) spans.push({ start: offset + at, end });
+      if (mention.slice(at) === ours) spans.push({ start: offset + at, end });
       else if (offset === 0) return 'for_another';
     }
   }
@@ -48,7 +48,7 @@ export function beginsWithCommand(entities: unknown): boolean {
  * The text without those spans and the white space that they leave. A text of spans alone stays
  * whole.
  */
-export function without(body: string, spans: readonly Span[]): string {
+export function withoutSpans(body: string, spans: readonly Span[]): string {
   if (spans.length === 0) return body;
   let text = '';
   let from = 0;

@@ -33,14 +33,14 @@ export function parseMessageText(text: string): PlatformMessage | null {
 }
 
 /** How a reply is sent; a refusal can change it. */
-export type Manner = {
+export type SendMode = {
   /** The number of the message that gets the text. */
   edits: number | null;
   file: Reply['file'] | null;
 };
 
 /** @param chat where the reply goes: svc edits no message of another chat */
-export function mannerOf({ replaces, file }: Reply, chat: number): Manner {
+export function sendModeOf({ replaces, file }: Reply, chat: number): SendMode {
   if (file !== undefined) return { edits: null, file };
   const message = replaces === undefined ? null : parseMessageText(replaces);
   return { edits: message?.chat === chat ? message.number : null, file: null };
@@ -82,7 +82,7 @@ type Payload = Parameters<Api['raw']['sendMessage']>[0] & Pick<Edit, 'reply_mark
  */
 export async function put(
   api: BotApi,
-  { edits, file }: Manner,
+  { edits, file }: SendMode,
   payload: Payload,
   timeoutMs: number,
   signal: AbortSignal,
@@ -121,15 +121,15 @@ export const refusesMessage: ReadonlySet<number> = new Set([400, 403, 404]);
 const fileRefused = /document|file|too large|too big/i;
 
 /** Turns a refused edit into a new message. @returns whether another try may help */
-export function mendEdit(outgoing: Manner, { status }: Refused): boolean {
+export function repairEdit(outgoing: SendMode, { status }: Refused): boolean {
   if (outgoing.edits === null || !refusesMessage.has(status)) return false;
   outgoing.edits = null;
   return true;
 }
 
 /** Turns a refused file into text. @returns whether another try may help */
-export function mendManner(
-  outgoing: Manner & { text: string; source: string; entities: readonly Entity[] },
+export function repairSendMode(
+  outgoing: SendMode & { text: string; source: string; entities: readonly Entity[] },
   { status, description, migrateToChat }: Refused,
   unitsMax: number,
 ): boolean {

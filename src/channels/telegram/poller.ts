@@ -17,15 +17,15 @@ import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
-import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
+import { Albums, mergingPauseMs, mayBePart, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
-import type { Courtesies } from './best-effort-calls.ts';
-import { heeded, updateTypesOf } from './edits.ts';
+import type { BestEffortCalls } from './best-effort-calls.ts';
+import { withoutIgnoredEdits, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
 import type { Bot } from './people.ts';
 import { acknowledge } from './presses.ts';
-import { conflict, reasonOf, refusedToken } from './reasons.ts';
+import { conflictReason, reasonOf, refusedToken } from './reasons.ts';
 import { inboundOf, parseBot, parseUpdates } from './wire.ts';
 import type { Update } from './wire.ts';
 
@@ -63,7 +63,7 @@ export type PollerDeps = {
   /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
   readonly api: BotApi;
-  readonly courtesies: Courtesies;
+  readonly bestEffort: BestEffortCalls;
   readonly health: HealthState;
   /** Null: the channel ignores edits, and does not ask for them. */
   readonly questions: RecentQuestions | null;
@@ -92,7 +92,7 @@ export class Poller {
   /** The offset of the last completed poll. */
   #confirmed: number | null = null;
   /** How many updates go to the ledger at once: fewer after the ledger was full. */
-  #pieceMax = updatesMax;
+  #partMax = updatesMax;
 
   constructor(deps: PollerDeps, receive: Receive, signal: AbortSignal) {
     this.#deps = deps;
@@ -109,7 +109,7 @@ export class Poller {
       const step = bot === null ? 'pause' : await this.#poll(bot);
       if (step === 'over') await aborted(this.#signal);
     }
-    await this.#farewell();
+    await this.#confirmLast();
     if (health.health.state !== 'failed') health.become('stopped');
   }
 
@@ -151,18 +151,18 @@ export class Poller {
       const updates = this.#albums.settle(parseUpdates(result.result, bot));
       if (updates.length === 0) {
         this.#held.confirmed();
-        if (waits) await this.#breathe(begunAt);
+        if (waits) await this.#pauseAfterEarlyEnd(begunAt);
       }
       const fresh = updates.filter(({ id }) => !this.#held.has(id));
       await this.#take(fresh);
-      await this.#settle(fresh.some((update) => mayBePiece(update, this.#deps.gatherMs)));
+      await this.#settle(fresh.some((update) => mayBePart(update, this.#deps.gatherMs)));
     }
   }
 
   /**
    * Pauses if a poll ended at once, so that svc does not flood a server that ignores the timeout.
    */
-  async #breathe(begunAt: SteadyTime): Promise<void> {
+  async #pauseAfterEarlyEnd(begunAt: SteadyTime): Promise<void> {
     const { steady, times } = this.#deps;
     if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
   }
@@ -207,30 +207,33 @@ export class Poller {
    */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const piece = heeded(updates.slice(from, from + this.#pieceMax), this.#deps.questions);
-      const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
+      const part = withoutIgnoredEdits(
+        updates.slice(from, from + this.#partMax),
+        this.#deps.questions,
+      );
+      const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
       const batch = messages.map((message) => inboundOf(this.#deps.channel, message));
       const handled = batch.length === 0 ? nothing : await this.#receive(batch);
       if (handled.kind === 'accepted') {
-        this.#hold(piece, handled.receipts);
-        from += piece.length;
-        this.#pieceMax = Math.min(updatesMax, this.#pieceMax * 2);
-      } else if (handled.reason === 'full' && this.#pieceMax > 1) {
-        this.#pieceMax = Math.ceil(Math.min(this.#pieceMax, piece.length) / 2);
-        if (piece.length === 1) this.#pieceMax = 1;
+        this.#hold(part, handled.receipts);
+        from += part.length;
+        this.#partMax = Math.min(updatesMax, this.#partMax * 2);
+      } else if (handled.reason === 'full' && this.#partMax > 1) {
+        this.#partMax = Math.ceil(Math.min(this.#partMax, part.length) / 2);
+        if (part.length === 1) this.#partMax = 1;
       } else {
         return pause(handled.retryAfterMs, this.#signal);
       }
     }
   }
 
-  #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
+  #hold(part: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
-    for (const update of piece) {
+    for (const update of part) {
       const { id, message, press, edits } = update;
       const receipt = message === null ? null : receipts[at++]!;
       if (message !== null && press === undefined) {
-        this.#deps.questions?.became(message.dedupeKey, edits, receipt);
+        this.#deps.questions?.noteReceipt(message.dedupeKey, edits, receipt);
       }
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#deps, press, this.#signal);
@@ -241,9 +244,9 @@ export class Poller {
 
   /**
    * Gives the held updates a moment to become safe. With storage they are safe already.
-   * @param gathers whether more parts of a merged message may arrive
+   * @param mayMerge whether more parts of a merged message may arrive
    */
-  async #settle(gathers: boolean): Promise<void> {
+  async #settle(mayMerge: boolean): Promise<void> {
     // Promises that have resolved already run first.
     await new Promise(setImmediate);
     this.#held.advance();
@@ -253,7 +256,7 @@ export class Poller {
     this.#signal.addEventListener('abort', stop, { once: true });
     void this.#held.allSafe().then(stop);
     const { heldPauseMs } = this.#deps.times;
-    await pause(gathers ? Math.min(heldPauseMs, gatheringPauseMs) : heldPauseMs, waited.signal);
+    await pause(mayMerge ? Math.min(heldPauseMs, mergingPauseMs) : heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
     this.#advanceWithinLimits();
   }
@@ -266,7 +269,7 @@ export class Poller {
   }
 
   /** Confirms the finished updates, so that a restart does not receive them again. */
-  async #farewell(): Promise<void> {
+  async #confirmLast(): Promise<void> {
     this.#held.advance();
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
@@ -287,7 +290,7 @@ export class Poller {
     }
     if (result.kind === 'refused' && status === 409) {
       const { baseMs, capMs } = times.conflictPauseMs;
-      health.become('degraded', conflict(result, tokenName));
+      health.become('degraded', conflictReason(result, tokenName));
       await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
       return 'introduce';
     }

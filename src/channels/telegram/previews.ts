@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
 import {
-  goesOn,
+  continuationMark,
   GrowingMessage,
   type GrowingDeps,
   type Shown,
@@ -21,18 +21,18 @@ import { splitText } from '../messenger/splitting.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';
-import type { Pace } from './rate-limits.ts';
+import type { RateLimiter } from './rate-limits.ts';
 import { parseTarget, type Target } from './place.ts';
 import { contentOf, editText, messageText, numberOf } from './place-reply.ts';
 import { parseMessageText, placeFields, unsureText } from './place-reply.ts';
-import { fitted, tellsNoEnd, textMax } from './sending.ts';
+import { fitted, isEndUnseen, textMax } from './sending.ts';
 
 export type PreviewDeps = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
-  readonly ends: Cleanup;
-  readonly pace: Pick<Pace, 'spare'>;
+  readonly cleanup: Cleanup;
+  readonly rateLimiter: Pick<RateLimiter, 'spare'>;
   readonly drafts: Drafts;
 };
 
@@ -48,7 +48,7 @@ const everyMs = { person: 1_500, group: 3_000, draft: 1_000 } as const;
 /** Telegram drops a draft 30 s after the last call. */
 const fadesMs = 20_000;
 const cutting = {
-  unitsMax: textMax - goesOn.length,
+  unitsMax: textMax - continuationMark.length,
   unitsOf: (text: string) => text.length,
   fences: true,
 };
@@ -56,11 +56,11 @@ const cutting = {
 /** @returns null if the address is not one of Telegram's */
 export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
   const target = parseTarget(shown.address);
-  return target === null ? null : new GrowingMessage(new Growth(deps, shown, target));
+  return target === null ? null : new GrowingMessage(new TelegramPreview(deps, shown, target));
 }
 
 /** How one reply is shown: as a draft while the platform takes drafts, else as a message. */
-class Growth implements GrowingDeps {
+class TelegramPreview implements GrowingDeps {
   readonly message: string | null;
   readonly unseen = null;
   readonly made: (message: string) => void;
@@ -97,7 +97,7 @@ class Growth implements GrowingDeps {
 
   readonly room = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
     const kind = this.#isDraft ? 'draft' : 'message';
-    return this.#deps.pace.spare(this.#target.chat, signal, kind, isFirst);
+    return this.#deps.rateLimiter.spare(this.#target.chat, signal, kind, isFirst);
   };
 
   readonly put: GrowingDeps['put'] = (message, text, signal) => {
@@ -105,7 +105,7 @@ class Growth implements GrowingDeps {
     return put(this.#deps, this.#target, message, text, signal);
   };
 
-  readonly takeAway = (message: string): void => void this.#deps.ends.takeAway(message);
+  readonly takeAway = (message: string): void => void this.#deps.cleanup.takeAway(message);
 
   /** A draft has no "…" behind it: a client marks a draft itself, and animates its end. */
   async #draft(source: string, signal: AbortSignal): Promise<Shown> {
@@ -162,7 +162,7 @@ function mayStand(result: CallResult): boolean {
 }
 
 function mayComeLate(result: CallResult): boolean {
-  return result.kind === 'refused' ? tellsNoEnd(result) : result.kind === 'fault' && result.sent;
+  return result.kind === 'refused' ? isEndUnseen(result) : result.kind === 'fault' && result.sent;
 }
 
 function shownAfter(result: CallResult): Shown {
@@ -172,5 +172,5 @@ function shownAfter(result: CallResult): Shown {
 
 function beginningOf(source: string, lexer: Lexer): Formatted {
   const { text, entities } = fitted(source, lexer);
-  return { text: `${text}${goesOn}`, entities };
+  return { text: `${text}${continuationMark}`, entities };
 }

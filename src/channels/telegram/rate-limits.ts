@@ -17,7 +17,7 @@ import {
   type RateLimit,
 } from '../messenger/low-priority-queue.ts';
 
-export type PaceLimits = {
+export type RateLimits = {
   /** Spreads messages evenly. */
   readonly bot: RateLimit;
   /**
@@ -32,7 +32,7 @@ export type PaceLimits = {
   readonly waitMsMax: number;
 };
 
-export const paceLimits: PaceLimits = {
+export const rateLimits: RateLimits = {
   bot: { everyMs: 36, burst: 2 },
   secondMax: 29,
   drafts: { everyMs: 36, burst: 50 },
@@ -45,7 +45,7 @@ export const paceLimits: PaceLimits = {
  * The room that growing previews leave for replies and for first previews of other replies. For
  * messages it is as many as these had in the last second, plus this number.
  */
-const leftOver = { messages: 6, drafts: 30 } as const;
+const reserved = { messages: 6, drafts: 30 } as const;
 /** The number of edits a second that growing previews may always have. */
 const growthMin = 4;
 
@@ -60,7 +60,7 @@ export type Admission =
   | { readonly kind: 'go' | 'stopped' }
   | { readonly kind: 'later'; readonly ms: number };
 
-export interface Pace {
+export interface RateLimiter {
   /**
    * Resolves with `go` when one message may be sent to that chat.
    * @param waitMsMax the longest wait for the chat, in milliseconds; absent: moments
@@ -76,17 +76,17 @@ export interface Pace {
    */
   spare(chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
   /** The platform asked for a pause; svc sends nothing during it. */
-  hold(ms: number): void;
+  pause(ms: number): void;
 }
 
-export type PaceDeps = {
+export type RateLimiterDeps = {
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
-  readonly limits?: Partial<PaceLimits>;
+  readonly limits?: Partial<RateLimits>;
 };
 
-export function createPace(deps: PaceDeps): Pace {
-  return new BotPace(deps);
+export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
+  return new BotRateLimiter(deps);
 }
 
 /** Before one more chat is stored, the chats with a full limit are removed. */
@@ -96,13 +96,13 @@ const go: Admission = { kind: 'go' };
 
 type Waiting = { readonly answer: (admission: Admission) => void };
 
-class BotPace implements Pace {
+class BotRateLimiter implements RateLimiter {
   readonly #steady: () => SteadyTime;
   readonly #deadlines: Deadlines;
-  readonly #limits: PaceLimits;
+  readonly #limits: RateLimits;
   /** When the bot's limit is full again. */
   #full: SteadyTime;
-  #heldUntil: SteadyTime;
+  #pausedUntil: SteadyTime;
   /** When each chat's limit is full again; the limit of a missing chat is full. */
   readonly #chats = new Map<number, SteadyTime>();
   /** Messages that have their chat's place and wait for the bot's. */
@@ -116,11 +116,11 @@ class BotPace implements Pace {
   #draftsFull: SteadyTime;
   readonly #drafts: LowPriorityQueue;
 
-  constructor({ steady, deadlines, limits }: PaceDeps) {
+  constructor({ steady, deadlines, limits }: RateLimiterDeps) {
     this.#steady = steady;
     this.#deadlines = deadlines;
-    this.#limits = { ...paceLimits, ...limits };
-    this.#full = this.#heldUntil = this.#draftsFull = steady();
+    this.#limits = { ...rateLimits, ...limits };
+    this.#full = this.#pausedUntil = this.#draftsFull = steady();
     this.#window = new Window(this.#limits.secondMax, 1_000);
     this.#growth = new Window(this.#limits.secondMax, 1_000);
     this.#spares = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
@@ -135,11 +135,11 @@ class BotPace implements Pace {
     if (signal.aborted) return { kind: 'stopped' };
     const rateLimit = this.#rateLimitOf(chat);
     const chatMs = this.#msUntil(this.#chats.get(chat), rateLimit);
-    const ms = Math.max(chatMs, this.#heldMs);
+    const ms = Math.max(chatMs, this.#pauseMs);
     if (ms > waitMsMax) return { kind: 'later', ms };
     this.#takeOf(chat, rateLimit);
-    if (chatMs === 0 && this.#takeOwn()) return go;
-    return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
+    if (chatMs === 0 && this.#takeIfFree()) return go;
+    return chatMs === 0 ? this.#queueReply(signal) : this.#afterChat(chatMs, signal);
   }
 
   async spare(
@@ -175,13 +175,13 @@ class BotPace implements Pace {
     return true;
   };
 
-  hold(ms: number): void {
+  pause(ms: number): void {
     const until = later(this.#steady(), ms);
-    if (until > this.#heldUntil) this.#heldUntil = until;
+    if (until > this.#pausedUntil) this.#pausedUntil = until;
   }
 
-  get #heldMs(): number {
-    return Math.max(0, this.#heldUntil - this.#steady());
+  get #pauseMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#steady());
   }
 
   /** The ids of groups and channels are negative. */
@@ -194,17 +194,17 @@ class BotPace implements Pace {
   }
 
   /** Milliseconds until the bot may send a reply. */
-  get #msOwn(): number {
+  get #msUntilReply(): number {
     const ms = this.#msUntil(this.#full, this.#limits.bot);
     return Math.max(ms, this.#window.msUntilOne(this.#steady()));
   }
 
   #msUntilSpare(isFirst: boolean): number {
     const { bot } = this.#limits;
-    const ofWindow = Math.max(this.#heldMs, this.#window.msUntilOne(this.#steady(), 1));
+    const ofWindow = Math.max(this.#pauseMs, this.#window.msUntilOne(this.#steady(), 1));
     const waiting = this.#queue.length;
     if (isFirst) {
-      const ofReplies = waiting === 0 ? 0 : this.#msOwn + (waiting - 1) * bot.everyMs + 1;
+      const ofReplies = waiting === 0 ? 0 : this.#msUntilReply + (waiting - 1) * bot.everyMs + 1;
       return Math.max(ofWindow, ofReplies);
     }
     const ofBot = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
@@ -215,14 +215,14 @@ class BotPace implements Pace {
     const { secondMax } = this.#limits;
     const now = this.#steady();
     const others = this.#window.count(now) - this.#growth.count(now);
-    const most = secondMax - others - leftOver.messages;
+    const most = secondMax - others - reserved.messages;
     return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
   }
 
   #msUntilDraft(isFirst: boolean): number {
-    const spare = isFirst ? 0 : leftOver.drafts;
+    const spare = isFirst ? 0 : reserved.drafts;
     const ms = this.#msUntil(this.#draftsFull, this.#limits.drafts, spare);
-    return Math.max(this.#heldMs, ms);
+    return Math.max(this.#pauseMs, ms);
   }
 
   #takeOf(chat: number, rateLimit: RateLimit): void {
@@ -241,8 +241,8 @@ class BotPace implements Pace {
   }
 
   /** @returns whether the bot may send now and no message waits */
-  #takeOwn(): boolean {
-    if (this.#queue.length > 0 || this.#heldMs > 0 || this.#msOwn > 0) return false;
+  #takeIfFree(): boolean {
+    if (this.#queue.length > 0 || this.#pauseMs > 0 || this.#msUntilReply > 0) return false;
     this.#spend();
     return true;
   }
@@ -255,10 +255,10 @@ class BotPace implements Pace {
   async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
     await passed(this.#deadlines, ms, signal);
     if (signal.aborted) return { kind: 'stopped' };
-    return this.#takeOwn() ? go : this.#inTurn(signal);
+    return this.#takeIfFree() ? go : this.#queueReply(signal);
   }
 
-  #inTurn(signal: AbortSignal): Promise<Admission> {
+  #queueReply(signal: AbortSignal): Promise<Admission> {
     return new Promise((resolve) => {
       const stopped = (): void => {
         this.#queue.splice(this.#queue.indexOf(waiting), 1);
@@ -278,15 +278,15 @@ class BotPace implements Pace {
   readonly #serve = (): void => {
     this.#next = null;
     const { waitMsMax } = this.#limits;
-    const heldMs = this.#heldMs;
+    const pauseMs = this.#pauseMs;
     while (this.#queue.length > 0) {
-      const ms = Math.max(heldMs, this.#msOwn);
-      if (ms > 0 && heldMs <= waitMsMax) {
+      const ms = Math.max(pauseMs, this.#msUntilReply);
+      if (ms > 0 && pauseMs <= waitMsMax) {
         this.#next = this.#deadlines.after(ms, this.#serve);
         return;
       }
-      if (heldMs === 0) this.#spend();
-      this.#queue.shift()!.answer(heldMs > 0 ? { kind: 'later', ms: heldMs } : go);
+      if (pauseMs === 0) this.#spend();
+      this.#queue.shift()!.answer(pauseMs > 0 ? { kind: 'later', ms: pauseMs } : go);
     }
   };
 }

@@ -5,12 +5,12 @@
  */
 import type { Address } from '../../domain/message.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
-import type { Courtesies } from './best-effort-calls.ts';
+import type { BestEffortCalls } from './best-effort-calls.ts';
 import { parseTarget } from './place.ts';
 
 /** @param known the messages that have the reaction */
-export function showSeen(
-  courtesies: Courtesies,
+export function showEyes(
+  bestEffort: BestEffortCalls,
   address: Address,
   known: FirstSeen,
   signal: AbortSignal,
@@ -20,5 +20,5 @@ export function showSeen(
   if (!known.isFirst(address.target)) return;
   const reaction = [{ type: 'emoji', emoji: '👀' }] as const;
   const payload = { chat_id: target.chat, message_id: target.replyTo, reaction: [...reaction] };
-  courtesies.offer('setMessageReaction', payload, signal);
+  bestEffort.offer('setMessageReaction', payload, signal);
 }

@@ -9,7 +9,10 @@ export function refusedToken(tokenName: string): string {
 }
 
 /** @param refused a 409: another program polls, or has set a webhook */
-export function conflict({ description }: Pick<Refused, 'description'>, tokenName: string): string {
+export function conflictReason(
+  { description }: Pick<Refused, 'description'>,
+  tokenName: string,
+): string {
   if (/webhook/i.test(description)) {
     return (
       `another program set a webhook for the bot of ${tokenName}, and svc takes it away: end ` +

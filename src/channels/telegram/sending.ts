@@ -20,20 +20,20 @@ import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';
 import type { Entity, Formatted, Lexer } from './markdown.ts';
-import type { Admission, Pace } from './rate-limits.ts';
+import type { Admission, RateLimiter } from './rate-limits.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 import {
   contentOf,
   deleteMessage,
   isUnsure,
-  mannerOf,
-  mendEdit,
-  mendManner,
+  sendModeOf,
+  repairEdit,
+  repairSendMode,
 } from './place-reply.ts';
 import { messageText, numberOf, parseMessageText, placeFields, put } from './place-reply.ts';
 import { refusesMessage } from './place-reply.ts';
-import type { Manner } from './place-reply.ts';
+import type { SendMode } from './place-reply.ts';
 
 const tryMs = 15_000;
 /** In UTF-16 units. */
@@ -45,7 +45,7 @@ const unseenPause = { ms: 40_000, share: 0.5 };
 export type SendDeps = {
   readonly api: BotApi;
   readonly lexer: Lexer;
-  readonly pace: Pace;
+  readonly rateLimiter: RateLimiter;
   readonly token: string;
   readonly random: () => number;
   /** Called with the message that was sent or edited, as `messageText` names it. */
@@ -54,7 +54,7 @@ export type SendDeps = {
 
 /** Never throws. */
 export async function send(
-  { api, lexer, pace, token, random, sent }: SendDeps,
+  { api, lexer, rateLimiter, token, random, sent }: SendDeps,
   reply: Reply,
   attempt: Attempt,
   signal: AbortSignal,
@@ -66,7 +66,11 @@ export async function send(
   const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
     // Only this try knows the repairs. If it were sent away, the next one would be refused again.
-    const admission = await pace.admit(outgoing.chat, signal, tries === 1 ? undefined : tryMs);
+    const admission = await rateLimiter.admit(
+      outgoing.chat,
+      signal,
+      tries === 1 ? undefined : tryMs,
+    );
     if (admission.kind !== 'go') return outcomeOfAdmission(admission);
     const payload = payloadOf(outgoing);
     const result = await put(api, outgoing, payload, tryMs, signal);
@@ -77,12 +81,12 @@ export async function send(
     }
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
     // After a 429 to a reply the platform takes no other reply either.
-    if (result.status === 429) pace.hold(result.retryAfterMs ?? 0);
-    if (tries >= triesMax || !mend(outgoing, result)) {
+    if (result.status === 429) rateLimiter.pause(result.retryAfterMs ?? 0);
+    if (tries >= triesMax || !repair(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
       const more = { status: result.status, ...(said !== null && { said }) };
       // An edit makes no second message.
-      const isUnseen = outgoing.edits === null && tellsNoEnd(result);
+      const isUnseen = outgoing.edits === null && isEndUnseen(result);
       // A relay shows its page for as long as its other side is away.
       const mayBeLast = result.status === 504;
       if (isUnseen) return outcomeOfUnseen('server_error', more, attempt, mayBeLast, random);
@@ -122,7 +126,7 @@ function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): Deli
 const triesMax = 8;
 
 /** The message to send; a refusal can change it. */
-type OutgoingText = Manner & {
+type OutgoingText = SendMode & {
   chat: number;
   thread: number | null;
   replyTo: number | null;
@@ -138,13 +142,13 @@ const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
 
 function outgoingOf(reply: Reply, lexer: Lexer, target: Target): OutgoingText {
   const { text: source, choices } = reply;
-  const manner = mannerOf(reply, target.chat);
+  const mode = sendModeOf(reply, target.chat);
   const keyboard = rowsOf(choices, buttonLimits);
-  const { text, entities } = manner.file ? asIs(source) : fitted(source, lexer);
-  return { ...target, ...manner, text, entities, source, keyboard };
+  const { text, entities } = mode.file ? unformatted(source) : fitted(source, lexer);
+  return { ...target, ...mode, text, entities, source, keyboard };
 }
 
-function asIs(text: string): Formatted {
+function unformatted(text: string): Formatted {
   return { text, entities: [] };
 }
 
@@ -152,7 +156,7 @@ function asIs(text: string): Formatted {
 export function fitted(source: string, lexer: Lexer): Formatted {
   const formatted = format(source, lexer);
   const fits = formatted.text !== '' && formatted.text.length <= textMax;
-  return fits ? formatted : asIs(source);
+  return fits ? formatted : unformatted(source);
 }
 
 function payloadOf(outgoing: OutgoingText) {
@@ -164,13 +168,13 @@ const answeredIsGone =
   /message to be replied not found|reply message not found|reply_message_id_invalid/i;
 
 /** Removes the refused part. @returns whether another try may help */
-function mend(outgoing: OutgoingText, refused: Refused): boolean {
+function repair(outgoing: OutgoingText, refused: Refused): boolean {
   const { status } = refused;
-  if (mendManner(outgoing, refused, textMax)) return true;
-  return (status === 400 && mendContent(outgoing, refused)) || mendEdit(outgoing, refused);
+  if (repairSendMode(outgoing, refused, textMax)) return true;
+  return (status === 400 && repairContent(outgoing, refused)) || repairEdit(outgoing, refused);
 }
 
-function mendContent(outgoing: OutgoingText, { description, migrateToChat }: Refused): boolean {
+function repairContent(outgoing: OutgoingText, { description, migrateToChat }: Refused): boolean {
   if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
     outgoing.chat = migrateToChat;
     // The new chat numbers its messages anew.
@@ -210,46 +214,46 @@ function outcomeOfFault(
  * Whether the message may have been sent. A 504 means that a gateway passed it on and stopped
  * waiting. A relay's own page means that it hardly did. A 503 means that it did not.
  */
-export function tellsNoEnd({ status, description }: Refused): boolean {
+export function isEndUnseen({ status, description }: Refused): boolean {
   return status === 504 || (status >= 500 && status !== 503 && description === '');
 }
 
 /** `said`: the platform's words, scrubbed. */
-type Told = { readonly status?: number; readonly said?: string };
+type RefusalFacts = { readonly status?: number; readonly said?: string };
 
 /** @param mayBeLast whether a second unseen end is final */
 function outcomeOfUnseen(
   kind: FailureKind,
-  more: Told,
+  more: RefusalFacts,
   { possibleDuplicate }: Attempt,
   mayBeLast: boolean,
   random: () => number,
 ): DeliveryOutcome {
-  if (possibleDuplicate && mayBeLast) return dead(left(failure(kind, more)));
+  if (possibleDuplicate && mayBeLast) return dead(finalFailure(failure(kind, more)));
   const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
   return retry(failure(kind, { ...more, retryAfterMs }), true);
 }
 
-function left(why: Failure): Failure {
+function finalFailure(why: Failure): Failure {
   return { ...why, detail: `${why.detail}; it may have arrived, so it is not sent again` };
 }
 
-function outcomeOfRefusal({ status, retryAfterMs }: Refused, told: Told): DeliveryOutcome {
-  const more = { ...told, retryAfterMs };
+function outcomeOfRefusal({ status, retryAfterMs }: Refused, facts: RefusalFacts): DeliveryOutcome {
+  const more = { ...facts, retryAfterMs };
   if (status === 403) {
     const detail = 'the person blocked the bot, or it may not write there';
-    return dead(failure('gone', { ...told, detail }));
+    return dead(failure('gone', { ...facts, detail }));
   }
   // For example, the token was revoked. Once it is corrected, waiting replies go out.
-  if (status === 401 || status === 404) return retry(failure('unauthorized', told));
+  if (status === 401 || status === 404) return retry(failure('unauthorized', facts));
   if (status === 429) {
     return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked: failure('rate_limited', more) };
   }
   if (status === 503) return retry(failure('overloaded', more));
   if (status >= 500) return retry(failure('server_error', more));
-  if (status < 400) return retry(failure('redirected', told));
+  if (status < 400) return retry(failure('redirected', facts));
   if (status === 409) return retry(failure('overloaded', more));
-  return dead(failure('rejected', told));
+  return dead(failure('rejected', facts));
 }
 
 function retry(why: Failure, mayHaveArrived = false): DeliveryOutcome {

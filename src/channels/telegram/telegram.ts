@@ -36,23 +36,23 @@ import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/r
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
-import { Courtesies } from './best-effort-calls.ts';
-import { tellCommands } from './command-menu.ts';
+import { BestEffortCalls } from './best-effort-calls.ts';
+import { publishCommands } from './command-menu.ts';
 import { Drafts } from './drafts.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
-import { createPace, type Pace } from './rate-limits.ts';
+import { createRateLimiter, type RateLimiter } from './rate-limits.ts';
 import { directChatOf, questionEdited } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { beginPreview } from './previews.ts';
 import { remove } from './place-reply.ts';
-import { showSeen } from './reaction.ts';
+import { showEyes } from './reaction.ts';
 import { fitted, send, textMax, withoutUnsure } from './sending.ts';
 import { showTyping } from './typing.ts';
-import { lookAtWebhook } from './webhook.ts';
+import { inspectWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
 
 export type TelegramDeps = Clock & {
@@ -84,7 +84,7 @@ const healthMs = 90_000;
 type Tools = {
   readonly api: BotApi;
   readonly lexer: Lexer;
-  readonly courtesies: Courtesies;
+  readonly bestEffort: BestEffortCalls;
 };
 
 class Telegram implements Messenger {
@@ -92,12 +92,12 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #deps: TelegramDeps;
   readonly #health: HealthState;
-  readonly #pace: Pace;
+  readonly #rateLimiter: RateLimiter;
   readonly #drafts: Drafts;
   readonly #menu: CommandMenu;
   readonly #seen = new FirstSeen();
-  readonly #over = new AbortController();
-  readonly #ends: Cleanup;
+  readonly #disposed = new AbortController();
+  readonly #cleanup: Cleanup;
   readonly #tools: LoadOnce<Tools>;
   /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
@@ -109,19 +109,24 @@ class Telegram implements Messenger {
     this.#deps = deps;
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
-    const pace = createPace(deps);
-    this.#pace = pace;
+    const rateLimiter = createRateLimiter(deps);
+    this.#rateLimiter = rateLimiter;
     this.#drafts = new Drafts(steady);
     this.#tools = new LoadOnce(async () => {
       const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
-      return { api, lexer, courtesies: new Courtesies({ api, pace, deadlines, steady }) };
+      return {
+        api,
+        lexer,
+        bestEffort: new BestEffortCalls({ api, rateLimiter, deadlines, steady }),
+      };
     });
-    this.#ends = new Cleanup(deadlines, async (message) =>
+    this.#cleanup = new Cleanup(deadlines, async (message) =>
       this.#tools.value === null ? false : remove(this.#tools.value.api, message),
     );
     const menu = new CommandMenu({
-      tell: (offered, signal) => tellCommands(this.#tools.value?.api ?? null, offered, signal),
+      publish: (offered, signal) =>
+        publishCommands(this.#tools.value?.api ?? null, offered, signal),
       events,
       steady,
     });
@@ -130,7 +135,7 @@ class Telegram implements Messenger {
       events.channelChanged({ channel: config.type, state, reason });
       if (state === 'up') menu.up();
     };
-    this.#health = new HealthState(deps, changed, () => menu.heard());
+    this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -148,7 +153,7 @@ class Telegram implements Messenger {
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { api, courtesies } = await this.#tools.get();
+    const { api, bestEffort } = await this.#tools.get();
     const { config, token, events, steady, random, times } = this.#deps;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
@@ -156,7 +161,7 @@ class Telegram implements Messenger {
         channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
-        courtesies,
+        bestEffort,
         health: this.#health,
         questions: this.#questions,
         gatherMs: config.gatherMs,
@@ -179,10 +184,10 @@ class Telegram implements Messenger {
     const revision = revise(this.#questions, cleared.reply, questionEdited(reply.address));
     let message: string | null = null;
     const sent = (one: string): void => void (message = one);
-    const deps = { ...tools, pace: this.#pace, token, random, sent };
+    const deps = { ...tools, rateLimiter: this.#rateLimiter, token, random, sent };
     const outcome = await send(deps, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) void this.#ends.takeAway(needless);
+    for (const needless of revision.delivered(message)) void this.#cleanup.takeAway(needless);
     return outcome;
   }
 
@@ -193,9 +198,9 @@ class Telegram implements Messenger {
     const former = formerAnswer(this.#questions, questionEdited(shown.address));
     if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#deps;
-    const { lexer, courtesies } = tools;
-    const known = { ends: this.#ends, drafts: this.#drafts, deadlines, steady };
-    const deps = { lexer, ...courtesies.preview, ...known };
+    const { lexer, bestEffort } = tools;
+    const known = { cleanup: this.#cleanup, drafts: this.#drafts, deadlines, steady };
+    const deps = { lexer, ...bestEffort.preview, ...known };
     return beginPreview(deps, shown) ?? noPreview;
   }
 
@@ -218,10 +223,10 @@ class Telegram implements Messenger {
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#deps;
-    const courtesies = this.#tools.value?.courtesies;
-    if (courtesies === undefined) return;
-    showTyping({ courtesies, deadlines }, address, signal);
-    showSeen(courtesies, address, this.#seen, this.#over.signal);
+    const bestEffort = this.#tools.value?.bestEffort;
+    if (bestEffort === undefined) return;
+    showTyping({ bestEffort, deadlines }, address, signal);
+    showEyes(bestEffort, address, this.#seen, this.#disposed.signal);
   }
 
   offer(offered: OfferedCommands): void {
@@ -280,12 +285,12 @@ class Telegram implements Messenger {
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
     if (telegram.botOf(this.#deps.token) === null) return { kind: 'unknown' };
     const { api } = await this.#tools.get();
-    return lookAtWebhook(api, deleting, signal);
+    return inspectWebhook(api, deleting, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#menu.end();
-    this.#over.abort();
+    this.#disposed.abort();
   }
 }
 

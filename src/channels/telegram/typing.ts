@@ -5,7 +5,7 @@
  */
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
-import type { Courtesies } from './best-effort-calls.ts';
+import type { BestEffortCalls } from './best-effort-calls.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 
@@ -14,7 +14,7 @@ const everyMs = 4_000;
 const mostMs = 5 * 60_000;
 
 type TypingDeps = {
-  readonly courtesies: Courtesies;
+  readonly bestEffort: BestEffortCalls;
   readonly deadlines: Deadlines;
 };
 
@@ -31,7 +31,7 @@ class Typing {
   readonly #deps: TypingDeps;
   readonly #target: Target;
   readonly #signal: AbortSignal;
-  #saidMs = 0;
+  #shownMs = 0;
   #next: Deadline | null = null;
 
   constructor(deps: TypingDeps, target: Target, signal: AbortSignal) {
@@ -41,17 +41,17 @@ class Typing {
   }
 
   begin(): void {
-    this.#next = this.#deps.deadlines.after(firstMs, this.#say);
+    this.#next = this.#deps.deadlines.after(firstMs, this.#send);
   }
 
-  readonly #say = (): void => {
-    const { courtesies, deadlines } = this.#deps;
+  readonly #send = (): void => {
+    const { bestEffort, deadlines } = this.#deps;
     const { chat, thread } = this.#target;
     const topic = thread === null ? {} : { message_thread_id: thread };
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;
-    courtesies.offer('sendChatAction', payload, this.#signal);
-    this.#saidMs += everyMs;
-    this.#next = this.#saidMs < mostMs ? deadlines.after(everyMs, this.#say) : null;
+    bestEffort.offer('sendChatAction', payload, this.#signal);
+    this.#shownMs += everyMs;
+    this.#next = this.#shownMs < mostMs ? deadlines.after(everyMs, this.#send) : null;
   };
 
   readonly stop = (): void => {

@@ -8,17 +8,17 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
 import type { PlatformTime, Sender, Setting } from '../../domain/message.ts';
-import { isPressable, rowsBut } from '../messenger/choices.ts';
+import { isPressable, rowsWithout } from '../messenger/choices.ts';
 import { editMsMax } from '../messenger/recent-questions.ts';
 import { contextOf } from './context.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
-import { beginsWithCommand, marksOf, without, type Span } from './mentions.ts';
+import { beginsWithCommand, marksOf, withoutSpans, type Span } from './mentions.ts';
 import { isAnonymous, personOf, senderOf, type Bot } from './people.ts';
 import { conversationOf, parseTarget, placeOf, targetOf } from './place.ts';
 
-export type Heard = {
+export type IncomingMessage = {
   readonly conversation: ConversationId;
   readonly target: string;
   readonly sender: Sender;
@@ -42,7 +42,7 @@ export type Heard = {
  */
 export type Update = {
   readonly id: number;
-  readonly message: Heard | null;
+  readonly message: IncomingMessage | null;
   readonly press?: Press;
   readonly edits?: string;
 };
@@ -54,7 +54,7 @@ export type Press = {
   readonly message: number;
   readonly setting: Setting;
   /** The buttons of the other questions in the same message. */
-  readonly left: Rows;
+  readonly otherRows: Rows;
 };
 
 /** @returns the updates of one answer in their order, without invalid entries */
@@ -79,7 +79,7 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
   return updates;
 }
 
-export function inboundOf(channel: ChannelKey, { target, ...message }: Heard): Inbound {
+export function inboundOf(channel: ChannelKey, { target, ...message }: IncomingMessage): Inbound {
   return { channel, ...message, address: { channel, target } };
 }
 
@@ -90,7 +90,7 @@ export function parseBot(result: unknown): Bot | null {
   return typeof id === 'number' && typeof username === 'string' ? { id, username } : null;
 }
 
-function parseMessage(wire: Wire, bot: Bot): Heard | null {
+function parseMessage(wire: Wire, bot: Bot): IncomingMessage | null {
   const place = placeOf(wire);
   if (place === null) return null;
   const { chat, thread, number, isGroup } = place;
@@ -115,7 +115,7 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
       ...(acknowledged && { acknowledged }),
     }),
     sender,
-    text: without(body, spans),
+    text: withoutSpans(body, spans),
     media,
     ...(context !== undefined && { context }),
     ...albumOf(wire),
@@ -129,18 +129,18 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
 /**
  * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`). An edit soon
  * after its message is a message of its own, whose address names the question that it changes.
- * @param heard the text of the edited message; null: svc does not answer it
+ * @param parsed the text of the edited message; null: svc does not answer it
  */
-function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edits'> {
+function asEdit(wire: Wire, parsed: IncomingMessage | null): Pick<Update, 'message' | 'edits'> {
   const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
-  if (heard === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return noEdit;
+  if (parsed === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return noEdit;
   if ((editedAt - saidAt) * 1_000 > editMsMax) return noEdit;
-  const target = parseTarget(heard);
+  const target = parseTarget(parsed);
   const number = wire['message_id'];
   if (target === null || typeof number !== 'number') return noEdit;
-  const { dedupeKey: edits } = heard;
+  const { dedupeKey: edits } = parsed;
   const message = {
-    ...heard,
+    ...parsed,
     target: targetOf({ ...target, edits: number }),
     dedupeKey: `edit:${edits}`,
     apart: 'edit' as const,
@@ -152,14 +152,14 @@ function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edit
 const noEdit = { message: null } as const;
 
 /** Telegram counts whole seconds. */
-function saidAtOf({ date }: Wire): Pick<Heard, 'saidAt'> {
+function saidAtOf({ date }: Wire): Pick<IncomingMessage, 'saidAt'> {
   return typeof date === 'number' ? { saidAt: { at: date * 1_000, stepMs: 1_000 } } : {};
 }
 
 /** Parts of an album are separate messages that come close together. */
 export const albumMs = 1_000;
 
-function albumOf(wire: Wire): Pick<Heard, 'gather'> {
+function albumOf(wire: Wire): Pick<IncomingMessage, 'gather'> {
   const key = string(wire['media_group_id']);
   return key === null ? {} : { gather: { kind: 'album', key, ms: albumMs } };
 }
@@ -168,7 +168,7 @@ function albumOf(wire: Wire): Pick<Heard, 'gather'> {
  * A press on a button of svc (https://core.telegram.org/bots/api#callbackquery). For a message that
  * Telegram no longer shows, the topic is unknown, so such a press is ignored.
  */
-function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | null {
+function parsePress(query: Wire, bot: Bot): { message: IncomingMessage; press: Press } | null {
   const { id, data } = query;
   const sender = personOf(query['from']);
   const under = object(query['message']);
@@ -194,7 +194,7 @@ function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | n
       chat,
       message: number,
       setting,
-      left: rowsBut(data, rows),
+      otherRows: rowsWithout(data, rows),
     },
   };
 }
