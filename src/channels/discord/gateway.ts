@@ -5,6 +5,7 @@
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { aborted } from '../../lib/stop.ts';
 import type { AccessConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -64,13 +65,13 @@ export async function runGateway(
         break;
       case 'refused':
         health.become('failed', end.message);
-        return ended(signal);
+        return aborted(signal);
       case 'waits':
         health.become('degraded', 'too many new sessions were begun; it waits before the next');
         await pause(end.ms, signal);
         break;
       case 'shutting_down':
-        return ended(signal);
+        return aborted(signal);
       case 'no_room':
         health.become('degraded', 'there is no room for more messages; it goes on when there is');
         await pause(end.retryAfterMs, signal);
@@ -188,11 +189,4 @@ class Gateway {
     const reason = 'something went wrong in svc itself; it connects again';
     this.#connection?.end({ kind: 'broken', reason, wasReady: false });
   }
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -27,7 +27,7 @@ import { webhook } from './kind.ts';
 import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { retryAfterMs } from '../../lib/backoff.ts';
-import type { Stop } from '../../lib/stop.ts';
+import { aborted, type Stop } from '../../lib/stop.ts';
 import { signatureOf, signingKeyBytes } from '../../lib/webhook-signature.ts';
 import { createReplyWriter } from './wire.ts';
 
@@ -102,7 +102,7 @@ class Webhook implements WebhookChannel {
       createInboundHandler({ channel: webhookKey, receive, stopped: signal, ...rest }),
     );
     this.#health.become('up');
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await aborted(signal);
     this.#health.become('stopped');
     await this.#letGo();
   }
