@@ -31,12 +31,12 @@ type WireError = {
   readonly names: string[];
 };
 
-const nothing: WireError = { code: 0, message: '', names: [] };
+const noError: WireError = { code: 0, message: '', names: [] };
 
 /** @param said an object of `errorOf`; without a JSON body the library passes another object */
 export function refusal(status: number, errorBody: object | null = null): ApiResult {
   const { code, names, message } =
-    errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : nothing;
+    errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : noError;
   const details = { code: code === 0 ? null : code, names, message };
   return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }

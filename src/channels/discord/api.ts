@@ -72,8 +72,8 @@ const callMs = 15_000;
 /** A call waits for a limit that ends within this time. */
 const waitMsMax = 1_500;
 /** Set during a best-effort call: the library passes no mark of ours on to `rejectOnRateLimit`. */
-const asSpare = new AsyncLocalStorage<true>();
-const waitMsMaxNow = (): number => (asSpare.getStore() === true ? 0 : waitMsMax);
+const bestEffortScope = new AsyncLocalStorage<true>();
+const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : waitMsMax);
 const limitedMsMax = 86_400_000;
 const uncountedMax = 1_000_000;
 /** If the time of day is set back by less than this, nothing happens. */
@@ -112,7 +112,7 @@ class LimitedApi implements Api {
   readonly #deps: ApiDeps;
   readonly #rateLimiter: BotRateLimiter;
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
-  #ahead: number;
+  #aheadMs: number;
   /** The end of Discord's limit on all requests. */
   #limitedUntil: SteadyTime;
 
@@ -121,7 +121,7 @@ class LimitedApi implements Api {
     this.#deps = deps;
     this.#limitedUntil = deps.steady();
     this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines);
-    this.#ahead = Date.now() - this.#limitedUntil;
+    this.#aheadMs = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: deps.baseUrl ?? discordApi,
       version: '10',
@@ -198,14 +198,14 @@ class LimitedApi implements Api {
   ): Promise<ApiResult> {
     if (spare === undefined) return this.#call(call, signal);
     if (spare === 'in_turn') {
-      const moments = new AbortController();
-      const over = this.#deps.deadlines.after(waitMsMax, () => moments.abort());
-      const stop = AbortSignal.any([moments.signal, ...(signal === undefined ? [] : [signal])]);
+      const giveUp = new AbortController();
+      const deadline = this.#deps.deadlines.after(waitMsMax, () => giveUp.abort());
+      const stop = AbortSignal.any([giveUp.signal, ...(signal === undefined ? [] : [signal])]);
       const hasTurn = await this.spare(stop);
-      over.cancel();
+      deadline.cancel();
       if (!hasTurn) return limited(waitMsMax, true);
     }
-    return asSpare.run(true, () => this.#call(call, signal));
+    return bestEffortScope.run(true, () => this.#call(call, signal));
   }
 
   async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
@@ -234,9 +234,9 @@ class LimitedApi implements Api {
    */
   #noteClock(): void {
     const { steady } = this.#deps;
-    const ahead = Date.now() - steady();
-    const setBack = ahead < this.#ahead - clockSlackMs;
-    this.#ahead = ahead;
+    const aheadMs = Date.now() - steady();
+    const setBack = aheadMs < this.#aheadMs - clockSlackMs;
+    this.#aheadMs = aheadMs;
     if (!setBack) return;
     this.#rest.handlers.clear();
     this.#rest.globalReset = Date.now() + Math.max(0, this.#limitedUntil - steady());
@@ -273,8 +273,8 @@ class LimitedApi implements Api {
 
   /** @throws Limited if no place is free among the bot's requests */
   async #admitted(url: string, { signal }: Init): Promise<void> {
-    const isSpare = asSpare.getStore() === true;
-    const ms = isSpare ? null : await this.#rateLimiter.admit(url, waitMsMax, signal);
+    const isBestEffort = bestEffortScope.getStore() === true;
+    const ms = isBestEffort ? null : await this.#rateLimiter.admit(url, waitMsMax, signal);
     if (ms !== null) throw new Limited(ms, true);
     if (signal?.aborted) throw new Fault('cancelled', false);
   }

@@ -86,12 +86,12 @@ test('within 15 seconds of the last that came, silence is told', () => {
   assert.deepEqual(told, []);
   answers = false;
   clock.pass(4_999);
-  pingMonitor.heard();
+  pingMonitor.noteSign();
   clock.pass(1);
   pingMonitor.heartbeat(socket);
   pass(10_000);
   assert.deepEqual(told, [10_001]);
-  pingMonitor.heard();
+  pingMonitor.noteSign();
   assert.deepEqual(told, [10_001, null]);
   answers = true;
   pass(10_000);

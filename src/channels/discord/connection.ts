@@ -80,20 +80,20 @@ export class Connection {
   readonly #ticker: NodeJS.Timeout;
   readonly #pingMonitor: PingMonitor;
   readonly #closes: SteadyTime[] = [];
-  #over = false;
-  #greeted = false;
+  #isEnded = false;
+  #hasHello = false;
   #ready = false;
   #everReady = false;
   #connectingSince: SteadyTime;
   /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
-  #heardAt: SteadyTime;
+  #lastSignAt: SteadyTime;
 
   constructor(library: typeof discordWs, deps: ConnectionDeps) {
     this.#deps = deps;
     this.#tickedAt = deps.now();
     this.#connectingSince = deps.steady();
-    this.#heardAt = this.#connectingSince;
+    this.#lastSignAt = this.#connectingSince;
     this.#shard = new library.WebSocketShard(
       {
         options: optionsOf(library, deps),
@@ -107,7 +107,7 @@ export class Connection {
       deps.faulted(error);
       this.#break('its gateway sent something unreadable');
     });
-    this.#pingMonitor = new PingMonitor(deps.steady, deps.limits, (ms) => this.#quiet(ms));
+    this.#pingMonitor = new PingMonitor(deps.steady, deps.limits, (ms) => this.#silenceChanged(ms));
     this.#listen();
     this.#ticker = setInterval(() => this.#tick(), deps.limits.tickMs);
     this.#ticker.unref();
@@ -121,14 +121,14 @@ export class Connection {
 
   /** Ends the connection so that its session can be resumed; the first reason counts. */
   end(end: ConnectionEnd): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     clearInterval(this.#ticker);
     void this.#close().then(() => this.#end.resolve(end));
   }
 
   #break(reason: string): void {
-    if (this.#over) return;
+    if (this.#isEnded) return;
     // An unreachable platform says nothing about the session. Here the platform had answered before
     // the connection began, and the connection failed. So the failure counts against the session.
     if (!this.#ready) this.#deps.sessions.resumeFailed();
@@ -138,14 +138,14 @@ export class Connection {
   #listen(): void {
     const { sessions, health, entered, dispatched, steady } = this.#deps;
     const shard = this.#shard;
-    const heard = (): void => {
-      this.#heardAt = steady();
-      this.#pingMonitor.heard();
+    const noteSign = (): void => {
+      this.#lastSignAt = steady();
+      this.#pingMonitor.noteSign();
       health.seen();
     };
     const ready = (): void => {
-      if (this.#over) return;
-      heard();
+      if (this.#isEnded) return;
+      noteSign();
       this.#ready = true;
       this.#everReady = true;
       this.#closes.length = 0;
@@ -153,13 +153,13 @@ export class Connection {
       health.become('up');
       entered();
     };
-    shard.on('hello', () => (this.#greeted = true));
+    shard.on('hello', () => (this.#hasHello = true));
     shard.on('ready', ready);
     shard.on('resumed', ready);
-    shard.on('heartbeat', heard);
+    shard.on('heartbeat', noteSign);
     shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
-      this.#pingMonitor.heard();
-      if (!this.#over) dispatched({ name, sequence, data });
+      this.#pingMonitor.noteSign();
+      if (!this.#isEnded) dispatched({ name, sequence, data });
     });
     shard.on('closed', (code) => this.#closed(code));
     // Without a listener an error would end the process; `closed` follows both events.
@@ -168,14 +168,14 @@ export class Connection {
   }
 
   #closed(code: number): void {
-    if (this.#over) return;
+    if (this.#isEnded) return;
     const { sessions, health, steady, tokenName, limits } = this.#deps;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
     // Invalid sequence: the session cannot be resumed.
     if (code === 4007) sessions.lose();
     if (!this.#ready) {
-      if (this.#greeted) sessions.resumeFailed();
+      if (this.#hasHello) sessions.resumeFailed();
       const at = steady();
       this.#closes.push(at);
       while (at - this.#closes[0]! > 60_000) this.#closes.shift();
@@ -184,7 +184,7 @@ export class Connection {
       }
     }
     this.#ready = false;
-    this.#greeted = false;
+    this.#hasHello = false;
     this.#connectingSince = steady();
     health.become('degraded', `the connection was closed (${code}); it is made again`);
   }
@@ -193,13 +193,13 @@ export class Connection {
     const { now, steady, limits } = this.#deps;
     const [time, at] = [now(), steady()];
     // Setting the clock forward also costs a new connection.
-    const late = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
+    const isLate = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
     this.#tickedAt = time;
-    if (late) return this.#break('the process stood still, so the connection is made anew');
+    if (isLate) return this.#break('the process stood still, so the connection is made anew');
     if (!this.#ready && at - this.#connectingSince > limits.connectMs) {
       return this.#break(`its gateway was not ready within ${limits.connectMs / 1_000} s`);
     }
-    if (this.#ready && at - this.#heardAt > limits.silentMs) {
+    if (this.#ready && at - this.#lastSignAt > limits.silentMs) {
       return this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
     }
     if (this.#ready) this.#pingMonitor.heartbeat(this.#shard['connection']);
@@ -209,16 +209,16 @@ export class Connection {
    * Reports silence, or its end, as health. A connection that failed meanwhile shows later: by a
    * close, or by unanswered heartbeats.
    */
-  #quiet(forMs: number | null): void {
-    if (this.#over || !this.#ready) return;
+  #silenceChanged(silentForMs: number | null): void {
+    if (this.#isEnded || !this.#ready) return;
     const { health } = this.#deps;
-    if (forMs === null) health.become('up');
-    else health.become('degraded', 'its gateway is silent: check the network', forMs);
+    if (silentForMs === null) health.become('up');
+    else health.become('degraded', 'its gateway is silent: check the network', silentForMs);
   }
 
   #sessionInfo() {
     // An ended shard may still be in a pause of its own; it then waits here for ever.
-    if (this.#over) return new Promise<null>(() => {});
+    if (this.#isEnded) return new Promise<null>(() => {});
     const session = this.#deps.sessions.current;
     if (session === null) return null;
     const { id: sessionId, resumeUrl: resumeURL, sequence } = session;
@@ -230,11 +230,11 @@ export class Connection {
    * a session that Discord declared invalid.
    */
   #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
-    if (this.#over) return;
+    if (this.#isEnded) return;
     const { sessions } = this.#deps;
     if (info === null) {
       // The library also calls this after a network failure or a timeout.
-      const declaredInvalid = this.#greeted;
+      const declaredInvalid = this.#hasHello;
       if (declaredInvalid) sessions.lose();
       return;
     }
@@ -264,9 +264,9 @@ export class Connection {
     const socket = this.#shard['connection'];
     if (socket?.readyState === 0) socket.terminate();
     const closing = this.#shard.destroy({ code: resumableCode, reason: 'svc resumes later' });
-    const given = new AbortController();
-    await Promise.race([closing, pause(closeMs, given.signal)]);
-    given.abort();
+    const closed = new AbortController();
+    await Promise.race([closing, pause(closeMs, closed.signal)]);
+    closed.abort();
     socket?.terminate();
   }
 }

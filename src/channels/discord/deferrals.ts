@@ -22,24 +22,24 @@ const deferMs = 3_000;
 const deferredMessage = 5;
 /** A flag of a message: its text is still to come. */
 const loading = 1 << 7;
-const openMax = 1_000;
+const ownMax = 1_000;
 
 export class Deferrals {
   /** By the token of the response: resolves to false if the platform refused to defer it. */
-  readonly #open = new Map<string, Promise<boolean>>();
+  readonly #own = new Map<string, Promise<boolean>>();
 
   /** Defers the response. After a failure the reply goes as a message. */
   defer(api: Api, { id, token }: Deferral): void {
-    if (this.#open.has(token)) return;
+    if (this.#own.has(token)) return;
     const route = `/interactions/${id}/${token}/callback` as const;
     const signal = AbortSignal.timeout(deferMs);
     const deferring = api.post(route, { type: deferredMessage }, signal);
-    this.#open.set(
+    this.#own.set(
       token,
       deferring.then(({ kind }) => kind !== 'refused'),
     );
-    const [oldest] = this.#open.keys();
-    if (this.#open.size > openMax && oldest !== undefined) this.#open.delete(oldest);
+    const [oldest] = this.#own.keys();
+    if (this.#own.size > ownMax && oldest !== undefined) this.#own.delete(oldest);
   }
 
   /**
@@ -56,7 +56,7 @@ export class Deferrals {
     const { deferred } = target;
     if (deferred === undefined) return null;
     const state = await this.#stateOf(api, deferred, signal);
-    if (state !== null && isOver(state)) return null;
+    if (state !== null && isFinalRefusal(state)) return null;
     if (state !== null && state.kind !== 'ok') return outcomeOf(state, bot, reply);
     if (state !== null && !isLoading(state.body)) {
       return isShown(state.body, reply) ? { kind: 'delivered' } : null;
@@ -67,11 +67,11 @@ export class Deferrals {
     const result = await (file === undefined
       ? api.patch(route, body, signal)
       : putFile(api, 'PATCH', route, file.name, body, signal));
-    if (isOver(result)) {
-      this.#open.delete(deferred.token);
+    if (isFinalRefusal(result)) {
+      this.#own.delete(deferred.token);
       return null;
     }
-    if (result.kind === 'ok') this.#open.delete(deferred.token);
+    if (result.kind === 'ok') this.#own.delete(deferred.token);
     return outcomeOf(result, bot, reply);
   }
 
@@ -79,8 +79,8 @@ export class Deferrals {
    * The platform's state of the response; null: this process deferred it and has not completed it.
    */
   async #stateOf(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
-    const own = this.#open.get(deferred.token);
-    if (own !== undefined && (await own)) return null;
+    const deferring = this.#own.get(deferred.token);
+    if (deferring !== undefined && (await deferring)) return null;
     return api.get(routeOf(deferred), signal);
   }
 }
@@ -99,7 +99,7 @@ function isShown(original: unknown, reply: Reply): boolean {
 }
 
 /** Whether this refusal is final for every later try. */
-function isOver(result: ApiResult): boolean {
+function isFinalRefusal(result: ApiResult): boolean {
   if (result.kind !== 'refused') return false;
   return result.status >= 400 && result.status < 500 && result.status !== 429;
 }

@@ -85,7 +85,7 @@ class Discord implements Messenger {
   readonly #deps: DiscordDeps;
   readonly #health: HealthState;
   readonly #typing = new Typing();
-  readonly #seen = new FirstSeen();
+  readonly #seenMessages = new FirstSeen();
   readonly #backoff: BackoffWindows<'reaction'>;
   readonly #deferrals = new Deferrals();
   readonly #menu: CommandMenu;
@@ -168,16 +168,16 @@ class Discord implements Messenger {
     const { token } = this.#deps;
     const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
     if (completed !== null) return completed;
-    const cleared = await withoutUnsure(api, reply);
-    if (cleared.kind !== 'ready') return outcomeOf(cleared, token, reply);
-    const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
+    const prepared = await withoutUnsure(api, reply);
+    if (prepared.kind !== 'ready') return outcomeOf(prepared, token, reply);
+    const revision = revise(this.#questions, prepared.reply, target.edits ?? null);
     let message: string | null = null;
     const deps = { api, token, sent: (one: string) => void (message = one) };
     const outcome = await deliver(deps, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     // If the process ends before this is done, the next one repeats it. The reply's nonce prevents
     // a second message.
-    const needless = revision.delivered(message).map((one) => this.#cleanup.takeAway(one));
+    const needless = revision.delivered(message).map((one) => this.#cleanup.remove(one));
     if (needless.length > 0) await Promise.all(needless);
     return outcome;
   }
@@ -212,7 +212,7 @@ class Discord implements Messenger {
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
     const { deadlines } = this.#deps;
-    void showEyes({ api, known: this.#seen, backoff: this.#backoff, deadlines }, target);
+    void showEyes({ api, known: this.#seenMessages, backoff: this.#backoff, deadlines }, target);
   }
 
   offer(offered: OfferedCommands): void {

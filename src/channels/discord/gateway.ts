@@ -90,7 +90,7 @@ export async function runGateway(
   }
 }
 
-type Kept = {
+type StoredState = {
   readonly sessions: Sessions;
   readonly places: KnownChannels;
   readonly budget: IdentifyBudget;
@@ -100,16 +100,16 @@ class Gateway {
   readonly #deps: GatewayDeps;
   readonly #receive: Receive;
   readonly #signal: AbortSignal;
-  readonly #kept: Kept;
+  readonly #stored: StoredState;
   readonly #intake: Intake;
   #connection: Connection | null = null;
 
-  constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, kept: Kept) {
+  constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, stored: StoredState) {
     const { key, self, api, events, steady, groups, deferrals, questions } = deps;
     this.#deps = deps;
     this.#receive = receive;
     this.#signal = signal;
-    this.#kept = kept;
+    this.#stored = stored;
     this.#intake = new Intake({
       key,
       self,
@@ -119,9 +119,9 @@ class Gateway {
       signal,
       steady,
       events,
-      sessions: kept.sessions,
-      places: kept.places,
-      hearsAll: groups === 'all',
+      sessions: stored.sessions,
+      places: stored.places,
+      acceptsOverheard: groups === 'all',
       questions,
       refused: (refusal) => this.#refused(refusal),
       faulted: (error) => this.#faulted(error),
@@ -131,9 +131,9 @@ class Gateway {
   /** Runs from Get Gateway Bot to the connection's end, and until the intake is idle. */
   async connectOnce(): Promise<ConnectionEnd> {
     const { token, tokenName, health, now, steady, limits } = this.#deps;
-    const { sessions, budget } = this.#kept;
+    const { sessions, budget } = this.#stored;
     const library = await import('@discordjs/ws');
-    const info = await this.#ask();
+    const info = await this.#fetchInfo();
     if ('kind' in info) return info;
     if (this.#signal.aborted) return { kind: 'stopped' };
     const connection = new Connection(library, {
@@ -146,7 +146,7 @@ class Gateway {
       info,
       sessions,
       budget,
-      keepBudget: async () => void (await this.#receive([], this.#budgetPlace())),
+      keepBudget: async () => void (await this.#receive([], this.#budgetCursor())),
       dispatched: (dispatch) => this.#intake.dispatched(dispatch),
       entered: () => this.#intake.entered(),
       faulted: (error) => this.#faulted(error),
@@ -162,7 +162,7 @@ class Gateway {
     return end;
   }
 
-  async #ask(): Promise<GatewayInfo | ConnectionEnd> {
+  async #fetchInfo(): Promise<GatewayInfo | ConnectionEnd> {
     const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
     const answer = await this.#deps.api.get('/gateway/bot', this.#signal);
     if (answer.kind === 'fault') return broken(`Discord could not be reached (${answer.fault})`);
@@ -175,8 +175,8 @@ class Gateway {
     return parseGatewayInfo(answer.body) ?? broken('Discord did not say where its gateway is');
   }
 
-  #budgetPlace() {
-    return { name: budgetName, value: this.#kept.budget.text };
+  #budgetCursor() {
+    return { name: budgetName, value: this.#stored.budget.text };
   }
 
   #refused({ reason, retryAfterMs }: Refusal): void {

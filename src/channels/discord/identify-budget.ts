@@ -29,9 +29,9 @@ export class IdentifyBudget {
   constructor(text: string | null, clock: Clock, limits: IdentifyLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    const kept = parse(text);
-    this.#remaining = Math.min(kept?.left ?? limits.atOnceMax, limits.atOnceMax);
-    const since = kept === null ? 0 : msSince(kept.at, clock);
+    const stored = parse(text);
+    this.#remaining = Math.min(stored?.left ?? limits.atOnceMax, limits.atOnceMax);
+    const since = stored === null ? 0 : msSince(stored.at, clock);
     this.#at = later(clock.steady(), -since);
   }
 

@@ -30,7 +30,7 @@ export type IntakeDeps = {
   /** The bot's user id from its token, used until a session reports it. */
   readonly self: string;
   /** Whether svc also takes in group messages that are not said to the bot. */
-  readonly hearsAll: boolean;
+  readonly acceptsOverheard: boolean;
   /** Null: the channel ignores edits. */
   readonly questions: RecentQuestions | null;
   readonly receive: Receive;
@@ -51,7 +51,7 @@ export const cursorNames = { session: 'session', places: 'places' } as const;
 const waitingMax = 1_000;
 const batchMax = 100;
 /** How long the stored sequence may lag while no message is for svc. */
-const keepEveryMs = 30_000;
+const storeEveryMs = 30_000;
 
 type Item = {
   readonly session: Session;
@@ -66,7 +66,7 @@ export class Intake {
   readonly #queue = new Queue<Item>();
   #working: Promise<void> | null = null;
   /** Null: nothing was stored yet. */
-  #keptAt: SteadyTime | null = null;
+  #storedAt: SteadyTime | null = null;
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
@@ -122,7 +122,9 @@ export class Intake {
   async #work(): Promise<void> {
     try {
       for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
-        const refusal = await (next.session.behind ? this.#begin(next.session) : this.#take());
+        const refusal = await (next.session.behind
+          ? this.#catchUp(next.session)
+          : this.#takeBatch());
         if (refusal === null) continue;
         this.clear();
         this.#deps.refused(refusal);
@@ -136,7 +138,7 @@ export class Intake {
   }
 
   /** Fetches the messages between two sessions. The new position is stored once all of them are. */
-  async #begin(session: Session): Promise<Refusal | null> {
+  async #catchUp(session: Session): Promise<Refusal | null> {
     const { sessions, places, api, signal, receive, events } = this.#deps;
     const caughtUp = await catchUp({
       api,
@@ -154,7 +156,7 @@ export class Intake {
     if (caughtUp.kind === 'refused') return caughtUp.refusal;
     if (caughtUp.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
     const newest = laterOf(sessions.newest, caughtUp.newest);
-    const refusal = await this.#keep(session, session.sequence, newest, []);
+    const refusal = await this.#commit(session, session.sequence, newest, []);
     if (refusal !== null) return refusal;
     session.behind = false;
     const { stored, skipped, unread } = caughtUp;
@@ -171,8 +173,8 @@ export class Intake {
     return null;
   }
 
-  async #take(): Promise<Refusal | null> {
-    const { receive, sessions, hearsAll, steady } = this.#deps;
+  async #takeBatch(): Promise<Refusal | null> {
+    const { receive, sessions, acceptsOverheard, steady } = this.#deps;
     const messages: IncomingMessage[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
@@ -192,13 +194,13 @@ export class Intake {
       sessions.newest,
     );
     // Messages that the gate turns away need no commit of their own.
-    const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
-    if (!wanted && messages.length > 0) {
+    const hasWanted = messages.some(({ setting }) => acceptsOverheard || setting !== 'overheard');
+    if (!hasWanted && messages.length > 0) {
       await receive(messages.map((one) => this.#inboundOf(one)));
       for (const message of messages) this.#noteReceipt(message, null);
     }
-    if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
-      return this.#keep(session, sequence, newest, wanted ? messages : []);
+    if (hasWanted || this.#storedAt === null || steady() - this.#storedAt > storeEveryMs) {
+      return this.#commit(session, sequence, newest, hasWanted ? messages : []);
     }
     sessions.advance(session, sequence, newest);
     return null;
@@ -216,7 +218,7 @@ export class Intake {
   }
 
   /** Accepts the messages and stores the position behind them, in one commit. */
-  async #keep(
+  async #commit(
     session: Session,
     sequence: number,
     newest: string | null,
@@ -229,8 +231,8 @@ export class Intake {
     );
     if (handled.kind === 'refused') return handled;
     sessions.advance(session, sequence, newest);
-    this.#keptAt = steady();
-    let isNews = false;
+    this.#storedAt = steady();
+    let hasNewChannel = false;
     for (const [index, message] of messages.entries()) {
       const receipt = handled.receipts[index]!;
       this.#noteReceipt(message, receipt);
@@ -238,9 +240,10 @@ export class Intake {
       const { conversation, setting } = message;
       if ('press' in message) acknowledge(api, message.press);
       if ('deferral' in message) deferrals.defer(api, message.deferral);
-      isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
+      hasNewChannel =
+        places.add({ id: conversation, direct: setting === 'direct' }) || hasNewChannel;
     }
-    if (isNews) await receive([], { name: cursorNames.places, value: places.text });
+    if (hasNewChannel) await receive([], { name: cursorNames.places, value: places.text });
     return null;
   }
 

@@ -35,9 +35,9 @@ export class KnownChannels {
 
 function parse(text: string | null): KnownChannel[] {
   try {
-    const kept: unknown = JSON.parse(text ?? '[]');
-    if (!Array.isArray(kept)) return [];
-    return kept
+    const stored: unknown = JSON.parse(text ?? '[]');
+    if (!Array.isArray(stored)) return [];
+    return stored
       .filter((one): one is string => typeof one === 'string' && /^d?[0-9]{1,20}$/.test(one))
       .map((one) => ({ id: one.replace('d', ''), direct: one.startsWith('d') }));
   } catch {

@@ -16,7 +16,7 @@ import { idIn, messageText, put } from './place-reply.ts';
 import { toWire, type Target } from './wire.ts';
 
 /** Refusals that are final, in our words. */
-const hopeless: Readonly<Record<number, string>> = {
+const finalRefusals: Readonly<Record<number, string>> = {
   10003: 'the channel is gone (10003)',
   50001: 'the bot has no access to that channel (50001)',
   50007: 'that person takes no direct messages from the bot (50007)',
@@ -49,8 +49,8 @@ export async function deliver(
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) sent?.(messageText({ place, id }));
   const outcome = outcomeOf(result, token, reply);
-  const isKnown = 'nonce' in body && !attempt.late;
-  const isLast = isNew && attempt.possibleDuplicate && !isKnown && isEndUnseen(result);
+  const isRecognised = 'nonce' in body && !attempt.late;
+  const isLast = isNew && attempt.possibleDuplicate && !isRecognised && isEndUnseen(result);
   return isLast && outcome.kind === 'retry' ? finalOutcome(outcome.failure) : outcome;
 }
 
@@ -87,15 +87,15 @@ export function outcomeOf(result: ApiResult, token: string, { text }: Reply): De
   const said = words === null ? {} : { said: words };
   const more = { status, retryAfterMs, ...said };
   if (status === 429) return { kind: 'paced', pauseMs, asked: failure('rate_limited', more) };
-  const again = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
+  const retry = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
     return { kind: 'retry', failure: failure(kind, more), mayHaveArrived };
   };
   // A new token belongs to the same bot: the operator can set it within the schedule.
-  if (status === 401) return again('unauthorized');
-  if (status === 503) return again('overloaded');
-  if (status >= 500) return again('server_error', true);
-  if (status < 400) return again('redirected');
-  const detail = code === null ? undefined : hopeless[code];
+  if (status === 401) return retry('unauthorized');
+  if (status === 503) return retry('overloaded');
+  if (status >= 500) return retry('server_error', true);
+  if (status < 400) return retry('redirected');
+  const detail = code === null ? undefined : finalRefusals[code];
   const kind = status === 404 ? 'gone' : 'rejected';
   const why = failure(kind, { status, ...said, ...(detail && { detail }) });
   return { kind: 'dead', failure: why };

@@ -20,7 +20,7 @@ const lateMs = 2_000;
 /** The part of the library `ws` that this file uses. */
 type Socket = {
   readonly readyState: number;
-  on(event: 'pong', heard: () => void): unknown;
+  on(event: 'pong', noteSign: () => void): unknown;
   ping(data: undefined, mask: undefined, done: () => void): void;
 };
 const open = 1;
@@ -32,7 +32,7 @@ export class PingMonitor {
   #socket: Socket | null = null;
   #answers = false;
   #isQuiet = false;
-  #heardAt: SteadyTime;
+  #lastSignAt: SteadyTime;
   #heartbeatAt: SteadyTime;
 
   /** @param changed called with the time since the last sign; null: there is a new sign */
@@ -44,13 +44,13 @@ export class PingMonitor {
     this.#steady = steady;
     this.#limits = limits;
     this.#changed = changed;
-    this.#heardAt = steady();
-    this.#heartbeatAt = this.#heardAt;
+    this.#lastSignAt = steady();
+    this.#heartbeatAt = this.#lastSignAt;
   }
 
   /** Notes a sign of life. */
-  heard(): void {
-    this.#heardAt = this.#steady();
+  noteSign(): void {
+    this.#lastSignAt = this.#steady();
     if (!this.#isQuiet) return;
     this.#isQuiet = false;
     this.#changed(null);
@@ -63,7 +63,7 @@ export class PingMonitor {
     this.#heartbeatAt = at;
     if (socket === null || socket.readyState !== open) return;
     if (socket !== this.#socket) this.#take(socket);
-    const quietForMs = at - this.#heardAt;
+    const quietForMs = at - this.#lastSignAt;
     if (this.#answers && !this.#isQuiet && !isLate && quietForMs > this.#limits.quietMs) {
       this.#isQuiet = true;
       this.#changed(quietForMs);
@@ -76,11 +76,11 @@ export class PingMonitor {
     this.#socket = socket;
     this.#answers = false;
     this.#isQuiet = false;
-    this.#heardAt = this.#steady();
+    this.#lastSignAt = this.#steady();
     socket.on('pong', () => {
       if (socket !== this.#socket) return;
       this.#answers = true;
-      this.heard();
+      this.noteSign();
     });
   }
 }

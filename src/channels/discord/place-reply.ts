@@ -96,14 +96,14 @@ async function putOverUnseen(
   const made = await create(api, place, file, { ...body, ...nonceOf(nonce) }, signal);
   const { result } = made;
   const id = result.kind === 'ok' ? idIn(result.body) : null;
-  if (result.kind !== 'ok' || id === null || shows(result.body, file, body)) return made;
+  if (result.kind !== 'ok' || id === null || alreadyShows(result.body, file, body)) return made;
   const message = { place, id };
   if (file === undefined) return editOrCreate(api, message, body, signal);
   await remove(api, messageText(message));
   return create(api, place, file, body, signal);
 }
 
-function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
+function alreadyShows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
   const { content: shown, attachments } = fieldsOf(made);
   if (file === undefined) return shown === content.trim() && !content.endsWith(continuationMark);
   if (shown === codeAsMarkdown(content, textUnitsMax).trim()) return true;
@@ -148,8 +148,8 @@ async function edit(
   signal: AbortSignal,
 ): Promise<ApiResult> {
   // Parts of a message that an edit does not name stay.
-  const whole = { components: [], attachments: [], ...shown };
-  const result = await api.patch(`/channels/${place}/messages/${id}`, whole, signal);
+  const fullBody = { components: [], attachments: [], ...shown };
+  const result = await api.patch(`/channels/${place}/messages/${id}`, fullBody, signal);
   return result.kind === 'fault' ? { ...result, sent: false } : result;
 }
 

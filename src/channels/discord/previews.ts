@@ -51,11 +51,11 @@ export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | nul
     made: shown.made,
     unseen: previewName({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
-    room: (signal, isFirst) => api.spare(signal, isFirst),
+    waitForRoom: (signal, isFirst) => api.spare(signal, isFirst),
     put: (message, text, signal) => put(deps, shown.question, target, message, text, signal),
-    takeAway: (message) => void cleanup.takeAway(message),
+    remove: (message) => void cleanup.remove(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
-    fadesMs: null,
+    repeatMs: null,
     steady,
     deadlines,
   });
@@ -83,20 +83,22 @@ async function put(
     if (made?.place !== target.place) return { kind: 'over' };
     const route = `/channels/${made.place}/messages/${made.id}` as const;
     const result = await api.patch(route, edit, signal, spare);
-    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
+    return mayArriveLate(result)
+      ? { kind: 'unseen', message: unsureText(made) }
+      : shownAfter(result);
   }
   const route = `/channels/${target.place}/messages` as const;
   const result = await api.post(route, body, signal, spare);
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) return { kind: 'made', message: messageText({ place: target.place, id }) };
-  if (!mayStand(result)) return shownAfter(result);
+  if (!mayExist(result)) return shownAfter(result);
   return {
     kind: 'unseen',
     message: unseenText({ place: target.place, nonce: previewNonce(question) }),
   };
 }
 
-function mayStand(result: ApiResult): boolean {
+function mayExist(result: ApiResult): boolean {
   if (result.kind === 'refused') return result.status >= 500;
   return result.kind === 'ok' || result.sent;
 }
@@ -105,7 +107,7 @@ function mayStand(result: ApiResult): boolean {
  * Whether the edit may still happen. An answer of the platform itself is final; an answer of a
  * gateway or a proxy's page is not.
  */
-function mayComeLate(result: ApiResult): boolean {
+function mayArriveLate(result: ApiResult): boolean {
   if (result.kind === 'refused') {
     return result.status === 504 || (result.status >= 500 && result.message === '');
   }

@@ -14,28 +14,28 @@ import {
   type RateLimit,
 } from '../messenger/low-priority-queue.ts';
 
-const ofBot: RateLimit = { everyMs: 30, burst: 8 };
+const botLimit: RateLimit = { everyMs: 30, burst: 8 };
 /**
  * The places that stay free for replies: beside a first preview, and beside other best-effort
  * calls.
  */
-const spares = { first: 1, other: 4 } as const;
+const reserved = { first: 1, other: 4 } as const;
 /** Answers to interactions do not count. */
-const uncounted = /\/v10\/(?:interactions|webhooks)\//;
+const uncountedPath = /\/v10\/(?:interactions|webhooks)\//;
 
 export class BotRateLimiter {
   readonly #steady: () => SteadyTime;
   /** When the bot's limit is full again. */
   #full: SteadyTime;
 
-  readonly #spares: LowPriorityQueue;
+  readonly #bestEffortQueue: LowPriorityQueue;
 
   constructor(steady: () => SteadyTime, deadlines: Deadlines) {
     this.#steady = steady;
     this.#full = steady();
-    this.#spares = new LowPriorityQueue(deadlines, (isFirst) => {
-      const spare = isFirst ? spares.first : spares.other;
-      return msUntilOne(this.#full, ofBot, steady(), spare);
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) => {
+      const spare = isFirst ? reserved.first : reserved.other;
+      return msUntilOne(this.#full, botLimit, steady(), spare);
     });
   }
 
@@ -46,11 +46,11 @@ export class BotRateLimiter {
    *   the next try
    */
   async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
-    if (uncounted.test(url)) return null;
+    if (uncountedPath.test(url)) return null;
     const now = this.#steady();
-    const ms = msUntilOne(this.#full, ofBot, now);
+    const ms = msUntilOne(this.#full, botLimit, now);
     if (ms > waitMsMax) return ms;
-    this.#full = fullAfterOne(this.#full, ofBot, now);
+    this.#full = fullAfterOne(this.#full, botLimit, now);
     if (ms > 0) await pause(ms, signal ?? new AbortController().signal);
     return null;
   }
@@ -62,9 +62,9 @@ export class BotRateLimiter {
    */
   spare(signal: AbortSignal, isFirst = false): Promise<boolean> {
     const take = (): boolean => {
-      this.#full = fullAfterOne(this.#full, ofBot, this.#steady());
+      this.#full = fullAfterOne(this.#full, botLimit, this.#steady());
       return true;
     };
-    return this.#spares.next(take, signal, isFirst);
+    return this.#bestEffortQueue.next(take, signal, isFirst);
   }
 }

@@ -27,10 +27,10 @@ export class Sessions {
 
   /** @param text a former result of `textOf`; null: there is none */
   constructor(text: string | null) {
-    const kept = parse(text);
-    this.current = kept?.session ?? null;
-    this.newest = kept?.newest ?? null;
-    this.self = kept?.self ?? null;
+    const stored = parse(text);
+    this.current = stored?.session ?? null;
+    this.newest = stored?.newest ?? null;
+    this.self = stored?.self ?? null;
   }
 
   /** Begins a new session at that sequence. */
@@ -73,16 +73,16 @@ export function laterOf(a: string | null, b: string | null): string | null {
   return isLater(a, b) ? a : b;
 }
 
-type Kept = {
+type StoredSession = {
   readonly session: Session;
   readonly newest: string | null;
   readonly self: string | null;
 };
 
-function parse(text: string | null): Kept | null {
+function parse(text: string | null): StoredSession | null {
   try {
-    const kept = JSON.parse(text ?? 'null') as Record<string, unknown> | null;
-    const { id, resumeUrl, sequence, newest, self } = kept ?? {};
+    const stored = JSON.parse(text ?? 'null') as Record<string, unknown> | null;
+    const { id, resumeUrl, sequence, newest, self } = stored ?? {};
     if (typeof id !== 'string' || typeof resumeUrl !== 'string') return null;
     if (typeof sequence !== 'number' || !isGatewayUrl(resumeUrl)) return null;
     const session = { id, resumeUrl, sequence, behind: false };

@@ -63,7 +63,7 @@ export function parseCommand(wire: unknown): CommandMessage | null {
 
 /** The shape of a command's name. Other commands work, but svc does not register them. */
 const wordShape = /^[-_\p{L}\p{N}]{1,32}$/u;
-const shownMax = 100;
+const registeredMax = 100;
 
 /** A global command of the application. */
 type Registered = {
@@ -89,14 +89,14 @@ export async function publishCommands(
   const application = self.kind === 'ok' ? idOf(fieldsOf(self.body)['id']) : null;
   if (application === null) return away;
   const route = `/applications/${application}/commands` as const;
-  const got = await api.get(route, signal);
-  if (got.kind !== 'ok') return menuOutcomeOf(got);
-  const there = listOf(got.body).flatMap(registeredIn);
-  const ours = there.filter(({ description, takesText }) => {
+  const answer = await api.get(route, signal);
+  if (answer.kind !== 'ok') return menuOutcomeOf(answer);
+  const registered = listOf(answer.body).flatMap(registeredIn);
+  const ours = registered.filter(({ description, takesText }) => {
     return takesText !== null && own.has(description);
   });
-  const others = new Set(there.filter((one) => !ours.includes(one)).map(({ name }) => name));
-  const wanted = shownOf(commands).filter(({ word }) => !others.has(word));
+  const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
+  const wanted = registrableOf(commands).filter(({ word }) => !others.has(word));
   let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
     if (id === null || wanted.some(({ word }) => word === name)) continue;
@@ -129,10 +129,10 @@ function menuOutcomeOf(result: ApiResult): MenuOutcome {
   return { kind: 'refused', message };
 }
 
-function shownOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
+function registrableOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
   return commands
     .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, shownMax);
+    .slice(0, registeredMax);
 }
 
 function isSame(one: Registered, { word, description, takesText }: CommandNotice): boolean {

@@ -55,14 +55,14 @@ export function parseMessage(
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
   const forward = forwardIn(fields);
-  const said = forward ?? fields;
-  const [media = null, ...further] = mediaOf(said, place, id);
-  const bare = withNames(withoutMention(textOf(said['content']), self), said);
+  const content = forward ?? fields;
+  const [media = null, ...further] = mediaOf(content, place, id);
+  const ownText = withNames(withoutMention(textOf(content['content']), self), content);
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
   const setting = isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard';
   const acknowledged = setting === 'addressed' && { acknowledged: true as const };
   const context = contextOf(fields, !isDirect, self, forward !== null);
-  const text = bare === '' && context?.quoted !== undefined ? mentionIn(fields, self) : bare;
+  const text = ownText === '' && context?.quoted !== undefined ? mentionIn(fields, self) : ownText;
   if (text === '' && media === null) return null;
   return {
     id,

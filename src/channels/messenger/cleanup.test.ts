@@ -24,13 +24,13 @@ function start(remove: (tries: number) => boolean = () => false) {
 
 test('taking away is tried again while that may help, four times in all', async () => {
   const it = start((tries) => tries < 3);
-  await it.cleanup.takeAway('a');
+  await it.cleanup.remove('a');
   await it.later(0);
   assert.equal(it.tried.length, 1);
   for (const ms of [2_000, 10_000, 60_000]) await it.later(ms);
   assert.deepEqual(it.tried, ['a', 'a', 'a']);
   const hopeless = start(() => true);
-  await hopeless.cleanup.takeAway('b');
+  await hopeless.cleanup.remove('b');
   for (const ms of [0, 2_000, 10_000, 60_000, 60_000]) await hopeless.later(ms);
   assert.equal(hopeless.tried.length, 4);
 });

@@ -9,8 +9,8 @@ const long = 'This answer has more than forty characters in it.';
 type Given = {
   message?: string;
   unseen?: string;
-  room?: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
-  fadesMs?: number;
+  waitForRoom?: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
+  repeatMs?: number;
 };
 
 function start(given: Given = {}) {
@@ -23,15 +23,15 @@ function start(given: Given = {}) {
     unseen: given.unseen ?? null,
     made: (message) => void made.push(message),
     cut: (text) => text.slice(0, 100),
-    takeAway: (message) => void gone.push(message),
-    room: (signal, isFirst) => given.room?.(signal, isFirst) ?? Promise.resolve(true),
+    remove: (message) => void gone.push(message),
+    waitForRoom: (signal, isFirst) => given.waitForRoom?.(signal, isFirst) ?? Promise.resolve(true),
     put: (message, text, signal) => {
       const { promise, resolve } = Promise.withResolvers<Shown>();
       calls.push({ message, text, signal, settle: resolve });
       return promise;
     },
     everyMs: 1_500,
-    fadesMs: given.fadesMs ?? null,
+    repeatMs: given.repeatMs ?? null,
     steady: clock.steady,
     deadlines: clock.deadlines,
   });
@@ -263,7 +263,7 @@ test('what grows beyond one message is no reason for an edit', async () => {
 
 test('where there is no room it waits for it, and shows what is the newest then', async () => {
   const turn = Promise.withResolvers<boolean>();
-  const it = start({ room: () => turn.promise });
+  const it = start({ waitForRoom: () => turn.promise });
   await it.show(long);
   it.clock.pass(60_000);
   await it.show(`${long} more`);
@@ -282,7 +282,7 @@ test('where there is no room it waits for it, and shows what is the newest then'
 
 test('room is asked for as for a first sight, until there was one', async () => {
   const asked: boolean[] = [];
-  const it = start({ room: (_, isFirst) => Promise.resolve(asked.push(isFirst) > 0) });
+  const it = start({ waitForRoom: (_, isFirst) => Promise.resolve(asked.push(isFirst) > 0) });
   await it.show(long);
   await it.settle({ kind: 'failed' });
   it.clock.pass(1_500);
@@ -295,7 +295,7 @@ test('room is asked for as for a first sight, until there was one', async () => 
 });
 
 test('a text that goes by itself is put again, and one that grows has its own time', async () => {
-  const it = start({ fadesMs: 20_000 });
+  const it = start({ repeatMs: 20_000 });
   await it.show(long);
   await it.settle({ kind: 'shown' });
   it.clock.pass(19_999);
@@ -320,7 +320,7 @@ test('a text that goes by itself is put again, and one that grows has its own ti
 });
 
 test('a text beyond one message is put again, too, before it goes', async () => {
-  const it = start({ fadesMs: 20_000 });
+  const it = start({ repeatMs: 20_000 });
   await it.show('x'.repeat(100));
   await it.settle({ kind: 'shown' });
   it.clock.pass(2_000);
@@ -337,7 +337,7 @@ test('a text beyond one message is put again, too, before it goes', async () => 
 
 test('its end waits for no room', async () => {
   const it = start({
-    room: (signal) =>
+    waitForRoom: (signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
   });
   await it.show(long);

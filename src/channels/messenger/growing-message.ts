@@ -34,17 +34,17 @@ export type GrowingDeps = {
    * @param isFirst whether the person has seen nothing of the reply yet
    * @returns false: the signal aborted first
    */
-  readonly room: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
+  readonly waitForRoom: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
   /** Makes the message, or edits it to this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
   /** Deletes a message that was made too late for anyone to know of it. Never throws. */
-  readonly takeAway: (message: string) => void;
+  readonly remove: (message: string) => void;
   /** The least time between the starts of two calls. It is read again before each call. */
   readonly everyMs: number;
   /**
    * How long after a call the same text is sent again, since the platform drops it; null: it stays.
    */
-  readonly fadesMs: number | null;
+  readonly repeatMs: number | null;
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
 };
@@ -81,7 +81,7 @@ export class GrowingMessage implements Preview {
   #hasCalled = false;
   #nextAt: SteadyTime;
   /** When the shown text must be sent again. */
-  #fadesAt: SteadyTime | null = null;
+  #repeatAt: SteadyTime | null = null;
   #next: Deadline | null = null;
   #dueAt: SteadyTime;
   #underWay: Promise<void> | null = null;
@@ -129,7 +129,7 @@ export class GrowingMessage implements Preview {
 
   #plan(): void {
     if (this.#isOver || this.#underWay !== null || this.#text.trim() === '') return;
-    this.#planAt(this.#text === this.#shown ? this.#fadesAt : this.#nextAt);
+    this.#planAt(this.#text === this.#shown ? this.#repeatAt : this.#nextAt);
   }
 
   #planAt(at: SteadyTime | null): void {
@@ -150,14 +150,14 @@ export class GrowingMessage implements Preview {
     const now = steady();
     this.#hasCalled = true;
     this.#nextAt = later(now, everyMs);
-    const fades = this.#fadesAt !== null && this.#fadesAt <= now;
-    if (fades || cut(this.#text) !== this.#shown) this.#underWay = this.#putInTurn();
-    else this.#planAt(this.#fadesAt);
+    const hasFaded = this.#repeatAt !== null && this.#repeatAt <= now;
+    if (hasFaded || cut(this.#text) !== this.#shown) this.#underWay = this.#putInTurn();
+    else this.#planAt(this.#repeatAt);
   }
 
   async #putInTurn(): Promise<void> {
-    const { room, cut, steady, everyMs } = this.#deps;
-    const isAdmitted = await room(this.#stopping.signal, this.#shown === '');
+    const { waitForRoom, cut, steady, everyMs } = this.#deps;
+    const isAdmitted = await waitForRoom(this.#stopping.signal, this.#shown === '');
     if (isAdmitted && !this.#isOver) {
       this.#nextAt = later(steady(), everyMs);
       return this.#put(cut(this.#text));
@@ -166,14 +166,14 @@ export class GrowingMessage implements Preview {
   }
 
   async #put(text: string): Promise<void> {
-    const { put, takeAway, steady } = this.#deps;
+    const { put, remove, steady } = this.#deps;
     const shown = await (this.#message === null
       ? put(null, text, this.#ending.signal)
       : this.#edit(this.#message, text));
     this.#underWay = null;
     if (shown.kind === 'made' && this.#ending.signal.aborted) {
       // A message with a name stays: the reply replaces it.
-      if (this.#message === null) takeAway(shown.message);
+      if (this.#message === null) remove(shown.message);
       return;
     }
     switch (shown.kind) {
@@ -199,10 +199,10 @@ export class GrowingMessage implements Preview {
         shown satisfies never;
     }
     if (shown.kind === 'made' || shown.kind === 'shown') {
-      const { fadesMs } = this.#deps;
+      const { repeatMs } = this.#deps;
       this.#failures = 0;
       this.#shown = text;
-      this.#fadesAt = fadesMs === null ? null : later(steady(), fadesMs);
+      this.#repeatAt = repeatMs === null ? null : later(steady(), repeatMs);
     }
     this.#plan();
   }
@@ -233,14 +233,14 @@ export class Cleanup {
   }
 
   /** Resolves after the first try; further tries come later. Never rejects. */
-  takeAway(message: string): Promise<void> {
-    return this.#tryToTakeAway(message, 0);
+  remove(message: string): Promise<void> {
+    return this.#tryToRemove(message, 0);
   }
 
-  async #tryToTakeAway(message: string, tries: number): Promise<void> {
+  async #tryToRemove(message: string, tries: number): Promise<void> {
     const mayHelp = await this.#remove(message);
     const pauseMs = pausesMs[tries];
     if (!mayHelp || pauseMs === undefined) return;
-    this.#deadlines.after(pauseMs, () => void this.#tryToTakeAway(message, tries + 1));
+    this.#deadlines.after(pauseMs, () => void this.#tryToRemove(message, tries + 1));
   }
 }

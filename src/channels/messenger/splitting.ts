@@ -47,7 +47,7 @@ export function splitText(text: string, cutting: Cutting): readonly Part[] {
   let from = skipBlankLines(text, 0);
   while (from < text.length) {
     const opening: string = fence === null ? '' : `${fence.marker}${fence.info}\n`;
-    const limit = reach(text, from, opening, closingUnits, cutting);
+    const limit = furthestEnd(text, from, opening, closingUnits, cutting);
     while (lines[first]!.end < from) first++;
     const cut: Cut =
       limit === text.length
@@ -96,7 +96,7 @@ function closes(mark: Fence, open: Fence): boolean {
 }
 
 /** The furthest position that the part can reach, with room for the closing fence of a block. */
-function reach(
+function furthestEnd(
   text: string,
   from: number,
   opening: string,
@@ -169,14 +169,14 @@ class BreakPoints {
     });
   }
 
-  #lineEnd(least: number, may: (index: number) => boolean): Cut | null {
+  #lineEnd(least: number, isAllowed: (index: number) => boolean): Cut | null {
     for (let index = this.#last; index >= this.#first; index--) {
       const { end, fence } = this.#lines[index]!;
       if (end > this.#limit || end === this.#text.length) continue;
       if (end < least) return null;
-      if (!may(index)) continue;
+      if (!isAllowed(index)) continue;
       if (fence !== null) return { to: end, from: end + 1, fence };
-      return this.#between(end);
+      return this.#cutBetween(end);
     }
     return null;
   }
@@ -189,23 +189,23 @@ class BreakPoints {
       const begin = Math.max(least, line.start);
       for (let at = Math.min(this.#limit, line.end - 1); at >= begin; at--) {
         if (!/^[ \t](?!```|~~~)/.test(this.#text.slice(at, at + 4))) continue;
-        const fence = this.#before(index);
-        return fence === null ? this.#between(at) : { to: at, from: at, fence };
+        const fence = this.#fenceBefore(index);
+        return fence === null ? this.#cutBetween(at) : { to: at, from: at, fence };
       }
     }
     return null;
   }
 
-  #before(index: number): Fence | null {
+  #fenceBefore(index: number): Fence | null {
     return this.#lines[index - 1]?.fence ?? null;
   }
 
   anywhere(): Cut {
-    return { to: this.#limit, from: this.#limit, fence: this.#before(this.#last) };
+    return { to: this.#limit, from: this.#limit, fence: this.#fenceBefore(this.#last) };
   }
 
   /** Outside code, drops the white space at the cut but keeps the indent of the next line. */
-  #between(at: number): Cut {
+  #cutBetween(at: number): Cut {
     const to = this.#text.slice(0, at).trimEnd().length;
     let from = at;
     while (/[ \t]/.test(this.#text[from] ?? '')) from++;

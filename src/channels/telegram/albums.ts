@@ -31,26 +31,28 @@ export function safeOf({ message }: Update, safe: Promise<void>): Promise<void> 
 const albumsMax = 100;
 
 export class Albums {
-  readonly #meant = new Map<string, Setting>();
+  readonly #settings = new Map<string, Setting>();
 
   /** Gives every part of an album the setting of the part with the caption. */
   settle(updates: readonly Update[]): readonly Update[] {
     for (const update of updates) this.#note(update);
-    return this.#meant.size === 0 ? updates : updates.map((update) => this.#settled(update));
+    return this.#settings.size === 0
+      ? updates
+      : updates.map((update) => this.#withCaptionSetting(update));
   }
 
   #note({ message }: Update): void {
     const key = albumOf(message);
     if (key === null || message === null || message.setting === 'overheard') return;
-    this.#meant.set(key, message.setting);
-    const [oldest] = this.#meant.keys();
-    if (this.#meant.size > albumsMax) this.#meant.delete(oldest!);
+    this.#settings.set(key, message.setting);
+    const [oldest] = this.#settings.keys();
+    if (this.#settings.size > albumsMax) this.#settings.delete(oldest!);
   }
 
-  #settled(update: Update): Update {
+  #withCaptionSetting(update: Update): Update {
     const { message } = update;
     const key = albumOf(message);
-    const setting = key === null ? undefined : this.#meant.get(key);
+    const setting = key === null ? undefined : this.#settings.get(key);
     if (message === null || setting === undefined) return update;
     return { ...update, message: { ...message, setting } };
   }

@@ -12,7 +12,7 @@ import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
 type Method =
-  | Asking
+  | ParameterlessMethod
   | 'deleteWebhook'
   | 'getUpdates'
   | 'getFile'
@@ -22,17 +22,17 @@ type Method =
   | 'setMessageReaction'
   | 'getMyCommands'
   | 'setMyCommands'
-  | Pressed
-  | Revising;
+  | PressMethod
+  | EditMethod;
 /** Methods without parameters. */
-type Asking = 'getMe' | 'getWebhookInfo';
+type ParameterlessMethod = 'getMe' | 'getWebhookInfo';
 /** Methods that follow a press. */
-type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
+type PressMethod = 'answerCallbackQuery' | 'editMessageReplyMarkup';
 /** Methods that change a message of the bot. */
-type Revising = 'editMessageText' | 'deleteMessage';
-export type Payload<M extends Method> = M extends Asking
+type EditMethod = 'editMessageText' | 'deleteMessage';
+export type Payload<M extends Method> = M extends ParameterlessMethod
   ? Record<string, never>
-  : Parameters<Raw[Exclude<M, Asking>]>[0];
+  : Parameters<Raw[Exclude<M, ParameterlessMethod>]>[0];
 
 export interface BotApi {
   /** @param timeoutMs for the whole call, connecting included */
@@ -113,20 +113,20 @@ class GrammyBotApi implements BotApi {
     signal: AbortSignal,
   ): Promise<CallResult> {
     const { token, baseUrl } = this.#deps;
-    const carried = new Carrier(this.#deps, timeoutMs, signal);
+    const carrier = new Carrier(this.#deps, timeoutMs, signal);
     const api = new this.#create(token, {
       apiRoot: baseUrl ?? apiRoot,
-      fetch: carried.fetch,
+      fetch: carrier.fetch,
       // The carrier's own deadline comes first.
       timeoutSeconds: timeoutMs / 1_000 + 5,
     });
     const methods = api.raw as unknown as Record<Method, (given?: unknown) => Promise<unknown>>;
     try {
-      const isAsking = method === 'getMe' || method === 'getWebhookInfo';
-      const result = await (isAsking ? methods[method]() : methods[method](payload));
+      const isParameterless = method === 'getMe' || method === 'getWebhookInfo';
+      const result = await (isParameterless ? methods[method]() : methods[method](payload));
       return { kind: 'done', result };
     } catch (error) {
-      return carried.failed ?? refusalOf(error);
+      return carrier.failed ?? refusalOf(error);
     }
   }
 
@@ -144,19 +144,19 @@ class GrammyBotApi implements BotApi {
       }),
       { name: 'document', value: text, file: { name, type: 'text/plain; charset=utf-8' } },
     ]);
-    const carried = new Carrier(this.#deps, timeoutMs, signal);
+    const carrier = new Carrier(this.#deps, timeoutMs, signal);
     try {
-      const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
+      const { json } = await carrier.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
       if (answer.ok === true) return { kind: 'done', result: answer.result };
       return refusalOf(answer);
     } catch (error) {
-      return carried.failed ?? refusalOf(error);
+      return carrier.failed ?? refusalOf(error);
     }
   }
 }
 
-type Carried = { readonly json: () => Promise<unknown> };
+type CarriedAnswer = { readonly json: () => Promise<unknown> };
 type Init = { readonly body?: string | Uint8Array; readonly contentType?: string };
 
 /** Sends one call over HTTP, in the form of `fetch` that grammY expects. */
@@ -173,7 +173,7 @@ class Carrier {
     this.#signal = signal;
   }
 
-  readonly fetch = async (url: string, init: Init): Promise<Carried> => {
+  readonly fetch = async (url: string, init: Init): Promise<CarriedAnswer> => {
     const { http, steady } = this.#deps;
     const request = {
       method: 'POST',
@@ -186,22 +186,22 @@ class Carrier {
     const result = await http.send(request, stopOf(this.#signal));
     if (result.kind === 'fault') {
       this.failed = { kind: 'fault', fault: result.fault, sent: result.sent };
-      throw notCarried;
+      throw noAnswer;
     }
-    const answer = parsed(result.body);
+    const answer = parsedBody(result.body);
     if (answer === null) {
       // A proxy's page, for example: only its status has a meaning.
       const nothing = { description: '', retryAfterMs: null, migrateToChat: null };
       this.failed = { kind: 'refused', status: result.status, ...nothing };
-      throw notCarried;
+      throw noAnswer;
     }
     return { json: () => Promise.resolve(answer) };
   };
 }
 
-const notCarried = new Error('no answer of the Bot API');
+const noAnswer = new Error('no answer of the Bot API');
 
-function parsed(body: string): object | null {
+function parsedBody(body: string): object | null {
   try {
     const answer: unknown = JSON.parse(body);
     return typeof answer === 'object' && answer !== null && 'ok' in answer ? answer : null;

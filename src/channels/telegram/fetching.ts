@@ -26,7 +26,7 @@ const downloadMs = 30_000;
  * not read it.
  */
 const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
-const ofItsDisk = 'the Bot API server gave a path of its own disk: start it without --local';
+const localPathDetail = 'the Bot API server gave a path of its own disk: start it without --local';
 
 export async function fetchFile(
   { api, token, baseUrl, http, steady }: FetchDeps,
@@ -45,9 +45,9 @@ export async function fetchFile(
   const size = fileInfo?.['file_size'];
   if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
   if (path === null || !relativePath.test(path)) {
-    const isOfItsDisk = path?.startsWith('/') === true;
-    const why = isOfItsDisk ? { detail: ofItsDisk } : {};
-    return { kind: 'failed', failure: failure('malformed_answer', why) };
+    const isLocalPath = path?.startsWith('/') === true;
+    const details = isLocalPath ? { detail: localPathDetail } : {};
+    return { kind: 'failed', failure: failure('malformed_answer', details) };
   }
   const result = await http.send(
     {

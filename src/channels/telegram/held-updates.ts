@@ -6,7 +6,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
  *
  * An answer holds at most a hundred updates, from the offset on, so one slow answer could block new
  * messages. Therefore svc confirms an update that is not safe after 20 s, or when it is the oldest
- * of more than 80. `letGo` counts these updates.
+ * of more than 80. `confirmedEarlyCount` counts these updates.
  */
 export const heldMax = 80;
 export const heldMaxMs = 20_000;
@@ -17,7 +17,7 @@ export class HeldUpdates {
   readonly #steady: () => SteadyTime;
   #offset: number | null = null;
   #unsafe = 0;
-  #letGo = 0;
+  #confirmedEarlyCount = 0;
   #allSafe: (() => void) | null = null;
 
   constructor(steady: () => SteadyTime) {
@@ -25,8 +25,8 @@ export class HeldUpdates {
   }
 
   /** How many updates were confirmed before they were safe, since the start. */
-  get letGo(): number {
-    return this.#letGo;
+  get confirmedEarlyCount(): number {
+    return this.#confirmedEarlyCount;
   }
 
   /** Telegram may forget every update before this one; null: there is no known offset. */
@@ -34,7 +34,7 @@ export class HeldUpdates {
     return this.#held[0]?.id ?? this.#offset;
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#held.length === 0;
   }
 
@@ -50,34 +50,34 @@ export class HeldUpdates {
     this.#held.push(held);
     if (safe === null) return;
     this.#unsafe++;
-    void safe.then(() => this.#becameSafe(held));
+    void safe.then(() => this.#markSafe(held));
   }
 
   /** Confirms the updates that are safe. */
-  advance(): void {
+  confirmSafe(): void {
     this.#release(() => false);
   }
 
   /** Confirms safe updates, and those beyond the limits of time and number. */
-  advanceWithinLimits(): void {
+  confirmWithinLimits(): void {
     const now = this.#steady();
-    this.#release(({ since }, left) => left > heldMax || now - since >= heldMaxMs);
+    this.#release(({ since }, remaining) => remaining > heldMax || now - since >= heldMaxMs);
   }
 
-  #release(isOver: (held: Held, left: number) => boolean): void {
+  #release(isOver: (held: Held, remaining: number) => boolean): void {
     let gone = 0;
     for (const held of this.#held) {
       if (!held.safe && !isOver(held, this.#held.length - gone)) break;
-      if (!held.safe) this.#letGo++;
+      if (!held.safe) this.#confirmedEarlyCount++;
       this.#offset = held.id + 1;
       gone++;
     }
-    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#forget(held);
+    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#abandon(held);
   }
 
   /** Telegram has no more updates. So svc drops the offset, since Telegram may begin new ids. */
   confirmed(): void {
-    if (this.empty) this.#offset = null;
+    if (this.isEmpty) this.#offset = null;
   }
 
   /** Resolves when every held update is safe. */
@@ -86,19 +86,19 @@ export class HeldUpdates {
     await new Promise<void>((resolve) => (this.#allSafe = resolve));
   }
 
-  #becameSafe(held: Held): void {
+  #markSafe(held: Held): void {
     if (held.safe) return;
     held.safe = true;
-    this.#settleOne();
+    this.#countAsSafe();
   }
 
   /** The update no longer counts as unsafe; its later outcome is ignored. */
-  #forget(held: Held): void {
+  #abandon(held: Held): void {
     held.safe = true;
-    this.#settleOne();
+    this.#countAsSafe();
   }
 
-  #settleOne(): void {
+  #countAsSafe(): void {
     this.#unsafe--;
     if (this.#unsafe > 0) return;
     this.#allSafe?.();

@@ -117,12 +117,12 @@ export async function editText(
  * Statuses that refuse this one message. 401, 409 and 429 concern the bot; a status from 500 on is
  * Telegram's own trouble.
  */
-export const refusesMessage: ReadonlySet<number> = new Set([400, 403, 404]);
+export const messageRefusals: ReadonlySet<number> = new Set([400, 403, 404]);
 const fileRefused = /document|file|too large|too big/i;
 
 /** Turns a refused edit into a new message. @returns whether another try may help */
 export function repairEdit(outgoing: SendMode, { status }: Refused): boolean {
-  if (outgoing.edits === null || !refusesMessage.has(status)) return false;
+  if (outgoing.edits === null || !messageRefusals.has(status)) return false;
   outgoing.edits = null;
   return true;
 }

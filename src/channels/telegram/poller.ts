@@ -139,7 +139,7 @@ export class Poller {
       await this.#waitForRoom();
       if (this.#signal.aborted) return 'introduce';
       const begunAt = this.#deps.steady();
-      const waits = this.#held.empty && this.#isAnswered;
+      const waits = this.#held.isEmpty && this.#isAnswered;
       const result = await this.#getUpdates(waits ? longPollSeconds : 0);
       if (this.#signal.aborted) return 'introduce';
       if (result.kind !== 'done') {
@@ -249,8 +249,8 @@ export class Poller {
   async #settle(mayMerge: boolean): Promise<void> {
     // Promises that have resolved already run first.
     await new Promise(setImmediate);
-    this.#held.advance();
-    if (this.#held.empty) return;
+    this.#held.confirmSafe();
+    if (this.#held.isEmpty) return;
     const waited = new AbortController();
     const stop = (): void => waited.abort();
     this.#signal.addEventListener('abort', stop, { once: true });
@@ -258,19 +258,19 @@ export class Poller {
     const { heldPauseMs } = this.#deps.times;
     await pause(mayMerge ? Math.min(heldPauseMs, mergingPauseMs) : heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
-    this.#advanceWithinLimits();
+    this.#confirmWithinLimits();
   }
 
-  #advanceWithinLimits(): void {
-    const before = this.#held.letGo;
-    this.#held.advanceWithinLimits();
-    const count = this.#held.letGo - before;
+  #confirmWithinLimits(): void {
+    const before = this.#held.confirmedEarlyCount;
+    this.#held.confirmWithinLimits();
+    const count = this.#held.confirmedEarlyCount - before;
     if (count > 0) this.#deps.events.confirmedEarly({ channel: this.#deps.channel, count });
   }
 
   /** Confirms the finished updates, so that a restart does not receive them again. */
   async #confirmLast(): Promise<void> {
-    this.#held.advance();
+    this.#held.confirmSafe();
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
     const { api, times, questions } = this.#deps;

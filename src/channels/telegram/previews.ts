@@ -46,7 +46,7 @@ const draftMs = 4_000;
  */
 const everyMs = { person: 1_500, group: 3_000, draft: 1_000 } as const;
 /** Telegram drops a draft 30 s after the last call. */
-const fadesMs = 20_000;
+const repeatMs = 20_000;
 const cutting = {
   unitsMax: textMax - continuationMark.length,
   unitsOf: (text: string) => text.length,
@@ -89,13 +89,13 @@ class TelegramPreview implements GrowingDeps {
     return this.#target.chat < 0 ? everyMs.group : everyMs.person;
   }
 
-  get fadesMs(): number | null {
-    return this.#isDraft ? fadesMs : null;
+  get repeatMs(): number | null {
+    return this.#isDraft ? repeatMs : null;
   }
 
   readonly cut = (text: string): string => splitText(text, cutting)[0]?.text ?? text;
 
-  readonly room = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
+  readonly waitForRoom = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
     const kind = this.#isDraft ? 'draft' : 'message';
     return this.#deps.rateLimiter.spare(this.#target.chat, signal, kind, isFirst);
   };
@@ -105,7 +105,7 @@ class TelegramPreview implements GrowingDeps {
     return put(this.#deps, this.#target, message, text, signal);
   };
 
-  readonly takeAway = (message: string): void => void this.#deps.cleanup.takeAway(message);
+  readonly remove = (message: string): void => void this.#deps.cleanup.remove(message);
 
   /** A draft has no "…" behind it: a client marks a draft itself, and animates its end. */
   async #draft(source: string, signal: AbortSignal): Promise<Shown> {
@@ -145,23 +145,25 @@ async function put(
     if (made?.chat !== chat) return { kind: 'over' };
     const edit = { chat_id: chat, message_id: made.number, ...content };
     const result = await editText(api, edit, callMs, signal);
-    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
+    return mayArriveLate(result)
+      ? { kind: 'unseen', message: unsureText(made) }
+      : shownAfter(result);
   }
   const payload = { ...placeFields(target), ...content };
   const result = await api.call('sendMessage', payload, callMs, signal);
   const number = result.kind === 'done' ? numberOf(result.result) : null;
   if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
   // The message may be there without a known id, so a second one would be too many.
-  return mayStand(result) ? { kind: 'over' } : shownAfter(result);
+  return mayExist(result) ? { kind: 'over' } : shownAfter(result);
 }
 
 /** Whether the message may exist. An error page of a proxy is as unclear as a broken connection. */
-function mayStand(result: CallResult): boolean {
+function mayExist(result: CallResult): boolean {
   if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
   return result.kind === 'done' || result.sent;
 }
 
-function mayComeLate(result: CallResult): boolean {
+function mayArriveLate(result: CallResult): boolean {
   return result.kind === 'refused' ? isEndUnseen(result) : result.kind === 'fault' && result.sent;
 }
 

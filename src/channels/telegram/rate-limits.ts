@@ -108,13 +108,13 @@ class BotRateLimiter implements RateLimiter {
   /** Messages that have their chat's place and wait for the bot's. */
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
-  readonly #spares: LowPriorityQueue;
+  readonly #bestEffortQueue: LowPriorityQueue;
   /** All messages of the last second, and the growing edits among them. */
   readonly #window: Window;
   readonly #growth: Window;
   /** When the limit of drafts is full again. */
   #draftsFull: SteadyTime;
-  readonly #drafts: LowPriorityQueue;
+  readonly #draftQueue: LowPriorityQueue;
 
   constructor({ steady, deadlines, limits }: RateLimiterDeps) {
     this.#steady = steady;
@@ -123,8 +123,10 @@ class BotRateLimiter implements RateLimiter {
     this.#full = this.#pausedUntil = this.#draftsFull = steady();
     this.#window = new Window(this.#limits.secondMax, 1_000);
     this.#growth = new Window(this.#limits.secondMax, 1_000);
-    this.#spares = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
-    this.#drafts = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) =>
+      this.#msUntilSpare(isFirst),
+    );
+    this.#draftQueue = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
   }
 
   async admit(
@@ -148,12 +150,12 @@ class BotRateLimiter implements RateLimiter {
     kind: Spare = 'message',
     isFirst = false,
   ): Promise<boolean> {
-    if (kind === 'draft') return this.#drafts.next(this.#takeDraft, signal, isFirst);
+    if (kind === 'draft') return this.#draftQueue.next(this.#takeDraft, signal, isFirst);
     const rateLimit = this.#rateLimitOf(chat);
-    const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
+    const chatWaitMs = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
-      if (msOfChat() > 0) return false;
+      if (chatWaitMs() > 0) return false;
       // First previews may come close together; other messages stay as even as without them.
       if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
       if (kind === 'notice') return true;
@@ -163,9 +165,9 @@ class BotRateLimiter implements RateLimiter {
       return true;
     };
     while (!signal.aborted) {
-      const ms = msOfChat();
+      const ms = chatWaitMs();
       if (ms > 0) await passed(this.#deadlines, ms, signal);
-      else if (await this.#spares.next(take, signal, isFirst)) return true;
+      else if (await this.#bestEffortQueue.next(take, signal, isFirst)) return true;
     }
     return false;
   }
@@ -201,14 +203,14 @@ class BotRateLimiter implements RateLimiter {
 
   #msUntilSpare(isFirst: boolean): number {
     const { bot } = this.#limits;
-    const ofWindow = Math.max(this.#pauseMs, this.#window.msUntilOne(this.#steady(), 1));
+    const windowMs = Math.max(this.#pauseMs, this.#window.msUntilOne(this.#steady(), 1));
     const waiting = this.#queue.length;
     if (isFirst) {
-      const ofReplies = waiting === 0 ? 0 : this.#msUntilReply + (waiting - 1) * bot.everyMs + 1;
-      return Math.max(ofWindow, ofReplies);
+      const repliesMs = waiting === 0 ? 0 : this.#msUntilReply + (waiting - 1) * bot.everyMs + 1;
+      return Math.max(windowMs, repliesMs);
     }
-    const ofBot = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
-    return Math.max(ofWindow, ofBot, this.#msUntilGrowth);
+    const botMs = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
+    return Math.max(windowMs, botMs, this.#msUntilGrowth);
   }
 
   get #msUntilGrowth(): number {

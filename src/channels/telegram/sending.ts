@@ -32,7 +32,7 @@ import {
   repairSendMode,
 } from './place-reply.ts';
 import { messageText, numberOf, parseMessageText, placeFields, put } from './place-reply.ts';
-import { refusesMessage } from './place-reply.ts';
+import { messageRefusals } from './place-reply.ts';
 import type { SendMode } from './place-reply.ts';
 
 const tryMs = 15_000;
@@ -112,7 +112,7 @@ export async function withoutUnsure(
   const result = await deleteMessage(api, message, signal);
   if (result.kind === 'done') return { kind: 'ready', reply: rest };
   if (result.kind === 'fault') return retry(failure(result.fault));
-  const stays = refusesMessage.has(result.status);
+  const stays = messageRefusals.has(result.status);
   if (stays) return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
   return outcomeOfRefusal(result, { status: result.status });
 }

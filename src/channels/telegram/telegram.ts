@@ -81,7 +81,7 @@ const cutting = {
 };
 const healthMs = 90_000;
 
-type Tools = {
+type Loaded = {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly bestEffort: BestEffortCalls;
@@ -95,10 +95,10 @@ class Telegram implements Messenger {
   readonly #rateLimiter: RateLimiter;
   readonly #drafts: Drafts;
   readonly #menu: CommandMenu;
-  readonly #seen = new FirstSeen();
+  readonly #seenMessages = new FirstSeen();
   readonly #disposed = new AbortController();
   readonly #cleanup: Cleanup;
-  readonly #tools: LoadOnce<Tools>;
+  readonly #loaded: LoadOnce<Loaded>;
   /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
@@ -112,7 +112,7 @@ class Telegram implements Messenger {
     const rateLimiter = createRateLimiter(deps);
     this.#rateLimiter = rateLimiter;
     this.#drafts = new Drafts(steady);
-    this.#tools = new LoadOnce(async () => {
+    this.#loaded = new LoadOnce(async () => {
       const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return {
@@ -122,11 +122,11 @@ class Telegram implements Messenger {
       };
     });
     this.#cleanup = new Cleanup(deadlines, async (message) =>
-      this.#tools.value === null ? false : remove(this.#tools.value.api, message),
+      this.#loaded.value === null ? false : remove(this.#loaded.value.api, message),
     );
     const menu = new CommandMenu({
       publish: (offered, signal) =>
-        publishCommands(this.#tools.value?.api ?? null, offered, signal),
+        publishCommands(this.#loaded.value?.api ?? null, offered, signal),
       events,
       steady,
     });
@@ -147,13 +147,13 @@ class Telegram implements Messenger {
       this.#health.become('failed', message);
       return { kind: 'unfit', message };
     }
-    await this.#tools.get();
+    await this.#loaded.get();
     return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { api, bestEffort } = await this.#tools.get();
+    const { api, bestEffort } = await this.#loaded.get();
     const { config, token, events, steady, random, times } = this.#deps;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
@@ -178,27 +178,27 @@ class Telegram implements Messenger {
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const { token, random } = this.#deps;
-    const tools = await this.#tools.get();
-    const cleared = await withoutUnsure(tools.api, reply, stop.signal);
-    if (cleared.kind !== 'ready') return cleared;
-    const revision = revise(this.#questions, cleared.reply, questionEdited(reply.address));
+    const loaded = await this.#loaded.get();
+    const prepared = await withoutUnsure(loaded.api, reply, stop.signal);
+    if (prepared.kind !== 'ready') return prepared;
+    const revision = revise(this.#questions, prepared.reply, questionEdited(reply.address));
     let message: string | null = null;
     const sent = (one: string): void => void (message = one);
-    const deps = { ...tools, rateLimiter: this.#rateLimiter, token, random, sent };
+    const deps = { ...loaded, rateLimiter: this.#rateLimiter, token, random, sent };
     const outcome = await send(deps, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) void this.#cleanup.takeAway(needless);
+    for (const needless of revision.delivered(message)) void this.#cleanup.remove(needless);
     return outcome;
   }
 
   #preview(shown: Previewed): Preview {
-    const tools = this.#tools.value;
-    if (tools === null) return noPreview;
+    const loaded = this.#loaded.value;
+    if (loaded === null) return noPreview;
     // The former answer stays until the new one is there.
     const former = formerAnswer(this.#questions, questionEdited(shown.address));
     if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#deps;
-    const { lexer, bestEffort } = tools;
+    const { lexer, bestEffort } = loaded;
     const known = { cleanup: this.#cleanup, drafts: this.#drafts, deadlines, steady };
     const deps = { lexer, ...bestEffort.preview, ...known };
     return beginPreview(deps, shown) ?? noPreview;
@@ -206,7 +206,7 @@ class Telegram implements Messenger {
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
     const { token, config, http, steady } = this.#deps;
-    const { api } = await this.#tools.get();
+    const { api } = await this.#loaded.get();
     const deps = { api, token, baseUrl: config.baseUrl, http, steady };
     return fetchFile(deps, file, bytesMax, stop);
   }
@@ -217,16 +217,16 @@ class Telegram implements Messenger {
   }
 
   plain({ text, file }: ReplyPart): string {
-    const lexer = this.#tools.value?.lexer;
+    const lexer = this.#loaded.value?.lexer;
     return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
   }
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#deps;
-    const bestEffort = this.#tools.value?.bestEffort;
+    const bestEffort = this.#loaded.value?.bestEffort;
     if (bestEffort === undefined) return;
     showTyping({ bestEffort, deadlines }, address, signal);
-    showEyes(bestEffort, address, this.#seen, this.#disposed.signal);
+    showEyes(bestEffort, address, this.#seenMessages, this.#disposed.signal);
   }
 
   offer(offered: OfferedCommands): void {
@@ -272,7 +272,7 @@ class Telegram implements Messenger {
     const { tokenEnv } = config;
     if (telegram.botOf(token) === null)
       return { kind: 'refused', message: malformedToken(tokenEnv) };
-    const { api } = await this.#tools.get();
+    const { api } = await this.#loaded.get();
     const result = await api.call('getMe', {}, pollTimes.callMs, signal);
     if (refusesToken(result)) {
       return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
@@ -284,7 +284,7 @@ class Telegram implements Messenger {
 
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
     if (telegram.botOf(this.#deps.token) === null) return { kind: 'unknown' };
-    const { api } = await this.#tools.get();
+    const { api } = await this.#loaded.get();
     return inspectWebhook(api, deleting, signal);
   }
 

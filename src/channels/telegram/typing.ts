@@ -11,7 +11,7 @@ import type { Target } from './place.ts';
 
 const firstMs = 250;
 const everyMs = 4_000;
-const mostMs = 5 * 60_000;
+const totalMsMax = 5 * 60_000;
 
 type TypingDeps = {
   readonly bestEffort: BestEffortCalls;
@@ -51,7 +51,7 @@ class Typing {
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;
     bestEffort.offer('sendChatAction', payload, this.#signal);
     this.#shownMs += everyMs;
-    this.#next = this.#shownMs < mostMs ? deadlines.after(everyMs, this.#send) : null;
+    this.#next = this.#shownMs < totalMsMax ? deadlines.after(everyMs, this.#send) : null;
   };
 
   readonly stop = (): void => {

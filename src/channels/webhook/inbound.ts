@@ -107,12 +107,12 @@ class InboundHandler {
     }
     const checkNow = this.#deps.bearerCheck();
     if (checkNow !== check && !checkNow(token)) return this.#turnAway(exchange, 'wrong');
-    const taken = this.#take(end.bytes, request.headers);
-    if ('status' in taken) this.#refuse(request, response, taken);
-    else send(response, await this.#accept(taken));
+    const parsed = this.#parse(end.bytes, request.headers);
+    if ('status' in parsed) this.#refuse(request, response, parsed);
+    else send(response, await this.#accept(parsed));
   }
 
-  #take(body: Buffer, headers: IncomingHttpHeaders): Taken | Refusal {
+  #parse(body: Buffer, headers: IncomingHttpHeaders): ValidRequest | Refusal {
     if (!isUtf8(body)) return refusals.notUtf8;
     const wire = parseInbound(body.toString('utf8'), this.#deps.mapping);
     if (wire.kind === 'problem') return { status: 400, ...wire };
@@ -120,7 +120,7 @@ class InboundHandler {
     return resend !== null && 'status' in resend ? resend : { wire, resend };
   }
 
-  async #accept({ wire, resend }: Taken): Promise<Answer> {
+  async #accept({ wire, resend }: ValidRequest): Promise<Answer> {
     const { channel, receive, events } = this.#deps;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
@@ -182,7 +182,7 @@ type Exchange = {
 };
 
 /** A valid message, and the id under which the sender may send it again. */
-type Taken = { readonly wire: WireMessage; readonly resend: ResendId | null };
+type ValidRequest = { readonly wire: WireMessage; readonly resend: ResendId | null };
 
 type Answer = {
   readonly status: number;
@@ -223,10 +223,9 @@ function isShort({ headers }: IncomingMessage): boolean {
   return headers.expect === undefined && Number(headers['content-length']) <= bodyBytesMax;
 }
 
-/**
- * A sender marks a resend by an id in a header. Many senders may post here, so an id counts only
- * within its conversation and sender. A message with a known id but different content is no resend.
- */
+// A sender marks a resend by an id in a header. Many senders may post here, so an id counts only
+// within its conversation and sender. A message with a known id but different content is no resend.
+
 const idCharactersMax = 256;
 
 type ResendId = { readonly header: string; readonly id: string };
@@ -252,8 +251,8 @@ export function resendKeyOf(
   id: string,
 ): Pick<Inbound, 'dedupeKey' | 'keyCheck'> {
   const dedupeKey = `${id} ${digest([conversation, sender.id])}`;
-  const said = [dedupeKey, sender.name, text, media?.reference ?? null, media?.type ?? null];
-  return { dedupeKey, keyCheck: { fingerprint: digest(said), formerKey: id } };
+  const content = [dedupeKey, sender.name, text, media?.reference ?? null, media?.type ?? null];
+  return { dedupeKey, keyCheck: { fingerprint: digest(content), formerKey: id } };
 }
 
 /** 128 bits of SHA-256. */

@@ -66,7 +66,7 @@ class Webhook implements WebhookChannel {
   readonly tellsSessions = true;
   readonly deliver: Deliver;
   readonly #deps: WebhookDeps;
-  #held: Held | null = null;
+  #listener: Held | null = null;
   readonly #health: HealthState;
 
   constructor(deps: WebhookDeps) {
@@ -80,31 +80,31 @@ class Webhook implements WebhookChannel {
 
   async open(): Promise<Opened | ChannelProblem> {
     const { bind } = this.#deps.config;
-    const taken = await this.#deps.listeners.take(bind);
-    if (taken.kind === 'fault') {
-      const problem = problemOf(bind, taken.code);
+    const listener = await this.#deps.listeners.take(bind);
+    if (listener.kind === 'fault') {
+      const problem = problemOf(bind, listener.code);
       this.#health.become('failed', problem.message);
       return problem;
     }
-    this.#held = taken;
+    this.#listener = listener;
     return { kind: 'opened', key: webhookKey };
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
-    if (this.#held === null) throw new Error('run() before open()');
+    if (this.#listener === null) throw new Error('run() before open()');
     if (signal.aborted) return;
     const { config, secret, events, deadlines, bearerChecks } = this.#deps;
     const { path, mapping } = config;
     bearerChecks.set(webhookKey, createTokenCheck(secret));
     const bearerCheck = (): TokenCheck => bearerChecks.get(webhookKey)!;
     const rest = { path, mapping, bearerCheck, events, deadlines };
-    this.#held.answer(
+    this.#listener.answer(
       createInboundHandler({ channel: webhookKey, receive, stopped: signal, ...rest }),
     );
     this.#health.become('up');
     await aborted(signal);
     this.#health.become('stopped');
-    await this.#letGo();
+    await this.#release();
   }
 
   health(): ChannelHealth {
@@ -112,17 +112,17 @@ class Webhook implements WebhookChannel {
   }
 
   boundPort(): number {
-    return this.#held?.port ?? 0;
+    return this.#listener?.port ?? 0;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#letGo();
+    return this.#release();
   }
 
-  async #letGo(): Promise<void> {
-    const held = this.#held;
-    this.#held = null;
-    await held?.release(releaseGraceMs);
+  async #release(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = null;
+    await listener?.release(releaseGraceMs);
   }
 }
 
@@ -133,19 +133,18 @@ function problemOf(bind: ListenAddress, code: string): ChannelProblem {
   return { kind: 'problem', code: 'bind_failed', message };
 }
 
-/**
- * Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
- * (https://www.standardwebhooks.com). It never retries.
- *
- * Only the status counts; svc discards the body. Any 2xx is success. 410 ends the delivery for
- * good. After any other status svc may try again, since the receiver may be corrected within the
- * schedule.
- */
+// Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
+// (https://www.standardwebhooks.com). It never retries.
+//
+// Only the status counts; svc discards the body. Any 2xx is success. 410 ends the delivery for
+// good. After any other status svc may try again, since the receiver may be corrected within the
+// schedule.
+
 const tryMs = 15_000;
 /** A longer answer closes its connection. */
 const answerBytesMax = 64 * 1024;
 /** The delivery schedule may try again sooner. */
-const retryAfterMostMs = 86_400_000;
+const retryAfterMsMax = 86_400_000;
 
 export type OutboundDeps = Clock & {
   readonly url: string;
@@ -165,19 +164,19 @@ export function createDeliver(deps: OutboundDeps): Deliver {
   const { http, now, steady } = deps;
   const url = new URL(deps.url);
   const write = createReplyWriter(deps.mapping);
-  const fixed: Record<string, string> = {
+  const fixedHeaders: Record<string, string> = {
     'content-type': 'application/json',
     'user-agent': `svc/${deps.version}`,
   };
   if (deps.secret !== null) {
-    fixed['authorization'] = `Bearer ${Buffer.from(deps.secret, 'utf8').toString('latin1')}`;
+    fixedHeaders['authorization'] = `Bearer ${Buffer.from(deps.secret, 'utf8').toString('latin1')}`;
   }
   const key = deps.signingKey === null ? null : signingKeyBytes(deps.signingKey);
   return async (reply, attempt, stop) => {
     const body = write(reply);
     const timestamp = String(Math.floor(now() / 1_000));
     const headers: Record<string, string> = {
-      ...fixed,
+      ...fixedHeaders,
       'webhook-id': reply.id,
       'webhook-timestamp': timestamp,
       'svc-attempt': String(attempt.number),
@@ -207,7 +206,7 @@ function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {
   const { status } = result;
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === 410) return { kind: 'dead', failure: failure('gone', { status }) };
-  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now, retryAfterMostMs));
+  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now, retryAfterMsMax));
   // A server error may come after the receiver did the work; any other status excludes that.
   const mayHaveArrived = status >= 500 && status !== 503;
   return { kind: 'retry', failure: why, mayHaveArrived };

@@ -31,7 +31,7 @@ const idCharactersMax = 1_024;
 /** A database index on ids has room for this many bytes. */
 const idBytesMax = 2_048;
 /** PostgreSQL stores each of these characters as seven bytes. */
-const storedLonger = /[\0\uE000]/g;
+const longWhenStored = /[\0\uE000]/g;
 
 type Body = Readonly<Record<string, unknown>>;
 type Id = { readonly text: string; readonly json: string };
@@ -156,7 +156,7 @@ const tooLong = `has more than ${idCharactersMax} characters`;
 const tooManyBytes = `has more than ${idBytesMax} bytes`;
 
 function storedBytesOf(id: string): number {
-  return Buffer.byteLength(id.replaceAll(storedLonger, '1234567'));
+  return Buffer.byteLength(id.replaceAll(longWhenStored, '1234567'));
 }
 
 function problem(code: WireProblem['code'], detail: string): WireProblem {
@@ -166,8 +166,8 @@ function problem(code: WireProblem['code'], detail: string): WireProblem {
 /** @returns a function that gives the JSON text of a reply's body, the same for every attempt */
 export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
   // Successive replies often share the brain and the millisecond.
-  const name = lastOf((brain: string) => JSON.stringify(brain));
-  const time = lastOf((ms: number) => `"${new Date(ms).toISOString()}"`);
+  const name = memoizeLast((brain: string) => JSON.stringify(brain));
+  const time = memoizeLast((ms: number) => `"${new Date(ms).toISOString()}"`);
   const values: readonly (readonly [string, (reply: Reply) => string])[] = [
     [mapping.conversation_id, (reply) => reply.address.target],
     [mapping.text, (reply) => JSON.stringify(reply.text)],
@@ -181,12 +181,12 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
     ['session_started', (reply) => `"${reply.sessionStarted}"`],
   ];
   const mapped = new Set(Object.values(mapping));
-  const taken = new Set<string>();
+  const usedKeys = new Set<string>();
   const parts: (readonly [string, string, (reply: Reply) => string])[] = [];
   for (const [index, [key, write]] of values.entries()) {
     // The first four keys come from the mapping. If two fields share a key, the first one fills it.
-    if (taken.has(key) || (index >= 4 && mapped.has(key))) continue;
-    taken.add(key);
+    if (usedKeys.has(key) || (index >= 4 && mapped.has(key))) continue;
+    usedKeys.add(key);
     parts.push([key, `${JSON.stringify(key)}:`, write]);
   }
   const startsSession = !mapped.has('session_started');
@@ -206,7 +206,7 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
 }
 
 /** Remembers the last result of a function. */
-function lastOf<K>(make: (key: K) => string): (key: K) => string {
+function memoizeLast<K>(make: (key: K) => string): (key: K) => string {
   let last: K | undefined;
   let text = '';
   return (key) => {
