@@ -1,11 +1,11 @@
-import type * as discordWs from '@discordjs/ws';
-
 /**
  * Keeps errors of the shard from ending the process. The library starts these methods without
  * handling their rejections, which follow a payload of an unexpected shape. An error of a dropped
  * socket would end the process, too: the library removes its own listener, even during the
  * handshake.
  */
+import type * as discordWs from '@discordjs/ws';
+
 export function contain(shard: discordWs.WebSocketShard, caught: (error: unknown) => void): void {
   const { onMessage, onClose, heartbeat, internalConnect, destroy } = {
     onMessage: shard['onMessage'].bind(shard),

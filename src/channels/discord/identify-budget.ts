@@ -1,9 +1,9 @@
-import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
-
 /**
  * How often svc may begin a new session. Beyond 1,000 a day Discord revokes the token. So svc stays
  * at half of that, even in a restart loop: some sessions at once, and one more every few minutes.
  */
+import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
+
 export type IdentifyLimits = {
   readonly atOnceMax: number;
   readonly oneEveryMs: number;

@@ -1,5 +1,3 @@
-import type { SteadyTime } from '../../lib/clock.ts';
-
 /**
  * Updates that svc has taken and Telegram must not forget yet. Telegram forgets all updates below
  * the offset of the next poll. So the offset stays at the oldest update that is not safe.
@@ -8,6 +6,8 @@ import type { SteadyTime } from '../../lib/clock.ts';
  * messages. Therefore svc confirms an update that is not safe after 20 s, or when it is the oldest
  * of more than 80. `confirmedEarlyCount` counts these updates.
  */
+import type { SteadyTime } from '../../lib/clock.ts';
+
 export const heldMax = 80;
 export const heldMaxMs = 20_000;
 
