@@ -8,8 +8,8 @@ import {
 } from '../../src/channels/channel.ts';
 import type { RecentQuestions } from '../../src/channels/messenger/recent-questions.ts';
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
-import { Courtesies } from '../../src/channels/telegram/best-effort-calls.ts';
-import { createPace } from '../../src/channels/telegram/rate-limits.ts';
+import { BestEffortCalls } from '../../src/channels/telegram/best-effort-calls.ts';
+import { createRateLimiter } from '../../src/channels/telegram/rate-limits.ts';
 import { Poller, pollTimes } from '../../src/channels/telegram/poller.ts';
 import type { PollTimes } from '../../src/channels/telegram/poller.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
@@ -93,9 +93,9 @@ export async function startPolling(
   const channel = 'messenger_a:110201543' as ChannelKey;
   const tokenName = 'TELEGRAM_TOKEN';
   const manners = { questions, gatherMs: 0 };
-  const pace = createPace({ steady, deadlines });
-  const courtesies = new Courtesies({ api, pace, deadlines, steady });
-  const rest = { channel, tokenName, api, courtesies, health, events, steady, ...manners };
+  const rateLimiter = createRateLimiter({ steady, deadlines });
+  const bestEffort = new BestEffortCalls({ api, rateLimiter, deadlines, steady });
+  const rest = { channel, tokenName, api, bestEffort, health, events, steady, ...manners };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {

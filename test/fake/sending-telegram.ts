@@ -2,7 +2,7 @@
 import { patienceMs } from '../support/waiting.ts';
 import { loadBotApi } from '../../src/channels/telegram/bot-api.ts';
 import { loadLexer } from '../../src/channels/telegram/markdown.ts';
-import { createPace } from '../../src/channels/telegram/rate-limits.ts';
+import { createRateLimiter } from '../../src/channels/telegram/rate-limits.ts';
 import { send } from '../../src/channels/telegram/sending.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
@@ -25,9 +25,15 @@ export async function startSending(
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { baseUrl = telegram.url } = given;
   const parts = { token, baseUrl, http, deadlines, steady };
-  const pace = createPace({ steady, deadlines, limits });
+  const rateLimiter = createRateLimiter({ steady, deadlines, limits });
   const api = await loadBotApi(parts);
-  const tools = { api, lexer: await loadLexer(), pace, token, random: given.random ?? (() => 0) };
+  const tools = {
+    api,
+    lexer: await loadLexer(),
+    rateLimiter,
+    token,
+    random: given.random ?? (() => 0),
+  };
   const { signal } = new AbortController();
   return {
     telegram,

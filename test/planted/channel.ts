@@ -137,7 +137,7 @@ export const telegram: readonly Fault[] = [
     name: 'An update that the ledger refused is confirmed to Telegram, and lost.',
     file: 'src/channels/telegram/poller.ts',
     find: 'return pause(handled.retryAfterMs, this.#signal);',
-    replace: 'return this.#hold(piece, messages.map(() => null));',
+    replace: 'return this.#hold(part, messages.map(() => null));',
   },
   {
     name: 'An update is confirmed to Telegram before it is safe.',
@@ -148,13 +148,13 @@ export const telegram: readonly Fault[] = [
   {
     name: 'A message whose sending was not seen to end is sent to Telegram for a day.',
     file: 'src/channels/telegram/sending.ts',
-    find: 'if (possibleDuplicate && mayBeLast) return dead(left(failure(kind, more)));',
+    find: 'if (possibleDuplicate && mayBeLast) return dead(finalFailure(failure(kind, more)));',
     replace: '',
   },
   {
     name: 'A press on a messenger says whatever the program of who pressed wants.',
     file: 'src/channels/messenger/choices.ts',
-    find: 'if (command.test(data)) return true;',
+    find: 'if (approvalCommand.test(data)) return true;',
     replace: 'return true;',
   },
   {
@@ -218,7 +218,7 @@ export const discord: readonly Fault[] = [
   {
     name: 'A response that a process before completed is sent again.',
     file: 'src/channels/discord/deferrals.ts',
-    find: "return isShown(asked.body, reply) ? { kind: 'delivered' } : null;",
+    find: "return isShown(state.body, reply) ? { kind: 'delivered' } : null;",
     replace: 'return null;',
     seenBy: ['src/channels/discord/deferrals.test.ts'],
   },
@@ -231,8 +231,8 @@ export const discord: readonly Fault[] = [
   {
     name: 'A press says what no button of that message says.',
     file: 'src/channels/messenger/choices.ts',
-    find: 'ofButton.test(data) && shown.some(',
-    replace: 'ofButton.test(data) || shown.some(',
+    find: 'buttonText.test(data) && shown.some(',
+    replace: 'buttonText.test(data) || shown.some(',
   },
   {
     name: 'A later reply takes the place of the response to a slash command.',
@@ -255,13 +255,13 @@ export const discord: readonly Fault[] = [
   {
     name: 'So many sessions are begun that Discord takes the token away.',
     file: 'src/channels/discord/identify-budget.ts',
-    find: 'if (this.#left === 0) return',
-    replace: 'if (this.#left < -1_000) return',
+    find: 'if (this.#remaining === 0) return',
+    replace: 'if (this.#remaining < -1_000) return',
   },
   {
     name: 'A handshake with Discord that is given up, and breaks off later, ends the process.',
     file: 'src/channels/discord/contained-shard.ts',
-    find: "shard['connection']?.off('error', unheard).on('error', unheard);",
+    find: "shard['connection']?.off('error', ignoreError).on('error', ignoreError);",
     replace: '',
   },
   {

@@ -1,10 +1,10 @@
-/** What Discord's REST interface answers, as far as it is read. */
+/** The answers of Discord's REST interface, in the form that svc reads. */
 import type { HttpFault, HttpResult } from '../../lib/http-client.ts';
 
 /**
- * What became of a call. `code` is Discord's own number of what was wrong, where it gave one, and
- * `names` its names of what was wrong in fields. `message` is what it said, for upstream-words.ts:
- * it goes into no log. `unasked`: nothing was sent, since a limit is known to be reached.
+ * The result of a call. `code` is Discord's own number of the fault, if it gave one, and `names`
+ * are its names of faults in fields. `message` is Discord's text, for upstream-words.ts: it goes
+ * into no log. `unasked`: svc sent nothing, since it knows that a limit is reached.
  */
 export type ApiResult =
   | { readonly kind: 'ok'; readonly body: unknown }
@@ -21,23 +21,24 @@ export type ApiResult =
 
 export type Answer = Extract<HttpResult, { kind: 'answer' }>;
 
-/** So much of an error's body is looked at, in characters. */
+/** How much of an error's body is read, in characters. */
 const namedMax = 4_000;
 
-/** What is read of an error's body. */
+/** The fields of an error's body. */
 type WireError = {
   readonly code: number;
   readonly message: string;
   readonly names: string[];
 };
 
-const nothing: WireError = { code: 0, message: '', names: [] };
+const noError: WireError = { code: 0, message: '', names: [] };
 
-/** @param said as `errorOf` made it; the library has another thing where the body was no JSON */
-export function refusal(status: number, said: object | null = null): ApiResult {
-  const { code, names, message } = said !== null && 'names' in said ? (said as WireError) : nothing;
-  const told = { code: code === 0 ? null : code, names, message };
-  return { kind: 'refused', status, ...told, retryAfterMs: null, unasked: false };
+/** @param said an object of `errorOf`; without a JSON body the library passes another object */
+export function refusal(status: number, errorBody: object | null = null): ApiResult {
+  const { code, names, message } =
+    errorBody !== null && 'names' in errorBody ? (errorBody as WireError) : noError;
+  const details = { code: code === 0 ? null : code, names, message };
+  return { kind: 'refused', status, ...details, retryAfterMs: null, unasked: false };
 }
 
 export function limited(ms: number, unasked: boolean): ApiResult {
@@ -53,7 +54,10 @@ export function limited(ms: number, unasked: boolean): ApiResult {
   };
 }
 
-/** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
+/**
+ * The part of an answer that the library reads. A body that is no JSON object or list counts as
+ * empty.
+ */
 export function responseOf({ status, headers, body }: Answer) {
   const header = (name: string): string | null => {
     const value = headers[name.toLowerCase()];
@@ -72,10 +76,10 @@ export function responseOf({ status, headers, body }: Answer) {
   };
 }
 
-/** The library trips over other shapes of an error. */
+/** The library fails on other shapes of an error. */
 function errorOf(body: string): WireError {
   const { code, message } = parsedBody(body) as { code?: unknown; message?: unknown };
-  // Where a field was wrong there is a name in capitals: { "errors": { field: { "_errors": … } } }.
+  // A fault in a field has a name in capitals: { "errors": { field: { "_errors": … } } }.
   const names = Array.from(
     body.slice(0, namedMax).matchAll(/"code": ?"([A-Z_]+)"/g),
     ([, name]) => {

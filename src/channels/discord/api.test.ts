@@ -15,7 +15,7 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
   const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
   const api = await createApi(parts);
   const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
-  // The library keeps the limit once it has learned which one it is.
+  // The library applies the limit once it knows the bucket of the route.
   for (const content of ['one', 'two']) await api.post(route, { content });
   const spare = api.post(route, { content: 'spare' }, undefined, { spare: 'in_turn' });
   const needed = api.post(route, { content: 'three' });

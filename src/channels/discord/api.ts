@@ -1,10 +1,10 @@
 /**
- * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which says whether a
- * request may have arrived. The library knows the rate limits of the routes, rate-limits.ts the
- * limit of all requests together. A call that would reach a limit waits a moment first, and one
- * that would wait for longer is not made (`unasked`). Nothing is tried again in here, and nothing
- * throws: a 429 is an answer like any other. The library's errors hold requests, so no such error
- * gets out.
+ * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which reports whether a
+ * request may have arrived. The library knows the rate limits of the routes; rate-limits.ts knows
+ * the limit of all requests together. A call that would reach a limit waits a moment. If the wait
+ * would be longer, svc does not make the call (`unasked`). Nothing here retries, and nothing
+ * throws: a 429 is an answer like any other. The library's errors hold requests, so none of them
+ * leaves this file.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
@@ -18,29 +18,29 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { limited, refusal, responseOf } from './answers.ts';
 import type { Answer, ApiResult } from './answers.ts';
-import { BotPace } from './rate-limits.ts';
+import { BotRateLimiter } from './rate-limits.ts';
 import { Fault, Limited, Redirect } from './thrown.ts';
 
 export type { ApiResult } from './answers.ts';
 
 /**
- * `spare`: nobody needs it, so that it takes a place among the bot's requests that is left over, in
- * turn within moments, and waits for no other limit. `admitted`: it has that place already.
+ * `spare`: a best-effort call. It takes a place that no reply needs, waits moments for its turn,
+ * and waits for no other limit. `admitted`: the call already has its place.
  */
-type Manner = { readonly spare?: 'in_turn' | 'admitted' };
+type CallMode = { readonly spare?: 'in_turn' | 'admitted' };
 
-/** A body as `multipart` in lib/pinned-client.ts writes it. */
+/** A body from `multipart` in lib/pinned-client.ts. */
 type Form = { readonly contentType: string; readonly body: Uint8Array };
 
 type Write = (
   route: `/${string}`,
   body: unknown,
   signal?: AbortSignal,
-  manner?: Manner,
+  mode?: CallMode,
 ) => Promise<ApiResult>;
 
 export interface Api {
-  /** @param route with its leading slash and, if there is one, its query */
+  /** @param route with its leading slash and its query, if any */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   readonly post: Write;
   sendForm(
@@ -53,8 +53,9 @@ export interface Api {
   readonly patch: Write;
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   /**
-   * Takes a place among the bot's requests that nobody needs; false: stopped before.
-   * @param isFirst whether it is for the first sight of a reply, which goes before the others
+   * Takes a place for a best-effort call.
+   * @param isFirst whether it is for the first preview of a reply, which goes before the others
+   * @returns false: the signal aborted first
    */
   spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean>;
   close(): void;
@@ -62,26 +63,26 @@ export interface Api {
 
 export type ApiDeps = Clock & {
   readonly token: string;
-  /** What stands before `/v10`; null: Discord's own address. */
+  /** The part of the URL before `/v10`; null: Discord's own address. */
   readonly baseUrl: string | null;
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
 };
 
 const callMs = 15_000;
-/** A limit that ends within this time is waited for. */
+/** A call waits for a limit that ends within this time. */
 const waitMsMax = 1_500;
-/** In a call that nobody needs: the library carries no mark of ours to where it asks for one. */
-const asSpare = new AsyncLocalStorage<true>();
-const waitMsMaxNow = (): number => (asSpare.getStore() === true ? 0 : waitMsMax);
+/** Set during a best-effort call: the library passes no mark of ours on to `rejectOnRateLimit`. */
+const bestEffortScope = new AsyncLocalStorage<true>();
+const waitMsMaxNow = (): number => (bestEffortScope.getStore() === true ? 0 : waitMsMax);
 const limitedMsMax = dayMs;
 const uncountedMax = 1_000_000;
-/** When the time of day is set back by less than this, nothing is done. */
+/** If the time of day is set back by less than this, nothing happens. */
 const clockSlackMs = 1_000;
 const bodyBytesMax = 4 * 1024 * 1024;
 const discordApi = 'https://discord.com/api';
 
-/** The request as the library passes it; its own type is that of its own HTTP client. */
+/** The request as the library passes it. The library's own type belongs to its own HTTP client. */
 type Init = {
   readonly method?: string;
   readonly headers: Record<string, string>;
@@ -89,7 +90,7 @@ type Init = {
   readonly signal?: AbortSignal | null;
 };
 
-/** As the library takes it. */
+/** A request in the form that the library takes. */
 type Call = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly fullRoute: `/${string}`;
@@ -110,18 +111,18 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #deps: ApiDeps;
-  readonly #pace: BotPace;
+  readonly #rateLimiter: BotRateLimiter;
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
-  #ahead: number;
-  /** All requests are limited until then. */
+  #aheadMs: number;
+  /** The end of Discord's limit on all requests. */
   #limitedUntil: SteadyTime;
 
   constructor(library: Library, deps: ApiDeps) {
     this.#library = library;
     this.#deps = deps;
     this.#limitedUntil = deps.steady();
-    this.#pace = new BotPace(deps.steady, deps.deadlines);
-    this.#ahead = Date.now() - this.#limitedUntil;
+    this.#rateLimiter = new BotRateLimiter(deps.steady, deps.deadlines);
+    this.#aheadMs = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: deps.baseUrl ?? discordApi,
       version: '10',
@@ -129,7 +130,8 @@ class LimitedApi implements Api {
       // The HTTP client's own deadline comes first.
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
-      // What the bot may send in all is counted here; the library knows only what a 429 says.
+      // rate-limits.ts counts all requests of the bot. The library learns this limit only from a
+      // 429.
       globalRequestsPerSecond: uncountedMax,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMaxNow(),
       makeRequest: (url, init) => this.#send(url, init as Init),
@@ -144,9 +146,9 @@ class LimitedApi implements Api {
     route: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
-    manner?: Manner,
+    mode?: CallMode,
   ): Promise<ApiResult> {
-    return this.#inManner({ method: 'POST', fullRoute: route, body }, signal, manner);
+    return this.#callInMode({ method: 'POST', fullRoute: route, body }, signal, mode);
   }
 
   sendForm(
@@ -164,9 +166,9 @@ class LimitedApi implements Api {
     route: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
-    manner?: Manner,
+    mode?: CallMode,
   ): Promise<ApiResult> {
-    return this.#inManner({ method: 'PATCH', fullRoute: route, body }, signal, manner);
+    return this.#callInMode({ method: 'PATCH', fullRoute: route, body }, signal, mode);
   }
 
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
@@ -177,35 +179,39 @@ class LimitedApi implements Api {
     route: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
-    manner?: Manner,
+    mode?: CallMode,
   ): Promise<ApiResult> {
-    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
+    return this.#callInMode({ method: 'PUT', fullRoute: route, body }, signal, mode);
   }
 
   spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean> {
-    return this.#pace.spare(signal, isFirst);
+    return this.#rateLimiter.spare(signal, isFirst);
   }
 
   close(): void {
     this.#rest.clearHandlerSweeper();
   }
 
-  async #inManner(call: Call, signal?: AbortSignal, { spare }: Manner = {}): Promise<ApiResult> {
+  async #callInMode(
+    call: Call,
+    signal?: AbortSignal,
+    { spare }: CallMode = {},
+  ): Promise<ApiResult> {
     if (spare === undefined) return this.#call(call, signal);
     if (spare === 'in_turn') {
-      const moments = new AbortController();
-      const over = this.#deps.deadlines.after(waitMsMax, () => moments.abort());
-      const stop = AbortSignal.any([moments.signal, ...(signal === undefined ? [] : [signal])]);
+      const giveUp = new AbortController();
+      const deadline = this.#deps.deadlines.after(waitMsMax, () => giveUp.abort());
+      const stop = AbortSignal.any([giveUp.signal, ...(signal === undefined ? [] : [signal])]);
       const hasTurn = await this.spare(stop);
-      over.cancel();
+      deadline.cancel();
       if (!hasTurn) return limited(waitMsMax, true);
     }
-    return asSpare.run(true, () => this.#call(call, signal));
+    return bestEffortScope.run(true, () => this.#call(call, signal));
   }
 
   async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
-    this.#heedClock();
-    // While all requests are limited the library would hold a timer for as long as that lasts.
+    this.#noteClock();
+    // During a limit on all requests the library would hold a timer until its end.
     const limitedMs = this.#rest.globalReset - Date.now();
     if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
     // The library forgets the token at the first 401.
@@ -223,15 +229,15 @@ class LimitedApi implements Api {
   }
 
   /**
-   * The library knows the ends of limits by this machine's time of day, whatever all instances tell
-   * as theirs. When that is set back, limits would last longer by as much. So they are forgotten,
-   * except the limit of all requests.
+   * The library stores the ends of limits in this machine's time of day, even if all instances
+   * follow a shared time. If that time is set back, limits would last longer by as much. So svc
+   * clears them, except the limit of all requests.
    */
-  #heedClock(): void {
+  #noteClock(): void {
     const { steady } = this.#deps;
-    const ahead = Date.now() - steady();
-    const setBack = ahead < this.#ahead - clockSlackMs;
-    this.#ahead = ahead;
+    const aheadMs = Date.now() - steady();
+    const setBack = aheadMs < this.#aheadMs - clockSlackMs;
+    this.#aheadMs = aheadMs;
     if (!setBack) return;
     this.#rest.handlers.clear();
     this.#rest.globalReset = Date.now() + Math.max(0, this.#limitedUntil - steady());
@@ -249,7 +255,7 @@ class LimitedApi implements Api {
       return refusal(error.status, error.rawError);
     }
     if (error instanceof HTTPError) return refusal(error.status);
-    // The call was given up while it waited for the request before it.
+    // The signal aborted while the call waited for the request before it.
     const isAbort = error instanceof Error && error.name === 'AbortError';
     if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
     return { kind: 'fault', fault: 'connection_lost', sent: true };
@@ -266,10 +272,10 @@ class LimitedApi implements Api {
     return new Limited(ms, false);
   }
 
-  /** @throws Limited, when there is no place for it among the bot's requests */
+  /** @throws Limited if no place is free among the bot's requests */
   async #admitted(url: string, { signal }: Init): Promise<void> {
-    const isSpare = asSpare.getStore() === true;
-    const ms = isSpare ? null : await this.#pace.admit(url, waitMsMax, signal);
+    const isBestEffort = bestEffortScope.getStore() === true;
+    const ms = isBestEffort ? null : await this.#rateLimiter.admit(url, waitMsMax, signal);
     if (ms !== null) throw new Limited(ms, true);
     if (signal?.aborted) throw new Fault('cancelled', false);
   }
@@ -291,7 +297,7 @@ class LimitedApi implements Api {
     );
     if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
     if (result.status === 429) throw this.#limitedBy(result);
-    // The library takes an answer that is neither a success nor an error for a success.
+    // The library treats an answer as a success if it is neither a success nor an error.
     if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
       throw new Redirect(result.status);
     }

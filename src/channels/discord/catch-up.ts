@@ -1,10 +1,10 @@
 /**
- * After a session was lost: what was said meanwhile in the channels that svc knows is fetched over
- * REST, oldest first in each, up to a cap; what is beyond it is counted.
+ * Fetches the messages that svc missed after a lost session. It reads each known channel over REST,
+ * oldest message first, up to a cap, and counts the messages beyond the cap.
  *
- * Ids are snowflakes, so one mark, the newest message that is stored, says for every channel where
- * to begin. Fetching begins a few seconds before the mark, since messages of different channels may
- * come out of step. A message that is stored already is known by its id.
+ * Ids are snowflakes. So one mark, the newest stored message, is the starting point for every
+ * channel. Fetching begins a few seconds before the mark, since messages of different channels may
+ * arrive out of order. The ledger recognises a stored message by its id.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Handled } from '../channel.ts';
@@ -39,9 +39,9 @@ export type CaughtUp =
   | {
       readonly kind: 'done';
       readonly stored: number;
-      /** How many were fetched beyond the cap; there may be more of them. */
-      readonly left: number;
-      /** Channels that could not be read. */
+      /** How many messages were fetched beyond the cap; there may be more. */
+      readonly skipped: number;
+      /** How many channels could not be read. */
       readonly unread: number;
       readonly newest: string | null;
     }
@@ -50,7 +50,7 @@ export type CaughtUp =
 
 export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
   const { places, newest, signal } = deps;
-  const sum = { stored: 0, left: 0, unread: 0, newest };
+  const sum = { stored: 0, skipped: 0, unread: 0, newest };
   if (newest === null) return { kind: 'done', ...sum };
   const from = snowflakeAt(timeOfSnowflake(newest) - overlapMs);
   for (const place of places.all) {
@@ -58,7 +58,7 @@ export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
     if (signal.aborted) return { kind: 'aborted' };
     if (read.kind === 'refused') return { kind: 'refused', refusal: read };
     sum.stored += read.stored;
-    sum.left += read.left;
+    sum.skipped += read.skipped;
     sum.unread += read.unread ? 1 : 0;
     sum.newest = laterOf(sum.newest, read.newest);
   }
@@ -68,7 +68,7 @@ export async function catchUp(deps: CatchUpDeps): Promise<CaughtUp> {
 type Read = {
   readonly kind: 'read';
   readonly stored: number;
-  readonly left: number;
+  readonly skipped: number;
   readonly unread: boolean;
   readonly newest: string | null;
 };
@@ -84,14 +84,14 @@ async function readPlace(
   let newest: string | null = null;
   for (;;) {
     const page = await fetchPage(deps, place, after);
-    const told = { kind: 'read', stored, newest } as const;
-    if (page === null) return { ...told, left: 0, unread: true };
+    const soFar = { kind: 'read', stored, newest } as const;
+    if (page === null) return { ...soFar, skipped: 0, unread: true };
     const messages = page
       .map((wire) => parseMessage(wire, self, place.direct))
       .filter((message) => message !== null)
       .sort((a, b) => (isLater(a.id, b.id) ? 1 : -1));
     if (fetched >= messagesOfPlaceMax || stored >= mostMessages) {
-      return { ...told, left: messages.length, unread: false };
+      return { ...soFar, skipped: messages.length, unread: false };
     }
     const result = await store(messages);
     if (result.kind === 'refused') return result;
@@ -102,11 +102,11 @@ async function readPlace(
       if (typeof id === 'string' && isLater(id, after)) after = id;
     }
     newest = after === from ? newest : after;
-    if (page.length < pageMax) return { ...told, stored, newest, left: 0, unread: false };
+    if (page.length < pageMax) return { ...soFar, stored, newest, skipped: 0, unread: false };
   }
 }
 
-/** @returns null: it cannot be read */
+/** @returns null: svc cannot read the channel */
 async function fetchPage(
   { api, places, signal }: CatchUpDeps,
   { id }: KnownChannel,
@@ -118,7 +118,7 @@ async function fetchPage(
     if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
     const status = result.kind === 'refused' ? result.status : 0;
     if (status === 403 || status === 404) {
-      // The channel is gone, or no longer ours to read.
+      // The channel is gone, or the bot may no longer read it.
       places.remove(id);
       return null;
     }

@@ -1,4 +1,4 @@
-/** A connection that cannot be made, falls silent or says anything, and what health tells of it. */
+/** A connection that fails, falls silent or sends nonsense, and its health. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
@@ -26,7 +26,7 @@ test('a gateway that says nothing is given up, and another connection is made', 
   const limits = { connectMs: 30_000 };
   const { channel } = await bench.run({ limits, steady: () => fromNow(skippedMs) });
   await discord.until(() => discord.connections === 1);
-  // The next one is made at once.
+  // The next connection follows at once.
   discord.greets = true;
   skippedMs = 31_000;
   await discord.until(() => channel.health().state === 'up');
@@ -86,16 +86,16 @@ test('within 15 seconds of the last that came, silence is told', () => {
   assert.deepEqual(told, []);
   answers = false;
   clock.pass(4_999);
-  pingMonitor.heard();
+  pingMonitor.noteSign();
   clock.pass(1);
   pingMonitor.heartbeat(socket);
   pass(10_000);
   assert.deepEqual(told, [10_001]);
-  pingMonitor.heard();
+  pingMonitor.noteSign();
   assert.deepEqual(told, [10_001, null]);
   answers = true;
   pass(10_000);
-  // The process stood still, and what came meanwhile is not read yet.
+  // The process stood still, and has not read the answers of that time yet.
   answers = false;
   clock.pass(60_000);
   pingMonitor.heartbeat(socket);
@@ -129,7 +129,7 @@ test('frames of any shape end at most the connection, never the process', async 
   const harmless = [{ op: 0, t: 'MESSAGE_CREATE', s: 2, d: null }, { op: 99 }, [], 'text', 7];
   for (const frame of harmless) discord.send(frame);
   discord.sendText('{not json');
-  // It is asked to beat its heart, so that it is seen to have come as far as that.
+  // The server asks for a heartbeat, so the test sees how far the client has read.
   discord.send({ op: 1, d: null });
   const beaten = discord.framesOf(1).length;
   await discord.until(() => discord.framesOf(1).length > beaten);

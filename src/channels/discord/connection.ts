@@ -1,12 +1,12 @@
 /**
- * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard beats the heart,
- * identifies, resumes, and connects again by itself; this keeps the shard honest. The shard's own
- * sequence is never used. It stops trying when that leads nowhere. Nothing that it throws gets out,
- * and once it is ended it can do nothing more.
+ * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard sends heartbeats,
+ * identifies, resumes and reconnects by itself. This class supervises it: it never uses the shard's
+ * own sequence, ends a shard that makes no progress, catches everything that it throws, and keeps
+ * an ended shard from doing anything more.
  *
  * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON).
  *
- * States: connecting → ready ⇄ connecting → ended. `ended` says once how it ended.
+ * States: connecting → ready ⇄ connecting → ended. `ended` resolves once with the reason.
  */
 import type * as discordWs from '@discordjs/ws';
 import { pause } from '../../lib/backoff.ts';
@@ -19,7 +19,7 @@ import { refusalOf } from './refusals.ts';
 import type { Sessions } from './session.ts';
 import { isGatewayUrl, type GatewayInfo } from './wire.ts';
 
-/** `refused`: for good, and `message` says what a person has to do. */
+/** `refused`: for good; `message` names the remedy. */
 export type ConnectionEnd =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'refused'; readonly message: string }
@@ -29,13 +29,13 @@ export type ConnectionEnd =
   | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
 
 export type ConnectionLimits = PingMonitorLimits & {
-  /** From the begin to READY or RESUMED. */
+  /** From the start to READY or RESUMED. */
   readonly connectMs: number;
   /** The platform wants a heartbeat about every 41 s. */
   readonly silentMs: number;
-  /** Timers that fire so late mean that the process, or the machine, stood still. */
+  /** Timers that fire this late mean that the process, or the machine, stood still. */
   readonly stalledMs: number;
-  /** After so many closes within a minute, never ready between them, the connection ends. */
+  /** After so many closes within a minute without READY between them, the connection ends. */
   readonly closesMax: number;
 };
 
@@ -52,16 +52,16 @@ export type Dispatch = { readonly name: string; readonly sequence: number; reado
 
 export type ConnectionDeps = Clock & {
   readonly token: string;
-  /** The variable's name, for sentences. */
+  /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
   readonly info: GatewayInfo;
   readonly sessions: Sessions;
   readonly budget: IdentifyBudget;
   readonly keepBudget: () => Promise<void>;
   readonly health: HealthState;
-  /** Every event of the session, in order; returns at once. */
+  /** Called with every event of the session, in order; returns at once. */
   readonly dispatched: (dispatch: Dispatch) => void;
-  /** A session was begun, or goes on; called before its first event. */
+  /** Called when a session begins or resumes, before its first event. */
   readonly entered: () => void;
   readonly faulted: (error: unknown) => void;
   readonly limits: ConnectionLimits;
@@ -69,7 +69,7 @@ export type ConnectionDeps = Clock & {
 
 /** Guilds, GuildMessages, DirectMessages and the privileged MessageContent. */
 const intents = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
-/** Resumable: 1000 would end the session. */
+/** A code that allows a resume: 1000 would end the session. */
 const resumableCode = 4200;
 const closeMs = 2_000;
 
@@ -80,20 +80,20 @@ export class Connection {
   readonly #ticker: NodeJS.Timeout;
   readonly #pingMonitor: PingMonitor;
   readonly #closes: SteadyTime[] = [];
-  #over = false;
-  #greeted = false;
+  #isEnded = false;
+  #hasHello = false;
   #ready = false;
   #everReady = false;
   #connectingSince: SteadyTime;
-  /** The time of day, which goes on while the machine is suspended. */
+  /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
-  #heardAt: SteadyTime;
+  #lastSignAt: SteadyTime;
 
   constructor(library: typeof discordWs, deps: ConnectionDeps) {
     this.#deps = deps;
     this.#tickedAt = deps.now();
     this.#connectingSince = deps.steady();
-    this.#heardAt = this.#connectingSince;
+    this.#lastSignAt = this.#connectingSince;
     this.#shard = new library.WebSocketShard(
       {
         options: optionsOf(library, deps),
@@ -107,11 +107,11 @@ export class Connection {
       deps.faulted(error);
       this.#break('its gateway sent something unreadable');
     });
-    this.#pingMonitor = new PingMonitor(deps.steady, deps.limits, (ms) => this.#quiet(ms));
+    this.#pingMonitor = new PingMonitor(deps.steady, deps.limits, (ms) => this.#silenceChanged(ms));
     this.#listen();
     this.#ticker = setInterval(() => this.#tick(), deps.limits.tickMs);
     this.#ticker.unref();
-    // The promise rejects at the platform's refusals, which are seen as close codes.
+    // The promise rejects when the platform refuses; the close codes report the same.
     this.#shard.connect().catch(() => {});
   }
 
@@ -121,17 +121,16 @@ export class Connection {
 
   /** Ends the connection so that its session can be resumed; the first reason counts. */
   end(end: ConnectionEnd): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     clearInterval(this.#ticker);
     void this.#close().then(() => this.#end.resolve(end));
   }
 
   #break(reason: string): void {
-    if (this.#over) return;
-    // A platform that cannot be reached says nothing about the session. Here the platform answered
-    // before this connection was begun, and the connection came to nothing: that counts against the
-    // session.
+    if (this.#isEnded) return;
+    // An unreachable platform says nothing about the session. Here the platform had answered before
+    // the connection began, and the connection failed. So the failure counts against the session.
     if (!this.#ready) this.#deps.sessions.resumeFailed();
     this.end({ kind: 'broken', reason, wasReady: this.#everReady });
   }
@@ -139,14 +138,14 @@ export class Connection {
   #listen(): void {
     const { sessions, health, entered, dispatched, steady } = this.#deps;
     const shard = this.#shard;
-    const heard = (): void => {
-      this.#heardAt = steady();
-      this.#pingMonitor.heard();
+    const noteSign = (): void => {
+      this.#lastSignAt = steady();
+      this.#pingMonitor.noteSign();
       health.seen();
     };
     const ready = (): void => {
-      if (this.#over) return;
-      heard();
+      if (this.#isEnded) return;
+      noteSign();
       this.#ready = true;
       this.#everReady = true;
       this.#closes.length = 0;
@@ -154,29 +153,29 @@ export class Connection {
       health.become('up');
       entered();
     };
-    shard.on('hello', () => (this.#greeted = true));
+    shard.on('hello', () => (this.#hasHello = true));
     shard.on('ready', ready);
     shard.on('resumed', ready);
-    shard.on('heartbeat', heard);
+    shard.on('heartbeat', noteSign);
     shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
-      this.#pingMonitor.heard();
-      if (!this.#over) dispatched({ name, sequence, data });
+      this.#pingMonitor.noteSign();
+      if (!this.#isEnded) dispatched({ name, sequence, data });
     });
     shard.on('closed', (code) => this.#closed(code));
-    // Without a listener an error would end the process; both events are followed by `closed`.
+    // Without a listener an error would end the process; `closed` follows both events.
     shard.on('error', () => {});
     shard.on('socketError', () => {});
   }
 
   #closed(code: number): void {
-    if (this.#over) return;
+    if (this.#isEnded) return;
     const { sessions, health, steady, tokenName, limits } = this.#deps;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
     // Invalid sequence: the session cannot be resumed.
     if (code === 4007) sessions.lose();
     if (!this.#ready) {
-      if (this.#greeted) sessions.resumeFailed();
+      if (this.#hasHello) sessions.resumeFailed();
       const at = steady();
       this.#closes.push(at);
       while (at - this.#closes[0]! > 60_000) this.#closes.shift();
@@ -185,7 +184,7 @@ export class Connection {
       }
     }
     this.#ready = false;
-    this.#greeted = false;
+    this.#hasHello = false;
     this.#connectingSince = steady();
     health.become('degraded', `the connection was closed (${code}); it is made again`);
   }
@@ -193,30 +192,33 @@ export class Connection {
   #tick(): void {
     const { now, steady, limits } = this.#deps;
     const [time, at] = [now(), steady()];
-    // A clock that is set forward costs a new connection, too.
-    const late = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
+    // Setting the clock forward also costs a new connection.
+    const isLate = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
     this.#tickedAt = time;
-    if (late) return this.#break('the process stood still, so the connection is made anew');
+    if (isLate) return this.#break('the process stood still, so the connection is made anew');
     if (!this.#ready && at - this.#connectingSince > limits.connectMs) {
       return this.#break(`its gateway was not ready within ${limits.connectMs / 1_000} s`);
     }
-    if (this.#ready && at - this.#heardAt > limits.silentMs) {
+    if (this.#ready && at - this.#lastSignAt > limits.silentMs) {
       return this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
     }
     if (this.#ready) this.#pingMonitor.heartbeat(this.#shard['connection']);
   }
 
-  /** What came to nothing meanwhile shows later, by a close or by heartbeats without an answer. */
-  #quiet(forMs: number | null): void {
-    if (this.#over || !this.#ready) return;
+  /**
+   * Reports silence, or its end, as health. A connection that failed meanwhile shows later: by a
+   * close, or by unanswered heartbeats.
+   */
+  #silenceChanged(silentForMs: number | null): void {
+    if (this.#isEnded || !this.#ready) return;
     const { health } = this.#deps;
-    if (forMs === null) health.become('up');
-    else health.become('degraded', 'its gateway is silent: check the network', forMs);
+    if (silentForMs === null) health.become('up');
+    else health.become('degraded', 'its gateway is silent: check the network', silentForMs);
   }
 
   #sessionInfo() {
-    // An ended shard may still be in a pause of its own: it then waits here for ever.
-    if (this.#over) return new Promise<null>(() => {});
+    // An ended shard may still be in a pause of its own; it then waits here for ever.
+    if (this.#isEnded) return new Promise<null>(() => {});
     const session = this.#deps.sessions.current;
     if (session === null) return null;
     const { id: sessionId, resumeUrl: resumeURL, sequence } = session;
@@ -224,15 +226,15 @@ export class Connection {
   }
 
   /**
-   * Hears which session the library would keep: only a new one counts, or that one was declared
-   * invalid.
+   * Called with the session that the library would store. Only two cases count: a new session, and
+   * a session that Discord declared invalid.
    */
   #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
-    if (this.#over) return;
+    if (this.#isEnded) return;
     const { sessions } = this.#deps;
     if (info === null) {
-      // The library also calls this when the network fails or nothing was said in time.
-      const declaredInvalid = this.#greeted;
+      // The library also calls this after a network failure or a timeout.
+      const declaredInvalid = this.#hasHello;
       if (declaredInvalid) sessions.lose();
       return;
     }
@@ -242,7 +244,7 @@ export class Connection {
     sessions.begin(sessionId, resumeUrl, sequence);
   }
 
-  /** Resolves when a new session may begin. When it may not in time, the connection ends. */
+  /** Resolves when a new session may begin. If that takes too long, the connection ends. */
   async #mayIdentify(signal: AbortSignal): Promise<void> {
     const { budget, keepBudget, info, limits } = this.#deps;
     let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
@@ -252,7 +254,7 @@ export class Connection {
     }
     if (ms !== null) {
       this.end({ kind: 'waits', ms });
-      // Whether this promise resolved or rejected, the library would go on and identify.
+      // The library would identify both after a resolve and after a rejection.
       return new Promise(() => {});
     }
     await keepBudget();
@@ -262,9 +264,9 @@ export class Connection {
     const socket = this.#shard['connection'];
     if (socket?.readyState === 0) socket.terminate();
     const closing = this.#shard.destroy({ code: resumableCode, reason: 'svc resumes later' });
-    const given = new AbortController();
-    await Promise.race([closing, pause(closeMs, given.signal)]);
-    given.abort();
+    const closed = new AbortController();
+    await Promise.race([closing, pause(closeMs, closed.signal)]);
+    closed.abort();
     socket?.terminate();
   }
 }

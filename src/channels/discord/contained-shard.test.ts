@@ -1,4 +1,4 @@
-/** The library lets a socket go whose handshake is still under way, and the socket fails later. */
+/** The library drops a socket during its handshake, and the socket fails later. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -29,7 +29,7 @@ test('a handshake that is given up and breaks off afterwards ends no process', a
   const shard = new library.WebSocketShard(
     {
       options,
-      // It waits here for ever before it connects a second time.
+      // Waits here for ever before it connects a second time.
       retrieveSessionInfo: () => (asked++ === 0 ? null : never),
       updateSessionInfo: () => {},
       waitForIdentify: () => Promise.resolve(),

@@ -1,10 +1,11 @@
+/**
+ * Keeps errors of the shard from ending the process. The library starts these methods without
+ * handling their rejections, which follow a payload of an unexpected shape. An error of a dropped
+ * socket would end the process, too: the library removes its own listener, even during the
+ * handshake.
+ */
 import type * as discordWs from '@discordjs/ws';
 
-/**
- * The library starts these and looks at no result: what they throw (at a payload of another shape
- * than Discord's) would end the process. So would an error of a socket that the library has let go:
- * it takes its own listener away, also from a socket whose handshake is still under way.
- */
 export function contain(shard: discordWs.WebSocketShard, caught: (error: unknown) => void): void {
   const { onMessage, onClose, heartbeat, internalConnect, destroy } = {
     onMessage: shard['onMessage'].bind(shard),
@@ -19,9 +20,9 @@ export function contain(shard: discordWs.WebSocketShard, caught: (error: unknown
   shard['heartbeat'] = (requested?: boolean) => heartbeat(requested).catch(caught);
   shard['internalConnect'] = () => internalConnect().catch(caught);
   shard.destroy = (options) => {
-    shard['connection']?.off('error', unheard).on('error', unheard);
+    shard['connection']?.off('error', ignoreError).on('error', ignoreError);
     return destroy(options).catch(caught);
   };
 }
 
-const unheard = (): void => {};
+const ignoreError = (): void => {};

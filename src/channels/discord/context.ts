@@ -1,7 +1,7 @@
 /**
- * What stands around a message: what it replies to, and what it forwards. Format:
- * https://discord.com/developers/docs/resources/message#message-reference-object. Names only, never
- * ids. Pure.
+ * The context of a message: the message that it replies to, and the message that it forwards.
+ * Format: https://discord.com/developers/docs/resources/message#message-reference-object. Names
+ * only, never ids. Pure.
  */
 import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
 import { beginning } from '../../domain/reply.ts';
@@ -9,14 +9,17 @@ import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts
 import { mediaOf } from './files.ts';
 import { withNames } from './mentions.ts';
 
-/** The forward itself is empty: what was said is in its snapshot. @returns null: it is none */
+/**
+ * The forwarded message. A forward itself is empty; its snapshot has the content. @returns null:
+ * this is no forward
+ */
 export function forwardIn(fields: Fields): Fields | null {
   if (fieldsOf(fields['message_reference'])['type'] !== 1) return null;
   const [snapshot] = listOf(fields['message_snapshots']);
   return snapshot === undefined ? null : fieldsOf(fieldsOf(snapshot)['message']);
 }
 
-/** @returns undefined: nothing of note */
+/** @returns undefined: there is no context */
 export function contextOf(
   fields: Fields,
   inGroup: boolean,
@@ -28,7 +31,7 @@ export function contextOf(
   return {
     ...(inGroup && { inGroup: true }),
     ...(quoted !== null && { quoted }),
-    // The platform does not say whose it was.
+    // The platform does not report the author.
     ...(isForward && { forwardedFrom: null }),
   };
 }
@@ -43,9 +46,9 @@ function quotedIn(fields: Fields, self: string): Quoted | null {
   const media = mediaOf(shown, place, id);
   if (text === '' && media.length === 0) return null;
   const author = fieldsOf(other['author']);
-  const by = whose(author, fields, self);
+  const by = authorOf(author, fields, self);
   const at = Date.parse(textOf(other['timestamp']));
-  // Another bot may have an answer of a private brain in it; a forward comes from elsewhere.
+  // A message of another bot may contain a private brain's answer; a forward comes from elsewhere.
   const isOfBot = by !== 'us' && (author['bot'] === true || textOf(other['webhook_id']) !== '');
   return {
     text: beginning(text, quotedCharactersMax).toWellFormed(),
@@ -56,7 +59,7 @@ function quotedIn(fields: Fields, self: string): Quoted | null {
   };
 }
 
-function whose(author: Fields, fields: Fields, self: string): Quoted['by'] {
+function authorOf(author: Fields, fields: Fields, self: string): Quoted['by'] {
   if (author['id'] === self) return 'us';
   return author['id'] === fieldsOf(fields['author'])['id'] ? 'sender' : 'other';
 }

@@ -1,4 +1,4 @@
-/** Responses that were put off: which reply completes one, and which is a message. */
+/** Deferred responses: which reply completes one, and which goes as a message. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../../../test/fake/discord.ts';
@@ -17,7 +17,7 @@ const { signal } = new AbortController();
 const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) as unknown as Reply;
 
 async function stage() {
-  // What is answered is young, however slow the machine.
+  // The answered message is recent, however slow the machine is.
   const at = Date.now();
   const discord = await startFakeDiscord({ now: () => at });
   const deadlines = createDeadlines();
@@ -59,7 +59,7 @@ test('the first reply completes it, and what comes after is a message', async ()
   const { deferral, target } = it.choose();
   const deferrals = new Deferrals();
   deferrals.defer(it.api, deferral);
-  // It comes again with a resumed session.
+  // The same event arrives again in a resumed session.
   deferrals.defer(it.api, deferral);
   const first = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
   assert.deepEqual(first, { kind: 'delivered' });
@@ -89,7 +89,7 @@ test('another process completes what waits, and nothing twice', async () => {
   before.defer(it.api, deferral);
   await it.discord.until(() => (it.shown() === undefined ? undefined : true), 'it is put off');
   const after = new Deferrals();
-  // The event comes again, and the platform has the answer to it already.
+  // The event arrives again, and the platform already has its answer.
   after.defer(it.api, deferral);
   const done = await after.complete(it.api, reply('one'), target, 'bot token', signal);
   assert.deepEqual(done, { kind: 'delivered' });

@@ -1,11 +1,12 @@
 /**
- * Responses to slash commands: one is put off within 3 s, which shows that svc is at it, and the
- * first reply completes it. Format:
+ * Deferred responses to slash commands. svc defers a response within 3 s, which shows that it works
+ * on it, and the first reply completes the response. Format:
  * https://discord.com/developers/docs/interactions/receiving-and-responding (API version 10).
  *
- * What this process put off itself it completes at once. Of another it asks first whether it still
- * waits, so that a later reply to the same command takes the place of none, and one that it shows
- * already is not sent again. Where it has run out, the reply is a message like any other.
+ * svc completes its own deferred response at once. For a response of a former process it first asks
+ * whether the response still waits. So a later reply to the same command replaces nothing, and a
+ * reply that already arrived is not sent again. If the response has expired, the reply is a message
+ * like any other.
  */
 import { isFirstPart, type DeliveryOutcome, type Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
@@ -17,33 +18,33 @@ import { fieldsOf, listOf, textOf } from './fields.ts';
 import { toWire, type Deferred, type Target } from './wire.ts';
 
 const deferMs = 3_000;
-/** A callback type: a message comes later. */
+/** A callback type: the message follows later. */
 const deferredMessage = 5;
-/** A flag of a message: its text is waited for. */
+/** A flag of a message: its text is still to come. */
 const loading = 1 << 7;
-const openMax = 1_000;
+const ownMax = 1_000;
 
 export class Deferrals {
-  /** By its token: resolves to false where the platform refused to have it put off. */
-  readonly #open = new Map<string, Promise<boolean>>();
+  /** By the token of the response: resolves to false if the platform refused to defer it. */
+  readonly #own = new Map<string, Promise<boolean>>();
 
-  /** Puts the response off. That it fails changes nothing: the reply is a message then. */
+  /** Defers the response. After a failure the reply goes as a message. */
   defer(api: Api, { id, token }: Deferral): void {
-    if (this.#open.has(token)) return;
+    if (this.#own.has(token)) return;
     const route = `/interactions/${id}/${token}/callback` as const;
     const signal = AbortSignal.timeout(deferMs);
     const deferring = api.post(route, { type: deferredMessage }, signal);
-    this.#open.set(
+    this.#own.set(
       token,
       deferring.then(({ kind }) => kind !== 'refused'),
     );
-    const [oldest] = this.#open.keys();
-    if (this.#open.size > openMax && oldest !== undefined) this.#open.delete(oldest);
+    const [oldest] = this.#own.keys();
+    if (this.#own.size > ownMax && oldest !== undefined) this.#own.delete(oldest);
   }
 
   /**
-   * @param bot its token, which is told nowhere
-   * @returns null: the reply is to go as a message
+   * @param bot the bot's token, which must not leak
+   * @returns null: the reply must go as a message
    */
   async complete(
     api: Api,
@@ -54,11 +55,11 @@ export class Deferrals {
   ): Promise<DeliveryOutcome | null> {
     const { deferred } = target;
     if (deferred === undefined) return null;
-    const asked = await this.#asked(api, deferred, signal);
-    if (asked !== null && isOver(asked)) return null;
-    if (asked !== null && asked.kind !== 'ok') return outcomeOf(asked, bot, reply);
-    if (asked !== null && !isLoading(asked.body)) {
-      return isShown(asked.body, reply) ? { kind: 'delivered' } : null;
+    const state = await this.#stateOf(api, deferred, signal);
+    if (state !== null && isFinalRefusal(state)) return null;
+    if (state !== null && state.kind !== 'ok') return outcomeOf(state, bot, reply);
+    if (state !== null && !isLoading(state.body)) {
+      return isShown(state.body, reply) ? { kind: 'delivered' } : null;
     }
     const { content, allowed_mentions, flags } = toWire(reply, target);
     const body = { content, allowed_mentions, flags, ...componentsOf(reply) };
@@ -66,28 +67,30 @@ export class Deferrals {
     const result = await (file === undefined
       ? api.patch(route, body, signal)
       : putFile(api, 'PATCH', route, file.name, body, signal));
-    if (isOver(result)) {
-      this.#open.delete(deferred.token);
+    if (isFinalRefusal(result)) {
+      this.#own.delete(deferred.token);
       return null;
     }
-    if (result.kind === 'ok') this.#open.delete(deferred.token);
+    if (result.kind === 'ok') this.#own.delete(deferred.token);
     return outcomeOf(result, bot, reply);
   }
 
-  /** What the platform says of it; null: this process put it off, and has not completed it. */
-  async #asked(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
-    const own = this.#open.get(deferred.token);
-    if (own !== undefined && (await own)) return null;
+  /**
+   * The platform's state of the response; null: this process deferred it and has not completed it.
+   */
+  async #stateOf(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
+    const deferring = this.#own.get(deferred.token);
+    if (deferring !== undefined && (await deferring)) return null;
     return api.get(routeOf(deferred), signal);
   }
 }
 
-/** It waits for its text. */
+/** The response waits for its text. */
 function isLoading(original: unknown): boolean {
   return (Number(fieldsOf(original)['flags']) & loading) !== 0;
 }
 
-/** An end of the process came before anybody here knew that the reply has arrived. */
+/** Whether a former process already sent this reply, but ended before it knew. */
 function isShown(original: unknown, reply: Reply): boolean {
   const { content, attachments } = fieldsOf(original);
   if (!isFirstPart(reply)) return false;
@@ -95,8 +98,8 @@ function isShown(original: unknown, reply: Reply): boolean {
   return listOf(attachments).some((one) => fieldsOf(one)['filename'] === reply.file?.name);
 }
 
-/** Refused in a way that no later try changes. */
-function isOver(result: ApiResult): boolean {
+/** Whether this refusal is final for every later try. */
+function isFinalRefusal(result: ApiResult): boolean {
   if (result.kind !== 'refused') return false;
   return result.status >= 400 && result.status < 500 && result.status !== 429;
 }

@@ -1,4 +1,4 @@
-/** The channel as others see it, and what may go wrong around it. */
+/** The channel as its callers see it, and the faults around it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';

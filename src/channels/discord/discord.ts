@@ -1,7 +1,7 @@
 /**
- * The Discord channel (`messenger_b`): messages come over the gateway, replies go out over REST.
+ * The Discord channel (`messenger_b`): messages arrive over the gateway, replies go out over REST.
  *
- * Both libraries are loaded when it is opened, so a service without it pays nothing for them.
+ * svc loads both libraries on demand, so a service without this channel pays nothing for them.
  */
 import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
@@ -32,7 +32,7 @@ import { splitReply } from '../messenger/code-files.ts';
 import { CommandMenu } from '../messenger/command-menu.ts';
 import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/recent-questions.ts';
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
-import { Holds } from '../messenger/low-priority-queue.ts';
+import { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
@@ -41,11 +41,11 @@ import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver, outcomeOf } from './outbound.ts';
-import { beginPreview, begunAs } from './previews.ts';
+import { beginPreview, previewName } from './previews.ts';
 import { remove, withoutUnsure } from './place-reply.ts';
-import { showSeen } from './reaction.ts';
+import { showEyes } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
-import { tellCommands } from './slash-commands.ts';
+import { publishCommands } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf } from './fields.ts';
 import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
@@ -57,7 +57,7 @@ export type DiscordDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly events: Events;
   readonly random: () => number;
-  /** For tests; the rest is as `gatewayLimits` says. */
+  /** Shorter limits for tests; `gatewayLimits` gives the others. */
   readonly limits?: Partial<GatewayLimits>;
 };
 
@@ -75,7 +75,7 @@ const cutting = {
   codeCharactersMax: 1_500,
 };
 
-/** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
+/** Makes the channel; it loads and asks nothing before `open` or `identify`. */
 export function createDiscordChannel(deps: DiscordDeps): Messenger {
   return new Discord(deps);
 }
@@ -85,14 +85,14 @@ class Discord implements Messenger {
   readonly #deps: DiscordDeps;
   readonly #health: HealthState;
   readonly #typing = new Typing();
-  readonly #seen = new FirstSeen();
-  readonly #holds: Holds<'reaction'>;
+  readonly #seenMessages = new FirstSeen();
+  readonly #backoff: BackoffWindows<'reaction'>;
   readonly #deferrals = new Deferrals();
   readonly #menu: CommandMenu;
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
-  readonly #ends: Cleanup;
-  /** Null: edits are not heeded. */
+  readonly #cleanup: Cleanup;
+  /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
   readonly begun?: NonNullable<Messenger['begun']>;
@@ -100,20 +100,20 @@ class Discord implements Messenger {
   constructor(deps: DiscordDeps) {
     const { config, deadlines, events, http, now, steady, token } = deps;
     this.#deps = deps;
-    this.#holds = new Holds(steady);
+    this.#backoff = new BackoffWindows(steady);
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) {
       this.preview = (shown) => this.#preview(shown);
-      this.begun = begunAs;
+      this.begun = previewName;
     }
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
-    this.#ends = new Cleanup(deadlines, async (message) =>
+    this.#cleanup = new Cleanup(deadlines, async (message) =>
       this.#api.value === null ? false : remove(this.#api.value, message),
     );
     this.#self = discord.botOf(token);
     const menu = new CommandMenu({
-      tell: (offered, signal) => tellCommands(this.#api.value, offered, signal),
+      publish: (offered, signal) => publishCommands(this.#api.value, offered, signal),
       events,
       steady,
     });
@@ -122,7 +122,7 @@ class Discord implements Messenger {
       events.channelChanged({ channel: config.type, state, reason });
       if (state === 'up') menu.up();
     };
-    this.#health = new HealthState(deps, changed, () => menu.heard());
+    this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -168,15 +168,16 @@ class Discord implements Messenger {
     const { token } = this.#deps;
     const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
     if (completed !== null) return completed;
-    const cleared = await withoutUnsure(api, reply);
-    if (cleared.kind !== 'ready') return outcomeOf(cleared, token, reply);
-    const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
+    const prepared = await withoutUnsure(api, reply);
+    if (prepared.kind !== 'ready') return outcomeOf(prepared, token, reply);
+    const revision = revise(this.#questions, prepared.reply, target.edits ?? null);
     let message: string | null = null;
     const deps = { api, token, sent: (one: string) => void (message = one) };
     const outcome = await deliver(deps, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    // A process that ends before that is done does it anew: the reply's nonce makes no second one.
-    const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
+    // If the process ends before this is done, the next one repeats it. The reply's nonce prevents
+    // a second message.
+    const needless = revision.delivered(message).map((one) => this.#cleanup.remove(one));
     if (needless.length > 0) await Promise.all(needless);
     return outcome;
   }
@@ -192,11 +193,11 @@ class Discord implements Messenger {
     if (api === null) return noPreview;
     const { deadlines, steady } = this.#deps;
     const { edits, deferred } = parseTarget(shown.address.target) ?? {};
-    // A response that was put off is completed by the reply itself.
+    // The reply itself completes a deferred response.
     if (deferred !== undefined) return noPreview;
-    // The former answer stays until there is another one.
+    // The former answer stays until the new one is there.
     if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
-    const deps = { api, ends: this.#ends, deadlines, steady };
+    const deps = { api, cleanup: this.#cleanup, deadlines, steady };
     return beginPreview(deps, shown) ?? noPreview;
   }
 
@@ -207,11 +208,11 @@ class Discord implements Messenger {
   working(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
     const api = this.#api.value;
-    // A response that was put off shows that it is worked on by itself.
+    // A deferred response already shows that svc works on it.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
     const { deadlines } = this.#deps;
-    void showSeen({ api, known: this.#seen, holds: this.#holds, deadlines }, target);
+    void showEyes({ api, known: this.#seenMessages, backoff: this.#backoff, deadlines }, target);
   }
 
   offer(offered: OfferedCommands): void {
@@ -235,7 +236,7 @@ class Discord implements Messenger {
     );
   }
 
-  /** The platform makes the chat, or answers with the one that there is. */
+  /** The platform makes the chat, or answers with the existing one. */
   async direct(user: string, signal: AbortSignal): ReturnType<NonNullable<Messenger['direct']>> {
     if (this.#self === null || idOf(user) === null) return null;
     const api = await this.#api.get();
@@ -249,16 +250,16 @@ class Discord implements Messenger {
   async identify(signal: AbortSignal): Promise<Identity> {
     const { tokenEnv } = this.#deps.config;
     if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
-    const asked = await (await this.#api.get()).get('/users/@me', signal);
-    if (asked.kind === 'fault') {
-      return { kind: 'unreached', message: `Discord could not be reached (${asked.fault})` };
+    const answer = await (await this.#api.get()).get('/users/@me', signal);
+    if (answer.kind === 'fault') {
+      return { kind: 'unreached', message: `Discord could not be reached (${answer.fault})` };
     }
-    if (asked.kind === 'refused') {
-      const { status } = asked;
+    if (answer.kind === 'refused') {
+      const { status } = answer;
       if (status === 401) return { kind: 'refused', message: tokenRefused(tokenEnv) };
       return { kind: 'unreached', message: `Discord answered ${status}` };
     }
-    const self = parseSelf(asked.body);
+    const self = parseSelf(answer.body);
     if (self !== null) return { kind: 'known', ...self };
     return { kind: 'unreached', message: 'what answered is not Discord; look at base_url' };
   }
@@ -266,7 +267,7 @@ class Discord implements Messenger {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
     this.#menu.end();
-    // A connection that is still loading has nothing open to wait for.
+    // An API that is still loading has no open connection to wait for.
     void this.#api.release().then((api) => api?.close());
   }
 }

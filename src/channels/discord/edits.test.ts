@@ -1,4 +1,4 @@
-/** Edited questions, and what stands in the place of their answers. */
+/** Edited questions, and the messages that replace their answers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessageId } from '../../domain/ids.ts';

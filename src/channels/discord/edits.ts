@@ -1,9 +1,10 @@
 /**
- * Edits of questions: an edit soon after its message is a message of its own, whose address says
- * which question it changes.
+ * Edits of questions: an edit soon after its message is a message of its own, whose address names
+ * the question that it changes.
  *
- * Format: https://discord.com/developers/docs/events/gateway-events#message-update. It also comes
- * when the platform adds what links lead to, or somebody pins: then the text is as it was.
+ * Format: https://discord.com/developers/docs/events/gateway-events#message-update. The platform
+ * also sends this event when it adds link previews, or when somebody pins a message; then the text
+ * is the same.
  */
 import { editMsMax } from '../messenger/recent-questions.ts';
 import { fieldsOf } from './fields.ts';
@@ -12,7 +13,7 @@ import { parseMessage, parseTarget, targetOf, type WireMessage } from './wire.ts
 /**
  * Reads the `d` of a MESSAGE_UPDATE.
  * @param self the bot's own user id
- * @returns null for what is no edit of a text that is to be asked
+ * @returns null: this is no edit of a text, or it comes too late
  */
 export function parseEdit(wire: unknown, self: string): WireMessage | null {
   const { timestamp, edited_timestamp: edited } = fieldsOf(wire);

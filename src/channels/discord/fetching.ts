@@ -1,6 +1,7 @@
 /**
- * Reads an attachment of a message. Its address is signed and soon dead, so the message is asked
- * for a fresh one. Format: https://discord.com/developers/docs/resources/message#attachment-object
+ * Reads an attachment of a message. Its address is signed and expires soon, so svc reads the
+ * message for a fresh address. Format:
+ * https://discord.com/developers/docs/resources/message#attachment-object
  */
 import { failure } from '../../domain/failure.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -12,7 +13,7 @@ import { fieldsOf, idOf, listOf } from './fields.ts';
 
 export type FetchDeps = {
   readonly api: Api;
-  /** Of the API, where it is not Discord's own: files are read from there as well. */
+  /** The address of the API if it is not Discord's own; svc reads files from there as well. */
   readonly baseUrl: string | null;
   readonly http: HttpClient;
   readonly steady: () => SteadyTime;
@@ -21,7 +22,7 @@ export type FetchDeps = {
 const downloadMs = 30_000;
 const hosts: ReadonlySet<string> = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
 
-/** @param file as it stands in `Media` */
+/** @param file the `file` field of `Media` */
 export async function fetchFile(
   { api, baseUrl, http, steady }: FetchDeps,
   file: string,
@@ -30,14 +31,14 @@ export async function fetchFile(
 ): Promise<Fetched> {
   const [place, message, attachment] = file.split('/').map(idOf);
   if (!place || !message || !attachment) return failed('rejected');
-  const found = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
-  if (found.kind === 'fault') return failed(found.fault);
-  if (found.kind === 'refused') {
-    return found.status === 403 ? unreadable : failedBy(found.status);
+  const answer = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
+  if (answer.kind === 'fault') return failed(answer.fault);
+  if (answer.kind === 'refused') {
+    return answer.status === 403 ? unreadable : failedBy(answer.status);
   }
-  const url = addressOf(found.body, attachment, baseUrl);
+  const url = addressOf(answer.body, attachment, baseUrl);
   if (url === null) return failed('not_found');
-  // Without the token: what is signed needs none.
+  // Without the token, since a signed address needs none.
   const result = await http.send(
     {
       method: 'GET',
@@ -59,7 +60,7 @@ export async function fetchFile(
   return { kind: 'fetched', bytes: result.bytes };
 }
 
-/** @returns null: it is gone, or lies where nothing is read from */
+/** @returns null: the file is gone, or on a host that svc does not read from */
 function addressOf(message: unknown, id: string, baseUrl: string | null): URL | null {
   const fields = fieldsOf(message);
   const forwarded = listOf(fields['message_snapshots']).map((one) => {
@@ -73,7 +74,7 @@ function addressOf(message: unknown, id: string, baseUrl: string | null): URL | 
   return url.protocol === 'https:' && hosts.has(url.hostname) ? url : null;
 }
 
-/** What a person in the server has to grant. */
+/** The server's administrator must grant this permission. */
 const unreadable: Fetched = {
   kind: 'failed',
   failure: failure('unauthorized', {

@@ -1,4 +1,4 @@
-/** Fields of Discord's JSON, which are unknown until they are looked at. Pure. */
+/** Reads fields of Discord's JSON, which is `unknown` at first. Pure. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

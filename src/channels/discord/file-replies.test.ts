@@ -1,4 +1,4 @@
-/** Replies that are files, and what becomes of files that Discord does not take. */
+/** Replies as files, and files that Discord refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';

@@ -1,8 +1,8 @@
-/** What came with a message beside its text. Pure. */
+/** The attachments of a message. Pure. */
 import type { Media } from '../../domain/message.ts';
 import { fieldsOf, idOf, listOf, textOf, type Fields } from './fields.ts';
 
-/** Kind and file name; the URL is left out, for it is signed and soon dead. */
+/** The type and the file name. Not the URL, since it is signed and expires soon. */
 export function mediaOf(fields: Fields, place: string, message: string): readonly Media[] {
   const attachments = listOf(fields['attachments']).map((attachment) => {
     const { id, content_type: type, filename, size } = fieldsOf(attachment);
@@ -21,7 +21,7 @@ export function mediaOf(fields: Fields, place: string, message: string): readonl
   return [...attachments, ...stickers, ...polls];
 }
 
-/** By what an attachment is fetched later. @returns null: it has no id */
+/** The name by which `fetchFile` finds the attachment later. @returns null: it has no id */
 function fileOf(place: string, message: string, attachment: unknown): string | null {
   const id = idOf(attachment);
   return id === null ? null : `${place}/${message}/${id}`;

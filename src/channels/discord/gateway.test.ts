@@ -1,4 +1,4 @@
-/** How the gateway's connection is kept, resumed, given up and begun anew. */
+/** How svc keeps the gateway's connection, resumes it, gives it up and begins a new one. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
@@ -84,7 +84,7 @@ suite('the gateway', { concurrency: true }, () => {
     assert.ok(discord.framesOf(1).every(({ d }) => ((d as unknown as number) ?? 1) === 1));
     storing.resolve();
     await discord.until(() => (discord.framesOf(1).at(-1)?.d as unknown) === 2);
-    // An answer that a busy machine brings too late costs a connection, which is made again.
+    // On a busy machine a late answer costs a connection; svc then makes a new one.
     await discord.until(() => channel.health().state === 'up');
   });
 
@@ -107,7 +107,7 @@ suite('the gateway', { concurrency: true }, () => {
     discord.acknowledges = false;
     discord.closeAll(4000);
     await discord.until(() => discord.framesOf(6).length === 4);
-    // The next connection beats slowly, so that it stays.
+    // The next connection has slow heartbeats, so that it stays.
     discord.heartbeatMs = 60_000;
     await discord.until(() => discord.framesOf(6).length === 5);
     discord.acknowledges = true;

@@ -1,9 +1,11 @@
 /**
- * Keeps the gateway connected for as long as the channel runs: one connection after another, with
- * pauses that grow, and what outlives each of them: the session, the known channels, the budget.
+ * Keeps the gateway connected while the channel runs: one connection after another, with growing
+ * pauses. It also holds the state that outlives a connection: the session, the known channels and
+ * the budget of new sessions.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { aborted } from '../../lib/stop.ts';
 import type { AccessConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -31,7 +33,7 @@ export type GatewayDeps = Clock & {
   readonly token: string;
   readonly tokenName: string;
   readonly groups: AccessConfig['groups'];
-  /** Null: edits are not heeded. */
+  /** Null: the channel ignores edits. */
   readonly questions: RecentQuestions | null;
   readonly api: Api;
   readonly health: HealthState;
@@ -43,7 +45,7 @@ export type GatewayDeps = Clock & {
 
 const budgetName = 'identifies';
 
-/** Runs until the signal aborts. After a refusal for good it waits for the signal. */
+/** Runs until the signal aborts. After a final refusal it waits for the signal. */
 export async function runGateway(
   deps: GatewayDeps,
   receive: Receive,
@@ -63,13 +65,13 @@ export async function runGateway(
         break;
       case 'refused':
         health.become('failed', end.message);
-        return ended(signal);
+        return aborted(signal);
       case 'waits':
         health.become('degraded', 'too many new sessions were begun; it waits before the next');
         await pause(end.ms, signal);
         break;
       case 'shutting_down':
-        return ended(signal);
+        return aborted(signal);
       case 'no_room':
         health.become('degraded', 'there is no room for more messages; it goes on when there is');
         await pause(end.retryAfterMs, signal);
@@ -88,7 +90,7 @@ export async function runGateway(
   }
 }
 
-type Kept = {
+type StoredState = {
   readonly sessions: Sessions;
   readonly places: KnownChannels;
   readonly budget: IdentifyBudget;
@@ -98,16 +100,16 @@ class Gateway {
   readonly #deps: GatewayDeps;
   readonly #receive: Receive;
   readonly #signal: AbortSignal;
-  readonly #kept: Kept;
+  readonly #stored: StoredState;
   readonly #intake: Intake;
   #connection: Connection | null = null;
 
-  constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, kept: Kept) {
+  constructor(deps: GatewayDeps, receive: Receive, signal: AbortSignal, stored: StoredState) {
     const { key, self, api, events, steady, groups, deferrals, questions } = deps;
     this.#deps = deps;
     this.#receive = receive;
     this.#signal = signal;
-    this.#kept = kept;
+    this.#stored = stored;
     this.#intake = new Intake({
       key,
       self,
@@ -117,21 +119,21 @@ class Gateway {
       signal,
       steady,
       events,
-      sessions: kept.sessions,
-      places: kept.places,
-      hearsAll: groups === 'all',
+      sessions: stored.sessions,
+      places: stored.places,
+      acceptsOverheard: groups === 'all',
       questions,
       refused: (refusal) => this.#refused(refusal),
       faulted: (error) => this.#faulted(error),
     });
   }
 
-  /** Runs from Get Gateway Bot to the connection's end, when nothing is on its way any more. */
+  /** Runs from Get Gateway Bot to the connection's end, and until the intake is idle. */
   async connectOnce(): Promise<ConnectionEnd> {
     const { token, tokenName, health, now, steady, limits } = this.#deps;
-    const { sessions, budget } = this.#kept;
+    const { sessions, budget } = this.#stored;
     const library = await import('@discordjs/ws');
-    const info = await this.#ask();
+    const info = await this.#fetchInfo();
     if ('kind' in info) return info;
     if (this.#signal.aborted) return { kind: 'stopped' };
     const connection = new Connection(library, {
@@ -144,7 +146,7 @@ class Gateway {
       info,
       sessions,
       budget,
-      keepBudget: async () => void (await this.#receive([], this.#budgetPlace())),
+      keepBudget: async () => void (await this.#receive([], this.#budgetCursor())),
       dispatched: (dispatch) => this.#intake.dispatched(dispatch),
       entered: () => this.#intake.entered(),
       faulted: (error) => this.#faulted(error),
@@ -160,21 +162,21 @@ class Gateway {
     return end;
   }
 
-  async #ask(): Promise<GatewayInfo | ConnectionEnd> {
+  async #fetchInfo(): Promise<GatewayInfo | ConnectionEnd> {
     const broken = (reason: string): ConnectionEnd => ({ kind: 'broken', reason, wasReady: false });
-    const asked = await this.#deps.api.get('/gateway/bot', this.#signal);
-    if (asked.kind === 'fault') return broken(`Discord could not be reached (${asked.fault})`);
-    if (asked.kind === 'refused') {
-      const { status, retryAfterMs } = asked;
+    const answer = await this.#deps.api.get('/gateway/bot', this.#signal);
+    if (answer.kind === 'fault') return broken(`Discord could not be reached (${answer.fault})`);
+    if (answer.kind === 'refused') {
+      const { status, retryAfterMs } = answer;
       if (status === 401) return { kind: 'refused', message: tokenRefused(this.#deps.tokenName) };
       if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }
-    return parseGatewayInfo(asked.body) ?? broken('Discord did not say where its gateway is');
+    return parseGatewayInfo(answer.body) ?? broken('Discord did not say where its gateway is');
   }
 
-  #budgetPlace() {
-    return { name: budgetName, value: this.#kept.budget.text };
+  #budgetCursor() {
+    return { name: budgetName, value: this.#stored.budget.text };
   }
 
   #refused({ reason, retryAfterMs }: Refusal): void {
@@ -187,11 +189,4 @@ class Gateway {
     const reason = 'something went wrong in svc itself; it connects again';
     this.#connection?.end({ kind: 'broken', reason, wasReady: false });
   }
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -6,7 +6,7 @@ import { IdentifyBudget } from './identify-budget.ts';
 const limits = { atOnceMax: 3, oneEveryMs: 60_000, spacingMs: 5_000 };
 const hourMs = 3_600_000;
 
-/** A budget of which so many were taken, each as soon as it might be. */
+/** A budget after so many new sessions, each as soon as the budget allows. */
 function spent(count: number) {
   const clock = takeoverClock();
   const budget = new IdentifyBudget(null, clock, limits);

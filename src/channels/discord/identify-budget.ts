@@ -1,10 +1,9 @@
+/**
+ * How often svc may begin a new session. Beyond 1,000 a day Discord revokes the token. So svc stays
+ * at half of that, even in a restart loop: some sessions at once, and one more every few minutes.
+ */
 import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
 
-/**
- * How often a new session may be begun. Beyond 1,000 a day Discord takes the token away, so svc
- * always stays at half of that, even in a circle of restarts: some sessions at once, and one more
- * every few minutes.
- */
 export type IdentifyLimits = {
   readonly atOnceMax: number;
   readonly oneEveryMs: number;
@@ -21,38 +20,38 @@ export const identifyLimits: IdentifyLimits = {
 export class IdentifyBudget {
   readonly #clock: Clock;
   readonly #limits: IdentifyLimits;
-  #left: number;
-  /** Since when the next one is being earned. */
+  #remaining: number;
+  /** When the next session began to accrue. */
   #at: SteadyTime;
   #lastAt: SteadyTime | null = null;
 
-  /** @param text as `text` was; null: there was none yet */
+  /** @param text a former value of `text`; null: there is none */
   constructor(text: string | null, clock: Clock, limits: IdentifyLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    const kept = parse(text);
-    this.#left = Math.min(kept?.left ?? limits.atOnceMax, limits.atOnceMax);
-    const since = kept === null ? 0 : msSince(kept.at, clock);
+    const stored = parse(text);
+    this.#remaining = Math.min(stored?.left ?? limits.atOnceMax, limits.atOnceMax);
+    const since = stored === null ? 0 : msSince(stored.at, clock);
     this.#at = later(clock.steady(), -since);
   }
 
-  /** What to keep over a restart. */
+  /** The text to store over a restart. */
   get text(): string {
     const { now, steady } = this.#clock;
-    return JSON.stringify({ left: this.#left, at: now() - (steady() - this.#at) });
+    return JSON.stringify({ left: this.#remaining, at: now() - (steady() - this.#at) });
   }
 
-  /** @returns null: a session may begin, and is counted; else in how many milliseconds it may */
+  /** @returns null: a session may begin, and now counts; else the milliseconds until one may */
   take(): number | null {
     const now = this.#clock.steady();
     const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;
     const earned = Math.floor((now - this.#at) / oneEveryMs);
-    this.#left = Math.min(atOnceMax, this.#left + earned);
-    this.#at = this.#left === atOnceMax ? now : later(this.#at, earned * oneEveryMs);
+    this.#remaining = Math.min(atOnceMax, this.#remaining + earned);
+    this.#at = this.#remaining === atOnceMax ? now : later(this.#at, earned * oneEveryMs);
     const spacedMs = this.#lastAt === null ? 0 : spacingMs - (now - this.#lastAt);
     if (spacedMs > 0) return spacedMs;
-    if (this.#left === 0) return oneEveryMs - (now - this.#at);
-    this.#left--;
+    if (this.#remaining === 0) return oneEveryMs - (now - this.#at);
+    this.#remaining--;
     this.#lastAt = now;
     return null;
   }

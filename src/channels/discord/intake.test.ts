@@ -1,4 +1,4 @@
-/** What is taken in, when there is no room, and what a lost session left behind. */
+/** Taking messages in: in order, without room, and after a lost session. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
@@ -72,7 +72,7 @@ test('more than may wait is asked for again, and each connection comes further',
   storing.resolve();
   ledger.hasRoom = true;
   await discord.until(() => ledger.texts.length === count);
-  // Each connection stores as many as may wait: 1,000.
+  // Each connection stores as many events as may wait: 1,000.
   assert.ok(discord.framesOf(6).length <= 4);
   const inOrder = Array.from({ length: count }, (_, index) => `message ${index + 1}`);
   assert.deepEqual(ledger.texts, inOrder);
@@ -90,11 +90,11 @@ test('what is said to others passes the gate alone, and costs no commit', async 
   assert.equal(commit?.place, undefined);
   discord.closeAll(4000);
   await discord.until(() => discord.framesOf(6).length === 1);
-  // In this process the message counts as handled all the same.
+  // In this process the message counts as handled, although no commit stored its place.
   assert.equal(discord.framesOf(6)[0]?.d['seq'], 2);
 });
 
-/** One message in each of two channels is stored; then the session is lost. */
+/** Stores one message in each of two channels; then Discord loses the session. */
 async function startLost() {
   const bench = await startDiscordBench();
   const { discord, ledger } = bench;
@@ -107,7 +107,7 @@ async function startLost() {
   const missed = (texts: readonly string[], more: Record<string, unknown> = {}): void => {
     const messages = texts.map((text) => said(text, more));
     const place = messages[0]!['channel_id'] as string;
-    // A message that is fetched does not tell its server.
+    // A fetched message does not name its server.
     const fetched = messages.map((message) => ({ ...message, guild_id: undefined }));
     discord.history.set(place, [...(discord.history.get(place) ?? []), ...fetched]);
   };
@@ -175,7 +175,7 @@ test('a limit is waited for, and a channel closed to us is counted and forgotten
   await using _ = bench;
   missed(['second']);
   const limited = { status: 429, headers: { 'retry-after': '0.05' }, body: { retry_after: 0.05 } };
-  // The newest place is asked first: the group.
+  // svc asks the newest channel first: the group.
   discord.gets.push(limited, { status: 403, body: { code: 50_001 } });
   loseSession();
   await discord.until(() => ledger.session.id === 'session-2');

@@ -1,11 +1,11 @@
 /**
- * From events to the ledger, in their order. A batch of messages and the place in the stream where
- * they end are one commit, so a resume never begins ahead of what is stored. What a lost session
- * left behind is fetched before the first event of the new one is handled.
+ * Brings events to the ledger in their order. One commit holds a batch of messages and their
+ * position in the stream, so a resume never begins beyond the stored messages. Before the first
+ * event of a new session, svc fetches the messages that it missed.
  *
- * When the ledger refuses, everything that waits here is dropped: the connection ends, and the
- * platform repeats the events when the session is resumed. When events come faster than they are
- * stored, the connection ends too, and is made again when what waits is stored.
+ * If the ledger refuses, the intake drops its queue and ends the connection; the platform repeats
+ * the events when the session resumes. If events come faster than the ledger stores them, the
+ * connection ends, too. It begins again once the queue is stored.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
@@ -21,17 +21,17 @@ import type { Deferrals } from './deferrals.ts';
 import type { KnownChannels } from './known-channels.ts';
 import { parseEdit } from './edits.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
-import { acknowledge, parsePress, type Pressed } from './interactions.ts';
-import { parseCommand, type Commanded } from './slash-commands.ts';
+import { acknowledge, parsePress, type PressMessage } from './interactions.ts';
+import { parseCommand, type CommandMessage } from './slash-commands.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeDeps = {
   readonly key: ChannelKey;
-  /** The bot's own user id by its token, until a session has told it. */
+  /** The bot's user id from its token, used until a session reports it. */
   readonly self: string;
-  /** Whether group messages that are said to others are let in as well. */
-  readonly hearsAll: boolean;
-  /** Null: edits are not heeded. */
+  /** Whether svc also takes in group messages that are not said to the bot. */
+  readonly acceptsOverheard: boolean;
+  /** Null: the channel ignores edits. */
   readonly questions: RecentQuestions | null;
   readonly receive: Receive;
   readonly sessions: Sessions;
@@ -47,32 +47,32 @@ export type IntakeDeps = {
 
 export const cursorNames = { session: 'session', places: 'places' } as const;
 
-/** At most so many events may wait for the ledger; then the intake counts as full. */
+/** How many events may wait for the ledger; beyond that the intake is full. */
 const waitingMax = 1_000;
 const batchMax = 100;
-/** How far the kept sequence may lag while nothing is said to us. */
-const keepEveryMs = 30_000;
+/** How long the stored sequence may lag while no message is for svc. */
+const storeEveryMs = 30_000;
 
 type Item = {
   readonly session: Session;
   readonly sequence: number;
-  readonly message: Heard | null;
+  readonly message: IncomingMessage | null;
 };
 
-type Heard = WireMessage | Pressed | Commanded;
+type IncomingMessage = WireMessage | PressMessage | CommandMessage;
 
 export class Intake {
   readonly #deps: IntakeDeps;
   readonly #queue = new Queue<Item>();
   #working: Promise<void> | null = null;
-  /** Null: nothing was kept yet. */
-  #keptAt: SteadyTime | null = null;
+  /** Null: nothing was stored yet. */
+  #storedAt: SteadyTime | null = null;
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
   }
 
-  /** A session was begun, or goes on. */
+  /** Called when a session begins or resumes. */
   entered(): void {
     const session = this.#deps.sessions.current;
     if (session?.behind === true)
@@ -84,10 +84,10 @@ export class Intake {
     const session = sessions.current;
     if (session === null) return;
     if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
-    this.#push({ session, sequence, message: this.#heard(name, data) });
+    this.#push({ session, sequence, message: this.#parse(name, data) });
   }
 
-  #heard(name: string, data: unknown): Item['message'] {
+  #parse(name: string, data: unknown): Item['message'] {
     if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
     if (name === 'MESSAGE_UPDATE' && this.#deps.questions !== null) {
       return parseEdit(data, this.#self);
@@ -100,7 +100,7 @@ export class Intake {
     return this.#deps.sessions.self ?? this.#deps.self;
   }
 
-  /** Drops what waits: it is not acknowledged, so the platform will repeat it. */
+  /** Drops the queue. Its events are not acknowledged, so the platform repeats them. */
   clear(): void {
     while (this.#queue.shift() !== undefined);
   }
@@ -112,7 +112,7 @@ export class Intake {
 
   #push(item: Item): void {
     if (this.#queue.length >= waitingMax) {
-      // What waits is stored all the same, so that each connection comes further than the last.
+      // The queue is stored all the same, so each connection makes progress.
       return this.#deps.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
     }
     this.#queue.push(item);
@@ -122,7 +122,9 @@ export class Intake {
   async #work(): Promise<void> {
     try {
       for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
-        const refusal = await (next.session.behind ? this.#begin(next.session) : this.#take());
+        const refusal = await (next.session.behind
+          ? this.#catchUp(next.session)
+          : this.#takeBatch());
         if (refusal === null) continue;
         this.clear();
         this.#deps.refused(refusal);
@@ -135,10 +137,10 @@ export class Intake {
     }
   }
 
-  /** Fetches what was said between two sessions. Its place is kept when all of it is stored. */
-  async #begin(session: Session): Promise<Refusal | null> {
+  /** Fetches the messages between two sessions. The new position is stored once all of them are. */
+  async #catchUp(session: Session): Promise<Refusal | null> {
     const { sessions, places, api, signal, receive, events } = this.#deps;
-    const found = await catchUp({
+    const caughtUp = await catchUp({
       api,
       places,
       self: this.#self,
@@ -151,33 +153,33 @@ export class Intake {
         return { kind: 'stored', fresh: fresh.length };
       },
     });
-    if (found.kind === 'refused') return found.refusal;
-    if (found.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
-    const newest = laterOf(sessions.newest, found.newest);
-    const refusal = await this.#keep(session, session.sequence, newest, []);
+    if (caughtUp.kind === 'refused') return caughtUp.refusal;
+    if (caughtUp.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
+    const newest = laterOf(sessions.newest, caughtUp.newest);
+    const refusal = await this.#commit(session, session.sequence, newest, []);
     if (refusal !== null) return refusal;
     session.behind = false;
-    const { stored, left, unread } = found;
+    const { stored, skipped, unread } = caughtUp;
     if (stored > 0) {
       const message = `${stored} messages that were said while there was no session were fetched`;
       events.noticed({ code: 'caught_up', message, details: { messages: stored } });
     }
-    if (left > 0 || unread > 0) {
+    if (skipped > 0 || unread > 0) {
       const message =
-        `Discord: of what was said while there was no session, ${left} messages or more were ` +
+        `Discord: of what was said while there was no session, ${skipped} messages or more were ` +
         `left out, and ${unread} channels could not be read`;
       events.warned({ code: 'messages_missed', message });
     }
     return null;
   }
 
-  async #take(): Promise<Refusal | null> {
-    const { receive, sessions, hearsAll, steady } = this.#deps;
-    const messages: Heard[] = [];
+  async #takeBatch(): Promise<Refusal | null> {
+    const { receive, sessions, acceptsOverheard, steady } = this.#deps;
+    const messages: IncomingMessage[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
     const add = (message: Item['message']): void => {
-      if (message !== null && this.#heeds(message)) messages.push(message);
+      if (message !== null && this.#isWanted(message)) messages.push(message);
     };
     add(last.message);
     while (messages.length < most) {
@@ -191,36 +193,36 @@ export class Intake {
       (latest, { id }) => laterOf(latest, id),
       sessions.newest,
     );
-    // Messages that the gate turns away need no commit for themselves.
-    const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
-    if (!wanted && messages.length > 0) {
+    // Messages that the gate turns away need no commit of their own.
+    const hasWanted = messages.some(({ setting }) => acceptsOverheard || setting !== 'overheard');
+    if (!hasWanted && messages.length > 0) {
       await receive(messages.map((one) => this.#inboundOf(one)));
-      for (const message of messages) this.#became(message, null);
+      for (const message of messages) this.#noteReceipt(message, null);
     }
-    if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
-      return this.#keep(session, sequence, newest, wanted ? messages : []);
+    if (hasWanted || this.#storedAt === null || steady() - this.#storedAt > storeEveryMs) {
+      return this.#commit(session, sequence, newest, hasWanted ? messages : []);
     }
     sessions.advance(session, sequence, newest);
     return null;
   }
 
-  /** An edit that is not to be asked goes no further. */
-  #heeds(message: Heard): boolean {
+  /** Whether the message goes to the ledger; some edits do not. */
+  #isWanted(message: IncomingMessage): boolean {
     if ('press' in message) return true;
-    return this.#deps.questions?.heeds(message.id, message, message.edits) ?? true;
+    return this.#deps.questions?.admits(message.id, message, message.edits) ?? true;
   }
 
-  #became(message: Heard, receipt: Receipt | null): void {
+  #noteReceipt(message: IncomingMessage, receipt: Receipt | null): void {
     if ('press' in message) return;
-    this.#deps.questions?.became(message.id, message.edits, receipt);
+    this.#deps.questions?.noteReceipt(message.id, message.edits, receipt);
   }
 
-  /** Accepts the messages and moves the place behind them in one commit. */
-  async #keep(
+  /** Accepts the messages and stores the position behind them, in one commit. */
+  async #commit(
     session: Session,
     sequence: number,
     newest: string | null,
-    messages: readonly Heard[],
+    messages: readonly IncomingMessage[],
   ): Promise<Refusal | null> {
     const { receive, sessions, places, steady, api, deferrals } = this.#deps;
     const handled = await receive(
@@ -229,18 +231,19 @@ export class Intake {
     );
     if (handled.kind === 'refused') return handled;
     sessions.advance(session, sequence, newest);
-    this.#keptAt = steady();
-    let isNews = false;
+    this.#storedAt = steady();
+    let hasNewChannel = false;
     for (const [index, message] of messages.entries()) {
       const receipt = handled.receipts[index]!;
-      this.#became(message, receipt);
+      this.#noteReceipt(message, receipt);
       if (receipt === null) continue;
       const { conversation, setting } = message;
       if ('press' in message) acknowledge(api, message.press);
       if ('deferral' in message) deferrals.defer(api, message.deferral);
-      isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
+      hasNewChannel =
+        places.add({ id: conversation, direct: setting === 'direct' }) || hasNewChannel;
     }
-    if (isNews) await receive([], { name: cursorNames.places, value: places.text });
+    if (hasNewChannel) await receive([], { name: cursorNames.places, value: places.text });
     return null;
   }
 
@@ -249,10 +252,10 @@ export class Intake {
     const { id, conversation, sender, text, media, setting, target, edits } = message;
     const { further, context, saidAt } = message;
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;
-    const around = { ...(further !== undefined && { further }), ...(context && { context }) };
-    const said = { text, media, ...around, ...(saidAt && { saidAt }) };
+    const extras = { ...(further !== undefined && { further }), ...(context && { context }) };
+    const content = { text, media, ...extras, ...(saidAt && { saidAt }) };
     const apart = edits === undefined ? {} : ({ apart: 'edit', edits } as const);
-    const facts = { conversation, sender, ...said, ...apart, setting };
+    const facts = { conversation, sender, ...content, ...apart, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
   }
 }

@@ -1,4 +1,4 @@
-/** Presses: what is one, what becomes of it, and what the platform is told. */
+/** Presses on buttons: which ones count, what follows, and the answer to the platform. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anything, assert as holds, constantFrom, dictionary, property } from 'fast-check';
@@ -10,7 +10,7 @@ import { parsePress } from './interactions.ts';
 const { direct, thread } = recorded;
 const answers = '/callback';
 
-const left = [
+const otherRows = [
   ['Approve', 'Refuse'].map((label) => {
     return { label, says: `/${label.toLowerCase()} 7YB3N8WR1A` };
   }),
@@ -25,7 +25,7 @@ test('a press says what its button says, in the channel of the message above', (
     media: null,
     setting: 'direct',
     target: '319674150115610528',
-    press: { id: direct.id, token: direct.token, setting: 'direct', left },
+    press: { id: direct.id, token: direct.token, setting: 'direct', otherRows },
   });
   const inThread = parsePress(thread, botId);
   const { conversation, sender, setting, target } = inThread!;
@@ -77,7 +77,7 @@ test('a press is taken once and answered once it is; in a direct chat its button
   ledger.refusals.push({ kind: 'refused', reason: 'full', retryAfterMs: 1 });
   ledger.hasRoom = true;
   discord.dispatch('INTERACTION_CREATE', direct);
-  // What was refused is repeated when the session is resumed.
+  // When the session resumes, the platform repeats the refused press.
   await discord.until(() => discord.postsTo(answers).length === 1);
   discord.dispatch('INTERACTION_CREATE', thread);
   discord.dispatch('INTERACTION_CREATE', thread);
@@ -87,7 +87,7 @@ test('a press is taken once and answered once it is; in a direct chat its button
   assert.deepEqual(ledger.texts, ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z', 'hello']);
   const [first, second] = discord.postsTo(answers);
   assert.equal(first?.path, `/v10/interactions/${direct.id}/${direct.token}/callback`);
-  const components = left[0]!.map(({ label, says }) => {
+  const components = otherRows[0]!.map(({ label, says }) => {
     return { type: 2, style: 2, label, custom_id: says };
   });
   const data = { components: [{ type: 1, components }] };

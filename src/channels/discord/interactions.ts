@@ -1,12 +1,12 @@
 /**
- * Presses on buttons: an INTERACTION_CREATE becomes the facts of a message, as if who pressed had
- * written what the button says, and a press that was taken is answered. No intent is needed.
+ * Presses on buttons. An INTERACTION_CREATE becomes a message, as if the person had written the
+ * button's text, and svc answers a press that the ledger took. No intent is needed.
  *
  * Format: https://discord.com/developers/docs/interactions/receiving-and-responding and
  * https://discord.com/developers/docs/components/reference#button (API version 10). The platform
- * wants an answer within 3 s, and shows the person that the press failed where none comes.
+ * wants an answer within 3 s; without one it shows the person that the press failed.
  */
-import { isPressable, rowsBut, rowsOf } from '../messenger/choices.ts';
+import { isPressable, rowsWithout, rowsOf } from '../messenger/choices.ts';
 import type { Choice, Reply } from '../../domain/reply.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
@@ -14,13 +14,13 @@ import type { Api } from './api.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';
 import { senderOf, targetOf, tokenShape, type WireMessage } from './wire.ts';
 
-/** Where a press is answered; `token` is good for this press alone. */
+/** Where svc answers a press; `token` is valid for this press alone. */
 export type Press = {
   readonly id: string;
   readonly token: string;
   readonly setting: Setting;
-  /** The buttons of the message whose question is another. */
-  readonly left: Rows;
+  /** The buttons of the other questions in the same message. */
+  readonly otherRows: Rows;
 };
 
 type Rows = readonly (readonly Choice[])[];
@@ -28,18 +28,18 @@ type Rows = readonly (readonly Choice[])[];
 const answerMs = 3_000;
 const messageComponent = 3;
 const button = 2;
-/** A context: a chat of people, to which no bot belongs. */
+/** A context: a chat of people without the bot. */
 export const betweenPeople = 2;
-/** Callback types: nothing changes, or the message does. */
+/** Callback types: no change, or a changed message. */
 const [deferredUpdate, updateMessage] = [6, 7];
-export type Pressed = WireMessage & { readonly press: Press };
+export type PressMessage = WireMessage & { readonly press: Press };
 
 /**
  * Reads the `d` of an INTERACTION_CREATE.
  * @param self the bot's own user id
- * @returns null for what is no press on a button that svc put there
+ * @returns null: this is no press on a button of svc
  */
-export function parsePress(wire: unknown, self: string): Pressed | null {
+export function parsePress(wire: unknown, self: string): PressMessage | null {
   const fields = fieldsOf(wire);
   const { component_type: type, custom_id: says } = fieldsOf(fields['data']);
   if (fields['type'] !== messageComponent || type !== button) return null;
@@ -63,18 +63,19 @@ export function parsePress(wire: unknown, self: string): Pressed | null {
     media: null,
     setting,
     target: targetOf({ place, message: isDirect ? null : message }),
-    press: { id, token, setting, left: rowsBut(says, rows) },
+    press: { id, token, setting, otherRows: rowsWithout(says, rows) },
   };
 }
 
 /**
- * Tells the platform that a press was taken. In a direct chat the buttons of its question go; in a
- * server they stay, since who pressed may be none who may decide. That it fails changes nothing.
+ * Answers a press that the ledger took. In a direct chat the buttons of the question go. In a
+ * server they stay, since the person who pressed may have no right to decide. A failure changes
+ * nothing.
  */
-export function acknowledge(api: Api, { id, token, setting, left }: Press): void {
+export function acknowledge(api: Api, { id, token, setting, otherRows }: Press): void {
   const answer =
     setting === 'direct'
-      ? { type: updateMessage, data: { components: wireOf(left) } }
+      ? { type: updateMessage, data: { components: wireOf(otherRows) } }
       : { type: deferredUpdate };
   const route = `/interactions/${id}/${token}/callback` as const;
   void api.post(route, answer, AbortSignal.timeout(answerMs));
@@ -84,7 +85,7 @@ const actionRow = 1;
 const secondary = 2;
 const limits = { labelUnitsMax: 80, saysBytesMax: 100 };
 
-/** Rows of buttons of a new message; none where it has no choices. */
+/** The buttons of a new message; no field without choices. */
 export function componentsOf({ choices }: Reply) {
   const rows = rowsOf(choices, limits);
   return rows.length === 0 ? {} : { components: wireOf(rows) };

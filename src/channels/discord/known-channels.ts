@@ -1,4 +1,4 @@
-/** The channels in which svc was spoken to, the oldest first; bounded. */
+/** The channels in which somebody wrote to svc, the oldest first; at most 200. */
 export type KnownChannel = { readonly id: string; readonly direct: boolean };
 
 const placesMax = 200;
@@ -6,7 +6,7 @@ const placesMax = 200;
 export class KnownChannels {
   readonly #direct = new Map<string, boolean>();
 
-  /** @param text as `text` was; null: there was none yet */
+  /** @param text a former value of `text`; null: there is none */
   constructor(text: string | null) {
     for (const place of parse(text)) this.#direct.set(place.id, place.direct);
   }
@@ -20,7 +20,7 @@ export class KnownChannels {
     return JSON.stringify([...this.#direct].map(([id, direct]) => (direct ? `d${id}` : id)));
   }
 
-  /** @returns whether it was not known yet; the oldest channel may have gone for it */
+  /** @returns whether the channel is new; it may have displaced the oldest one */
   add({ id, direct }: KnownChannel): boolean {
     if (this.#direct.has(id)) return false;
     this.#direct.set(id, direct);
@@ -35,9 +35,9 @@ export class KnownChannels {
 
 function parse(text: string | null): KnownChannel[] {
   try {
-    const kept: unknown = JSON.parse(text ?? '[]');
-    if (!Array.isArray(kept)) return [];
-    return kept
+    const stored: unknown = JSON.parse(text ?? '[]');
+    if (!Array.isArray(stored)) return [];
+    return stored
       .filter((one): one is string => typeof one === 'string' && /^d?[0-9]{1,20}$/.test(one))
       .map((one) => ({ id: one.replace('d', ''), direct: one.startsWith('d') }));
   } catch {

@@ -1,4 +1,4 @@
-/** What becomes of a reply for every answer that Discord may give. */
+/** The outcome of a reply for every answer that Discord may give. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
@@ -29,7 +29,7 @@ async function send(
   return channel.deliver(reply, by, stop);
 }
 
-/** Status, code, and what becomes of it: kind, failure, whether it may have arrived. */
+/** Status, code, and the outcome: kind, failure, whether it may have arrived. */
 const cases: readonly [number, number, string][] = [
   [200, 0, 'delivered'],
   [400, 50_035, 'dead rejected'],
@@ -54,7 +54,7 @@ for (const [status, code, expected] of cases) {
       assert.equal(said, status >= 400 && status < 500 ? 'upstream words' : undefined);
       assert.doesNotMatch(JSON.stringify(own), /upstream/);
     }
-    // One try: whatever follows is the schedule's.
+    // One try: the delivery schedule decides on more.
     assert.equal(bench.discord.postsTo('/messages').length, 1);
   });
 }
@@ -116,7 +116,7 @@ test('a global limit holds up other channels too, without asking, and holds no t
 });
 
 test('a bucket that is used up is not asked again before its time', async (t) => {
-  // The library has no other clock, and 2 s may be over on a busy machine before the second call.
+  // The library has no other clock, and on a busy machine 2 s may pass before the second call.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   await using bench = await startDiscordBench();
   await using channel = bench.make(mockedClock);
@@ -152,7 +152,7 @@ test('a time of day that is set back makes no limit last longer', async (t) => {
   t.mock.timers.setTime(now - 3_600_000);
   const limited = await channel.deliver(reply, attempt, stop);
   assert.ok(limited.kind === 'paced' && limited.asked === null);
-  // Some of it has passed meanwhile.
+  // Some of the limit has passed meanwhile.
   assert.ok(limited.pauseMs > 500_000 && limited.pauseMs <= 600_000);
   passedMs += 600_001;
   t.mock.timers.setTime(now - 3_600_000 + 600_001);
@@ -164,7 +164,7 @@ test('a limit lasts as long where this machine tells another time than the insta
   await using channel = bench.make({ now: () => Date.now() + 300_000 });
   await channel.open();
   const stop = new Stopper();
-  // Short enough to be waited for.
+  // Short enough to wait for.
   const all = { 'x-ratelimit-global': 'true', 'retry-after': '1' };
   bench.discord.posts.push({ status: 429, headers: all, body: { global: true } });
   await channel.deliver(reply, attempt, stop);

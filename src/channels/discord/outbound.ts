@@ -1,11 +1,11 @@
 /**
- * Sends replies, as place-reply.ts puts them: once a try, and once without the message that is
- * answered where that is gone; never a retry of its own. What is refused as an edit or as a file
- * goes as a new message in the same try. Within some minutes the platform knows a second try of a
- * new message by its nonce and answers it with the message that it has.
+ * Sends replies by place-reply.ts: once a try, and once more without the answered message if that
+ * is gone. It never retries. A refused edit or file becomes a new message in the same try. For some
+ * minutes the platform recognises a repeated new message by its nonce, and answers with the
+ * existing one.
  *
- * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of what
- * can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
+ * Format: https://discord.com/developers/docs/resources/message#create-message; error codes:
+ * https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
 import { failure, type Failure } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
@@ -15,8 +15,8 @@ import { componentsOf } from './interactions.ts';
 import { idIn, messageText, put } from './place-reply.ts';
 import { toWire, type Target } from './wire.ts';
 
-/** Refusals that no later try changes, in our words. */
-const hopeless: Readonly<Record<number, string>> = {
+/** Refusals that are final, in our words. */
+const finalRefusals: Readonly<Record<number, string>> = {
   10003: 'the channel is gone (10003)',
   50001: 'the bot has no access to that channel (50001)',
   50007: 'that person takes no direct messages from the bot (50007)',
@@ -26,11 +26,11 @@ const hopeless: Readonly<Record<number, string>> = {
 type DeliverDeps = {
   readonly api: Api;
   readonly token: string;
-  /** Is told the message that was sent or edited, as `messageText` names it. */
+  /** Called with the message that was sent or edited, as `messageText` names it. */
   readonly sent?: (message: string) => void;
 };
 
-/** Tries once to deliver one reply. It never throws. */
+/** Tries once to deliver one reply. Never throws. */
 export async function deliver(
   { api, token, sent }: DeliverDeps,
   reply: Reply,
@@ -49,24 +49,24 @@ export async function deliver(
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) sent?.(messageText({ place, id }));
   const outcome = outcomeOf(result, token, reply);
-  const isKnown = 'nonce' in body && !attempt.late;
-  const isLast = isNew && attempt.possibleDuplicate && !isKnown && tellsNoEnd(result);
-  return isLast && outcome.kind === 'retry' ? leftAt(outcome.failure) : outcome;
+  const isRecognised = 'nonce' in body && !attempt.late;
+  const isLast = isNew && attempt.possibleDuplicate && !isRecognised && isEndUnseen(result);
+  return isLast && outcome.kind === 'retry' ? finalOutcome(outcome.failure) : outcome;
 }
 
-/** The message may have been made: a gateway gave up waiting for it, or nothing came. */
-function tellsNoEnd(result: ApiResult): boolean {
+/** Whether the message may exist: a gateway stopped waiting for it, or no answer came. */
+function isEndUnseen(result: ApiResult): boolean {
   if (result.kind === 'fault') return result.sent && result.fault !== 'cancelled';
   return result.kind === 'refused' && result.status === 504;
 }
 
-/** The platform knows a repeat for some minutes. After them each one may be a further message. */
-function leftAt(why: Failure): DeliveryOutcome {
+/** After some minutes the platform no longer recognises a repeat, so each try may add a message. */
+function finalOutcome(why: Failure): DeliveryOutcome {
   const detail = `${why.detail}; it may have arrived, so it is not sent again`;
   return { kind: 'dead', failure: { ...why, detail } };
 }
 
-/** Servers that heed no `fail_if_not_exists` say so in one of these ways. */
+/** Servers that ignore `fail_if_not_exists` answer in one of these ways. */
 function answeredIsGone(result: ApiResult): boolean {
   if (result.kind !== 'refused' || result.status >= 500) return false;
   const { code, names } = result;
@@ -87,15 +87,15 @@ export function outcomeOf(result: ApiResult, token: string, { text }: Reply): De
   const said = words === null ? {} : { said: words };
   const more = { status, retryAfterMs, ...said };
   if (status === 429) return { kind: 'paced', pauseMs, asked: failure('rate_limited', more) };
-  const again = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
+  const retry = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
     return { kind: 'retry', failure: failure(kind, more), mayHaveArrived };
   };
-  // A new token, the same bot: the operator can mend it within the schedule.
-  if (status === 401) return again('unauthorized');
-  if (status === 503) return again('overloaded');
-  if (status >= 500) return again('server_error', true);
-  if (status < 400) return again('redirected');
-  const detail = code === null ? undefined : hopeless[code];
+  // A new token belongs to the same bot: the operator can set it within the schedule.
+  if (status === 401) return retry('unauthorized');
+  if (status === 503) return retry('overloaded');
+  if (status >= 500) return retry('server_error', true);
+  if (status < 400) return retry('redirected');
+  const detail = code === null ? undefined : finalRefusals[code];
   const kind = status === 404 ? 'gone' : 'rejected';
   const why = failure(kind, { status, ...said, ...(detail && { detail }) });
   return { kind: 'dead', failure: why };

@@ -1,26 +1,26 @@
 /**
- * Whether a connection that is open still brings anything: WebSocket pings, which every server has
- * to answer (RFC 6455, section 5.5.3) and which Discord does not count as events of the gateway, as
- * it does heartbeats. A server that never answered one is judged by its heartbeats alone.
+ * Watches whether an open connection still brings anything. It sends WebSocket pings, which every
+ * server must answer (RFC 6455, section 5.5.3). Discord counts heartbeats as events of the gateway,
+ * but not pings. If a server never answers a ping, only its heartbeats count.
  *
- * States: heard ⇄ quiet. Each change is told once.
+ * States: heard ⇄ quiet. Each change is reported once.
  */
 import type { SteadyTime } from '../../lib/clock.ts';
 
 export type PingMonitorLimits = {
-  /** A ping goes out so often. */
+  /** The time between two pings. */
   readonly tickMs: number;
-  /** So long without anything, an answer to a ping neither, is told. */
+  /** The connection counts as quiet after this time without anything, even an answer to a ping. */
   readonly quietMs: number;
 };
 
-/** A round that comes later than this tells of our own process, and nothing of the connection. */
+/** A round that is later than this shows a slow process, and says nothing about the connection. */
 const lateMs = 2_000;
 
-/** As far as it is needed here, of the library `ws`. */
+/** The part of the library `ws` that this file uses. */
 type Socket = {
   readonly readyState: number;
-  on(event: 'pong', heard: () => void): unknown;
+  on(event: 'pong', noteSign: () => void): unknown;
   ping(data: undefined, mask: undefined, done: () => void): void;
 };
 const open = 1;
@@ -32,10 +32,10 @@ export class PingMonitor {
   #socket: Socket | null = null;
   #answers = false;
   #isQuiet = false;
-  #heardAt: SteadyTime;
+  #lastSignAt: SteadyTime;
   #heartbeatAt: SteadyTime;
 
-  /** @param changed told for how long nothing has come by now; null: something came again */
+  /** @param changed called with the time since the last sign; null: there is a new sign */
   constructor(
     steady: () => SteadyTime,
     limits: PingMonitorLimits,
@@ -44,31 +44,31 @@ export class PingMonitor {
     this.#steady = steady;
     this.#limits = limits;
     this.#changed = changed;
-    this.#heardAt = steady();
-    this.#heartbeatAt = this.#heardAt;
+    this.#lastSignAt = steady();
+    this.#heartbeatAt = this.#lastSignAt;
   }
 
-  /** Something came. */
-  heard(): void {
-    this.#heardAt = this.#steady();
+  /** Notes a sign of life. */
+  noteSign(): void {
+    this.#lastSignAt = this.#steady();
     if (!this.#isQuiet) return;
     this.#isQuiet = false;
     this.#changed(null);
   }
 
-  /** To be called every `tickMs` while the connection is open. */
+  /** Must be called every `tickMs` while the connection is open. */
   heartbeat(socket: Socket | null): void {
     const at = this.#steady();
     const isLate = at - this.#heartbeatAt > this.#limits.tickMs + lateMs;
     this.#heartbeatAt = at;
     if (socket === null || socket.readyState !== open) return;
     if (socket !== this.#socket) this.#take(socket);
-    const quietForMs = at - this.#heardAt;
+    const quietForMs = at - this.#lastSignAt;
     if (this.#answers && !this.#isQuiet && !isLate && quietForMs > this.#limits.quietMs) {
       this.#isQuiet = true;
       this.#changed(quietForMs);
     }
-    // That it cannot be sent shows by the close that follows.
+    // If the ping cannot be sent, a close follows.
     socket.ping(undefined, undefined, () => {});
   }
 
@@ -76,11 +76,11 @@ export class PingMonitor {
     this.#socket = socket;
     this.#answers = false;
     this.#isQuiet = false;
-    this.#heardAt = this.#steady();
+    this.#lastSignAt = this.#steady();
     socket.on('pong', () => {
       if (socket !== this.#socket) return;
       this.#answers = true;
-      this.heard();
+      this.noteSign();
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How a reply gets into its channel: as a new message, as the new text of a message that is there,
- * or as a file. Where that cannot be done, it is sent as a new message with its text.
+ * Puts a reply into its channel: as a new message, as the new text of an existing message, or as a
+ * file. If that fails, svc sends it as a new message with its text.
  *
  * Format: https://discord.com/developers/docs/resources/message#create-message, #edit-message, and
  * /reference#uploading-files
@@ -9,14 +9,14 @@ import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { Reply } from '../../domain/reply.ts';
 import { multipart } from '../../lib/pinned-client.ts';
 import { codeAsMarkdown } from '../messenger/code-files.ts';
-import { goesOn } from '../messenger/growing-message.ts';
+import { continuationMark } from '../messenger/growing-message.ts';
 import type { Api, ApiResult } from './api.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';
 import { nonceOf, textUnitsMax } from './wire.ts';
 
 type Body = RESTPostAPIChannelMessageJSONBody;
 
-/** Of the platform, in its channel. */
+/** A message of the platform, in its channel. */
 export type PlatformMessage = { readonly place: string; readonly id: string };
 
 const unsure = '/unsure';
@@ -25,7 +25,7 @@ export function messageText({ place, id }: PlatformMessage): string {
   return `${place}/${id}`;
 }
 
-/** Of a message which an edit may still reach whose end nobody saw. */
+/** Names a message that a late edit may still change, since nobody saw how that edit ended. */
 export function unsureText(message: PlatformMessage): string {
   return `${messageText(message)}${unsure}`;
 }
@@ -34,21 +34,21 @@ export function isUnsure(text: string): boolean {
   return text.endsWith(unsure);
 }
 
-/** @returns null for what this file did not write */
+/** @returns null for a text that this file did not write */
 export function parseMessageText(text: string): PlatformMessage | null {
   const named = isUnsure(text) ? text.slice(0, -unsure.length) : text;
   const [place, id, ...rest] = named.split('/').map(idOf);
   return place && id && rest.length === 0 ? { place, id } : null;
 }
 
-/** A beginning that may be there: whoever sends its nonce again is told it. */
+/** A preview that may exist: the platform answers its nonce with that message. */
 type Unseen = { readonly place: string; readonly nonce: string };
 
 export function unseenText({ place, nonce }: Unseen): string {
   return `${place}/${nonce}`;
 }
 
-/** @returns null for what `unseenText` did not write */
+/** @returns null for a text that `unseenText` did not write */
 export function parseUnseenText(text: string): Unseen | null {
   const [, place, nonce] = /^(\d{1,20})\/(p[\w-]{1,24})$/.exec(text) ?? [];
   return place === undefined ? null : { place, nonce: nonce! };
@@ -58,11 +58,13 @@ export function idIn(result: unknown): string | null {
   return idOf(fieldsOf(result)['id']);
 }
 
-/** Other refusals are of the bot, whatever it does, or the platform's own trouble. */
+/**
+ * Statuses that refuse this one edit. Others concern the bot, or are the platform's own trouble.
+ */
 const refusesEdit: ReadonlySet<number> = new Set([400, 403, 404]);
 const missingPermissions = 50_013;
 
-/** `ok`: the body is the message. `isNew`: it was not there before. */
+/** `result` of kind `ok`: the body is the message. `isNew`: the message did not exist before. */
 type Put = { readonly result: ApiResult; readonly isNew: boolean };
 
 export async function put(
@@ -81,8 +83,8 @@ export async function put(
 }
 
 /**
- * As a new message with the beginning's nonce. What was made with it before comes back instead: the
- * beginning, this reply in an earlier try, or another one that the person was told meanwhile.
+ * Sends a new message with the preview's nonce. If a message with that nonce exists, the platform
+ * returns it: the preview, this reply from an earlier try, or another reply to the same question.
  */
 async function putOverUnseen(
   api: Api,
@@ -94,16 +96,16 @@ async function putOverUnseen(
   const made = await create(api, place, file, { ...body, ...nonceOf(nonce) }, signal);
   const { result } = made;
   const id = result.kind === 'ok' ? idIn(result.body) : null;
-  if (result.kind !== 'ok' || id === null || shows(result.body, file, body)) return made;
+  if (result.kind !== 'ok' || id === null || alreadyShows(result.body, file, body)) return made;
   const message = { place, id };
   if (file === undefined) return editOrCreate(api, message, body, signal);
   await remove(api, messageText(message));
   return create(api, place, file, body, signal);
 }
 
-function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
+function alreadyShows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
   const { content: shown, attachments } = fieldsOf(made);
-  if (file === undefined) return shown === content.trim() && !content.endsWith(goesOn);
+  if (file === undefined) return shown === content.trim() && !content.endsWith(continuationMark);
   if (shown === codeAsMarkdown(content, textUnitsMax).trim()) return true;
   return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
 }
@@ -138,20 +140,20 @@ async function create(
   return { result: await creating, isNew: true };
 }
 
-/** What an edit may have done a second edit does again: it never makes a second message. */
+/** An edit can be repeated without harm, so its faults report `sent: false`. */
 async function edit(
   api: Api,
   { place, id }: PlatformMessage,
   { nonce: _nonce, enforce_nonce: _enforced, message_reference: _reference, ...shown }: Body,
   signal: AbortSignal,
 ): Promise<ApiResult> {
-  // What a message has and an edit does not name stays.
-  const whole = { components: [], attachments: [], ...shown };
-  const result = await api.patch(`/channels/${place}/messages/${id}`, whole, signal);
+  // Parts of a message that an edit does not name stay.
+  const fullBody = { components: [], attachments: [], ...shown };
+  const result = await api.patch(`/channels/${place}/messages/${id}`, fullBody, signal);
   return result.kind === 'fault' ? { ...result, sent: false } : result;
 }
 
-/** The text of the body as a file; where the platform takes none, as code. */
+/** Sends the body's text as a file, or as code if the platform refuses the file. */
 export async function putFile(
   api: Api,
   method: 'POST' | 'PATCH',
@@ -171,14 +173,16 @@ export async function putFile(
   return method === 'POST' ? api.post(route, asCode, signal) : api.patch(route, asCode, signal);
 }
 
-/** Too large, malformed, or the bot may write but not attach files. */
+/** The file is too large or malformed, or the bot may write but not attach files. */
 function refusesFile({ status, code }: Extract<ApiResult, { kind: 'refused' }>): boolean {
   return status === 413 || status === 400 || code === missingPermissions;
 }
 
 const deleteMs = 5_000;
 
-/** Tries once to take away what `messageText` names. @returns whether another try may help */
+/**
+ * Tries once to delete the message that `messageText` names. @returns whether another try may help
+ */
 export async function remove(api: Api, message: string): Promise<boolean> {
   const known = parseMessageText(message);
   if (known === null) return false;
@@ -188,10 +192,10 @@ export async function remove(api: Api, message: string): Promise<boolean> {
 }
 
 /**
- * Takes away what the reply replaces where an edit may still reach it, so that it meets none: the
- * reply is then sent anew. Where it cannot be taken away, or is gone already, it is edited like any
- * other, as far as it is there. It never throws.
- * @returns as it is to be sent; or why it cannot be now
+ * Deletes the message that the reply replaces, if a late edit may still change it. The reply is
+ * then sent as a new message. If the message cannot be deleted, svc edits it like any other. Never
+ * throws.
+ * @returns the reply to send; or a result if it cannot be sent now
  */
 export async function withoutUnsure(
   api: Api,

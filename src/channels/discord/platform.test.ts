@@ -1,4 +1,4 @@
-/** The channel on a Discord that was written from the platform's pages, without a look at it. */
+/** The channel against a fake Discord that was written from the platform's documentation alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../lib/clock.ts';
@@ -29,7 +29,7 @@ type Stage = AsyncDisposable & {
   readonly fake: FakeDiscord;
   readonly ledger: NotingLedger;
   readonly channel: Channel;
-  /** Makes another channel; its platform is elsewhere if a base URL is given. */
+  /** Makes another channel; a base URL gives it another platform. */
   make(baseUrl?: string): Channel;
   /** Ends the run of the channel and begins another one, as a restart does. */
   restart(): Promise<void>;

@@ -1,14 +1,20 @@
 /**
- * A reply that grows by edits while it is written (../messenger/growing-message.ts). Its first text
- * refers to the message that it answers, as the reply does, and its nonce is of the question:
- * within minutes a second try makes no second message. By that nonce the reply finds a beginning
- * whose making nobody saw. It takes of the bot's requests only those that nobody needs.
+ * Shows a reply while the brain writes it, as a message that grows by edits
+ * (../messenger/growing-message.ts). The first text refers to the answered message, as the reply
+ * does. Its nonce comes from the question, so a second try within minutes makes no second message.
+ * By that nonce the reply finds a preview even if nobody saw whether the platform made it. Previews
+ * use only requests that no reply needs.
  */
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { goesOn, GrowingMessage, type Shown, type Cleanup } from '../messenger/growing-message.ts';
+import {
+  continuationMark,
+  GrowingMessage,
+  type Shown,
+  type Cleanup,
+} from '../messenger/growing-message.ts';
 import { splitText } from '../messenger/splitting.ts';
 import type { Api, ApiResult } from './api.ts';
 import {
@@ -24,39 +30,39 @@ import { parseTarget, previewNonce, previewToWire, textUnitsMax, type Target } f
 export type PreviewDeps = Pick<Clock, 'steady'> & {
   readonly api: Api;
   readonly deadlines: Deadlines;
-  readonly ends: Cleanup;
+  readonly cleanup: Cleanup;
 };
 
 const everyMs = { person: 1_500, group: 3_000 } as const;
 const cutting = {
-  unitsMax: textUnitsMax - goesOn.length,
+  unitsMax: textUnitsMax - continuationMark.length,
   unitsOf: (text: string) => text.length,
   fences: true,
 };
 const spare = { spare: 'admitted' } as const;
 
-/** @returns null where the address is none of Discord's */
+/** @returns null if the address is not one of Discord's */
 export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
-  const { api, ends, steady, deadlines } = deps;
+  const { api, cleanup, steady, deadlines } = deps;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
-    unseen: begunAs({ id: shown.question, address: shown.address }),
+    unseen: previewName({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
-    room: (signal, isFirst) => api.spare(signal, isFirst),
+    waitForRoom: (signal, isFirst) => api.spare(signal, isFirst),
     put: (message, text, signal) => put(deps, shown.question, target, message, text, signal),
-    takeAway: (message) => void ends.takeAway(message),
+    remove: (message) => void cleanup.remove(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
-    fadesMs: null,
+    repeatMs: null,
     steady,
     deadlines,
   });
 }
 
-/** By its nonce. A response that was put off has no beginning. */
-export function begunAs({ id, address }: Pick<Message, 'id' | 'address'>): string | null {
+/** Names the preview by its nonce. A deferred response has no preview. */
+export function previewName({ id, address }: Pick<Message, 'id' | 'address'>): string | null {
   const target = parseTarget(address.target);
   if (target === null || target.deferred !== undefined) return null;
   return unseenText({ place: target.place, nonce: previewNonce(id) });
@@ -70,33 +76,38 @@ async function put(
   text: string,
   signal: AbortSignal,
 ): Promise<Shown> {
-  const body = previewToWire(`${text}${goesOn}`, question, target);
+  const body = previewToWire(`${text}${continuationMark}`, question, target);
   if (message !== null && parseUnseenText(message)?.place !== target.place) {
     const { nonce: _nonce, enforce_nonce: _enforced, message_reference: _of, ...edit } = body;
     const made = parseMessageText(message);
     if (made?.place !== target.place) return { kind: 'over' };
     const route = `/channels/${made.place}/messages/${made.id}` as const;
     const result = await api.patch(route, edit, signal, spare);
-    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
+    return mayArriveLate(result)
+      ? { kind: 'unseen', message: unsureText(made) }
+      : shownAfter(result);
   }
   const route = `/channels/${target.place}/messages` as const;
   const result = await api.post(route, body, signal, spare);
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) return { kind: 'made', message: messageText({ place: target.place, id }) };
-  if (!mayStand(result)) return shownAfter(result);
+  if (!mayExist(result)) return shownAfter(result);
   return {
     kind: 'unseen',
     message: unseenText({ place: target.place, nonce: previewNonce(question) }),
   };
 }
 
-function mayStand(result: ApiResult): boolean {
+function mayExist(result: ApiResult): boolean {
   if (result.kind === 'refused') return result.status >= 500;
   return result.kind === 'ok' || result.sent;
 }
 
-/** What the platform has answered itself comes no later; a gateway, or a page, is not it. */
-function mayComeLate(result: ApiResult): boolean {
+/**
+ * Whether the edit may still happen. An answer of the platform itself is final; an answer of a
+ * gateway or a proxy's page is not.
+ */
+function mayArriveLate(result: ApiResult): boolean {
   if (result.kind === 'refused') {
     return result.status === 504 || (result.status >= 500 && result.message === '');
   }

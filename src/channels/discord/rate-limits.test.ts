@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { mockedClock } from '../../../test/support/hand-clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
-import { BotPace } from './rate-limits.ts';
+import { BotRateLimiter } from './rate-limits.ts';
 
 const messages = 'https://discord.com/api/v10/channels/7/messages';
 const waitMsMax = 1_500;
 
 function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_000 });
-  const pace = new BotPace(mockedClock.steady, createDeadlines(mockedClock.steady));
+  const pace = new BotRateLimiter(mockedClock.steady, createDeadlines(mockedClock.steady));
   return {
     pace,
     passedMs: () => Date.now() - 1_000,
-    /** Time goes by, in the steps in which things are due. */
+    /** Lets time pass in steps, from one due task to the next. */
     async pass(ms: number): Promise<void> {
       await new Promise(setImmediate);
       for (let passed = 0; passed < ms; passed += 10) {

@@ -1,8 +1,8 @@
 /**
- * When the bot may send its next request. Discord takes 50 a second of a bot, and counts them in
- * windows that begin with what arrives. Sent evenly, and below that, no window has too many, also
- * where some arrive late.
- * Page: https://discord.com/developers/docs/topics/rate-limits#global-rate-limit.
+ * When the bot may send its next request. Discord takes 50 a second of a bot, in windows that begin
+ * with the first request to arrive. svc sends evenly and below that limit, so no window has too
+ * many, even if some requests arrive late. Page:
+ * https://discord.com/developers/docs/topics/rate-limits#global-rate-limit.
  */
 import { pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
@@ -14,54 +14,57 @@ import {
   type RateLimit,
 } from '../messenger/low-priority-queue.ts';
 
-const ofBot: RateLimit = { everyMs: 30, burst: 8 };
-/** Are left over for a reply, by first sights of replies, and by what else may be left out. */
-const spares = { first: 1, other: 4 } as const;
+const botLimit: RateLimit = { everyMs: 30, burst: 8 };
+/**
+ * The places that stay free for replies: beside a first preview, and beside other best-effort
+ * calls.
+ */
+const reserved = { first: 1, other: 4 } as const;
 /** Answers to interactions do not count. */
-const uncounted = /\/v10\/(?:interactions|webhooks)\//;
+const uncountedPath = /\/v10\/(?:interactions|webhooks)\//;
 
-export class BotPace {
+export class BotRateLimiter {
   readonly #steady: () => SteadyTime;
-  /** When the bot's allowance is full again. */
+  /** When the bot's limit is full again. */
   #full: SteadyTime;
 
-  readonly #spares: LowPriorityQueue;
+  readonly #bestEffortQueue: LowPriorityQueue;
 
   constructor(steady: () => SteadyTime, deadlines: Deadlines) {
     this.#steady = steady;
     this.#full = steady();
-    this.#spares = new LowPriorityQueue(deadlines, (isFirst) => {
-      const spare = isFirst ? spares.first : spares.other;
-      return msUntilOne(this.#full, ofBot, steady(), spare);
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) => {
+      const spare = isFirst ? reserved.first : reserved.other;
+      return msUntilOne(this.#full, botLimit, steady(), spare);
     });
   }
 
   /**
-   * Waits for a place, which is given out in the order of asking.
-   * @param waitMsMax what it waits for at most
-   * @returns null: it may be sent now, unless the signal was aborted meanwhile; else the
-   *   milliseconds after which it may ask again
+   * Waits for a place; places go out in the order of asking.
+   * @param waitMsMax the longest wait, in milliseconds
+   * @returns null: the request may go, unless the signal has aborted; else the milliseconds until
+   *   the next try
    */
   async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
-    if (uncounted.test(url)) return null;
+    if (uncountedPath.test(url)) return null;
     const now = this.#steady();
-    const ms = msUntilOne(this.#full, ofBot, now);
+    const ms = msUntilOne(this.#full, botLimit, now);
     if (ms > waitMsMax) return ms;
-    this.#full = fullAfterOne(this.#full, ofBot, now);
+    this.#full = fullAfterOne(this.#full, botLimit, now);
     if (ms > 0) await pause(ms, signal ?? new AbortController().signal);
     return null;
   }
 
   /**
-   * Takes a place that nobody needs, and leaves some over.
-   * @param isFirst whether it is for the first sight of a reply, which goes before the others
-   * @returns false: stopped before
+   * Takes a place for a best-effort call, and leaves some free.
+   * @param isFirst whether it is for the first preview of a reply, which goes before the others
+   * @returns false: the signal aborted first
    */
   spare(signal: AbortSignal, isFirst = false): Promise<boolean> {
     const take = (): boolean => {
-      this.#full = fullAfterOne(this.#full, ofBot, this.#steady());
+      this.#full = fullAfterOne(this.#full, botLimit, this.#steady());
       return true;
     };
-    return this.#spares.next(take, signal, isFirst);
+    return this.#bestEffortQueue.next(take, signal, isFirst);
   }
 }

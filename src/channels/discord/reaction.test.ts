@@ -2,31 +2,31 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { FirstSeen } from '../messenger/recent-questions.ts';
-import { Holds } from '../messenger/low-priority-queue.ts';
+import { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import { limited } from './answers.ts';
 import type { Api, ApiResult } from './api.ts';
-import { showSeen } from './reaction.ts';
+import { showEyes } from './reaction.ts';
 
 function start() {
   const clock = takeoverClock();
   const answers: ApiResult[] = [];
-  const manners: unknown[] = [];
-  const put: Api['put'] = async (_route, _body, _signal, manner) => {
-    manners.push(manner);
+  const modes: unknown[] = [];
+  const put: Api['put'] = async (_route, _body, _signal, mode) => {
+    modes.push(mode);
     return answers.shift() ?? { kind: 'ok', body: {} };
   };
-  const holds = new Holds<'reaction'>(clock.steady);
+  const backoff = new BackoffWindows<'reaction'>(clock.steady);
   const { deadlines } = clock;
-  const parts = { api: { put } as Api, known: new FirstSeen(), holds, deadlines };
-  const see = (message: string) => showSeen(parts, { place: '1', message, acknowledged: true });
-  return { clock, answers, manners, see };
+  const parts = { api: { put } as Api, known: new FirstSeen(), backoff, deadlines };
+  const see = (message: string) => showEyes(parts, { place: '1', message, acknowledged: true });
+  return { clock, answers, modes, see };
 }
 
 test('eyes take only what no reply needs, and are put once on a message', async () => {
   const it = start();
   await it.see('7');
   await it.see('7');
-  assert.deepEqual(it.manners, [{ spare: 'in_turn' }]);
+  assert.deepEqual(it.modes, [{ spare: 'in_turn' }]);
 });
 
 test('where there is no place for them they wait some moments, and are left out', async () => {
@@ -34,13 +34,13 @@ test('where there is no place for them they wait some moments, and are left out'
   it.answers.push(limited(400, true));
   const seeing = it.see('7');
   await new Promise(setImmediate);
-  assert.equal(it.manners.length, 1);
+  assert.equal(it.modes.length, 1);
   it.clock.pass(400);
   await seeing;
-  assert.equal(it.manners.length, 2);
+  assert.equal(it.modes.length, 2);
   it.answers.push(limited(5_000, true));
   await it.see('8');
-  assert.equal(it.manners.length, 3);
+  assert.equal(it.modes.length, 3);
 });
 
 test('a 429 holds them for as long as it says', async () => {
@@ -49,8 +49,8 @@ test('a 429 holds them for as long as it says', async () => {
   await it.see('7');
   it.clock.pass(7_900);
   await it.see('8');
-  assert.equal(it.manners.length, 1);
+  assert.equal(it.modes.length, 1);
   it.clock.pass(100);
   await it.see('8');
-  assert.equal(it.manners.length, 2);
+  assert.equal(it.modes.length, 2);
 });

@@ -1,12 +1,12 @@
 /**
- * Eyes on a message of a server that was said to us, when work on it begins. That it may not, or
- * that it fails or is left out, changes nothing. It takes nothing that a reply may need, waits some
- * moments for that, and after a 429 there are none for as long as that says.
- * Format: https://discord.com/developers/docs/resources/message#create-reaction.
+ * Puts eyes on a server's message that was said to the bot, when work on it begins. Nothing else
+ * changes if this fails, is dropped or is not allowed. It uses only requests that no reply needs,
+ * waits some moments for one, and stops for the duration of a 429. Format:
+ * https://discord.com/developers/docs/resources/message#create-reaction.
  */
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
-import type { Holds } from '../messenger/low-priority-queue.ts';
+import type { BackoffWindows } from '../messenger/low-priority-queue.ts';
 import type { Api } from './api.ts';
 import type { Target } from './wire.ts';
 
@@ -18,25 +18,25 @@ const eyes = encodeURIComponent('👀');
 
 type ReactionDeps = {
   readonly api: Api;
-  /** Messages that have it. */
+  /** The messages that have the reaction. */
   readonly known: FirstSeen;
-  readonly holds: Holds<'reaction'>;
+  readonly backoff: BackoffWindows<'reaction'>;
   readonly deadlines: Deadlines;
 };
 
 /** Never rejects. */
-export async function showSeen(
-  { api, known, holds, deadlines }: ReactionDeps,
+export async function showEyes(
+  { api, known, backoff, deadlines }: ReactionDeps,
   { place, message, acknowledged }: Target,
 ): Promise<void> {
-  if (acknowledged !== true || message === null || holds.holds('reaction')) return;
+  if (acknowledged !== true || message === null || backoff.isActive('reaction')) return;
   if (!known.isFirst(`${place}/${message}`)) return;
   const route = `/channels/${place}/messages/${message}/reactions/${eyes}/@me` as const;
   for (let tries = 1; tries <= triesMax; tries++) {
     const result = await api.put(route, undefined, AbortSignal.timeout(reactMs), spare);
     if (result.kind !== 'refused' || result.status !== 429) return;
     const pauseMs = result.retryAfterMs ?? 0;
-    if (!result.unasked) return holds.hold('reaction', pauseMs);
+    if (!result.unasked) return backoff.start('reaction', pauseMs);
     if (pauseMs > waitMsMax) return;
     await new Promise<void>((next) => deadlines.after(pauseMs, next));
   }

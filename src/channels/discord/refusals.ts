@@ -1,4 +1,4 @@
-/** What the platform refuses for good, and what a person has to do about it. */
+/** Final refusals of the platform, and the remedy for each. */
 
 export function tokenRefused(tokenName: string): string {
   return (
@@ -16,8 +16,8 @@ export function tokenMalformed(tokenName: string): string {
 
 /**
  * Format: https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
- * @param code with which the gateway closed the connection
- * @returns null: a new try may go better
+ * @param code the close code of the gateway
+ * @returns null: another try may succeed
  */
 export function refusalOf(code: number, tokenName: string): string | null {
   switch (code) {

@@ -1,4 +1,4 @@
-/** Replies that grow while they are written, on a Discord that does as Discord does. */
+/** Replies that grow while the brain writes them, on a fake that behaves as Discord does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessageId } from '../../domain/ids.ts';
@@ -44,12 +44,12 @@ test('the first text refers to the question, and a second try makes no second on
 });
 
 test('it waits for no limit: what has no room is not shown, and the reply is late', async (t) => {
-  // The library has no other clock. It holds a timer until the limit's end for what it refuses.
+  // The library has no other clock. It holds a timer until the limit's end for a refused call.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const routeLimit = { requests: 2, windowMs: 2_000 };
   await using it = await startShowing({}, { routeLimit }, 1, mockedClock);
   const creates = () => it.fake.calls.filter(({ route }) => route === create).length;
-  // The library keeps the limit once it has learned which one it is.
+  // The library applies the limit once it knows the bucket of the route.
   for (const n of [0, 1]) {
     const id = `01kz8c4h9e2q7x5t0m3vd${n}` as Reply['id'];
     await it.deliver({ id, text: 'before' });
@@ -161,7 +161,7 @@ test('the reply takes the place of a beginning that a process before did not kee
   const replaces = it.channel.begun!({ id, address })!;
   assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
   assert.deepEqual([it.texts(), it.fake.sent.length], [['four'], 1]);
-  // As after a replay, when the person had been told that nobody answered.
+  // The case after a replay, when the person was told that nobody answered.
   const next = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
   assert.deepEqual(await it.deliver({ id: next, text: 'five', replaces }), { kind: 'delivered' });
   assert.deepEqual([it.texts(), it.fake.sent.length], [['five'], 1]);

@@ -1,9 +1,9 @@
-/** Which commands of the application are registered and taken away, and what failed of that. */
+/** Which slash commands svc registers and removes, and what happens after a failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limited, refusal } from './answers.ts';
 import type { Api, ApiResult } from './api.ts';
-import { tellCommands } from './slash-commands.ts';
+import { publishCommands } from './slash-commands.ts';
 
 const words = { new: 'Begin anew', help: 'See what there is' };
 const own = new Set(Object.values(words));
@@ -28,7 +28,7 @@ function start(registered: readonly object[], answer: ApiResult = { kind: 'ok', 
       return answer;
     },
   } as unknown as Api;
-  return { calls, tell: () => tellCommands(api, { commands, own }, signal) };
+  return { calls, publish: () => publishCommands(api, { commands, own }, signal) };
 }
 
 test('what is there already is not registered again', async () => {
@@ -36,7 +36,7 @@ test('what is there already is not registered again', async () => {
     { id: '5', type: 1, name: 'new', description: words.new, options: [textOption] },
     { id: '6', type: 1, name: 'help', description: words.help },
   ]);
-  assert.deepEqual(await it.tell(), { kind: 'there' });
+  assert.deepEqual(await it.publish(), { kind: 'there' });
   assert.deepEqual(it.calls, []);
 });
 
@@ -49,7 +49,7 @@ test('what others registered stays, and what was svc’s is changed or goes', as
     { id: '9', type: 2, name: 'new', description: '' },
     { id: '10', type: 4, name: 'launch', description: words.help },
   ]);
-  assert.deepEqual(await it.tell(), { kind: 'there' });
+  assert.deepEqual(await it.publish(), { kind: 'there' });
   assert.deepEqual(it.calls, ['deleted 7', 'made help']);
 });
 
@@ -61,11 +61,12 @@ for (const [answer, kind, made] of [
 ] as const) {
   test(`${JSON.stringify(answer)}: ${kind}`, async () => {
     const it = start([], answer);
-    const told = await it.tell();
-    assert.equal(told.kind, kind);
+    const outcome = await it.publish();
+    assert.equal(outcome.kind, kind);
     assert.equal(it.calls.length, made);
-    if (told.kind === 'away')
-      assert.equal(told.retryAfterMs, 'retryAfterMs' in answer ? answer.retryAfterMs : null);
-    if (told.kind === 'refused') assert.match(told.message, /\(400, 50035\).*session.triggers/);
+    if (outcome.kind === 'away')
+      assert.equal(outcome.retryAfterMs, 'retryAfterMs' in answer ? answer.retryAfterMs : null);
+    if (outcome.kind === 'refused')
+      assert.match(outcome.message, /\(400, 50035\).*session.triggers/);
   });
 }

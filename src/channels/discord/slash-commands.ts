@@ -1,13 +1,13 @@
 /**
- * Slash commands: what of them is registered, and an INTERACTION_CREATE of one as the facts of a
- * message, as if who chose it had written it. Being chosen from ours, it is said to us.
+ * Slash commands: svc registers them, and reads the INTERACTION_CREATE of a command as a message,
+ * as if the person had written it. Such a message counts as said to the bot.
  *
  * Format: https://discord.com/developers/docs/interactions/application-commands (API version 10).
  */
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { CommandNotice, OfferedCommands } from '../channel.ts';
-import type { Told } from '../messenger/command-menu.ts';
+import type { MenuOutcome } from '../messenger/command-menu.ts';
 import type { Api, ApiResult } from './api.ts';
 import { betweenPeople } from './interactions.ts';
 import { fieldsOf, idOf, listOf, textOf } from './fields.ts';
@@ -15,10 +15,10 @@ import { withNames } from './mentions.ts';
 import { senderOf, targetOf, tokenShape } from './wire.ts';
 import type { WireMessage } from './wire.ts';
 
-/** Where the platform is told that an answer comes. */
+/** Where svc tells the platform that an answer will follow. */
 export type Deferral = { readonly id: string; readonly token: string };
 
-export type Commanded = WireMessage & { readonly deferral: Deferral };
+export type CommandMessage = WireMessage & { readonly deferral: Deferral };
 
 const applicationCommand = 2;
 const [chatInput, stringOption] = [1, 3];
@@ -30,9 +30,9 @@ const integrationTypes = [0];
 
 /**
  * Reads the `d` of an INTERACTION_CREATE.
- * @returns null for what is no slash command
+ * @returns null: this is no slash command
  */
-export function parseCommand(wire: unknown): Commanded | null {
+export function parseCommand(wire: unknown): CommandMessage | null {
   const fields = fieldsOf(wire);
   const { type, name, options } = fieldsOf(fields['data']);
   if (fields['type'] !== applicationCommand || type !== chatInput) return null;
@@ -51,7 +51,7 @@ export function parseCommand(wire: unknown): Commanded | null {
     id,
     conversation: place as ConversationId,
     sender,
-    // Nobody who is mentioned in it is named.
+    // The event has no names for mentioned people.
     text: typeof value === 'string' ? `/${name} ${withNames(value, {})}` : `/${name}`,
     media: null,
     setting: isDirect ? 'direct' : 'addressed',
@@ -61,65 +61,65 @@ export function parseCommand(wire: unknown): Commanded | null {
   };
 }
 
-/** What a command may be called here; it stays one where it is not registered. */
+/** The shape of a command's name. Other commands work, but svc does not register them. */
 const wordShape = /^[-_\p{L}\p{N}]{1,32}$/u;
-const shownMax = 100;
+const registeredMax = 100;
 
-/** A command of the application that is registered everywhere. */
+/** A global command of the application. */
 type Registered = {
   readonly id: string | null;
   readonly name: string;
   readonly description: string;
-  /** Null: it takes something else than svc's do. */
+  /** Null: the command has options that svc's commands do not have. */
   readonly takesText: boolean | null;
 };
 
 /**
- * Registers svc's, one by one: what others have registered for the application stays, also in the
- * place of one of svc's with the same name.
+ * Registers svc's commands one by one. Commands of others stay, even if one has the name of a
+ * command of svc.
  * @param api null: it is not loaded
  */
-export async function tellCommands(
+export async function publishCommands(
   api: Api | null,
   { commands, own }: OfferedCommands,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<MenuOutcome> {
   if (api === null) return away;
-  const asked = await api.get('/applications/@me', signal);
-  const application = asked.kind === 'ok' ? idOf(fieldsOf(asked.body)['id']) : null;
+  const self = await api.get('/applications/@me', signal);
+  const application = self.kind === 'ok' ? idOf(fieldsOf(self.body)['id']) : null;
   if (application === null) return away;
   const route = `/applications/${application}/commands` as const;
-  const got = await api.get(route, signal);
-  if (got.kind !== 'ok') return toldOf(got);
-  const there = listOf(got.body).flatMap(registeredIn);
-  const ours = there.filter(({ description, takesText }) => {
+  const answer = await api.get(route, signal);
+  if (answer.kind !== 'ok') return menuOutcomeOf(answer);
+  const registered = listOf(answer.body).flatMap(registeredIn);
+  const ours = registered.filter(({ description, takesText }) => {
     return takesText !== null && own.has(description);
   });
-  const others = new Set(there.filter((one) => !ours.includes(one)).map(({ name }) => name));
-  const wanted = shownOf(commands).filter(({ word }) => !others.has(word));
-  let told: Told = { kind: 'there' };
+  const others = new Set(registered.filter((one) => !ours.includes(one)).map(({ name }) => name));
+  const wanted = registrableOf(commands).filter(({ word }) => !others.has(word));
+  let outcome: MenuOutcome = { kind: 'there' };
   for (const { id, name } of ours) {
     if (id === null || wanted.some(({ word }) => word === name)) continue;
-    told = worse(told, toldOf(await api.delete(`${route}/${id}`, signal)));
+    outcome = worse(outcome, menuOutcomeOf(await api.delete(`${route}/${id}`, signal)));
   }
   for (const one of wanted.filter((command) => !ours.some((other) => isSame(other, command)))) {
-    if (told.kind === 'away') return told;
-    told = worse(told, toldOf(await api.post(route, wireOf(one), signal)));
+    if (outcome.kind === 'away') return outcome;
+    outcome = worse(outcome, menuOutcomeOf(await api.post(route, wireOf(one), signal)));
   }
-  return told;
+  return outcome;
 }
 
-const away: Told = { kind: 'away', retryAfterMs: null };
+const away: MenuOutcome = { kind: 'away', retryAfterMs: null };
 
-function worse(before: Told, after: Told): Told {
+function worse(before: MenuOutcome, after: MenuOutcome): MenuOutcome {
   return after.kind === 'there' || before.kind === 'away' ? before : after;
 }
 
-function toldOf(result: ApiResult): Told {
+function menuOutcomeOf(result: ApiResult): MenuOutcome {
   if (result.kind === 'ok') return { kind: 'there' };
   if (result.kind === 'fault') return away;
   const { status, code, retryAfterMs } = result;
-  // A page of what stands between, or a token that is refused, says nothing of the commands.
+  // A proxy's page or a refused token has nothing to do with the commands.
   const isRefusal = status === 400 || status === 403;
   if (!isRefusal || code === null) return { kind: 'away', retryAfterMs };
   const message =
@@ -129,10 +129,10 @@ function toldOf(result: ApiResult): Told {
   return { kind: 'refused', message };
 }
 
-function shownOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
+function registrableOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
   return commands
     .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, shownMax);
+    .slice(0, registeredMax);
 }
 
 function isSame(one: Registered, { word, description, takesText }: CommandNotice): boolean {
@@ -152,7 +152,7 @@ function wireOf({
 
 const optionText = 'What stands behind it';
 
-/** Commands of another kind have names of their own. */
+/** Names are unique only among commands of the same type. */
 function registeredIn(wire: unknown): readonly Registered[] {
   const { id, type = chatInput, name, description, options } = fieldsOf(wire);
   if (type !== chatInput) return [];

@@ -1,7 +1,10 @@
-/** Thrown through the library, and caught where it was called: its own errors hold requests. */
+/**
+ * Errors that svc throws through the library and catches around the call. The library's own errors
+ * hold requests.
+ */
 import type { HttpFault } from '../../lib/http-client.ts';
 
-/** Keeps the library from waiting for a 429, and from asking again. `unasked`: nothing was sent. */
+/** Keeps the library from waiting after a 429 and from retrying. `unasked`: nothing was sent. */
 export class Limited extends Error {
   readonly retryAfterMs: number;
   readonly unasked: boolean;

@@ -1,44 +1,44 @@
 /**
- * "… is typing", which Discord shows for 10 s: said again until the reply is on its way, for a few
- * minutes at most. Whatever goes wrong with it ends it and nothing else.
+ * Shows "… is typing", which Discord drops after 10 s. svc repeats it until it sends the reply, for
+ * a few minutes at most. A failure ends it and affects nothing else.
  */
 import type { Api } from './api.ts';
 
-/** It takes nothing of the bot's allowance that a reply may need. */
+/** Takes no request that a reply may need. */
 const spare = { spare: 'in_turn' } as const;
 const everyMs = 8_000;
-const mostMs = 300_000;
+const totalMsMax = 300_000;
 const placesMax = 1_000;
 
 export class Typing {
-  readonly #ends = new Map<string, () => void>();
+  readonly #stops = new Map<string, () => void>();
 
   begin(api: Api, place: string, signal: AbortSignal): void {
-    if (signal.aborted || this.#ends.has(place) || this.#ends.size >= placesMax) return;
-    let saidMs = 0;
+    if (signal.aborted || this.#stops.has(place) || this.#stops.size >= placesMax) return;
+    let shownMs = 0;
     const end = (): void => {
       clearInterval(timer);
       signal.removeEventListener('abort', end);
-      this.#ends.delete(place);
+      this.#stops.delete(place);
     };
-    const say = async (): Promise<void> => {
-      if ((saidMs += everyMs) > mostMs) return end();
-      const said = await api.post(`/channels/${place}/typing`, undefined, undefined, spare);
-      const isUnasked = said.kind === 'refused' && said.unasked;
-      if (said.kind !== 'ok' && !isUnasked) end();
+    const send = async (): Promise<void> => {
+      if ((shownMs += everyMs) > totalMsMax) return end();
+      const result = await api.post(`/channels/${place}/typing`, undefined, undefined, spare);
+      const isUnasked = result.kind === 'refused' && result.unasked;
+      if (result.kind !== 'ok' && !isUnasked) end();
     };
-    const timer = setInterval(() => void say(), everyMs);
+    const timer = setInterval(() => void send(), everyMs);
     timer.unref();
-    this.#ends.set(place, end);
+    this.#stops.set(place, end);
     signal.addEventListener('abort', end);
-    void say();
+    void send();
   }
 
   end(place: string): void {
-    this.#ends.get(place)?.();
+    this.#stops.get(place)?.();
   }
 
   endAll(): void {
-    for (const end of this.#ends.values()) end();
+    for (const end of this.#stops.values()) end();
   }
 }

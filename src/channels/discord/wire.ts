@@ -1,10 +1,10 @@
 /**
- * Discord's JSON: a MESSAGE_CREATE becomes the facts of a message, a reply becomes the body of a
- * new message.
+ * Discord's JSON: a MESSAGE_CREATE becomes a message, and a reply becomes the body of a new
+ * message.
  *
- * Format: https://discord.com/developers/docs/resources/message (API version 10). A conversation is
- * a channel id of Discord's. A thread has an id of its own, so it is a conversation, too. An id is
- * a snowflake: digits, whose upper bits are the time.
+ * Format: https://discord.com/developers/docs/resources/message (API version 10). The id of a
+ * Discord channel names the conversation. A thread has an id of its own, so it is a conversation,
+ * too. An id is a snowflake: digits, whose upper bits are the time.
  */
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
@@ -26,22 +26,22 @@ export type WireMessage = {
   readonly setting: Setting;
   readonly saidAt?: PlatformTime;
   readonly target: string;
-  /** It changes the message with this id. */
+  /** The id of the message that it changes. */
   readonly edits?: string;
 };
 
-/** What a message may hold at most, in UTF-16 units (Discord counts characters: never more). */
+/** The longest text of a message, in UTF-16 units (Discord counts characters: never more). */
 export const textUnitsMax = 2_000;
 
-/** Plain messages and replies; everything else (joins, pins, commands, …) nobody said to us. */
+/** Plain messages and replies. Other types (joins, pins, commands, …) are nobody's words to svc. */
 const spokenTypes: ReadonlySet<unknown> = new Set([0, 19]);
 
 /**
- * Reads the `d` of a MESSAGE_CREATE, or a message that was fetched.
+ * Reads the `d` of a MESSAGE_CREATE, or a fetched message.
  * @param self the bot's own user id
- * @param direct whether it was said in a direct chat; null: told by the absence of `guild_id`,
- *   which only events have
- * @returns null for what is no message of a person: by a bot or a webhook, of another type, empty
+ * @param direct whether it is from a direct chat; null: it is if `guild_id` is missing, which holds
+ *   only for events
+ * @returns null: this is no message of a person (a bot, a webhook, another type), or it is empty
  */
 export function parseMessage(
   wire: unknown,
@@ -55,14 +55,14 @@ export function parseMessage(
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
   const forward = forwardIn(fields);
-  const said = forward ?? fields;
-  const [media = null, ...further] = mediaOf(said, place, id);
-  const bare = withNames(withoutMention(textOf(said['content']), self), said);
+  const content = forward ?? fields;
+  const [media = null, ...further] = mediaOf(content, place, id);
+  const ownText = withNames(withoutMention(textOf(content['content']), self), content);
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
   const setting = isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard';
   const acknowledged = setting === 'addressed' && { acknowledged: true as const };
   const context = contextOf(fields, !isDirect, self, forward !== null);
-  const text = bare === '' && context?.quoted !== undefined ? mentionIn(fields, self) : bare;
+  const text = ownText === '' && context?.quoted !== undefined ? mentionIn(fields, self) : ownText;
   if (text === '' && media === null) return null;
   return {
     id,
@@ -78,7 +78,7 @@ export function parseMessage(
   };
 }
 
-/** @returns null for who is no person */
+/** @returns null: this is no person */
 export function senderOf(user: unknown): Sender | null {
   const fields = fieldsOf(user);
   const id = idOf(fields['id']);
@@ -87,7 +87,7 @@ export function senderOf(user: unknown): Sender | null {
   return { id, name: nameOf(fields) };
 }
 
-/** A mention of us or a reply to us; never @everyone, and never one of our roles. */
+/** A mention of the bot or a reply to it; never @everyone, and never one of its roles. */
 function addresses(fields: Fields, self: string): boolean {
   const mentioned = listOf(fields['mentions']).some((user) => fieldsOf(user)['id'] === self);
   if (mentioned) return true;
@@ -96,10 +96,10 @@ function addresses(fields: Fields, self: string): boolean {
 }
 
 /**
- * The id of the channel that a reply goes to, and of the message that it answers in a group.
- * `acknowledged`: that message was said to us, and shows when work on it begins. `deferred`: where
- * the response to a slash command waits for its text. `edits`: the id of the question whose edit is
- * answered.
+ * The id of the channel that a reply goes to, and in a group of the message that it answers.
+ * `acknowledged`: that message was said to the bot, and gets a reaction when work on it begins.
+ * `deferred`: the response to a slash command that waits for its text. `edits`: the id of the
+ * edited question.
  */
 export type Target = {
   readonly place: string;
@@ -109,10 +109,10 @@ export type Target = {
   readonly edits?: string;
 };
 
-/** `token` is good for a quarter of an hour, and lets who has it write: nobody is shown it. */
+/** `token` is valid for 15 minutes and lets its holder write, so nobody may see it. */
 export type Deferred = { readonly application: string; readonly token: string };
 
-/** What gets into a path. */
+/** The characters that may enter a path. */
 export const tokenShape = /^[\w.=-]{1,512}$/;
 const acknowledgedMark = 'seen';
 
@@ -127,7 +127,7 @@ export function targetOf({ place, message, acknowledged, deferred, edits }: Targ
   return `${place}/${message}${acknowledged === true ? `/${acknowledgedMark}` : ''}`;
 }
 
-/** @returns null for what no message of ours had as its target */
+/** @returns null for a text that no message of svc had as its target */
 export function parseTarget(target: string): Target | null {
   const [place, message, ...rest] = target.split('/');
   if (place === undefined || idOf(place) === null) return null;
@@ -150,21 +150,21 @@ function deferredIn(place: string, [application, token, ...rest]: readonly strin
 }
 
 /**
- * SUPPRESS_EMBEDS. The platform would fetch each link at once, without a click: what an agent has
- * read could leave in an address. Format: /resources/message#message-object-message-flags
+ * SUPPRESS_EMBEDS. The platform fetches each link at once, without a click. So an agent's text
+ * could leak data in an address. Format: /resources/message#message-object-message-flags
  */
 const suppressEmbeds = 1 << 2;
 
-/** Nobody is ever pinged, and no link unfurled. */
-export const keptOff = {
+/** No pings of people, and no link previews. */
+export const withoutPings = {
   allowed_mentions: { parse: [], replied_user: false },
   flags: suppressEmbeds,
 };
 
 /**
- * The body of Create Message. Nobody is ever pinged by it, and no link unfurled. The nonce is the
- * delivery's id, so that a second try within minutes makes no second message. Of a split reply the
- * first part alone refers to what it answers.
+ * The body of Create Message, without pings and link previews. The nonce is the delivery's id, so a
+ * second try within minutes makes no second message. Only the first part of a split reply refers to
+ * the answered message.
  */
 export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
   const place = isFirstPart(reply) ? target : { ...target, message: null };
@@ -174,14 +174,14 @@ export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJ
 function newMessage(content: string, { message }: Target): RESTPostAPIChannelMessageJSONBody {
   return {
     content,
-    ...keptOff,
+    ...withoutPings,
     ...(message !== null && {
       message_reference: { message_id: message, fail_if_not_exists: false },
     }),
   };
 }
 
-/** The body of Create Message for a reply that is still being written. */
+/** The body of Create Message for a preview. */
 export function previewToWire(
   content: string,
   question: string,
@@ -194,7 +194,7 @@ export function previewNonce(question: string): string {
   return `p${question}`;
 }
 
-/** Null for a longer id, as a reply of a hundred parts has: a nonce has 25 characters at most. */
+/** Empty for a longer id, as in a reply of a hundred parts: a nonce has 25 characters at most. */
 export function nonceOf(id: string) {
   return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
 }
@@ -202,7 +202,7 @@ export function nonceOf(id: string) {
 export type GatewayInfo = {
   /** Where to connect: ws or wss. */
   readonly url: string;
-  /** How many new sessions the platform still allows, and for how long it counts. */
+  /** How many new sessions the platform still allows, until `resetMs` has passed. */
   readonly sessionsLeft: number;
   readonly resetMs: number;
 };
@@ -237,7 +237,7 @@ export function selfOf(wire: unknown): string | null {
   return idOf(fieldsOf(fieldsOf(wire)['user'])['id']);
 }
 
-/** The snowflake with which everything of that millisecond begins. */
+/** The first snowflake of that millisecond. */
 export function snowflakeAt(ms: number): string {
   return String(BigInt(Math.max(0, Math.floor(ms) - discordEpochMs)) << 22n);
 }

@@ -1,20 +1,20 @@
 /**
- * What a person may answer by a press, on platforms that have buttons. A platform that takes them
- * not as they are shows none: the text, which says what to write, stands alone.
+ * Buttons for the answers that a person can give by a press. If a platform would refuse one of
+ * them, the message has no buttons: its text names the words to write.
  */
 import type { Choice } from '../../domain/reply.ts';
 
-/** What a platform takes. */
+/** The limits of a platform. */
 export type ButtonLimits = {
   readonly labelUnitsMax: number;
   readonly saysBytesMax: number;
 };
 
 const rowMax = 2;
-/** Both messengers take more. */
+/** Both messengers allow more. */
 const choicesMax = 10;
 
-/** @returns rows of buttons, a pair in each; none where one of them would be refused */
+/** @returns rows of two buttons each; no rows if the platform would refuse one of the buttons */
 export function rowsOf(
   choices: readonly Choice[] | undefined,
   { labelUnitsMax, saysBytesMax }: ButtonLimits,
@@ -32,28 +32,28 @@ export function rowsOf(
   return rows;
 }
 
-/** What a press leaves: a row is one question, and the others are still open. */
-export function rowsBut(
+/** The rows that stay after a press. A row is one question; the other questions are still open. */
+export function rowsWithout(
   says: string,
   rows: readonly (readonly Choice[])[],
 ): readonly (readonly Choice[])[] {
   return rows.filter((row) => row.length > 0 && row.every((one) => one.says !== says));
 }
 
-/** The commands that svc itself puts under a question, with the code of an approval. */
-const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
+/** The commands that svc puts under a question, with the code of an approval. */
+const approvalCommand = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
 
 /**
- * A program of a person's own can press what no button says. What is taken without one is a command
- * with the code of an approval, under which the question may have gone; and else what a button of
- * the message says: one word, or a turn to be asked again, as the platform itself tells.
- * @param shown the buttons of a message of svc's own
+ * Checks the text of a press, since a modified client can send a text that no button has. An
+ * approval command counts even without a button, since its question may be gone. Any other text
+ * must be on a button of the message: one word, or `/retry` with a number.
+ * @param shown the buttons of a message that svc sent, as the platform reports them
  */
 export function isPressable(data: unknown, shown: readonly (readonly Choice[])[]): data is string {
   if (typeof data !== 'string') return false;
-  if (command.test(data)) return true;
-  return ofButton.test(data) && shown.some((row) => row.some(({ says }) => says === data));
+  if (approvalCommand.test(data)) return true;
+  return buttonText.test(data) && shown.some((row) => row.some(({ says }) => says === data));
 }
 
-/** A trigger, or a command; that of one turn to be asked again names it. */
-const ofButton = /^(?:\S+|\/retry \d{1,16})$/;
+/** One word (a trigger or a command), or the command that asks one turn again. */
+const buttonText = /^(?:\S+|\/retry \d{1,16})$/;

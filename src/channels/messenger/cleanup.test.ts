@@ -6,14 +6,14 @@ import { Cleanup } from './growing-message.ts';
 function start(remove: (tries: number) => boolean = () => false) {
   const clock = takeoverClock();
   const tried: string[] = [];
-  const ends = new Cleanup(clock.deadlines, (message) => {
+  const cleanup = new Cleanup(clock.deadlines, (message) => {
     tried.push(message);
     return Promise.resolve(remove(tried.length));
   });
   return {
-    ends,
+    cleanup,
     tried,
-    /** So much later, when all that is due has acted. */
+    /** Passes that much time, and waits until all due work has run. */
     later: async (ms: number): Promise<void> => {
       clock.pass(ms);
       await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));
@@ -24,13 +24,13 @@ function start(remove: (tries: number) => boolean = () => false) {
 
 test('taking away is tried again while that may help, four times in all', async () => {
   const it = start((tries) => tries < 3);
-  await it.ends.takeAway('a');
+  await it.cleanup.remove('a');
   await it.later(0);
   assert.equal(it.tried.length, 1);
   for (const ms of [2_000, 10_000, 60_000]) await it.later(ms);
   assert.deepEqual(it.tried, ['a', 'a', 'a']);
   const hopeless = start(() => true);
-  await hopeless.ends.takeAway('b');
+  await hopeless.cleanup.remove('b');
   for (const ms of [0, 2_000, 10_000, 60_000, 60_000]) await hopeless.later(ms);
   assert.equal(hopeless.tried.length, 4);
 });

@@ -1,14 +1,14 @@
 /**
- * Long code of a reply goes as a file: a fenced block that is longer than a screen of a telephone
- * is cut out of the text, and stands as a file between what comes before and behind it. Pure.
+ * Sends long code of a reply as a file. A fenced block longer than a telephone's screen leaves the
+ * text and becomes a file between the texts before and behind it. Pure.
  */
 import type { ReplyPart } from '../../domain/reply.ts';
 import { linesOf, splitText, type Cutting, type Line } from './splitting.ts';
 
-/** `codeCharactersMax`: a longer block is a file. */
+/** `codeCharactersMax`: a longer block becomes a file. */
 export type FileCutting = Cutting & { readonly codeCharactersMax: number };
 
-/** Cuts a text of Markdown into texts that the platform takes at once, and files. */
+/** Cuts Markdown into files and into texts that the platform takes in one message. */
 export function splitReply(text: string, cutting: FileCutting): readonly ReplyPart[] {
   const blocks = blocksOf(text, cutting).filter(
     ({ code }) => code.length > cutting.codeCharactersMax,
@@ -28,7 +28,7 @@ function textsOf(text: string, cutting: Cutting): readonly ReplyPart[] {
   return splitText(text, cutting).map((part) => ({ text: part.text }));
 }
 
-/** With its fences it stands from `start` to `end`. */
+/** `start` and `end` include the fences. */
 type Block = {
   readonly start: number;
   readonly end: number;
@@ -55,12 +55,15 @@ function blocksOf(text: string, cutting: Cutting): readonly Block[] {
   return blocks;
 }
 
-/** A block in a list is indented as its fence is. */
+/** Removes the indent of the fence from each line, for a block in a list. */
 function unindented(code: string, indent: number): string {
   return indent === 0 ? code : code.replace(new RegExp(`^[ \\t]{1,${indent}}`, 'gm'), '');
 }
 
-/** By the language's usual names; one that is not here is its own ending where it may be one. */
+/**
+ * File endings by the usual names of languages. A language that is missing here is its own ending,
+ * if `plainEndings` has it.
+ */
 const endings: Readonly<Record<string, string>> = {
   bash: 'sh',
   'c#': 'cs',
@@ -101,8 +104,8 @@ const cutNote = 'The whole could not be sent as a file; this is how it begins.';
 const noteUnits = cutNote.length + 2;
 
 /**
- * The code of a file that the platform does not take, as far as it fits into one text. `note` says
- * that it is cut, and stands behind it; null: it is whole.
+ * The beginning of a file that the platform refused, as much as fits into one text. `note` stands
+ * behind the code and reports the cut; null: the code is whole.
  */
 export function beginningOf(
   file: string,
@@ -114,7 +117,7 @@ export function beginningOf(
   return { code: begin, note: cutNote };
 }
 
-/** The same in Markdown, whatever is in the code. */
+/** The same as Markdown; the fence is longer than every run of backticks in the code. */
 export function codeAsMarkdown(file: string, unitsMax: number): string {
   const runs = file.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), 3));

@@ -1,19 +1,19 @@
-/** When a platform is told the commands: once, as soon as it can be, and not what it refuses. */
+/** When svc publishes its commands: once, as soon as it can, and not again after a refusal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
-import { CommandMenu, type Told } from './command-menu.ts';
+import { CommandMenu, type MenuOutcome } from './command-menu.ts';
 
-const away: Told = { kind: 'away', retryAfterMs: null };
+const away: MenuOutcome = { kind: 'away', retryAfterMs: null };
 
-function start(...answers: Told[]) {
+function start(...answers: MenuOutcome[]) {
   const clock = takeoverClock();
   const { events, calls } = noteEvents();
-  const told: string[] = [];
+  const outcome: string[] = [];
   const menu = new CommandMenu({
-    tell: async ({ commands }) => {
-      told.push(commands.map(({ word }) => word).join());
+    publish: async ({ commands }) => {
+      outcome.push(commands.map(({ word }) => word).join());
       return answers.shift() ?? { kind: 'there' };
     },
     events,
@@ -24,11 +24,11 @@ function start(...answers: Told[]) {
   const rest = (): Promise<void> => new Promise((next) => setImmediate(next));
   const after = async (ms: number): Promise<number> => {
     clock.pass(ms);
-    menu.heard();
+    menu.platformAnswered();
     await rest();
-    return told.length;
+    return outcome.length;
   };
-  return { menu, told, calls, offer, rest, after };
+  return { menu, outcome, calls, offer, rest, after };
 }
 
 test('what the platform has is not told again', async () => {
@@ -37,7 +37,7 @@ test('what the platform has is not told again', async () => {
     it.offer(word);
     await it.rest();
   }
-  assert.deepEqual(it.told, ['new', 'help']);
+  assert.deepEqual(it.outcome, ['new', 'help']);
   assert.equal(await it.after(3_600_000), 2);
 });
 
@@ -49,7 +49,7 @@ test('where the platform was away it is told when the channel is up', async () =
   await it.rest();
   it.menu.up();
   await it.rest();
-  assert.deepEqual(it.told, ['new', 'new']);
+  assert.deepEqual(it.outcome, ['new', 'new']);
 });
 
 test('what fails beside a channel that is up is tried less and less often', async () => {
@@ -70,7 +70,7 @@ test('what was offered while it was told comes after it', async () => {
   it.offer('new');
   it.offer('help');
   await it.rest();
-  assert.deepEqual(it.told, ['new', 'help']);
+  assert.deepEqual(it.outcome, ['new', 'help']);
   assert.equal(await it.after(3_600_000), 2);
 });
 
@@ -84,5 +84,5 @@ test('what is refused is logged, and told again with the next offer alone', asyn
   assert.equal(await it.after(3_600_000), 1);
   it.offer('new');
   await it.rest();
-  assert.deepEqual(it.told, ['new', 'new']);
+  assert.deepEqual(it.outcome, ['new', 'new']);
 });

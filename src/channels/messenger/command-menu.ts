@@ -1,36 +1,37 @@
 /**
- * The commands that a platform shows: it is told those that were offered last, beside what others
- * have set. Where it is away it is told when the channel is up again, and what fails then is tried
- * again as the platform is heard of, less and less often. What it refuses waits for the next offer.
+ * Publishes the commands that a platform shows: those of the last offer, beside the commands of
+ * others. If the platform is away, the menu publishes when the channel is up again. A failed try is
+ * repeated when the platform answers something, after longer and longer pauses. A refused menu
+ * waits for the next offer.
  */
 import { hourMs } from '../../lib/durations.ts';
 import type { Events } from '../../domain/event.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { OfferedCommands } from '../channel.ts';
 
-/** `message`: what was refused, and what a person can do about it. */
-export type Told =
+/** `message`: what the platform refused, and what a person can do about it. */
+export type MenuOutcome =
   | { readonly kind: 'there' }
   | { readonly kind: 'away'; readonly retryAfterMs: number | null }
   | { readonly kind: 'refused'; readonly message: string };
 
 export type CommandMenuDeps = {
   /** Never rejects. */
-  readonly tell: (offered: OfferedCommands, signal: AbortSignal) => Promise<Told>;
+  readonly publish: (offered: OfferedCommands, signal: AbortSignal) => Promise<MenuOutcome>;
   readonly events: Pick<Events, 'warned'>;
   readonly steady: () => SteadyTime;
 };
 
-/** Between two tries while the platform is heard of. */
+/** The pause between two tries while the platform answers. */
 const pause = { baseMs: 5_000, capMs: hourMs } as const;
 
 export class CommandMenu {
   readonly #deps: CommandMenuDeps;
-  readonly #over = new AbortController();
-  /** What the platform was told last, and has. */
-  #known: string | null = null;
-  #wanted: OfferedCommands | null = null;
-  #isTelling = false;
+  readonly #ended = new AbortController();
+  /** The commands that the platform has, as JSON; null: unknown. */
+  #published: string | null = null;
+  #offered: OfferedCommands | null = null;
+  #isPublishing = false;
   #failures = 0;
   #notBefore: SteadyTime;
 
@@ -40,44 +41,44 @@ export class CommandMenu {
   }
 
   offer(offered: OfferedCommands): void {
-    this.#wanted = offered;
-    this.#begin();
+    this.#offered = offered;
+    this.#startPublishing();
   }
 
-  /** The channel is up, and was not. */
+  /** The channel has come up. */
   up(): void {
     this.#failures = 0;
-    this.#begin();
+    this.#startPublishing();
   }
 
-  /** The platform was heard of. */
-  heard(): void {
-    if (this.#deps.steady() >= this.#notBefore) this.#begin();
+  /** The platform answered something. */
+  platformAnswered(): void {
+    if (this.#deps.steady() >= this.#notBefore) this.#startPublishing();
   }
 
   end(): void {
-    this.#over.abort();
+    this.#ended.abort();
   }
 
-  #begin(): void {
-    if (!this.#isTelling && this.#wanted !== null) void this.#tell();
+  #startPublishing(): void {
+    if (!this.#isPublishing && this.#offered !== null) void this.#publish();
   }
 
-  /** One at a time: what was offered meanwhile is told after it. */
-  async #tell(): Promise<void> {
-    const { signal } = this.#over;
-    this.#isTelling = true;
-    for (let next = this.#wanted; next !== null && !signal.aborted;) {
+  /** Publishes one offer at a time; an offer that arrives meanwhile follows it. */
+  async #publish(): Promise<void> {
+    const { signal } = this.#ended;
+    this.#isPublishing = true;
+    for (let next = this.#offered; next !== null && !signal.aborted;) {
       const text = JSON.stringify(next.commands);
-      const told = text === this.#known ? there : await this.#deps.tell(next, signal);
-      this.#known = told.kind === 'there' ? text : null;
-      if (told.kind === 'refused') this.#refused(told.message);
-      const isNewest = this.#wanted === next;
-      if (told.kind === 'away') this.#failed(told.retryAfterMs ?? 0);
-      else if (isNewest) this.#wanted = null;
-      next = isNewest ? null : this.#wanted;
+      const outcome = text === this.#published ? there : await this.#deps.publish(next, signal);
+      this.#published = outcome.kind === 'there' ? text : null;
+      if (outcome.kind === 'refused') this.#refused(outcome.message);
+      const isNewest = this.#offered === next;
+      if (outcome.kind === 'away') this.#failed(outcome.retryAfterMs ?? 0);
+      else if (isNewest) this.#offered = null;
+      next = isNewest ? null : this.#offered;
     }
-    this.#isTelling = false;
+    this.#isPublishing = false;
   }
 
   #refused(message: string): void {
@@ -90,4 +91,4 @@ export class CommandMenu {
   }
 }
 
-const there: Told = { kind: 'there' };
+const there: MenuOutcome = { kind: 'there' };

@@ -9,8 +9,8 @@ const long = 'This answer has more than forty characters in it.';
 type Given = {
   message?: string;
   unseen?: string;
-  room?: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
-  fadesMs?: number;
+  waitForRoom?: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
+  repeatMs?: number;
 };
 
 function start(given: Given = {}) {
@@ -23,15 +23,15 @@ function start(given: Given = {}) {
     unseen: given.unseen ?? null,
     made: (message) => void made.push(message),
     cut: (text) => text.slice(0, 100),
-    takeAway: (message) => void gone.push(message),
-    room: (signal, isFirst) => given.room?.(signal, isFirst) ?? Promise.resolve(true),
+    remove: (message) => void gone.push(message),
+    waitForRoom: (signal, isFirst) => given.waitForRoom?.(signal, isFirst) ?? Promise.resolve(true),
     put: (message, text, signal) => {
       const { promise, resolve } = Promise.withResolvers<Shown>();
       calls.push({ message, text, signal, settle: resolve });
       return promise;
     },
     everyMs: 1_500,
-    fadesMs: given.fadesMs ?? null,
+    repeatMs: given.repeatMs ?? null,
     steady: clock.steady,
     deadlines: clock.deadlines,
   });
@@ -41,17 +41,17 @@ function start(given: Given = {}) {
     made,
     gone,
     growing,
-    /** What is due has acted. */
+    /** Waits until all due work has run. */
     acted: async (): Promise<void> => {
       await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));
       await new Promise(setImmediate);
     },
-    /** What follows at once is done. */
+    /** Shows a text, and waits until the work that follows at once has run. */
     show: async (text: string): Promise<void> => {
       growing.show(text);
       await follows();
     },
-    /** The call under way ends, and what follows at once is done. */
+    /** Ends the call under way, and waits until the work that follows at once has run. */
     settle: async (shown: Shown): Promise<void> => {
       calls.at(-1)!.settle(shown);
       await follows();
@@ -92,7 +92,7 @@ test('pieces are shown as soon as there are 40 characters', async () => {
   await it.show(long.slice(0, 40));
   assert.deepEqual(it.shown(), [[null, long.slice(0, 40)]]);
   await it.settle(made);
-  // The time of the first planned one passes, and makes no other.
+  // The time of the first plan passes without a second call.
   it.clock.pass(1_499);
   await it.show(long);
   await it.acted();
@@ -212,7 +212,7 @@ test('after a stall, too, an edit that is given up has its name by the end', asy
   await it.show(long);
   const ending = it.growing.end();
   const [{ signal, settle }] = it.calls as [(typeof it.calls)[0]];
-  // As through a library, which hands on what became of it from promise to promise.
+  // A library hands the result on from promise to promise, so it arrives some ticks late.
   const told = async (): Promise<void> => {
     for (let promises = 0; promises < 20; promises++) await Promise.resolve();
     settle({ kind: 'unseen', message: 'm?' });
@@ -263,7 +263,7 @@ test('what grows beyond one message is no reason for an edit', async () => {
 
 test('where there is no room it waits for it, and shows what is the newest then', async () => {
   const turn = Promise.withResolvers<boolean>();
-  const it = start({ room: () => turn.promise });
+  const it = start({ waitForRoom: () => turn.promise });
   await it.show(long);
   it.clock.pass(60_000);
   await it.show(`${long} more`);
@@ -282,7 +282,7 @@ test('where there is no room it waits for it, and shows what is the newest then'
 
 test('room is asked for as for a first sight, until there was one', async () => {
   const asked: boolean[] = [];
-  const it = start({ room: (_, isFirst) => Promise.resolve(asked.push(isFirst) > 0) });
+  const it = start({ waitForRoom: (_, isFirst) => Promise.resolve(asked.push(isFirst) > 0) });
   await it.show(long);
   await it.settle({ kind: 'failed' });
   it.clock.pass(1_500);
@@ -295,7 +295,7 @@ test('room is asked for as for a first sight, until there was one', async () => 
 });
 
 test('a text that goes by itself is put again, and one that grows has its own time', async () => {
-  const it = start({ fadesMs: 20_000 });
+  const it = start({ repeatMs: 20_000 });
   await it.show(long);
   await it.settle({ kind: 'shown' });
   it.clock.pass(19_999);
@@ -320,7 +320,7 @@ test('a text that goes by itself is put again, and one that grows has its own ti
 });
 
 test('a text beyond one message is put again, too, before it goes', async () => {
-  const it = start({ fadesMs: 20_000 });
+  const it = start({ repeatMs: 20_000 });
   await it.show('x'.repeat(100));
   await it.settle({ kind: 'shown' });
   it.clock.pass(2_000);
@@ -337,7 +337,7 @@ test('a text beyond one message is put again, too, before it goes', async () => 
 
 test('its end waits for no room', async () => {
   const it = start({
-    room: (signal) =>
+    waitForRoom: (signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
   });
   await it.show(long);

@@ -1,17 +1,19 @@
 /**
- * A reply that is shown while it is written, as one message that grows by edits, or as a draft of
- * one where the platform has drafts: the newest text alone, at most one call under way, and no
- * oftener than the platform bears. After what went wrong three times in a row, or at the first
- * limit, it is silent: the reply itself comes all the same.
+ * Shows a reply while the brain writes it: as one message that grows by edits, or as a draft if the
+ * platform has drafts. Only the newest text goes out, with at most one call under way, and no
+ * oftener than the platform allows. The preview ends after three failures in a row, or at the first
+ * rate limit. The reply itself arrives all the same.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import type { Preview } from '../channel.ts';
 
 /**
- * What became of a call: `busy` was not made, and may be made after so long; after `over` none is.
- * `made`: a new message shows the text. `unseen`: it may come to show it any time, and is
- * known by that name from now on.
+ * The result of a call.
+ * - `made`: a new message shows the text.
+ * - `unseen`: the message may still come to show the text; this is its name from now on.
+ * - `busy`: no call was made; one may be made after `ms` milliseconds.
+ * - `over`: no further call is possible.
  */
 export type Shown =
   | { readonly kind: 'made' | 'unseen'; readonly message: string }
@@ -19,63 +21,67 @@ export type Shown =
   | { readonly kind: 'shown' | 'failed' | 'over' };
 
 export type GrowingDeps = {
-  /** The message that there is; null: it is still to be made. */
+  /** The message to edit; null: there is none yet. */
   readonly message: string | null;
-  /** What names the new message before anybody knows it; null: nothing on this platform. */
+  /** A name for the new message before its id is known; null: the platform has no such name. */
   readonly unseen: string | null;
-  /** Is told each name of the message, the newest last. */
+  /** Called with each name of the message; the newest counts. */
   readonly made: (message: string) => void;
-  /** As much of a text as one message holds. What is beyond it changes nothing that is seen. */
+  /** As much of a text as one message holds. A change beyond that causes no edit. */
   readonly cut: (text: string) => string;
   /**
-   * Resolves when the platform bears a call that no reply needs; false: stopped before.
+   * Waits until the platform has room for a call that no reply needs.
    * @param isFirst whether the person has seen nothing of the reply yet
+   * @returns false: the signal aborted first
    */
-  readonly room: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
-  /** Makes the message, or gives it this text. Never throws. */
+  readonly waitForRoom: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
+  /** Makes the message, or edits it to this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
-  /** Takes away a message that was made too late for anyone to know of it. Never throws. */
-  readonly takeAway: (message: string) => void;
-  /** Between the beginnings of two calls, at least. Looked at anew for each. */
+  /** Deletes a message that was made too late for anyone to know of it. Never throws. */
+  readonly remove: (message: string) => void;
+  /** The least time between the starts of two calls. It is read again before each call. */
   readonly everyMs: number;
-  /** How long after a call its text is put again, since it goes by itself; null: it stays. */
-  readonly fadesMs: number | null;
+  /**
+   * How long after a call the same text is sent again, since the platform drops it; null: it stays.
+   */
+  readonly repeatMs: number | null;
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
 };
 
-/** A reply that comes sooner is not shown before, unless there is something to read already. */
+/** A reply that is ready sooner is not previewed, unless there is enough text to read already. */
 const firstMs = 700;
 const firstCharacters = 40;
 const failuresMax = 3;
 const busyMsMin = 100;
-/** An edit that takes longer is given up. */
+/** The time limit of an edit. */
 const editMs = 4_000;
 /**
- * What its end waits for at most, above `editMs`: an edit that comes after the reply's would stand.
+ * How long `end` waits at most. It is longer than `editMs`, since a late edit would overwrite the
+ * reply.
  */
 const endMs = 4_500;
 
-/** What stands behind a text that goes on. */
-export const goesOn = ' …';
+/** Stands behind a text that is not complete yet. */
+export const continuationMark = ' …';
 
-/** Shows nothing. */
+/** A preview that shows nothing. */
 export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
 
 export class GrowingMessage implements Preview {
   readonly #deps: GrowingDeps;
-  /** Of waiting for room. */
+  /** Aborts the wait for room. */
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
   readonly #begunAt: SteadyTime;
   #message: string | null;
   #text = '';
   #shown = '';
-  /** Whether a first call was begun; what comes after it has its own time. */
+  /** Whether a first call was begun; after it, `everyMs` sets the time of the next one. */
   #hasCalled = false;
   #nextAt: SteadyTime;
-  /** When the text that is shown is put again. */
-  #fadesAt: SteadyTime | null = null;
+  /** When the shown text must be sent again. */
+  #repeatAt: SteadyTime | null = null;
   #next: Deadline | null = null;
   #dueAt: SteadyTime;
   #underWay: Promise<void> | null = null;
@@ -102,7 +108,7 @@ export class GrowingMessage implements Preview {
     this.#next = null;
     if (this.#underWay === null) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    // After a stall the edit's deadline is as late as this one: its outcome comes first.
+    // After a stall the edit's deadline is as late as this one. The edit's outcome must come first.
     const limit = this.#deps.deadlines.after(endMs, () => void setImmediate(resolve));
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
@@ -123,11 +129,11 @@ export class GrowingMessage implements Preview {
 
   #plan(): void {
     if (this.#isOver || this.#underWay !== null || this.#text.trim() === '') return;
-    this.#planAt(this.#text === this.#shown ? this.#fadesAt : this.#nextAt);
+    this.#planAt(this.#text === this.#shown ? this.#repeatAt : this.#nextAt);
   }
 
   #planAt(at: SteadyTime | null): void {
-    // What is planned for later gives way: a stream's first piece has planned its first sight.
+    // An earlier time replaces a later plan: the first piece of a stream plans a late first call.
     if (at === null || (this.#next !== null && this.#dueAt <= at)) return;
     this.#next?.cancel();
     this.#next = null;
@@ -144,14 +150,14 @@ export class GrowingMessage implements Preview {
     const now = steady();
     this.#hasCalled = true;
     this.#nextAt = later(now, everyMs);
-    const fades = this.#fadesAt !== null && this.#fadesAt <= now;
-    if (fades || cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
-    else this.#planAt(this.#fadesAt);
+    const hasFaded = this.#repeatAt !== null && this.#repeatAt <= now;
+    if (hasFaded || cut(this.#text) !== this.#shown) this.#underWay = this.#putInTurn();
+    else this.#planAt(this.#repeatAt);
   }
 
-  async #inTurn(): Promise<void> {
-    const { room, cut, steady, everyMs } = this.#deps;
-    const isAdmitted = await room(this.#stopping.signal, this.#shown === '');
+  async #putInTurn(): Promise<void> {
+    const { waitForRoom, cut, steady, everyMs } = this.#deps;
+    const isAdmitted = await waitForRoom(this.#stopping.signal, this.#shown === '');
     if (isAdmitted && !this.#isOver) {
       this.#nextAt = later(steady(), everyMs);
       return this.#put(cut(this.#text));
@@ -160,14 +166,14 @@ export class GrowingMessage implements Preview {
   }
 
   async #put(text: string): Promise<void> {
-    const { put, takeAway, steady } = this.#deps;
+    const { put, remove, steady } = this.#deps;
     const shown = await (this.#message === null
       ? put(null, text, this.#ending.signal)
       : this.#edit(this.#message, text));
     this.#underWay = null;
     if (shown.kind === 'made' && this.#ending.signal.aborted) {
-      // What has a name is the reply's to replace.
-      if (this.#message === null) takeAway(shown.message);
+      // A message with a name stays: the reply replaces it.
+      if (this.#message === null) remove(shown.message);
       return;
     }
     switch (shown.kind) {
@@ -193,10 +199,10 @@ export class GrowingMessage implements Preview {
         shown satisfies never;
     }
     if (shown.kind === 'made' || shown.kind === 'shown') {
-      const { fadesMs } = this.#deps;
+      const { repeatMs } = this.#deps;
       this.#failures = 0;
       this.#shown = text;
-      this.#fadesAt = fadesMs === null ? null : later(steady(), fadesMs);
+      this.#repeatAt = repeatMs === null ? null : later(steady(), repeatMs);
     }
     this.#plan();
   }
@@ -211,9 +217,9 @@ export class GrowingMessage implements Preview {
   }
 }
 
-// What a reply that has arrived leaves in its chat: a message that it made needless is taken away.
+// Cleanup deletes messages that a delivered reply has made needless.
 
-/** Before each further try to take a message away. */
+/** Pauses before the further tries to delete a message. */
 const pausesMs = [2_000, 10_000, 60_000];
 
 export class Cleanup {
@@ -226,15 +232,15 @@ export class Cleanup {
     this.#remove = remove;
   }
 
-  /** Resolves when it was tried once; what may help is tried later. Never rejects. */
-  takeAway(message: string): Promise<void> {
-    return this.#tryToTakeAway(message, 0);
+  /** Resolves after the first try; further tries come later. Never rejects. */
+  remove(message: string): Promise<void> {
+    return this.#tryToRemove(message, 0);
   }
 
-  async #tryToTakeAway(message: string, tries: number): Promise<void> {
+  async #tryToRemove(message: string, tries: number): Promise<void> {
     const mayHelp = await this.#remove(message);
     const pauseMs = pausesMs[tries];
     if (!mayHelp || pauseMs === undefined) return;
-    this.#deadlines.after(pauseMs, () => void this.#tryToTakeAway(message, tries + 1));
+    this.#deadlines.after(pauseMs, () => void this.#tryToRemove(message, tries + 1));
   }
 }

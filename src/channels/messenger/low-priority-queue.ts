@@ -1,7 +1,7 @@
 /**
- * Turns for what may be left out: each takes of an allowance what nobody else needs, in the order
- * of asking. So the more ask, the more time is between two turns of one of them. The first sight of
- * a reply goes before everything else that asks.
+ * A queue for calls that nobody needs, and the rate limits that it draws on. Each call takes room
+ * that no reply needs, in the order of asking. So more callers mean a longer time between two turns
+ * of one caller. The first preview of a reply goes before all others.
  */
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -15,16 +15,16 @@ export class LowPriorityQueue {
   readonly #others: Waiting[] = [];
   #next: Deadline | null = null;
 
-  /** @param msUntilFree until there is one for the first who waits of that kind; 0: now */
+  /** @param msUntilFree milliseconds until the first waiting call of that kind may go; 0: now */
   constructor(deadlines: Deadlines, msUntilFree: (isFirst: boolean) => number) {
     this.#deadlines = deadlines;
     this.#msUntilOne = msUntilFree;
   }
 
   /**
-   * @param take takes it at once, unless it cannot be taken any more
-   * @param isFirst whether it is the first sight of a reply
-   * @returns whether it was taken; false as well: stopped before
+   * @param take takes the room at once; false: there is none any more
+   * @param isFirst whether this is the first preview of a reply
+   * @returns whether the call may go; false also if the signal aborted first
    */
   next(take: () => boolean, signal: AbortSignal, isFirst = false): Promise<boolean> {
     return new Promise((resolve) => {
@@ -42,7 +42,7 @@ export class LowPriorityQueue {
       };
       queue.push(waiting);
       signal.addEventListener('abort', stopped, { once: true });
-      // The time that is waited for is that of the others.
+      // The planned time is that of the others.
       if (isFirst) this.#next?.cancel();
       if (isFirst || this.#next === null) this.#serve();
     });
@@ -64,16 +64,17 @@ export class LowPriorityQueue {
   };
 }
 
-// How much a platform takes in a time. An allowance is one number: when it is full again (the
-// generic cell rate algorithm). Each one that is sent puts that off by `everyMs`. A window counts.
+// How much a platform accepts in a time. A rate limit is one number: the time at which it is full
+// again (the generic cell rate algorithm). Each message delays that time by `everyMs`. A window
+// counts.
 
-/** One each `everyMs`, and `burst` at once after a rest. */
+/** One message each `everyMs` milliseconds, and `burst` messages at once after a rest. */
 export type RateLimit = { readonly everyMs: number; readonly burst: number };
 
 /**
- * @param full when it is full again; undefined: it is
- * @param spare how many are to be left over
- * @returns milliseconds until one may be sent; 0: now
+ * @param full when the limit is full again; undefined: it is full
+ * @param spare how many messages must stay possible
+ * @returns milliseconds until one may go; 0: now
  */
 export function msUntilOne(
   full: SteadyTime | undefined,
@@ -85,7 +86,7 @@ export function msUntilOne(
   return Math.max(0, full - now - everyMs * (burst - 1 - spare));
 }
 
-/** When it is full again once one more is sent. */
+/** When the limit is full again after one more message. */
 export function fullAfterOne(
   full: SteadyTime | undefined,
   { everyMs }: RateLimit,
@@ -94,10 +95,10 @@ export function fullAfterOne(
   return later(full === undefined || full < now ? now : full, everyMs);
 }
 
-/** So many in any stretch of a time, however close together. */
+/** Allows a number of messages in any period of a given length, however close together they are. */
 export class Window {
   readonly #ms: number;
-  /** When each of the last ones was sent, as a ring. */
+  /** A ring of the times of the last messages. */
   readonly #times: number[];
   #next = 0;
 
@@ -107,15 +108,15 @@ export class Window {
   }
 
   /**
-   * @param spare how many are to be left over, fewer than there are
-   * @returns milliseconds until one may be sent; 0: now
+   * @param spare how many messages must stay possible; less than the size of the window
+   * @returns milliseconds until one may go; 0: now
    */
   msUntilOne(now: SteadyTime, spare = 0): number {
     const oldest = this.#times[(this.#next + spare) % this.#times.length]!;
     return Math.max(0, oldest + this.#ms - now);
   }
 
-  /** How many were sent in the last stretch. */
+  /** How many messages went out in the last period. */
   count(now: SteadyTime): number {
     return this.#times.filter((at) => at + this.#ms > now).length;
   }
@@ -126,8 +127,8 @@ export class Window {
   }
 }
 
-/** Until when each kind of what may be left out is not asked of a platform that wants a pause. */
-export class Holds<Kind extends string> {
+/** Back-off windows after a 429: until when svc makes no call of each kind. */
+export class BackoffWindows<Kind extends string> {
   readonly #steady: () => SteadyTime;
   readonly #until = new Map<Kind, SteadyTime>();
 
@@ -135,17 +136,17 @@ export class Holds<Kind extends string> {
     this.#steady = steady;
   }
 
-  hold(kind: Kind, ms: number): void {
+  start(kind: Kind, ms: number): void {
     const until = later(this.#steady(), ms);
     if (until > (this.#until.get(kind) ?? 0)) this.#until.set(kind, until);
   }
 
-  holds(kind: Kind): boolean {
-    return this.msOf(kind) > 0;
+  isActive(kind: Kind): boolean {
+    return this.remainingMs(kind) > 0;
   }
 
-  /** How much longer; 0: it is not held. */
-  msOf(kind: Kind): number {
+  /** How many milliseconds the window still lasts; 0: it is over. */
+  remainingMs(kind: Kind): number {
     const until = this.#until.get(kind);
     return until === undefined ? 0 : Math.max(0, until - this.#steady());
   }

@@ -1,10 +1,11 @@
 /**
- * What a messenger that heeds edits knows of the last questions, in memory alone: who asked what,
- * and which messages of the platform answer it. So an edit is asked again once, and its answer
- * becomes the message of the first one. After a restart nothing is known, and no edit is asked.
+ * The last questions on a messenger that handles edits: who asked them, and which messages of the
+ * platform answer them. An edit is asked again once, and its answer replaces the first one. All of
+ * this is in memory: after a restart no edit is asked.
  *
- * Nor is that of a message which may have been answered together with others: the answer is theirs
- * as well. Which were joined the ledger alone knows; here it goes by the time between them.
+ * An edit is not asked if its message may have been merged with others, since the answer is theirs
+ * as well. Only the ledger knows which messages it merged. This file judges by the time between
+ * them.
  */
 import type { MessageId } from '../../domain/ids.ts';
 import { apartMs, type Inbound, type PlatformTime } from '../../domain/message.ts';
@@ -12,71 +13,74 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receipt } from '../channel.ts';
 import { isFirstPart, type Reply } from '../../domain/reply.ts';
 
-/** How long after a message its edit is asked, by the platform's clock. */
+/** How long after its message an edit is asked, by the platform's clock. */
 export const editMsMax = 120_000;
 
-/** Longer than an edit may take, so that an answer that took minutes is known to it. */
-const keptMs = 600_000;
+/** Longer than `editMsMax`, so that a slow answer still finds its question. */
+const retentionMs = 600_000;
 const questionsMax = 1_000;
 const messagesMax = 100;
 
 /**
- * Where the platform does not tell when something was said: what comes here further apart than
- * `gather_ms` may come to the ledger a little closer.
+ * Used if the platform does not report times. Two messages that arrive here more than `gather_ms`
+ * apart may reach the ledger a little closer together.
  */
-const nearerMs = 1_000;
+const arrivalSlackMs = 1_000;
 
-/** What of a message it is known by. */
-type Asked = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather' | 'saidAt'>;
+/** The fields that identify a question. */
+type QuestionFacts = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather' | 'saidAt'>;
 
 type Question = {
   /** The conversation and the sender. */
-  readonly who: string;
+  readonly author: string;
   readonly text: string;
   readonly saidAt: PlatformTime | undefined;
-  /** When it last went to the ledger, which may have refused it before. */
+  /** When it last went to the ledger; the ledger may have refused it before. */
   at: SteadyTime;
-  /** It may be one message with another. */
-  isJoined: boolean;
-  /** Null: it is on its way into the ledger. */
+  /** The ledger may have merged it with another message. */
+  isMerged: boolean;
+  /** Null: the ledger has not accepted it yet. */
   id: MessageId | null;
   isEdited: boolean;
-  /** The platform's messages, in their order. */
+  /** The messages of the platform that answer it, in their order. */
   readonly answer: string[];
 };
 
 export class RecentQuestions {
   readonly #steady: () => SteadyTime;
   readonly #gatherMs: number;
-  /** By the platform's own name of the message, the oldest first. */
+  /** By the platform's name of the message, the oldest first. */
   readonly #questions = new Map<string, Question>();
   readonly #byId = new Map<MessageId, Question>();
-  /** By who said it. */
+  /** The last question of each person in each conversation. */
   readonly #last = new Map<string, Question>();
 
-  /** @param gatherMs as the channel is configured; 0: albums alone are joined */
+  /** @param gatherMs the channel's setting; 0: only albums are merged */
   constructor(steady: () => SteadyTime, gatherMs: number) {
     this.#steady = steady;
     this.#gatherMs = gatherMs;
   }
 
   /**
-   * A message or an edit is about to go to the ledger; an edit may come with its message.
-   * @param edits the message that it changes; undefined: it is a message itself
-   * @returns whether it is to go
+   * Called before a message or an edit goes to the ledger; both may be in one batch.
+   * @param edits the message that it changes; undefined: it is no edit
+   * @returns whether it goes to the ledger
    */
-  heeds(name: string, asked: Asked, edits?: string): boolean {
-    if (edits !== undefined) return this.#isAsked(edits, asked);
-    this.#said(name, asked);
+  admits(name: string, facts: QuestionFacts, edits?: string): boolean {
+    if (edits !== undefined) return this.#isFirstEdit(edits, facts);
+    this.#note(name, facts);
     return true;
   }
 
-  /** What became of it. @param receipt null: the gate turned it away, and so is its edit */
-  became(name: string, edits: string | undefined, receipt: Pick<Receipt, 'id'> | null): void {
+  /**
+   * Notes the ledger's answer.
+   * @param receipt null: the gate turned the message away, so its edit is turned away, too
+   */
+  noteReceipt(name: string, edits: string | undefined, receipt: Pick<Receipt, 'id'> | null): void {
     const question = this.#questions.get(edits ?? name);
     if (question === undefined) return;
     if (edits !== undefined) {
-      // There is no other edit.
+      // Only the first edit counts.
       if (receipt !== null) question.isEdited = true;
       return;
     }
@@ -85,48 +89,48 @@ export class RecentQuestions {
     this.#byId.set(receipt.id, question);
   }
 
-  answered(id: MessageId, message: string): void {
+  addAnswer(id: MessageId, message: string): void {
     const answer = this.#byId.get(id)?.answer;
     if (answer === undefined || answer.length >= messagesMax || answer.includes(message)) return;
     answer.push(message);
   }
 
-  /** The platform's messages that answer it, in their order. */
+  /** The messages of the platform that answer the question, in their order. */
   answerTo(name: string): readonly string[] {
     return this.#questions.get(name)?.answer ?? [];
   }
 
-  /** Nothing of it is needed any more. */
+  /** Forgets the question. */
   done(name: string): void {
     const question = this.#questions.get(name);
     if (question !== undefined) this.#drop(name, question);
   }
 
-  #said(name: string, asked: Asked): void {
-    if (asked.gather?.kind === 'album') return;
-    const question = this.#questions.get(name) ?? this.#add(name, asked);
+  #note(name: string, facts: QuestionFacts): void {
+    if (facts.gather?.kind === 'album') return;
+    const question = this.#questions.get(name) ?? this.#add(name, facts);
     question.at = this.#steady();
-    const before = this.#last.get(question.who);
-    this.#last.set(question.who, question);
+    const before = this.#last.get(question.author);
+    this.#last.set(question.author, question);
     if (this.#gatherMs === 0 || before === undefined || before === question) return;
     if (leastApartMs(before, question) > this.#gatherMs) return;
-    before.isJoined = true;
-    question.isJoined = true;
+    before.isMerged = true;
+    question.isMerged = true;
   }
 
-  /** The first edit, by the same person, that changes the text. */
-  #isAsked(name: string, asked: Asked): boolean {
+  /** True for the first edit by the same person that changes the text. */
+  #isFirstEdit(name: string, facts: QuestionFacts): boolean {
     const question = this.#questions.get(name);
-    if (question === undefined || question.isEdited || question.isJoined) return false;
-    return question.who === whoseIs(asked) && question.text !== asked.text;
+    if (question === undefined || question.isEdited || question.isMerged) return false;
+    return question.author === authorKeyOf(facts) && question.text !== facts.text;
   }
 
-  #add(name: string, asked: Asked): Question {
-    this.#forget();
-    const { text, saidAt } = asked;
-    const [who, at] = [whoseIs(asked), this.#steady()];
-    const isNew = { id: null, isJoined: false, isEdited: false } as const;
-    const question: Question = { who, text, saidAt, at, ...isNew, answer: [] };
+  #add(name: string, facts: QuestionFacts): Question {
+    this.#expire();
+    const { text, saidAt } = facts;
+    const [author, at] = [authorKeyOf(facts), this.#steady()];
+    const isNew = { id: null, isMerged: false, isEdited: false } as const;
+    const question: Question = { author, text, saidAt, at, ...isNew, answer: [] };
     this.#questions.set(name, question);
     return question;
   }
@@ -134,11 +138,11 @@ export class RecentQuestions {
   #drop(name: string, question: Question): void {
     this.#questions.delete(name);
     if (question.id !== null) this.#byId.delete(question.id);
-    if (this.#last.get(question.who) === question) this.#last.delete(question.who);
+    if (this.#last.get(question.author) === question) this.#last.delete(question.author);
   }
 
-  #forget(): void {
-    const oldest = this.#steady() - keptMs;
+  #expire(): void {
+    const oldest = this.#steady() - retentionMs;
     for (const [name, question] of this.#questions) {
       if (question.at > oldest && this.#questions.size < questionsMax) return;
       this.#drop(name, question);
@@ -146,23 +150,23 @@ export class RecentQuestions {
   }
 }
 
-function whoseIs({ conversation, sender }: Asked): string {
+function authorKeyOf({ conversation, sender }: QuestionFacts): string {
   return `${conversation} ${sender.id}`;
 }
 
 function leastApartMs(before: Question, question: Question): number {
   if (before.saidAt === undefined || question.saidAt === undefined) {
-    return question.at - before.at - nearerMs;
+    return question.at - before.at - arrivalSlackMs;
   }
   return apartMs(before.saidAt, question.saidAt);
 }
 
-// How a reply is delivered where it answers an edit, or something of it is shown already.
+// How svc delivers a reply to an edit, or a reply that is partly shown already.
 
 /**
- * The messages of the first answer, in their order, where an edit is answered.
- * @param questions null: edits are not heeded
- * @param edits the question whose edit is answered, by the platform's name; null: none
+ * The messages of the first answer, in their order, if the reply answers an edit.
+ * @param questions null: the channel ignores edits
+ * @param edits the platform's name of the edited question; null: no edit
  */
 export function formerAnswer(
   questions: RecentQuestions | null,
@@ -171,18 +175,21 @@ export function formerAnswer(
   return edits === null ? [] : (questions?.answerTo(edits) ?? []);
 }
 
-/** How one reply is delivered where something of it may be shown already. */
+/** How svc delivers one reply that may be partly shown already. */
 type Revision = {
-  /** It replaces the first answer, where it answers an edit. An apology leaves that alone. */
+  /**
+   * The reply with `replaces`, if it answers an edit. An apology does not replace the first answer.
+   */
   readonly reply: Reply;
   /**
-   * It was delivered, as that message of the platform; null: nobody knows which.
-   * @returns messages that it has made needless
+   * Notes that the reply was delivered.
+   * @param message the platform's message that shows it; null: unknown
+   * @returns messages that the reply has made needless
    */
   readonly delivered: (message: string | null) => readonly string[];
 };
 
-/** @param edits the question whose edit the reply answers, as of `formerAnswer` */
+/** @param edits the edited question that the reply answers, as in `formerAnswer` */
 export function revise(
   questions: RecentQuestions | null,
   reply: Reply,
@@ -196,14 +203,14 @@ export function revise(
     delivered(message) {
       if (isAgain) questions?.done(edits);
       if (message === null) return [];
-      questions?.answered(reply.inReplyTo, message);
+      questions?.addAnswer(reply.inReplyTo, message);
       const shown = replaces === undefined ? former : [replaces, ...former];
       return [...new Set(shown)].filter((one) => one !== message);
     },
   };
 }
 
-/** Tells what comes for the first time, as far as it remembers: the last thousand. */
+/** Recognises keys that come for the first time; it remembers the last thousand. */
 export class FirstSeen {
   readonly #known = new Set<string>();
 

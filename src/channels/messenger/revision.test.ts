@@ -11,14 +11,14 @@ const reply = { id: 'r2', text: 'six', inReplyTo: 'q2' } as unknown as Reply;
 function start() {
   const questions = new RecentQuestions(takeoverClock().steady, 0);
   const sender = { id: 'ann', name: null };
-  questions.heeds('m', { conversation: 'c' as ConversationId, sender, text: 'one' });
-  questions.became('m', undefined, { id });
+  questions.admits('m', { conversation: 'c' as ConversationId, sender, text: 'one' });
+  questions.noteReceipt('m', undefined, { id });
   return { questions };
 }
 
 test('its answer takes the place of the former one, and makes the rest of it needless', () => {
   const { questions } = start();
-  for (const message of ['a', 'b', 'b']) questions.answered(id, message);
+  for (const message of ['a', 'b', 'b']) questions.addAnswer(id, message);
   const revision = revise(questions, reply, 'm');
   assert.equal(revision.reply.replaces, 'a');
   assert.deepEqual(revision.delivered('a'), ['b']);
@@ -28,7 +28,7 @@ test('its answer takes the place of the former one, and makes the rest of it nee
 
 test('what is shown already is replaced; a later part of a reply replaces nothing', () => {
   const { questions } = start();
-  questions.answered(id, 'a');
+  questions.addAnswer(id, 'a');
   const later = { ...reply, id: 'r2-01' as Reply['id'] };
   assert.equal(revise(questions, later, 'm').reply.replaces, undefined);
   const revision = revise(questions, { ...reply, replaces: 'p' }, 'm');
@@ -38,7 +38,7 @@ test('what is shown already is replaced; a later part of a reply replaces nothin
 
 test('where there is no other answer the former one stays, beside what says so', () => {
   const { questions } = start();
-  questions.answered(id, 'a');
+  questions.addAnswer(id, 'a');
   const revision = revise(questions, { ...reply, isApology: true }, 'm');
   assert.equal(revision.reply.replaces, undefined);
   assert.deepEqual(revision.delivered('sorry'), []);

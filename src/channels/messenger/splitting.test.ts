@@ -98,7 +98,7 @@ test('no part is blank, too long or cut in a character, and only white space is 
   hold(law, { numRuns: runs(1_000) });
 });
 
-/** The text that is in no part. */
+/** The characters of the text that no part contains. */
 function lostOf(text: string, parts: readonly Part[]): string {
   let lost = '';
   let at = 0;
@@ -127,7 +127,7 @@ test('every line stands in the code block, or outside, where it stood before the
   hold(law, { numRuns: runs(1_000) });
 });
 
-/** Lines that are no fence, each with the opening of the block that it is in. */
+/** For each line that is no fence: the opening of its block. */
 function placesOf(source: readonly string[]): readonly string[] {
   let open: string | null = null;
   const places: string[] = [];
@@ -143,7 +143,7 @@ function openAtEnd(source: readonly string[]): string | null {
   return source.reduce(fenceAfter, null);
 }
 
-/** The line that opened the block behind this line; null: none is open. */
+/** The line that opened the block behind this line; null: no block is open. */
 function fenceAfter(open: string | null, line: string): string | null {
   const [, marker] = /^(```+|~~~+)[^`]*$/.exec(line) ?? [];
   if (marker === undefined) return open;

@@ -1,19 +1,19 @@
 /**
- * Cuts a long text into the parts that a messenger takes: between paragraphs where that leaves no
- * part small, else between lines, else between words, and never inside a character. A fenced code
- * block that goes on in the next part is closed at the cut and opened again with its language
- * (fences: CommonMark 0.31, section 4.5). Pure.
+ * Cuts a long text into the parts that a messenger takes. It cuts between paragraphs if no part
+ * becomes small, else between lines, else between words, and never inside a character. A fenced
+ * code block that continues in the next part is closed at the cut and opened again with its
+ * language (fences: CommonMark 0.31, section 4.5). Pure.
  */
 
-/** `text` is what is sent: the source from `from` to `to`, and the fences that the cuts need. */
+/** `text` is what svc sends: the source from `from` to `to`, and the fences that the cuts need. */
 export type Part = { readonly text: string; readonly from: number; readonly to: number };
 
 export type Cutting = {
-  /** What one part may measure; at least 64. */
+  /** The most that one part may measure; at least 64. */
   readonly unitsMax: number;
-  /** How the platform measures; two texts joined may measure no more than both did. */
+  /** How the platform measures. Two joined texts must not measure more than the sum of both. */
   readonly unitsOf: (text: string) => number;
-  /** Whether code fences mean something; not once the text is rendered. */
+  /** Whether code fences have a meaning; they have none in rendered text. */
   readonly fences: boolean;
 };
 
@@ -33,8 +33,8 @@ type Cut = { readonly to: number; readonly from: number; readonly fence: Fence |
 const markerMax = 16;
 
 /**
- * @returns at least one part where the text has anything but white space, none of them blank.
- *   Between two parts lies white space alone; inside a code block only a line's end
+ * @returns at least one part if the text has more than white space; no part is blank. Only white
+ *   space lies between two parts; inside a code block only the end of a line
  */
 export function splitText(text: string, cutting: Cutting): readonly Part[] {
   const lines = linesOf(text, cutting);
@@ -47,7 +47,7 @@ export function splitText(text: string, cutting: Cutting): readonly Part[] {
   let from = skipBlankLines(text, 0);
   while (from < text.length) {
     const opening: string = fence === null ? '' : `${fence.marker}${fence.info}\n`;
-    const limit = reach(text, from, opening, closingUnits, cutting);
+    const limit = furthestEnd(text, from, opening, closingUnits, cutting);
     while (lines[first]!.end < from) first++;
     const cut: Cut =
       limit === text.length
@@ -82,7 +82,7 @@ export function linesOf(text: string, { fences, unitsMax }: Cutting): readonly L
   return lines;
 }
 
-/** A longer marker is no fence here, so that a part has room for more than its fences. */
+/** A longer marker counts as no fence, so that a part has room for more than its fences. */
 function fenceOf(line: string): Fence | null {
   const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line.trimEnd());
   if (match === null) return null;
@@ -95,8 +95,8 @@ function closes(mark: Fence, open: Fence): boolean {
   return mark.info === '' && mark.marker.startsWith(open.marker);
 }
 
-/** How far the part may go at most, with room for what closes a block. */
-function reach(
+/** The furthest position that the part can reach, with room for the closing fence of a block. */
+function furthestEnd(
   text: string,
   from: number,
   opening: string,
@@ -132,12 +132,12 @@ function chooseCut(from: number, limit: number, places: BreakPoints): Cut {
   );
 }
 
-/** Where one part may end. */
+/** The places where one part may end. */
 class BreakPoints {
   readonly #text: string;
   readonly #limit: number;
   readonly #lines: readonly Line[];
-  /** The line that the part begins in, and the line that its limit is in. */
+  /** The lines that hold the beginning of the part and its limit. */
   readonly #first: number;
   readonly #last: number;
 
@@ -159,7 +159,9 @@ class BreakPoints {
     });
   }
 
-  /** Never behind the opening of a code block nor before its end: that would leave it empty. */
+  /**
+   * Never directly behind the opening of a code block or before its end: the block would be empty.
+   */
   line(least: number): Cut | null {
     return this.#lineEnd(least, (index) => {
       const [line, next] = [this.#lines[index]!, this.#lines[index + 1]!];
@@ -167,19 +169,19 @@ class BreakPoints {
     });
   }
 
-  #lineEnd(least: number, may: (index: number) => boolean): Cut | null {
+  #lineEnd(least: number, isAllowed: (index: number) => boolean): Cut | null {
     for (let index = this.#last; index >= this.#first; index--) {
       const { end, fence } = this.#lines[index]!;
       if (end > this.#limit || end === this.#text.length) continue;
       if (end < least) return null;
-      if (!may(index)) continue;
+      if (!isAllowed(index)) continue;
       if (fence !== null) return { to: end, from: end + 1, fence };
-      return this.#between(end);
+      return this.#cutBetween(end);
     }
     return null;
   }
 
-  /** Never before what would be a fence at the beginning of a line. */
+  /** Never before characters that would be a fence at the beginning of a line. */
   space(least: number): Cut | null {
     for (let index = this.#last; index >= this.#first; index--) {
       const line = this.#lines[index]!;
@@ -187,23 +189,23 @@ class BreakPoints {
       const begin = Math.max(least, line.start);
       for (let at = Math.min(this.#limit, line.end - 1); at >= begin; at--) {
         if (!/^[ \t](?!```|~~~)/.test(this.#text.slice(at, at + 4))) continue;
-        const fence = this.#before(index);
-        return fence === null ? this.#between(at) : { to: at, from: at, fence };
+        const fence = this.#fenceBefore(index);
+        return fence === null ? this.#cutBetween(at) : { to: at, from: at, fence };
       }
     }
     return null;
   }
 
-  #before(index: number): Fence | null {
+  #fenceBefore(index: number): Fence | null {
     return this.#lines[index - 1]?.fence ?? null;
   }
 
   anywhere(): Cut {
-    return { to: this.#limit, from: this.#limit, fence: this.#before(this.#last) };
+    return { to: this.#limit, from: this.#limit, fence: this.#fenceBefore(this.#last) };
   }
 
-  /** Outside code the white space at the cut is dropped, but not what the next line begins with. */
-  #between(at: number): Cut {
+  /** Outside code, drops the white space at the cut but keeps the indent of the next line. */
+  #cutBetween(at: number): Cut {
     const to = this.#text.slice(0, at).trimEnd().length;
     let from = at;
     while (/[ \t]/.test(this.#text[from] ?? '')) from++;

@@ -4,7 +4,7 @@ import type { Setting } from '../../domain/message.ts';
 import { Albums, safeOf } from './albums.ts';
 import type { Update } from './wire.ts';
 
-const piece = (id: number, setting: Setting, key = 'a'): Update => {
+const part = (id: number, setting: Setting, key = 'a'): Update => {
   const gather = { kind: 'album', key, ms: 1_000 };
   const said = { conversation: '-1007', sender: { id: '7', name: 'Ann' }, gather, setting };
   return { id, message: said } as unknown as Update;
@@ -16,9 +16,9 @@ test('a piece in a group is not safe before its album is whole', async (t) => {
   const watch = (name: string, update: Update): void => {
     void safeOf(update, Promise.resolve()).then(() => safe.add(name));
   };
-  watch('in a group', piece(1, 'addressed'));
-  watch('to others', piece(1, 'overheard'));
-  watch('alone', piece(1, 'direct'));
+  watch('in a group', part(1, 'addressed'));
+  watch('to others', part(1, 'overheard'));
+  watch('alone', part(1, 'direct'));
   await new Promise(setImmediate);
   assert.deepEqual([...safe], ['alone']);
   t.mock.timers.tick(999);
@@ -34,8 +34,8 @@ test('what is said with one piece holds for all of its album, and for later ones
   const settings = (...updates: readonly Update[]) =>
     albums.settle(updates).map(({ message }) => message?.setting);
   assert.deepEqual(
-    settings(piece(1, 'overheard'), piece(2, 'addressed'), piece(3, 'overheard', 'b')),
+    settings(part(1, 'overheard'), part(2, 'addressed'), part(3, 'overheard', 'b')),
     ['addressed', 'addressed', 'overheard'],
   );
-  assert.deepEqual(settings(piece(4, 'overheard')), ['addressed']);
+  assert.deepEqual(settings(part(4, 'overheard')), ['addressed']);
 });

@@ -1,11 +1,14 @@
-/** What may be left out in a chat: it costs no reply its place, and a 429 to it holds it alone. */
+/**
+ * Best-effort calls: they take no reply's place in a chat, and a 429 to one kind stops that kind
+ * alone.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
-import { Courtesies } from './best-effort-calls.ts';
-import { createPace } from './rate-limits.ts';
+import { BestEffortCalls } from './best-effort-calls.ts';
+import { createRateLimiter } from './rate-limits.ts';
 
 const { signal } = new AbortController();
 const group = -100200;
@@ -21,13 +24,13 @@ function start() {
     return answers.shift() ?? done;
   };
   const api: BotApi = { call, sendDocument: async () => done };
-  const pace = createPace(clock);
-  const courtesies = new Courtesies({ api, pace, ...clock });
+  const rateLimiter = createRateLimiter(clock);
+  const bestEffort = new BestEffortCalls({ api, rateLimiter, ...clock });
   return {
     calls,
     answers,
-    pace,
-    courtesies,
+    rateLimiter,
+    bestEffort,
     pass: async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 20) {
         clock.pass(20);
@@ -36,9 +39,9 @@ function start() {
       }
     },
     see: (chat: number) =>
-      courtesies.offer('setMessageReaction', { chat_id: chat, message_id: 7 }, signal),
+      bestEffort.offer('setMessageReaction', { chat_id: chat, message_id: 7 }, signal),
     type: (chat: number) =>
-      courtesies.offer('sendChatAction', { chat_id: chat, action: 'typing' }, signal),
+      bestEffort.offer('sendChatAction', { chat_id: chat, action: 'typing' }, signal),
   };
 }
 
@@ -49,7 +52,7 @@ test('a 429 to one kind holds that kind, as long as it says, and nothing else', 
   await it.pass(100);
   it.see(2);
   it.type(3);
-  assert.deepEqual(await it.pace.admit(4, signal), { kind: 'go' });
+  assert.deepEqual(await it.rateLimiter.admit(4, signal), { kind: 'go' });
   await it.pass(3_000);
   assert.deepEqual(it.calls, ['setMessageReaction 1', 'sendChatAction 3']);
   await it.pass(5_000);
@@ -61,12 +64,12 @@ test('a 429 to one kind holds that kind, as long as it says, and nothing else', 
 test('a 429 to what shows a reply before it is whole holds that alone', async () => {
   const it = start();
   it.answers.push({ ...limit, retryAfterMs: 8_000 });
-  const { api, pace } = it.courtesies.preview;
-  assert.equal(await pace.spare(1, signal), true);
+  const { api, rateLimiter } = it.bestEffort.preview;
+  assert.equal(await rateLimiter.spare(1, signal), true);
   await api.call('sendMessage', { chat_id: 1, text: 'a' }, 1_000, signal);
   let isHeld = true;
-  void pace.spare(2, signal).then(() => (isHeld = false));
-  assert.deepEqual(await it.pace.admit(2, signal), { kind: 'go' });
+  void rateLimiter.spare(2, signal).then(() => (isHeld = false));
+  assert.deepEqual(await it.rateLimiter.admit(2, signal), { kind: 'go' });
   await it.pass(7_900);
   assert.equal(isHeld, true);
   await it.pass(200);
@@ -76,11 +79,11 @@ test('a 429 to what shows a reply before it is whole holds that alone', async ()
 test('a 429 to a draft holds drafts alone', async () => {
   const it = start();
   it.answers.push({ ...limit, retryAfterMs: 3_000 });
-  const { api, pace } = it.courtesies.preview;
+  const { api, rateLimiter } = it.bestEffort.preview;
   await api.call('sendMessageDraft', { chat_id: 1, draft_id: 1, text: 'a' }, 1_000, signal);
   let isHeld = true;
-  void pace.spare(2, signal, 'draft').then(() => (isHeld = false));
-  assert.equal(await pace.spare(3, signal), true);
+  void rateLimiter.spare(2, signal, 'draft').then(() => (isHeld = false));
+  assert.equal(await rateLimiter.spare(3, signal), true);
   await it.pass(2_900);
   assert.equal(isHeld, true);
   await it.pass(200);
@@ -91,13 +94,13 @@ test('where a chat has no place to spare it is left out after some moments', asy
   const it = start();
   const three = [1, 2, 3];
   for (const _ of three) {
-    assert.deepEqual(await it.pace.admit(group, signal), { kind: 'go' });
+    assert.deepEqual(await it.rateLimiter.admit(group, signal), { kind: 'go' });
     await it.pass(40);
   }
   it.see(group);
   await it.pass(3_000);
   assert.deepEqual(it.calls, []);
-  assert.deepEqual(await it.pace.admit(group, signal), { kind: 'go' });
+  assert.deepEqual(await it.rateLimiter.admit(group, signal), { kind: 'go' });
   await it.pass(9_000);
   assert.deepEqual(it.calls, [], 'it was left out, and does not come late');
   it.see(group);
@@ -113,7 +116,7 @@ test('eyes and "typing" take none of the places that a chat has for messages', a
   }
   assert.equal(it.calls.length, 4);
   for (const _ of it.calls) {
-    assert.deepEqual(await it.pace.admit(group, signal), { kind: 'go' });
+    assert.deepEqual(await it.rateLimiter.admit(group, signal), { kind: 'go' });
     await it.pass(40);
   }
 });

@@ -1,7 +1,7 @@
 /**
- * Calls of the Bot API (https://core.telegram.org/bots/api#making-requests): grammY's `Api` knows
- * the methods, our own HTTP client carries them. A call never throws, and nothing that comes out
- * of it holds the token: an error of grammY's is taken apart here, and only its facts go on.
+ * Calls of the Bot API (https://core.telegram.org/bots/api#making-requests). grammY's `Api` knows
+ * the methods; our own HTTP client sends them. A call never throws, and its result never holds the
+ * token: this file takes only the facts out of grammY's errors.
  */
 import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -12,7 +12,7 @@ import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
 type Method =
-  | Asking
+  | ParameterlessMethod
   | 'deleteWebhook'
   | 'getUpdates'
   | 'getFile'
@@ -22,17 +22,17 @@ type Method =
   | 'setMessageReaction'
   | 'getMyCommands'
   | 'setMyCommands'
-  | Pressed
-  | Revising;
-/** What is asked without anything more. */
-type Asking = 'getMe' | 'getWebhookInfo';
-/** What follows a press. */
-type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
-/** What changes a message of the bot's own. */
-type Revising = 'editMessageText' | 'deleteMessage';
-export type Payload<M extends Method> = M extends Asking
+  | PressMethod
+  | EditMethod;
+/** Methods without parameters. */
+type ParameterlessMethod = 'getMe' | 'getWebhookInfo';
+/** Methods that follow a press. */
+type PressMethod = 'answerCallbackQuery' | 'editMessageReplyMarkup';
+/** Methods that change a message of the bot. */
+type EditMethod = 'editMessageText' | 'deleteMessage';
+export type Payload<M extends Method> = M extends ParameterlessMethod
   ? Record<string, never>
-  : Parameters<Raw[Exclude<M, Asking>]>[0];
+  : Parameters<Raw[Exclude<M, ParameterlessMethod>]>[0];
 
 export interface BotApi {
   /** @param timeoutMs for the whole call, connecting included */
@@ -42,7 +42,7 @@ export interface BotApi {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult>;
-  /** The same with a file; what of the fields is no text goes as JSON. */
+  /** Sends a file. Fields that are no text go as JSON. */
   sendDocument(
     fields: object,
     document: TextFile,
@@ -54,15 +54,17 @@ export interface BotApi {
 type TextFile = { readonly name: string; readonly text: string };
 
 /**
- * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
- * the platform said, for comparing, and for upstream-words.ts: it goes into no log.
+ * `refused`: Telegram, or a proxy before it, answered and did not do it. `description` is the
+ * platform's text, for comparing and for upstream-words.ts: it goes into no log.
  */
 export type CallResult =
   | { readonly kind: 'done'; readonly result: unknown }
   | Refused
   | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
 
-/** Telegram itself says that this is no token of its own; a proxy's page says nothing of it. */
+/**
+ * Whether Telegram itself refuses the token. A proxy's page has no description and does not count.
+ */
 export function refusesToken(result: CallResult): boolean {
   if (result.kind !== 'refused' || result.description === '') return false;
   return result.status === 401 || result.status === 404;
@@ -77,7 +79,7 @@ export type Refused = {
 };
 
 export const apiRoot = 'https://api.telegram.org';
-/** Room for a hundred updates of the longest texts, with every entity in them. */
+/** Enough for a hundred updates with the longest texts and all their entities. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
 export type BotApiDeps = {
@@ -89,7 +91,7 @@ export type BotApiDeps = {
   readonly steady: () => SteadyTime;
 };
 
-/** Loads grammY, so that only those who have this channel pay for it. */
+/** Loads grammY, so that only a service with this channel pays for it. */
 export async function loadBotApi(deps: BotApiDeps): Promise<BotApi> {
   const { Api: GrammyApi } = await import('grammy');
   return new GrammyBotApi(deps, GrammyApi);
@@ -111,24 +113,24 @@ class GrammyBotApi implements BotApi {
     signal: AbortSignal,
   ): Promise<CallResult> {
     const { token, baseUrl } = this.#deps;
-    const carried = new Carrier(this.#deps, timeoutMs, signal);
+    const carrier = new Carrier(this.#deps, timeoutMs, signal);
     const api = new this.#create(token, {
       apiRoot: baseUrl ?? apiRoot,
-      fetch: carried.fetch,
+      fetch: carrier.fetch,
       // The carrier's own deadline comes first.
       timeoutSeconds: timeoutMs / 1_000 + 5,
     });
     const methods = api.raw as unknown as Record<Method, (given?: unknown) => Promise<unknown>>;
     try {
-      const isAsking = method === 'getMe' || method === 'getWebhookInfo';
-      const result = await (isAsking ? methods[method]() : methods[method](payload));
+      const isParameterless = method === 'getMe' || method === 'getWebhookInfo';
+      const result = await (isParameterless ? methods[method]() : methods[method](payload));
       return { kind: 'done', result };
     } catch (error) {
-      return carried.failed ?? refusalOf(error);
+      return carrier.failed ?? refusalOf(error);
     }
   }
 
-  /** By our own hand: grammY reads files for a transport of its own. */
+  /** Without grammY, which reads files for its own transport. */
   async sendDocument(
     fields: object,
     { name, text }: TextFile,
@@ -142,24 +144,24 @@ class GrammyBotApi implements BotApi {
       }),
       { name: 'document', value: text, file: { name, type: 'text/plain; charset=utf-8' } },
     ]);
-    const carried = new Carrier(this.#deps, timeoutMs, signal);
+    const carrier = new Carrier(this.#deps, timeoutMs, signal);
     try {
-      const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
+      const { json } = await carrier.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
       if (answer.ok === true) return { kind: 'done', result: answer.result };
       return refusalOf(answer);
     } catch (error) {
-      return carried.failed ?? refusalOf(error);
+      return carrier.failed ?? refusalOf(error);
     }
   }
 }
 
-type Carried = { readonly json: () => Promise<unknown> };
+type CarriedAnswer = { readonly json: () => Promise<unknown> };
 type Init = { readonly body?: string | Uint8Array; readonly contentType?: string };
 
-/** One call's way over HTTP, in the form of `fetch` that grammY asks for. */
+/** Sends one call over HTTP, in the form of `fetch` that grammY expects. */
 class Carrier {
-  /** Why no answer of the Bot API came; null: one came. */
+  /** Why the Bot API gave no answer; null: it answered. */
   failed: Exclude<CallResult, { kind: 'done' }> | null = null;
   readonly #deps: BotApiDeps;
   readonly #timeoutMs: number;
@@ -171,7 +173,7 @@ class Carrier {
     this.#signal = signal;
   }
 
-  readonly fetch = async (url: string, init: Init): Promise<Carried> => {
+  readonly fetch = async (url: string, init: Init): Promise<CarriedAnswer> => {
     const { http, steady } = this.#deps;
     const request = {
       method: 'POST',
@@ -184,22 +186,22 @@ class Carrier {
     const result = await http.send(request, stopOf(this.#signal));
     if (result.kind === 'fault') {
       this.failed = { kind: 'fault', fault: result.fault, sent: result.sent };
-      throw notCarried;
+      throw noAnswer;
     }
-    const answer = parsed(result.body);
+    const answer = parsedBody(result.body);
     if (answer === null) {
-      // A proxy's page, say: only its status tells something.
+      // A proxy's page, for example: only its status has a meaning.
       const nothing = { description: '', retryAfterMs: null, migrateToChat: null };
       this.failed = { kind: 'refused', status: result.status, ...nothing };
-      throw notCarried;
+      throw noAnswer;
     }
     return { json: () => Promise.resolve(answer) };
   };
 }
 
-const notCarried = new Error('no answer of the Bot API');
+const noAnswer = new Error('no answer of the Bot API');
 
-function parsed(body: string): object | null {
+function parsedBody(body: string): object | null {
   try {
     const answer: unknown = JSON.parse(body);
     return typeof answer === 'object' && answer !== null && 'ok' in answer ? answer : null;
@@ -208,7 +210,7 @@ function parsed(body: string): object | null {
   }
 }
 
-/** What a GrammyError tells; any other error is taken as a fault of the other side. */
+/** The facts of a GrammyError. Any other error counts as a server error. */
 function refusalOf(error: unknown): Refused {
   const { error_code, description, parameters } = error as {
     error_code?: unknown;

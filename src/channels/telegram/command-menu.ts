@@ -1,9 +1,9 @@
 /**
- * Commands as Telegram shows them: https://core.telegram.org/bots/api#setmycommands. It keeps one
- * list, which its owner may have made with BotFather: theirs come first, also in the place of a
- * command of svc's with the same word.
+ * The menu of commands: https://core.telegram.org/bots/api#setmycommands. Telegram keeps one list,
+ * which the bot's owner may have made with BotFather. The owner's commands come first, and replace
+ * a command of svc with the same word.
  */
-import type { Told } from '../messenger/command-menu.ts';
+import type { MenuOutcome } from '../messenger/command-menu.ts';
 import type { CommandNotice, OfferedCommands } from '../channel.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { object } from './fields.ts';
@@ -11,18 +11,18 @@ import { object } from './fields.ts';
 type Shown = { readonly command: string; readonly description: string };
 
 const callMs = 15_000;
-/** What a command may be here; it stays one where it is not shown. */
+/** The shape of a command in the menu. Other commands work, but the menu does not show them. */
 const commandShape = /^[a-z0-9_]{1,32}$/;
 const shownMax = 100;
 
 /** @param api null: it is not loaded */
-export async function tellCommands(
+export async function publishCommands(
   api: BotApi | null,
   { commands, own }: OfferedCommands,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<MenuOutcome> {
   const got = await api?.call('getMyCommands', {}, callMs, signal);
-  if (got?.kind !== 'done') return toldOf(got);
+  if (got?.kind !== 'done') return menuOutcomeOf(got);
   const shown = shownIn(got.result);
   const others = shown.filter(({ description }) => !own.has(description));
   const ours = shownOf(commands).filter((one) =>
@@ -30,14 +30,14 @@ export async function tellCommands(
   );
   const wanted = [...others, ...ours].slice(0, shownMax);
   if (JSON.stringify(shown) === JSON.stringify(wanted)) return { kind: 'there' };
-  return toldOf(await api?.call('setMyCommands', { commands: wanted }, callMs, signal));
+  return menuOutcomeOf(await api?.call('setMyCommands', { commands: wanted }, callMs, signal));
 }
 
-function toldOf(result: CallResult | undefined): Told {
+function menuOutcomeOf(result: CallResult | undefined): MenuOutcome {
   if (result?.kind === 'done') return { kind: 'there' };
   if (result?.kind !== 'refused') return { kind: 'away', retryAfterMs: null };
   const { status, description, retryAfterMs } = result;
-  // A page of what stands between, or a token that is refused, says nothing of the commands.
+  // A proxy's page or a refused token has nothing to do with the commands.
   if (status !== 400 || description === '') return { kind: 'away', retryAfterMs };
   const message =
     'Telegram refused the menu of commands (400), which stays as it is; each can be written all ' +

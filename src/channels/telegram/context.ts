@@ -1,5 +1,5 @@
 /**
- * What stands around a message: what it replies to or quotes, and from where it was forwarded.
+ * The context of a message: the message that it replies to or quotes, and the origin of a forward.
  * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
  */
 import type { MessageContext, Quoted } from '../../domain/message.ts';
@@ -9,10 +9,9 @@ import { object, string, type Wire } from './fields.ts';
 import { nameOf } from './people.ts';
 import { mediaOf } from './files.ts';
 
-/** The bot itself. */
 type Self = { readonly id: number };
 
-/** @returns undefined: nothing of note */
+/** @returns undefined: there is no context */
 export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageContext | undefined {
   const quoted = quotedIn(wire, bot);
   const origin = object(wire['forward_origin']);
@@ -29,54 +28,54 @@ function quotedIn(wire: Wire, bot: Self): Quoted | null {
   const part = string(object(wire['quote'])?.['text']);
   const other = object(wire['reply_to_message']);
   if (other !== null && other['forum_topic_created'] === undefined) {
-    const said = saidIn(other, part);
-    return said === null ? null : { ...said, ...saidBy(other, wire, bot) };
+    const content = quotedContentOf(other, part);
+    return content === null ? null : { ...content, ...attributionOf(other, wire, bot) };
   }
   const external = object(wire['external_reply']);
   const origin = object(external?.['origin']);
   if (external === null || origin === null) return null;
-  const said = saidIn(external, part);
-  if (said === null) return null;
-  const by = whose(object(origin['sender_user']), wire, bot);
+  const content = quotedContentOf(external, part);
+  if (content === null) return null;
+  const by = authorOf(object(origin['sender_user']), wire, bot);
   const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
   const elsewhere = isOpen ? 'open' : 'closed';
-  return { ...said, by, name: nameOfOrigin(origin), at: 0, elsewhere };
+  return { ...content, by, name: nameOfOrigin(origin), at: 0, elsewhere };
 }
 
-function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
+function attributionOf(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
   const from = object(other['from']);
   const chat = object(other['sender_chat']);
-  const by = chat === null ? whose(from, wire, bot) : 'other';
+  const by = chat === null ? authorOf(from, wire, bot) : 'other';
   const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
-  // Another bot may have an answer of a private brain in it; an anonymous admin is no bot.
+  // A message of another bot may contain a private brain's answer; an anonymous admin is no bot.
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
   const origin = object(other['forward_origin']);
   const isUnknown = isOfBot || other['via_bot'] !== undefined || origin !== null;
   const at = isUnknown ? 0 : timeOf(other['date']);
   if (origin === null) return { by, name, at };
   if (isOfPublicChannel(origin)) return { by, name, at, elsewhere: 'open' };
-  // What a person forwards they have said here, too; the posts of a channel come by themselves.
+  // A forwarding person said the text here, too. The posts of a channel arrive by themselves.
   return { by, name, at, ...(chat !== null && { elsewhere: 'closed' }) };
 }
 
-/** Nobody can change what is forwarded. */
+/** Nobody can change a forwarded text. */
 function isOfPublicChannel(origin: Wire): boolean {
   return origin['type'] === 'channel' && isPublicChannel(object(origin['chat']));
 }
 
-/** Only what anybody can find and read has a username. */
+/** Only a channel that anybody can find and read has a username. */
 function isPublicChannel(chat: Wire | null): boolean {
   return chat?.['type'] === 'channel' && string(chat['username']) !== null;
 }
 
-function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
+function authorOf(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
   if (user === null || typeof user['id'] !== 'number') return 'other';
   if (user['id'] === bot.id) return 'us';
   return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
 }
 
-/** @param part what the person marked in it; null: nothing */
-function saidIn(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
+/** @param part the part that the person marked in it; null: none */
+function quotedContentOf(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
   const text = part ?? string(wire['text']) ?? string(wire['caption']) ?? '';
   const media = mediaOf(wire);
   if (text === '' && media === null) return null;
@@ -84,7 +83,7 @@ function saidIn(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'>
   return { text: short, ...(media !== null && { media: [media] }) };
 }
 
-/** Milliseconds; Telegram counts seconds. */
+/** In milliseconds; Telegram counts seconds. */
 function timeOf(date: unknown): number {
   return typeof date === 'number' ? date * 1_000 : 0;
 }

@@ -1,4 +1,4 @@
-/** Replies that are shown as drafts while they are written, where the platform has drafts. */
+/** Replies that Telegram shows as drafts while the brain writes them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
@@ -8,7 +8,7 @@ import { draftIdOf, Drafts } from './drafts.ts';
 
 const long = 'An answer of some **length** that goes on for a while, and';
 
-/** Ten times as fast, but for how long a reply may take. */
+/** Ten times as fast, except for the time that a reply may take. */
 const start = (draftsFor: 'everyone' | 'topics' | 'nobody' = 'everyone') =>
   startShowing({}, Date.now, 10, draftsFor);
 
@@ -114,11 +114,11 @@ test('a limit for drafts holds them for as long as it says, and no reply', async
 
 test('an end waits for a draft under way, so that none comes behind the reply', async () => {
   await using it = await start();
-  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, continuationMark] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   it.telegram.onCall = async ({ method }) => {
     if (method !== 'sendMessageDraft') return;
     begun.resolve();
-    await goesOn.promise;
+    await continuationMark.promise;
   };
   const { preview } = it.preview([it.ann.id, null, null]);
   preview.show(long);
@@ -127,7 +127,7 @@ test('an end waits for a draft under way, so that none comes behind the reply', 
   const ending = preview.end().then(() => (isOver = true));
   await new Promise(setImmediate);
   assert.equal(isOver, false);
-  goesOn.resolve();
+  continuationMark.resolve();
   await ending;
   assert.equal(it.telegram.drafts.length, 1);
 });

@@ -1,9 +1,9 @@
 /**
- * Whether the platform shows drafts of messages (https://core.telegram.org/bots/api#sendmessagedraft,
- * Bot API 9.3): in private chats alone, where the bot's server has them. Before Bot API 9.5 only
- * chats with topics had them; others are refused by "TEXTDRAFT_PEER_INVALID" (openclaw#7803), and a
- * server that is older knows no such method (404). Nothing says so beforehand, so a draft is tried,
- * and a refusal is remembered.
+ * Whether the platform shows drafts of messages
+ * (https://core.telegram.org/bots/api#sendmessagedraft, Bot API 9.3). Drafts exist only in private
+ * chats, and only if the bot's server has them. Before Bot API 9.5 only chats with topics had them;
+ * other chats answer "TEXTDRAFT_PEER_INVALID" (openclaw#7803). An older server does not know the
+ * method (404). No method asks for this beforehand, so svc tries a draft and remembers a refusal.
  */
 import { hourMs } from '../../lib/durations.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -15,24 +15,24 @@ type Place = Pick<Target, 'chat' | 'thread'>;
 /** A private chat, or a topic in one. */
 type Kind = 'chat' | 'topic';
 
-/** Then a draft is tried again: the server may be a newer one. */
+/** How long a refusal counts; afterwards the server may be a newer one. */
 const refusedMs = hourMs;
-/** Are remembered one by one; beyond that they are forgotten. */
+/** The most chats in `#without`; one more clears the set. */
 const chatsMax = 4_096;
 
 export class Drafts {
   readonly #steady: () => SteadyTime;
   readonly #refusedUntil = new Map<Kind, SteadyTime>();
-  /** What the platform has shown a draft in. */
+  /** The kinds of chat in which the platform has shown a draft. */
   readonly #shownIn = new Set<Kind>();
-  /** Chats that have none, though others of their kind have. */
+  /** Chats without drafts, although other chats of their kind have them. */
   readonly #without = new Set<number>();
 
   constructor(steady: () => SteadyTime) {
     this.#steady = steady;
   }
 
-  /** Whether a draft may be shown there, as far as it is known. */
+  /** Whether svc may try a draft there; an unknown chat may have drafts. */
   mayShow({ chat, thread }: Place): boolean {
     // A group's id is below zero.
     if (chat < 0 || this.#without.has(chat)) return false;
@@ -44,7 +44,7 @@ export class Drafts {
     this.#shownIn.add(kindOf(thread));
   }
 
-  /** Remembers the refusal of a draft, as far as it tells something of others. */
+  /** Remembers the refusal of a draft, if it says something about later drafts. */
   refused({ chat, thread }: Place, { status, description }: Refused): void {
     const until = later(this.#steady(), refusedMs);
     if (status === 404) {
@@ -57,7 +57,7 @@ export class Drafts {
   }
 }
 
-/** The same for each run of a turn, by FNV-1a; it must not be zero. */
+/** A hash of the question by FNV-1a, the same for each run of a turn. Zero is no valid id. */
 export function draftIdOf(question: string): number {
   let hash = 0x811c_9dc5;
   for (let at = 0; at < question.length; at++) {

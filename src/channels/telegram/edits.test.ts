@@ -1,4 +1,4 @@
-/** Edits of questions: asked again once, and answered where the first answer stands. */
+/** Edited questions: svc asks them again once, and the new answer replaces the first one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Inbound } from '../../domain/message.ts';

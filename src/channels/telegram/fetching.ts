@@ -1,6 +1,6 @@
 /**
- * Reads a file that came with a message (https://core.telegram.org/bots/api#getfile). The address of
- * a file holds the token: it goes nowhere but to the request.
+ * Reads a file that came with a message (https://core.telegram.org/bots/api#getfile). The address
+ * of a file holds the token, so only the request gets it.
  */
 import { failure } from '../../domain/failure.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
@@ -21,9 +21,12 @@ export type FetchDeps = {
 
 const callMs = 10_000;
 const downloadMs = 30_000;
-/** Segments of names; a server of one's own may give a path of its disk, which is not followed. */
+/**
+ * A relative path of plain names. A self-hosted server may give a path on its own disk; svc does
+ * not read it.
+ */
 const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
-const ofItsDisk = 'the Bot API server gave a path of its own disk: start it without --local';
+const localPathDetail = 'the Bot API server gave a path of its own disk: start it without --local';
 
 export async function fetchFile(
   { api, token, baseUrl, http, steady }: FetchDeps,
@@ -31,20 +34,20 @@ export async function fetchFile(
   bytesMax: number,
   stop: Stop,
 ): Promise<Fetched> {
-  const found = await api.call('getFile', { file_id: file }, callMs, stop.signal);
-  if (found.kind === 'fault') return { kind: 'failed', failure: failure(found.fault) };
-  if (found.kind === 'refused') {
-    if (/too big/i.test(found.description)) return { kind: 'too_large' };
-    return failedBy(found.status);
+  const answer = await api.call('getFile', { file_id: file }, callMs, stop.signal);
+  if (answer.kind === 'fault') return { kind: 'failed', failure: failure(answer.fault) };
+  if (answer.kind === 'refused') {
+    if (/too big/i.test(answer.description)) return { kind: 'too_large' };
+    return failedBy(answer.status);
   }
-  const told = object(found.result);
-  const path = string(told?.['file_path']);
-  const size = told?.['file_size'];
+  const fileInfo = object(answer.result);
+  const path = string(fileInfo?.['file_path']);
+  const size = fileInfo?.['file_size'];
   if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
   if (path === null || !relativePath.test(path)) {
-    const isOfItsDisk = path?.startsWith('/') === true;
-    const why = isOfItsDisk ? { detail: ofItsDisk } : {};
-    return { kind: 'failed', failure: failure('malformed_answer', why) };
+    const isLocalPath = path?.startsWith('/') === true;
+    const details = isLocalPath ? { detail: localPathDetail } : {};
+    return { kind: 'failed', failure: failure('malformed_answer', details) };
   }
   const result = await http.send(
     {

@@ -1,4 +1,4 @@
-/** Fields of Telegram's JSON, which are unknown until they are looked at. Pure. */
+/** Reads fields of Telegram's JSON, which is `unknown` at first. Pure. */
 
 import { isObject } from '../../lib/json.ts';
 

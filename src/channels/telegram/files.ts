@@ -1,8 +1,8 @@
-/** What came with a message beside its text. Pure. */
+/** The attachment of a message. Pure. */
 import type { Media } from '../../domain/message.ts';
 import { object, string, type Wire } from './fields.ts';
 
-/** In this order: an animation is also sent as a document, a venue as a location. */
+/** The order matters: Telegram also sends an animation as a document, and a venue as a location. */
 const mediaKinds = [
   'photo',
   'animation',
@@ -27,7 +27,7 @@ const mediaKinds = [
   'rich_message',
 ] as const;
 
-/** What svc can read, and what such a file is where its type is not told. */
+/** The kinds that svc can read, each with its media type if the update names none. */
 const readable: Readonly<Record<string, string | null>> = {
   photo: 'image/jpeg',
   voice: 'audio/ogg',
@@ -35,10 +35,13 @@ const readable: Readonly<Record<string, string | null>> = {
   document: null,
 };
 
-/** Of the sizes of a photo the largest that is within this; the platform orders them so. */
+/** svc takes the largest size of a photo within this limit. Telegram sends the sizes in order. */
 const photoBytesMax = 8 * 1024 * 1024;
 
-/** The kind or type, and the file's name where it has one. Never a URL: that holds the token. */
+/**
+ * The type of the attachment, or its kind, and its file name. Never a URL, since that holds the
+ * token.
+ */
 export function mediaOf(wire: Wire): Media | null {
   for (const kind of mediaKinds) {
     const media = wire[kind];

@@ -15,7 +15,7 @@ function start() {
   const settled = async (id: number): Promise<void> => {
     settle[id]!();
     await new Promise(setImmediate);
-    held.advance();
+    held.confirmSafe();
   };
   return { clock, held, add, settled };
 }
@@ -28,7 +28,7 @@ test('nothing is confirmed before the oldest is safe, then all that is safe', as
   await settled(5);
   assert.equal(held.offset, 7);
   await settled(7);
-  assert.deepEqual([held.offset, held.empty, held.letGo], [8, true, 0]);
+  assert.deepEqual([held.offset, held.isEmpty, held.confirmedEarlyCount], [8, true, 0]);
 });
 
 test('what is no message is confirmed with those around it', async () => {
@@ -36,7 +36,7 @@ test('what is no message is confirmed with those around it', async () => {
   held.add(1, null);
   add(2);
   held.add(3, null);
-  held.advance();
+  held.confirmSafe();
   assert.equal(held.offset, 2);
   await settled(2);
   assert.equal(held.offset, 4);
@@ -53,13 +53,13 @@ test('what is held for 20 s is let go and counted, whatever it becomes later', a
   add(1);
   clock.now = (heldMaxMs - 1) as SteadyTime;
   add(2);
-  held.advanceWithinLimits();
+  held.confirmWithinLimits();
   assert.equal(held.offset, 1);
   clock.now = heldMaxMs as SteadyTime;
-  held.advanceWithinLimits();
-  assert.deepEqual([held.offset, held.letGo], [2, 1]);
+  held.confirmWithinLimits();
+  assert.deepEqual([held.offset, held.confirmedEarlyCount], [2, 1]);
   await settled(1);
-  assert.deepEqual([held.offset, held.letGo], [2, 1]);
+  assert.deepEqual([held.offset, held.confirmedEarlyCount], [2, 1]);
   const safe = held.allSafe();
   await settled(2);
   await safe;
@@ -68,10 +68,10 @@ test('what is held for 20 s is let go and counted, whatever it becomes later', a
 test('of more than 80 the oldest are let go and counted', () => {
   const { held, add } = start();
   for (let id = 1; id <= heldMax + 20; id++) add(id);
-  held.advance();
-  assert.deepEqual([held.offset, held.letGo], [1, 0], 'they get a moment first');
-  held.advanceWithinLimits();
-  assert.deepEqual([held.offset, held.letGo], [21, 20]);
+  held.confirmSafe();
+  assert.deepEqual([held.offset, held.confirmedEarlyCount], [1, 0], 'they get a moment first');
+  held.confirmWithinLimits();
+  assert.deepEqual([held.offset, held.confirmedEarlyCount], [21, 20]);
 });
 
 test('an offset is forgotten once Telegram has nothing more: ids may begin anew', async () => {

@@ -1,13 +1,13 @@
+/**
+ * Updates that svc has taken and Telegram must not forget yet. Telegram forgets all updates below
+ * the offset of the next poll. So the offset stays at the oldest update that is not safe.
+ *
+ * An answer holds at most a hundred updates, from the offset on, so one slow answer could block new
+ * messages. Therefore svc confirms an update that is not safe after 20 s, or when it is the oldest
+ * of more than 80. `confirmedEarlyCount` counts these updates.
+ */
 import type { SteadyTime } from '../../lib/clock.ts';
 
-/**
- * The updates that were taken and that Telegram has not been told to forget. It forgets those
- * below the offset of the next poll, so the offset stays at the oldest that is not yet safe.
- *
- * An answer has at most a hundred updates, from the offset on. So that one slow answer does not
- * keep new messages away, an update that is held for 20 s, or the oldest of more than 80, is let go
- * although it is not safe; `letGo` counts those.
- */
 export const heldMax = 80;
 export const heldMaxMs = 20_000;
 
@@ -17,28 +17,28 @@ export class HeldUpdates {
   readonly #steady: () => SteadyTime;
   #offset: number | null = null;
   #unsafe = 0;
-  #letGo = 0;
+  #confirmedEarlyCount = 0;
   #allSafe: (() => void) | null = null;
 
   constructor(steady: () => SteadyTime) {
     this.#steady = steady;
   }
 
-  /** Since the start, how many were confirmed before they were safe. */
-  get letGo(): number {
-    return this.#letGo;
+  /** How many updates were confirmed before they were safe, since the start. */
+  get confirmedEarlyCount(): number {
+    return this.#confirmedEarlyCount;
   }
 
-  /** Everything before this may be forgotten; null: nothing is known to be confirmed. */
+  /** Telegram may forget every update before this one; null: there is no known offset. */
   get offset(): number | null {
     return this.#held[0]?.id ?? this.#offset;
   }
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#held.length === 0;
   }
 
-  /** It has come before, and is held. */
+  /** Whether the update came before and is still held. */
   has(id: number): boolean {
     const last = this.#held.at(-1);
     return last !== undefined && id <= last.id;
@@ -50,55 +50,55 @@ export class HeldUpdates {
     this.#held.push(held);
     if (safe === null) return;
     this.#unsafe++;
-    void safe.then(() => this.#becameSafe(held));
+    void safe.then(() => this.#markSafe(held));
   }
 
-  /** Lets go of the updates that are safe. */
-  advance(): void {
+  /** Confirms the updates that are safe. */
+  confirmSafe(): void {
     this.#release(() => false);
   }
 
-  /** Lets go of safe updates, and of those held for too long or beyond the number. */
-  advanceWithinLimits(): void {
+  /** Confirms safe updates, and those beyond the limits of time and number. */
+  confirmWithinLimits(): void {
     const now = this.#steady();
-    this.#release(({ since }, left) => left > heldMax || now - since >= heldMaxMs);
+    this.#release(({ since }, remaining) => remaining > heldMax || now - since >= heldMaxMs);
   }
 
-  #release(isOver: (held: Held, left: number) => boolean): void {
+  #release(isOver: (held: Held, remaining: number) => boolean): void {
     let gone = 0;
     for (const held of this.#held) {
       if (!held.safe && !isOver(held, this.#held.length - gone)) break;
-      if (!held.safe) this.#letGo++;
+      if (!held.safe) this.#confirmedEarlyCount++;
       this.#offset = held.id + 1;
       gone++;
     }
-    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#forget(held);
+    for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#abandon(held);
   }
 
-  /** Telegram has nothing more, so the offset need not be said again: ids may begin anew. */
+  /** Telegram has no more updates. So svc drops the offset, since Telegram may begin new ids. */
   confirmed(): void {
-    if (this.empty) this.#offset = null;
+    if (this.isEmpty) this.#offset = null;
   }
 
-  /** Resolves when everything held is safe. */
+  /** Resolves when every held update is safe. */
   async allSafe(): Promise<void> {
     if (this.#unsafe === 0) return;
     await new Promise<void>((resolve) => (this.#allSafe = resolve));
   }
 
-  #becameSafe(held: Held): void {
+  #markSafe(held: Held): void {
     if (held.safe) return;
     held.safe = true;
-    this.#settleOne();
+    this.#countAsSafe();
   }
 
-  /** What becomes of the update later changes nothing here. */
-  #forget(held: Held): void {
+  /** The update no longer counts as unsafe; its later outcome is ignored. */
+  #abandon(held: Held): void {
     held.safe = true;
-    this.#settleOne();
+    this.#countAsSafe();
   }
 
-  #settleOne(): void {
+  #countAsSafe(): void {
     this.#unsafe--;
     if (this.#unsafe > 0) return;
     this.#allSafe?.();

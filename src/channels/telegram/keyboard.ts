@@ -3,7 +3,7 @@ import type { Choice } from '../../domain/reply.ts';
 
 export type Rows = readonly (readonly Choice[])[];
 
-/** The field of a message with these buttons; none without them. */
+/** The `reply_markup` field of a message; no field without buttons. */
 export function markupOf(rows: Rows) {
   if (rows.length === 0) return {};
   const inline_keyboard = rows.map((row) =>
@@ -12,7 +12,7 @@ export function markupOf(rows: Rows) {
   return { reply_markup: { inline_keyboard } };
 }
 
-/** Rows of a message's `reply_markup`; what is none of svc's buttons is left out. */
+/** The rows of a message's `reply_markup`, without buttons that are not svc's. */
 export function rowsIn(markup: unknown): Rows {
   const { inline_keyboard: rows } = (markup ?? {}) as { inline_keyboard?: unknown };
   if (!Array.isArray(rows)) return [];

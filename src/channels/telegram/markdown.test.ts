@@ -6,7 +6,7 @@ import { runs } from '../../../test/support/runs.ts';
 
 const lexer = await loadLexer();
 
-/** The text with the entities written into it: `<bold>…</bold>`. */
+/** The text with its entities as tags: `<bold>…</bold>`. */
 function shown(markdown: string): string {
   const { text, entities } = format(markdown, lexer);
   const marks: [number, string][] = [];
@@ -75,9 +75,9 @@ test('code is in no other entity', () => {
 test('entities lie in the text, none crosses another, and none is empty', () => {
   const marks = ['**', '*', '_', '`', '```', '> ', '- ', '1. ', '# ', '[', '](http://x)', '~~'];
   const others = ['\n', '\n\n', 'a', 'word ', '👍', '  ', '\t', '|', '---', '<b>', '&lt;', '\\'];
-  const piece = fc.constantFrom(...marks, ...others, '![', '[x] ', '***\n');
+  const part = fc.constantFrom(...marks, ...others, '![', '[x] ', '***\n');
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+    fc.property(fc.array(part, { maxLength: 40 }), (pieces) => {
       const markdown = pieces.join('');
       const { text, entities } = format(markdown, lexer);
       for (const [index, a] of entities.entries()) {

@@ -1,16 +1,16 @@
 /**
- * Markdown, as models write it, becomes text with entities
- * (https://core.telegram.org/bots/api#messageentity), so that no character of an answer can spoil
- * its formatting. What Telegram has no entity for stays readable: a heading is bold, a list has
- * bullets, a table keeps its own text in fixed width.
+ * Turns Markdown, as models write it, into text with entities
+ * (https://core.telegram.org/bots/api#messageentity). So no character of an answer can break its
+ * formatting. Markdown without an entity stays readable: a heading is bold, a list has bullets, a
+ * table keeps its own text in fixed width.
  *
- * Every character carries its own styles, and entities are the runs of one style: so none of them
- * cross, and code is in no other entity. The text never outgrows the Markdown by more than its
- * bullets' indents.
+ * Every character carries its own styles, and an entity is a run of one style. So entities never
+ * cross, and code is inside no other entity. The text is longer than the Markdown at most by the
+ * indents of its bullets.
  */
 import type { Token, Tokens } from 'marked';
 
-/** Where it stands, in UTF-16 units, and what it is. */
+/** The position in UTF-16 units, and the style. */
 export type Entity = { readonly offset: number; readonly length: number } & (
   | { readonly type: Exclude<Style, 'text_link' | 'pre'> }
   | { readonly type: 'text_link'; readonly url: string }
@@ -22,16 +22,16 @@ export type Formatted = { readonly text: string; readonly entities: readonly Ent
 type Style = 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'text_link' | 'blockquote';
 type Styles = Readonly<Partial<Record<Style, string>>>;
 
-/** Telegram leaves out those behind the first hundred. */
+/** Telegram drops entities beyond the first hundred. */
 const entitiesMax = 100;
 
 export type Lexer = {
   readonly tokens: (markdown: string) => readonly Token[];
-  /** The text that HTML's character references stand for: tokens bear them as they were written. */
+  /** Replaces HTML's character references; marked's tokens keep them as written. */
   readonly decoded: (text: string) => string;
 };
 
-/** Loads marked's lexer, so that nobody without a messenger pays for it. */
+/** Loads marked's lexer, so that a service without a messenger does not pay for it. */
 export async function loadLexer(): Promise<Lexer> {
   const [{ lexer }, { decodeHTMLStrict }] = await Promise.all([
     import('marked'),
@@ -67,7 +67,7 @@ class Writer {
     return { text, entities };
   }
 
-  /** @param indent what each line after the first begins with */
+  /** @param indent the beginning of each line after the first */
   blocks(tokens: readonly Token[], styles: Styles, indent: string): void {
     let between = '';
     for (const token of tokens) {
@@ -146,7 +146,9 @@ class Writer {
     }
   }
 
-  /** Telegram itself links an address that is its own text. It links to nothing but the web. */
+  /**
+   * Telegram itself links an address that is its own text. Telegram opens only web and tg links.
+   */
   #link(link: Tokens.Link | Tokens.Image, styles: Styles, indent: string): void {
     const isWeb = /^(?:https?|tg):\/\//i.test(link.href);
     const linked = isWeb && link.text !== link.href ? { ...styles, text_link: link.href } : styles;
@@ -161,7 +163,10 @@ class Writer {
     this.#runs.push({ end: this.#text.length, styles });
   }
 
-  /** The runs of one style, those that touch and say the same as one; white space ends none. */
+  /**
+   * The spans of one style. Runs that touch and have the same value join, and white space between
+   * them does not end a span.
+   */
   #spansOf(type: Style, end: number): Entity[] {
     const spans: { offset: number; end: number; value: string }[] = [];
     let from = 0;
@@ -169,7 +174,7 @@ class Writer {
       const value = run.styles[type];
       const last = spans.at(-1);
       if (value !== undefined) {
-        // Two blocks of code one after the other stay two: the text between them has no style.
+        // Two code blocks in a row stay two: the text between them has no style.
         if (last?.end === from && last.value === value) last.end = run.end;
         else spans.push({ offset: from, end: run.end, value });
       }

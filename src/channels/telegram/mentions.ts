@@ -3,11 +3,11 @@
  * UTF-16 units, as JavaScript's strings do. Pure.
  */
 import { object } from './fields.ts';
-import type { Bot } from './wire.ts';
+import type { Bot } from './people.ts';
 
 export type Span = { readonly start: number; readonly end: number };
 
-/** Where the bot is named; `for_another`: a command that is for another bot. */
+/** The spans that name the bot; `for_another`: the text begins with a command for another bot. */
 export function marksOf(
   body: string,
   entities: unknown,
@@ -21,21 +21,21 @@ export function marksOf(
     const { offset, length } = (entity ?? {}) as { offset?: unknown; length?: unknown };
     if (entity === null || typeof offset !== 'number' || typeof length !== 'number') continue;
     const end = offset + length;
-    const said = body.slice(offset, end).toLowerCase();
-    if (entity['type'] === 'mention' && said === ours) spans.push({ start: offset, end });
+    const mention = body.slice(offset, end).toLowerCase();
+    if (entity['type'] === 'mention' && mention === ours) spans.push({ start: offset, end });
     if (entity['type'] === 'text_mention' && object(entity['user'])?.['id'] === bot.id) {
       spans.push({ start: offset, end });
     }
-    const at = said.indexOf('@');
+    const at = mention.indexOf('@');
     if (entity['type'] === 'bot_command' && at >= 0) {
-      if (said.slice(at) === ours) spans.push({ start: offset + at, end });
+      if (mention.slice(at) === ours) spans.push({ start: offset + at, end });
       else if (offset === 0) return 'for_another';
     }
   }
   return spans;
 }
 
-/** Whether the text begins with a command. Where it names a bot, `marksOf` tells which. */
+/** Whether the text begins with a command. `marksOf` tells for which bot. */
 export function beginsWithCommand(entities: unknown): boolean {
   if (!Array.isArray(entities)) return false;
   return entities.some((one) => {
@@ -44,8 +44,11 @@ export function beginsWithCommand(entities: unknown): boolean {
   });
 }
 
-/** The text without those spans and the white space that they leave; all of it if nothing else. */
-export function without(body: string, spans: readonly Span[]): string {
+/**
+ * The text without those spans and the white space that they leave. A text of spans alone stays
+ * whole.
+ */
+export function withoutSpans(body: string, spans: readonly Span[]): string {
   if (spans.length === 0) return body;
   let text = '';
   let from = 0;

@@ -1,10 +1,13 @@
-/** Who said a message (https://core.telegram.org/bots/api#message). Pure. */
+/** Who sent a message (https://core.telegram.org/bots/api#message). Pure. */
 import type { Sender } from '../../domain/message.ts';
 import { object, string, type Wire } from './fields.ts';
 
+export type Bot = { readonly id: number; readonly username: string };
+
 /**
- * An administrator who stays anonymous speaks as the group itself, by Telegram's own bot. What is
- * said as a channel is nobody's: also the posts of a linked one, which come into its group.
+ * An anonymous administrator writes as the group itself, by Telegram's own bot. A message in the
+ * name of a channel has no sender for svc, nor has a post that a linked channel forwards into its
+ * group.
  * @returns null: no person
  */
 export function senderOf(wire: Wire, chat: number): Sender | null {
@@ -15,12 +18,12 @@ export function senderOf(wire: Wire, chat: number): Sender | null {
   return { id: String(chat), name: string(as['title']) ?? string(wire['author_signature']) };
 }
 
-/** All administrators who stay anonymous are one sender, the group. */
+/** All anonymous administrators are one sender: the group. */
 export function isAnonymous(wire: Wire): boolean {
   return object(wire['sender_chat']) !== null;
 }
 
-/** @returns null: a bot, or nobody at all */
+/** @returns null: a bot, or no user */
 export function personOf(user: unknown): Sender | null {
   const from = object(user);
   if (typeof from?.['id'] !== 'number' || from['is_bot'] === true) return null;

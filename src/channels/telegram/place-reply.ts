@@ -1,7 +1,7 @@
 /**
- * How a reply gets into its chat: as a new message, as the new text of a message that is there, or
- * as a file (https://core.telegram.org/bots/api#editmessagetext, #senddocument). Where that cannot
- * be done, it is sent as a new message with its text.
+ * Puts a reply into its chat: as a new message, as the new text of an existing message, or as a
+ * file (https://core.telegram.org/bots/api#editmessagetext, #senddocument). If that fails, svc
+ * sends it as a new message with its text.
  */
 import type { Api } from 'grammy';
 import type { Reply } from '../../domain/reply.ts';
@@ -10,14 +10,14 @@ import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import type { Entity, Formatted } from './markdown.ts';
 import type { Target } from './place.ts';
 
-/** Of Telegram, by its number in its chat. */
+/** A message of Telegram, by its number in its chat. */
 type PlatformMessage = { readonly chat: number; readonly number: number };
 
 export function messageText({ chat, number }: PlatformMessage): string {
   return JSON.stringify([chat, number]);
 }
 
-/** Of a message which an edit may still reach whose end nobody saw. */
+/** Names a message that a late edit may still change, since nobody saw how that edit ended. */
 export function unsureText({ chat, number }: PlatformMessage): string {
   return JSON.stringify([chat, number, 'unsure']);
 }
@@ -26,27 +26,27 @@ export function isUnsure(text: string): boolean {
   return text.endsWith(',"unsure"]');
 }
 
-/** @returns null for what this file did not write */
+/** @returns null for a text that this file did not write */
 export function parseMessageText(text: string): PlatformMessage | null {
   const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})(?:,"unsure")?\]$/.exec(text) ?? [];
   return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
 }
 
-/** As far as a refusal can change it. */
-export type Manner = {
+/** How a reply is sent; a refusal can change it. */
+export type SendMode = {
   /** The number of the message that gets the text. */
   edits: number | null;
   file: Reply['file'] | null;
 };
 
-/** @param chat where the reply goes: a message of another chat is not edited */
-export function mannerOf({ replaces, file }: Reply, chat: number): Manner {
+/** @param chat where the reply goes: svc edits no message of another chat */
+export function sendModeOf({ replaces, file }: Reply, chat: number): SendMode {
   if (file !== undefined) return { edits: null, file };
   const message = replaces === undefined ? null : parseMessageText(replaces);
   return { edits: message?.chat === chat ? message.number : null, file: null };
 }
 
-/** As a message bears it; its links unfold no preview. */
+/** The fields of a message's content. Links get no preview. */
 export function contentOf({ text, entities }: Formatted) {
   return {
     text,
@@ -55,7 +55,10 @@ export function contentOf({ text, entities }: Formatted) {
   };
 }
 
-/** Where a new message goes; it is sent also where the one that it answers is gone. */
+/**
+ * The fields of a new message's place. Telegram sends it even if the message that it answers is
+ * gone.
+ */
 export function placeFields({
   chat,
   thread,
@@ -70,13 +73,16 @@ export function placeFields({
   };
 }
 
-/** Of a new message, with buttons that an edit takes, too. */
+/** The payload of a new message, with buttons that an edit takes, too. */
 type Payload = Parameters<Api['raw']['sendMessage']>[0] & Pick<Edit, 'reply_markup'>;
 
-/** Done: `result` is the message. What an edit may have done a second edit does again. */
+/**
+ * Sends or edits the message; `result` of `done` is that message. An edit can be repeated without
+ * harm, so its faults report `sent: false`.
+ */
 export async function put(
   api: BotApi,
-  { edits, file }: Manner,
+  { edits, file }: SendMode,
   payload: Payload,
   timeoutMs: number,
   signal: AbortSignal,
@@ -93,7 +99,7 @@ export async function put(
 
 type Edit = Parameters<Api['raw']['editMessageText']>[0];
 
-/** A message that shows this text already is done with. */
+/** Edits a message. If the message shows this text already, the edit is done. */
 export async function editText(
   api: BotApi,
   edit: Edit,
@@ -107,24 +113,27 @@ export async function editText(
   return result;
 }
 
-/** 401, 409 and 429 are of the bot, whatever it does; above is the platform's own trouble. */
-export const refusesMessage: ReadonlySet<number> = new Set([400, 403, 404]);
+/**
+ * Statuses that refuse this one message. 401, 409 and 429 concern the bot; a status from 500 on is
+ * Telegram's own trouble.
+ */
+export const messageRefusals: ReadonlySet<number> = new Set([400, 403, 404]);
 const fileRefused = /document|file|too large|too big/i;
 
-/** Sends anew what cannot be put there. @returns whether another try may help */
-export function mendEdit(outgoing: Manner, { status }: Refused): boolean {
-  if (outgoing.edits === null || !refusesMessage.has(status)) return false;
+/** Turns a refused edit into a new message. @returns whether another try may help */
+export function repairEdit(outgoing: SendMode, { status }: Refused): boolean {
+  if (outgoing.edits === null || !messageRefusals.has(status)) return false;
   outgoing.edits = null;
   return true;
 }
 
-/** Sends as text what cannot be put so. @returns whether another try may help */
-export function mendManner(
-  outgoing: Manner & { text: string; source: string; entities: readonly Entity[] },
+/** Turns a refused file into text. @returns whether another try may help */
+export function repairSendMode(
+  outgoing: SendMode & { text: string; source: string; entities: readonly Entity[] },
   { status, description, migrateToChat }: Refused,
   unitsMax: number,
 ): boolean {
-  // The chat that a group became counts its messages anew.
+  // The group became a new chat, which numbers its messages anew.
   if (migrateToChat !== null) {
     outgoing.edits = null;
     return false;
@@ -146,7 +155,9 @@ export function numberOf(result: unknown): number | null {
 
 const deleteMs = 5_000;
 
-/** Tries once to take away what `messageText` names. @returns whether another try may help */
+/**
+ * Tries once to delete the message that `messageText` names. @returns whether another try may help
+ */
 export async function remove(api: BotApi, message: string): Promise<boolean> {
   const known = parseMessageText(message);
   if (known === null) return false;

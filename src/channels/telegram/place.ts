@@ -1,6 +1,6 @@
 /**
- * Where a message stands, which conversation that is, and where a reply to it goes. A conversation
- * is a chat, or a topic of one. Format: https://core.telegram.org/bots/api#message. Pure.
+ * The place of a message, its conversation, and the target of a reply. A conversation is a chat, or
+ * a topic of one. Format: https://core.telegram.org/bots/api#message. Pure.
  */
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
@@ -14,7 +14,7 @@ export type Place = {
   readonly isGroup: boolean;
 };
 
-/** Where a message stands. @returns null: in no chat that svc talks in */
+/** @returns null: the chat is none that svc talks in */
 export function placeOf(wire: Wire): Place | null {
   const chat = object(wire['chat']);
   const number = wire['message_id'];
@@ -30,7 +30,7 @@ export function conversationOf({ chat, thread }: Place): ConversationId {
   return (thread === null ? `${chat}` : `${chat}:${thread}`) as ConversationId;
 }
 
-/** The chat with a person alone has their own id. @returns null: that is no person's id */
+/** The direct chat with a person has the person's own id. @returns null: this is no person's id */
 export function directChatOf(
   user: string,
 ): { conversation: ConversationId; target: string } | null {
@@ -41,15 +41,15 @@ export function directChatOf(
 }
 
 /**
- * Where a reply goes. `replyTo`: in groups the message that it answers. `acknowledged`: that
- * message was said to us, and shows when work on it begins.
+ * Where a reply goes. `replyTo`: in groups, the message that it answers. `acknowledged`: that
+ * message was said to the bot, and gets a reaction when work on it begins.
  */
 export type Target = {
   readonly chat: number;
   readonly thread: number | null;
   readonly replyTo: number | null;
   readonly acknowledged?: true;
-  /** The number of the question whose edit is answered; absent: it answers no edit. */
+  /** The number of the edited question; absent: the reply answers no edit. */
   readonly edits?: number;
 };
 
@@ -59,7 +59,7 @@ export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target)
   return JSON.stringify([chat, thread, replyTo, ...more]);
 }
 
-/** @returns null where the address is none that this file wrote */
+/** @returns null if this file did not write the address */
 export function parseTarget({ target }: Pick<Address, 'target'>): Target | null {
   let parts: unknown;
   try {
@@ -80,7 +80,7 @@ export function parseTarget({ target }: Pick<Address, 'target'>): Target | null 
   };
 }
 
-/** By its dedupe key, the question whose edit is answered there; null: no edit is. */
+/** The dedupe key of the edited question; null: the reply answers no edit. */
 export function questionEdited(address: Pick<Address, 'target'>): string | null {
   const target = parseTarget(address);
   return target?.edits === undefined ? null : `${target.chat}:${target.edits}`;

@@ -231,7 +231,7 @@ test('an update that makes no sense holds up none behind it', async () => {
 });
 
 test('a server that does not wait when it is asked to is not pressed', async () => {
-  // A loop whose clock stands still sees every answer come at once, however busy the machine is.
+  // With a clock that stands still every answer comes at once, however busy the machine is.
   await using it = await startPolling({ heldPauseMs: 300 }, takeoverClock());
   const empty: Planned = { ok: true, result: [] };
   it.telegram.plan('getUpdates', ...Array.from({ length: 1_000 }, () => empty));

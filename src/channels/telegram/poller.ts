@@ -1,14 +1,14 @@
 /**
- * The poll loop: it asks who it is, takes away a webhook, and then asks for updates one poll after
- * the other, never two at a time.
+ * The poll loop. It asks Telegram for its own name, deletes a webhook, and then polls for updates,
+ * never twice at a time.
  *
- * Telegram forgets an update when a later poll names a higher offset. So the offset never passes
- * what the ledger has not called safe, except for the limits in held-updates.ts. Update ids begin
- * anew at random after a quiet week: an offset is therefore neither kept over a restart nor said
- * again once Telegram had nothing more; messages are recognised by chat and message id.
+ * Telegram forgets an update when a later poll sends a higher offset. So the offset never passes an
+ * update that is not safe in the ledger, except for the limits in held-updates.ts. Telegram begins
+ * new random update ids after a quiet week. Therefore svc keeps no offset over a restart, and drops
+ * it when Telegram has no more updates. It recognises messages by chat and message id.
  *
- * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
- * ends it, and it waits for its signal.
+ * States: introducing → polling ⇄ pausing. A conflict leads back to introducing. After a refused
+ * token the loop waits for its signal to abort.
  */
 import { aborted } from '../../lib/stop.ts';
 import type { Events } from '../../domain/event.ts';
@@ -17,31 +17,32 @@ import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt, HealthState } from '../channel.ts';
 import type { RecentQuestions } from '../messenger/recent-questions.ts';
-import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
+import { Albums, mergingPauseMs, mayBePart, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
-import type { Courtesies } from './best-effort-calls.ts';
-import { heeded, updateTypesOf } from './edits.ts';
+import type { BestEffortCalls } from './best-effort-calls.ts';
+import { withoutIgnoredEdits, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
+import type { Bot } from './people.ts';
 import { acknowledge } from './presses.ts';
-import { conflict, reasonOf, refusedToken } from './reasons.ts';
+import { conflictReason, reasonOf, refusedToken } from './reasons.ts';
 import { inboundOf, parseBot, parseUpdates } from './wire.ts';
-import type { Bot, Update } from './wire.ts';
+import type { Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
-/** Short, since a platform that is silent shows only by the end of a poll that it did not give. */
+/** Short, since svc notices a silent platform only when a poll ends. */
 const longPollSeconds = 8;
 
 export type PollTimes = {
   /** A poll that has not ended by then hangs on a dead connection. */
   readonly pollMs: number;
   readonly callMs: number;
-  /** Between two polls while something is held. */
+  /** The pause between two polls while updates are held. */
   readonly heldPauseMs: number;
   readonly failurePauseMs: { readonly baseMs: number; readonly capMs: number };
   readonly conflictPauseMs: { readonly baseMs: number; readonly capMs: number };
-  /** For the last poll, which only confirms. */
+  /** The limit of the last poll, which only confirms. */
   readonly farewellMs: number;
 };
 
@@ -54,19 +55,19 @@ export const pollTimes: PollTimes = {
   farewellMs: 2_000,
 };
 
-/** A poll that was open for so long has come to the platform, which confirms at its arrival. */
+/** A poll that was open this long has reached Telegram, which confirms on arrival. */
 const arrivedMs = 1_000;
 
 export type PollerDeps = {
   readonly channel: ChannelKey;
-  /** The variable that holds the token, for sentences. */
+  /** The name of the token's variable, for messages to people. */
   readonly tokenName: string;
   readonly api: BotApi;
-  readonly courtesies: Courtesies;
+  readonly bestEffort: BestEffortCalls;
   readonly health: HealthState;
-  /** Null: edits are not heeded, and not asked for. */
+  /** Null: the channel ignores edits, and does not ask for them. */
   readonly questions: RecentQuestions | null;
-  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  /** Messages of one person within this time are merged; 0: they are not. */
   readonly gatherMs: number;
   readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
   readonly times: PollTimes;
@@ -81,15 +82,17 @@ export class Poller {
   readonly #held: HeldUpdates;
   readonly #albums = new Albums();
   #bot: Bot | null = null;
-  /** A poll has come back since the introduction; the first poll does not wait, to show that. */
+  /**
+   * A poll has ended since the introduction. The first poll does not wait, so that this shows soon.
+   */
   #isAnswered = false;
   /** Failed calls since the last good one. */
   #failures = 0;
   #conflicts = 0;
-  /** What the last completed poll has confirmed. */
+  /** The offset of the last completed poll. */
   #confirmed: number | null = null;
-  /** How many updates are handed to the ledger at once: fewer after it had no room for them. */
-  #pieceMax = updatesMax;
+  /** How many updates go to the ledger at once: fewer after the ledger was full. */
+  #partMax = updatesMax;
 
   constructor(deps: PollerDeps, receive: Receive, signal: AbortSignal) {
     this.#deps = deps;
@@ -106,11 +109,11 @@ export class Poller {
       const step = bot === null ? 'pause' : await this.#poll(bot);
       if (step === 'over') await aborted(this.#signal);
     }
-    await this.#farewell();
+    await this.#confirmLast();
     if (health.health.state !== 'failed') health.become('stopped');
   }
 
-  /** Learns its own name and takes a webhook away. @returns null when it must be tried again */
+  /** Asks for the bot's own name and deletes a webhook. @returns null: try again */
   async #introduce(): Promise<Bot | null> {
     const { callMs } = this.#deps.times;
     const { api } = this.#deps;
@@ -136,7 +139,7 @@ export class Poller {
       await this.#waitForRoom();
       if (this.#signal.aborted) return 'introduce';
       const begunAt = this.#deps.steady();
-      const waits = this.#held.empty && this.#isAnswered;
+      const waits = this.#held.isEmpty && this.#isAnswered;
       const result = await this.#getUpdates(waits ? longPollSeconds : 0);
       if (this.#signal.aborted) return 'introduce';
       if (result.kind !== 'done') {
@@ -148,16 +151,18 @@ export class Poller {
       const updates = this.#albums.settle(parseUpdates(result.result, bot));
       if (updates.length === 0) {
         this.#held.confirmed();
-        if (waits) await this.#breathe(begunAt);
+        if (waits) await this.#pauseAfterEarlyEnd(begunAt);
       }
       const fresh = updates.filter(({ id }) => !this.#held.has(id));
       await this.#take(fresh);
-      await this.#settle(fresh.some((update) => mayBePiece(update, this.#deps.gatherMs)));
+      await this.#settle(fresh.some((update) => mayBePart(update, this.#deps.gatherMs)));
     }
   }
 
-  /** Pauses, so that a server that does not wait as asked is not asked again and again. */
-  async #breathe(begunAt: SteadyTime): Promise<void> {
+  /**
+   * Pauses if a poll ended at once, so that svc does not flood a server that ignores the timeout.
+   */
+  async #pauseAfterEarlyEnd(begunAt: SteadyTime): Promise<void> {
     const { steady, times } = this.#deps;
     if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
   }
@@ -196,33 +201,39 @@ export class Poller {
     await this.#receive.whenRoom(this.#signal);
   }
 
-  /** What the ledger refuses is not confirmed, and comes again with a later poll. */
+  /**
+   * Hands updates to the ledger. svc does not confirm refused ones, so they come again with a later
+   * poll.
+   */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const piece = heeded(updates.slice(from, from + this.#pieceMax), this.#deps.questions);
-      const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
+      const part = withoutIgnoredEdits(
+        updates.slice(from, from + this.#partMax),
+        this.#deps.questions,
+      );
+      const messages = part.flatMap(({ message }) => (message === null ? [] : [message]));
       const batch = messages.map((message) => inboundOf(this.#deps.channel, message));
       const handled = batch.length === 0 ? nothing : await this.#receive(batch);
       if (handled.kind === 'accepted') {
-        this.#hold(piece, handled.receipts);
-        from += piece.length;
-        this.#pieceMax = Math.min(updatesMax, this.#pieceMax * 2);
-      } else if (handled.reason === 'full' && this.#pieceMax > 1) {
-        this.#pieceMax = Math.ceil(Math.min(this.#pieceMax, piece.length) / 2);
-        if (piece.length === 1) this.#pieceMax = 1;
+        this.#hold(part, handled.receipts);
+        from += part.length;
+        this.#partMax = Math.min(updatesMax, this.#partMax * 2);
+      } else if (handled.reason === 'full' && this.#partMax > 1) {
+        this.#partMax = Math.ceil(Math.min(this.#partMax, part.length) / 2);
+        if (part.length === 1) this.#partMax = 1;
       } else {
         return pause(handled.retryAfterMs, this.#signal);
       }
     }
   }
 
-  #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
+  #hold(part: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
-    for (const update of piece) {
+    for (const update of part) {
       const { id, message, press, edits } = update;
       const receipt = message === null ? null : receipts[at++]!;
       if (message !== null && press === undefined) {
-        this.#deps.questions?.became(message.dedupeKey, edits, receipt);
+        this.#deps.questions?.noteReceipt(message.dedupeKey, edits, receipt);
       }
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#deps, press, this.#signal);
@@ -232,34 +243,34 @@ export class Poller {
   }
 
   /**
-   * Gives the held updates a moment to become safe; in a durable ledger they are safe already.
-   * @param gathers the rest of it may be to come yet
+   * Gives the held updates a moment to become safe. With storage they are safe already.
+   * @param mayMerge whether more parts of a merged message may arrive
    */
-  async #settle(gathers: boolean): Promise<void> {
-    // What is safe already says so in its own turn.
+  async #settle(mayMerge: boolean): Promise<void> {
+    // Promises that have resolved already run first.
     await new Promise(setImmediate);
-    this.#held.advance();
-    if (this.#held.empty) return;
+    this.#held.confirmSafe();
+    if (this.#held.isEmpty) return;
     const waited = new AbortController();
     const stop = (): void => waited.abort();
     this.#signal.addEventListener('abort', stop, { once: true });
     void this.#held.allSafe().then(stop);
     const { heldPauseMs } = this.#deps.times;
-    await pause(gathers ? Math.min(heldPauseMs, gatheringPauseMs) : heldPauseMs, waited.signal);
+    await pause(mayMerge ? Math.min(heldPauseMs, mergingPauseMs) : heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
-    this.#advanceWithinLimits();
+    this.#confirmWithinLimits();
   }
 
-  #advanceWithinLimits(): void {
-    const before = this.#held.letGo;
-    this.#held.advanceWithinLimits();
-    const count = this.#held.letGo - before;
+  #confirmWithinLimits(): void {
+    const before = this.#held.confirmedEarlyCount;
+    this.#held.confirmWithinLimits();
+    const count = this.#held.confirmedEarlyCount - before;
     if (count > 0) this.#deps.events.confirmedEarly({ channel: this.#deps.channel, count });
   }
 
-  /** Confirms what is done, so that a restart is not handed it again. */
-  async #farewell(): Promise<void> {
-    this.#held.advance();
+  /** Confirms the finished updates, so that a restart does not receive them again. */
+  async #confirmLast(): Promise<void> {
+    this.#held.confirmSafe();
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
     const { api, times, questions } = this.#deps;
@@ -268,7 +279,7 @@ export class Poller {
     await api.call('getUpdates', last, times.farewellMs, new AbortController().signal);
   }
 
-  /** Says what is wrong and waits as long as that asks for. */
+  /** Reports the fault in the health and waits as long as the fault requires. */
   async #recover(result: CallResult): Promise<'poll' | 'introduce' | 'over'> {
     if (this.#signal.aborted) return 'introduce';
     const { health, tokenName, times, random } = this.#deps;
@@ -279,13 +290,13 @@ export class Poller {
     }
     if (result.kind === 'refused' && status === 409) {
       const { baseMs, capMs } = times.conflictPauseMs;
-      health.become('degraded', conflict(result, tokenName));
+      health.become('degraded', conflictReason(result, tokenName));
       await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
       return 'introduce';
     }
     this.#failures++;
     const wasSilent = result.kind === 'fault' && result.fault === 'timeout';
-    // One lost poll is nothing, and is begun again at once; but for one that was waited for.
+    // One lost poll is repeated at once and changes no health. A poll that timed out does.
     if (this.#failures > 1 || wasSilent || health.health.state !== 'up') {
       health.become('degraded', reasonOf(result), wasSilent ? health.silentMs : 0);
     }

@@ -1,4 +1,4 @@
-/** What Telegram is told of a press, and what of it comes to the ledger. */
+/** The calls that follow a press, and the messages that reach the ledger. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPolling } from '../../../test/fake/polling.ts';

@@ -1,17 +1,17 @@
 /**
- * A reply that grows while it is written (../messenger/growing-message.ts). What is shown is
- * formatted as far as it is closed, and what does not fit into one message waits for the reply. It
- * takes of the platform's allowance only what no reply needs.
+ * Shows a reply while the brain writes it (../messenger/growing-message.ts). Formatting appears
+ * once it is complete. Text that does not fit into one message waits for the reply. A preview uses
+ * only room under the rate limits that no reply needs.
  *
- * Where the platform shows drafts (drafts.ts) it is a draft: no message, gone with the reply, which
- * is then sent like any other, or by itself. Elsewhere it is a message that grows by edits, whose
- * first text points at the message that it answers, as the reply does.
+ * If the platform shows drafts (drafts.ts), the preview is a draft: no message, and gone with the
+ * reply or by itself. The reply is then sent like any other. Elsewhere the preview is a message
+ * that grows by edits. It refers to the message that it answers, as the reply does.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
 import {
-  goesOn,
+  continuationMark,
   GrowingMessage,
   type GrowingDeps,
   type Shown,
@@ -21,45 +21,46 @@ import { splitText } from '../messenger/splitting.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { draftIdOf, type Drafts } from './drafts.ts';
 import type { Formatted, Lexer } from './markdown.ts';
-import type { Pace } from './rate-limits.ts';
+import type { RateLimiter } from './rate-limits.ts';
 import { parseTarget, type Target } from './place.ts';
 import { contentOf, editText, messageText, numberOf } from './place-reply.ts';
 import { parseMessageText, placeFields, unsureText } from './place-reply.ts';
-import { fitted, tellsNoEnd, textMax } from './sending.ts';
+import { fitted, isEndUnseen, textMax } from './sending.ts';
 
 export type PreviewDeps = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
-  readonly ends: Cleanup;
-  readonly pace: Pick<Pace, 'spare'>;
+  readonly cleanup: Cleanup;
+  readonly rateLimiter: Pick<RateLimiter, 'spare'>;
   readonly drafts: Drafts;
 };
 
 const callMs = 10_000;
-/** The reply waits for one that is under way: it would show beside it. */
+/** The reply waits for a draft call under way, since a late draft would show beside the reply. */
 const draftMs = 4_000;
 /**
- * A group takes twenty messages a minute, edits among them. Of drafts bots were refused that came
- * every 0.1 s for some time, and clients show what is between two of them letter by letter.
+ * The time between two calls. A group takes twenty messages a minute, edits among them. Telegram
+ * refused bots that sent a draft every 0.1 s for some time. Clients animate the text between two
+ * drafts.
  */
 const everyMs = { person: 1_500, group: 3_000, draft: 1_000 } as const;
-/** A draft goes 30 s after it was last written. */
-const fadesMs = 20_000;
+/** Telegram drops a draft 30 s after the last call. */
+const repeatMs = 20_000;
 const cutting = {
-  unitsMax: textMax - goesOn.length,
+  unitsMax: textMax - continuationMark.length,
   unitsOf: (text: string) => text.length,
   fences: true,
 };
 
-/** @returns null where the address is none of Telegram's */
+/** @returns null if the address is not one of Telegram's */
 export function beginPreview(deps: PreviewDeps, shown: Previewed): Preview | null {
   const target = parseTarget(shown.address);
-  return target === null ? null : new GrowingMessage(new Growth(deps, shown, target));
+  return target === null ? null : new GrowingMessage(new TelegramPreview(deps, shown, target));
 }
 
-/** How one reply is shown: as a draft as long as the platform takes it, else as a message. */
-class Growth implements GrowingDeps {
+/** How one reply is shown: as a draft while the platform takes drafts, else as a message. */
+class TelegramPreview implements GrowingDeps {
   readonly message: string | null;
   readonly unseen = null;
   readonly made: (message: string) => void;
@@ -78,7 +79,7 @@ class Growth implements GrowingDeps {
     this.#deps = deps;
     this.#target = target;
     this.#draftId = draftIdOf(question);
-    // A message that stands there already goes on.
+    // An existing message goes on as a message.
     this.#isDraft = replaces === null && deps.drafts.mayShow(target);
   }
 
@@ -88,15 +89,15 @@ class Growth implements GrowingDeps {
     return this.#target.chat < 0 ? everyMs.group : everyMs.person;
   }
 
-  get fadesMs(): number | null {
-    return this.#isDraft ? fadesMs : null;
+  get repeatMs(): number | null {
+    return this.#isDraft ? repeatMs : null;
   }
 
   readonly cut = (text: string): string => splitText(text, cutting)[0]?.text ?? text;
 
-  readonly room = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
+  readonly waitForRoom = (signal: AbortSignal, isFirst: boolean): Promise<boolean> => {
     const kind = this.#isDraft ? 'draft' : 'message';
-    return this.#deps.pace.spare(this.#target.chat, signal, kind, isFirst);
+    return this.#deps.rateLimiter.spare(this.#target.chat, signal, kind, isFirst);
   };
 
   readonly put: GrowingDeps['put'] = (message, text, signal) => {
@@ -104,9 +105,9 @@ class Growth implements GrowingDeps {
     return put(this.#deps, this.#target, message, text, signal);
   };
 
-  readonly takeAway = (message: string): void => void this.#deps.ends.takeAway(message);
+  readonly remove = (message: string): void => void this.#deps.cleanup.remove(message);
 
-  /** Its text has no "…" behind it: a client marks a draft itself, and lets its end grow. */
+  /** A draft has no "…" behind it: a client marks a draft itself, and animates its end. */
   async #draft(source: string, signal: AbortSignal): Promise<Shown> {
     const { api, lexer, drafts } = this.#deps;
     const { text, entities } = fitted(source, lexer);
@@ -144,24 +145,26 @@ async function put(
     if (made?.chat !== chat) return { kind: 'over' };
     const edit = { chat_id: chat, message_id: made.number, ...content };
     const result = await editText(api, edit, callMs, signal);
-    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
+    return mayArriveLate(result)
+      ? { kind: 'unseen', message: unsureText(made) }
+      : shownAfter(result);
   }
   const payload = { ...placeFields(target), ...content };
   const result = await api.call('sendMessage', payload, callMs, signal);
   const number = result.kind === 'done' ? numberOf(result.result) : null;
   if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
-  // It may stand there, and nobody knows it: a second one would be too much.
-  return mayStand(result) ? { kind: 'over' } : shownAfter(result);
+  // The message may be there without a known id, so a second one would be too many.
+  return mayExist(result) ? { kind: 'over' } : shownAfter(result);
 }
 
-/** An error page of a relay says as little as a connection that breaks. */
-function mayStand(result: CallResult): boolean {
+/** Whether the message may exist. An error page of a proxy is as unclear as a broken connection. */
+function mayExist(result: CallResult): boolean {
   if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
   return result.kind === 'done' || result.sent;
 }
 
-function mayComeLate(result: CallResult): boolean {
-  return result.kind === 'refused' ? tellsNoEnd(result) : result.kind === 'fault' && result.sent;
+function mayArriveLate(result: CallResult): boolean {
+  return result.kind === 'refused' ? isEndUnseen(result) : result.kind === 'fault' && result.sent;
 }
 
 function shownAfter(result: CallResult): Shown {
@@ -171,5 +174,5 @@ function shownAfter(result: CallResult): Shown {
 
 function beginningOf(source: string, lexer: Lexer): Formatted {
   const { text, entities } = fitted(source, lexer);
-  return { text: `${text}${goesOn}`, entities };
+  return { text: `${text}${continuationMark}`, entities };
 }

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
-import { createPace, type Admission, type PaceLimits } from './rate-limits.ts';
+import { createRateLimiter, type Admission, type RateLimits } from './rate-limits.ts';
 
 const never = new AbortController().signal;
 
-function start(limits: Partial<PaceLimits> = {}) {
+function start(limits: Partial<RateLimits> = {}) {
   const clock = takeoverClock();
-  return { clock, pace: createPace({ ...clock, limits }) };
+  return { clock, rateLimiter: createRateLimiter({ ...clock, limits }) };
 }
 
-/** Time passes until that many were let go; when each was, in milliseconds. */
+/**
+ * Lets time pass until that many calls were admitted. @returns the time of each, in milliseconds
+ */
 async function allOf(
-  { clock, pace }: ReturnType<typeof start>,
+  { clock, rateLimiter }: ReturnType<typeof start>,
   chats: readonly number[],
   eachMs = 12,
 ): Promise<{ readonly chat: number; readonly at: number }[]> {
@@ -21,7 +23,7 @@ async function allOf(
   const due = chats.map((chat) => ({ chat, at: 0 }));
   let under = 0;
   const ask = async (one: { readonly chat: number; at: number }): Promise<void> => {
-    const admission = await pace.admit(one.chat, never);
+    const admission = await rateLimiter.admit(one.chat, never);
     under--;
     const at = clock.steady() - begun;
     if (admission.kind === 'go') gone.push({ chat: one.chat, at });
@@ -44,7 +46,7 @@ async function allOf(
   return gone;
 }
 
-/** The most in any stretch of so many milliseconds. */
+/** The most calls in any period of that many milliseconds. */
 function mostWithin(times: readonly number[], ms: number): number {
   return Math.max(
     ...times.map((from) => times.filter((at) => at >= from && at < from + ms).length),
@@ -70,10 +72,10 @@ test('a group gets 20 in any minute at most', async () => {
 });
 
 test('who would wait for its chat for long is sent away, and holds up nobody', async () => {
-  const { pace, clock } = start();
+  const { rateLimiter, clock } = start();
   const answers: Admission[] = [];
   for (let i = 0; i < 6; i++) {
-    answers.push(await pace.admit(-7, never));
+    answers.push(await rateLimiter.admit(-7, never));
     clock.pass(50);
   }
   assert.deepEqual(
@@ -81,33 +83,33 @@ test('who would wait for its chat for long is sent away, and holds up nobody', a
     ['go', 'go', 'go', 'go', 'later', 'later'],
   );
   assert.ok(answers[4]!.kind === 'later' && answers[4]!.ms > 2_000);
-  assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
+  assert.deepEqual(await rateLimiter.admit(501, never), { kind: 'go' });
 });
 
 test('a pause that the platform asked for holds everyone, those who wait already too', async () => {
-  const { pace, clock } = start();
-  await pace.admit(1, never);
-  await pace.admit(2, never);
-  const waiting = pace.admit(3, never);
-  pace.hold(30_000);
+  const { rateLimiter, clock } = start();
+  await rateLimiter.admit(1, never);
+  await rateLimiter.admit(2, never);
+  const waiting = rateLimiter.admit(3, never);
+  rateLimiter.pause(30_000);
   clock.pass(100);
   assert.deepEqual(await waiting, { kind: 'later', ms: 29_900 });
-  assert.deepEqual(await pace.admit(4, never), { kind: 'later', ms: 29_900 });
+  assert.deepEqual(await rateLimiter.admit(4, never), { kind: 'later', ms: 29_900 });
   let isSpared = false;
-  const sparing = pace.spare(5, never).then(() => (isSpared = true));
+  const sparing = rateLimiter.spare(5, never).then(() => (isSpared = true));
   clock.pass(29_899);
   await new Promise(setImmediate);
   assert.equal(isSpared, false);
   clock.pass(1);
-  assert.deepEqual(await pace.admit(4, never), { kind: 'go' });
+  assert.deepEqual(await rateLimiter.admit(4, never), { kind: 'go' });
   clock.pass(36);
   await sparing;
 });
 
 test('a short one is waited for', async () => {
-  const { pace, clock } = start();
-  pace.hold(1_000);
-  const waiting = pace.admit(1, never);
+  const { rateLimiter, clock } = start();
+  rateLimiter.pause(1_000);
+  const waiting = rateLimiter.admit(1, never);
   let over = false;
   void waiting.then(() => (over = true));
   clock.pass(999);
@@ -118,18 +120,18 @@ test('a short one is waited for', async () => {
 });
 
 test('who is stopped waits no longer, whether for its chat or for the bot', async () => {
-  const { pace } = start();
-  for (let i = 0; i < 2; i++) await pace.admit(1, never);
+  const { rateLimiter } = start();
+  for (let i = 0; i < 2; i++) await rateLimiter.admit(1, never);
   const stopping = new AbortController();
-  const waiting = [pace.admit(2, stopping.signal), pace.admit(1, stopping.signal)];
+  const waiting = [rateLimiter.admit(2, stopping.signal), rateLimiter.admit(1, stopping.signal)];
   stopping.abort();
   assert.deepEqual(await Promise.all(waiting), [{ kind: 'stopped' }, { kind: 'stopped' }]);
-  assert.deepEqual(await pace.admit(1, stopping.signal), { kind: 'stopped' });
+  assert.deepEqual(await rateLimiter.admit(1, stopping.signal), { kind: 'stopped' });
 });
 
-/** What may be left out, asked for by each of them at once; resolves with when each had it. */
+/** Asks for a best-effort call in each chat at once. @returns when each call was admitted */
 async function sparedAt(
-  { clock, pace }: ReturnType<typeof start>,
+  { clock, rateLimiter }: ReturnType<typeof start>,
   chats: readonly number[],
   ms: number,
 ): Promise<{ readonly chat: number; readonly at: number }[]> {
@@ -137,7 +139,7 @@ async function sparedAt(
   const spared: { chat: number; at: number }[] = [];
   const stopping = new AbortController();
   for (const chat of chats) {
-    const sparing = pace.spare(chat, stopping.signal);
+    const sparing = rateLimiter.spare(chat, stopping.signal);
     void sparing.then((is) => is && spared.push({ chat, at: clock.steady() - begun }));
   }
   for (let passed = 0; passed <= ms; passed += 12) {
@@ -156,7 +158,7 @@ test('what may be left out takes what is left over, and leaves one for a reply',
     spared.map(({ chat }) => chat),
     [501, 501],
   );
-  assert.deepEqual(await it.pace.admit(501, never), { kind: 'go' });
+  assert.deepEqual(await it.rateLimiter.admit(501, never), { kind: 'go' });
 });
 
 test('of many chats each has its turn, in the order of asking, within little time', async () => {
@@ -179,7 +181,7 @@ test('replies go first, also those that come while others wait for what is left 
   const begun = it.clock.steady();
   const replied = await Promise.all(
     Array.from({ length: 6 }, async (_, at) => {
-      await it.pace.admit(601 + at, never);
+      await it.rateLimiter.admit(601 + at, never);
       return it.clock.steady() - begun;
     }),
   );
@@ -193,7 +195,7 @@ test('replies go first, also those that come while others wait for what is left 
 test('a group that has none left over holds up nobody who waits', async () => {
   const it = start();
   for (let n = 0; n < 3; n++) {
-    await it.pace.admit(-7, never);
+    await it.rateLimiter.admit(-7, never);
     it.clock.pass(100);
   }
   const spared = await sparedAt(it, [-7, 501, 502], 200);
@@ -204,17 +206,17 @@ test('a group that has none left over holds up nobody who waits', async () => {
 });
 
 test('a first sight goes at once while others grow, and all stay below 30 a second', async () => {
-  const { pace, clock } = start();
+  const { rateLimiter, clock } = start();
   const stopping = new AbortController();
   const times: number[] = [];
   const waits: number[] = [];
-  /** Each of 50 replies grows as soon as it may. */
+  /** Edits each of 50 replies as soon as it may. */
   const grow = async (chat: number): Promise<void> => {
-    while (await pace.spare(chat, stopping.signal)) times.push(clock.steady());
+    while (await rateLimiter.spare(chat, stopping.signal)) times.push(clock.steady());
   };
   const show = async (chat: number): Promise<void> => {
     const asked = clock.steady();
-    await pace.spare(chat, stopping.signal, 'message', true);
+    await rateLimiter.spare(chat, stopping.signal, 'message', true);
     times.push(clock.steady());
     waits.push(clock.steady() - asked);
   };
@@ -240,21 +242,21 @@ test('first sights that come all at once leave a place for a reply', async () =>
   const stopping = new AbortController();
   let shown = 0;
   for (const chat of chats) {
-    void it.pace.spare(chat, stopping.signal, 'message', true).then((is) => is && shown++);
+    void it.rateLimiter.spare(chat, stopping.signal, 'message', true).then((is) => is && shown++);
   }
   await new Promise(setImmediate);
   assert.equal(shown, 28);
-  assert.deepEqual(await it.pace.admit(901, never), { kind: 'go' });
+  assert.deepEqual(await it.rateLimiter.admit(901, never), { kind: 'go' });
   stopping.abort();
 });
 
 test('a first sight waits for the replies that wait already, and no longer', async () => {
-  const { pace, clock } = start();
+  const { rateLimiter, clock } = start();
   const begun = clock.steady();
   const gone: string[] = [];
   const note = (name: string): void => void gone.push(`${name} ${clock.steady() - begun}`);
-  for (const chat of [1, 2, 3, 4]) void pace.admit(chat, never).then(() => note(`${chat}`));
-  void pace.spare(5, never, 'message', true).then(() => note('first'));
+  for (const chat of [1, 2, 3, 4]) void rateLimiter.admit(chat, never).then(() => note(`${chat}`));
+  void rateLimiter.spare(5, never, 'message', true).then(() => note('first'));
   for (let passed = 0; passed < 120; passed++) {
     await new Promise<void>((acted) => clock.deadlines.after(0, acted));
     await new Promise(setImmediate);
@@ -264,18 +266,18 @@ test('a first sight waits for the replies that wait already, and no longer', asy
 });
 
 test('drafts take no place of a message, and wait where the platform wants a pause', async () => {
-  const { pace, clock } = start();
+  const { rateLimiter, clock } = start();
   let drafts = 0;
   const draft = (chat: number, isFirst: boolean): void =>
-    void pace.spare(chat, never, 'draft', isFirst).then(() => drafts++);
+    void rateLimiter.spare(chat, never, 'draft', isFirst).then(() => drafts++);
   for (let chat = 501; chat <= 530; chat++) draft(chat, false);
   await new Promise(setImmediate);
   assert.equal(drafts, 20, 'what grows leaves some for first sights');
   for (let chat = 601; chat <= 630; chat++) draft(chat, true);
   await new Promise(setImmediate);
   assert.equal(drafts, 50);
-  for (let n = 0; n < 2; n++) assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
-  pace.hold(5_000);
+  for (let n = 0; n < 2; n++) assert.deepEqual(await rateLimiter.admit(501, never), { kind: 'go' });
+  rateLimiter.pause(5_000);
   draft(701, true);
   clock.pass(4_999);
   await new Promise(setImmediate);
@@ -287,16 +289,16 @@ test('drafts take no place of a message, and wait where the platform wants a pau
 });
 
 test('of 20,000 chats those that are short of something are not forgotten', async () => {
-  const { pace, clock } = start();
+  const { rateLimiter, clock } = start();
   for (let chat = 1; chat <= 20_000; chat++) {
-    assert.deepEqual(await pace.admit(chat, never), { kind: 'go' });
+    assert.deepEqual(await rateLimiter.admit(chat, never), { kind: 'go' });
     clock.pass(100);
   }
-  // Nobody who is short of anything is: the last one has had three.
+  // No chat waits for anything: the last one has had three.
   for (const ms of [0, 50]) {
-    assert.deepEqual(await pace.admit(20_000, never), { kind: 'go' });
+    assert.deepEqual(await rateLimiter.admit(20_000, never), { kind: 'go' });
     clock.pass(50 - ms / 2);
   }
-  const admission = await pace.admit(20_000, never, 0);
+  const admission = await rateLimiter.admit(20_000, never, 0);
   assert.equal(admission.kind, 'later');
 });

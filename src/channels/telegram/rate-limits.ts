@@ -1,11 +1,11 @@
 /**
- * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"): about 30
- * messages a second in all, one a second in a chat with short bursts, 20 a minute in a group. What
- * is sent here stays below each of them, in any second and any minute.
+ * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"). Telegram
+ * takes about 30 messages a second in all, one a second in a chat with short bursts, and 20 a
+ * minute in a group. svc stays below each limit in any second and any minute.
  *
- * A chat's place is taken first, then the bot's, which is given out in the order of asking. Whoever
- * would wait for its chat for longer than a moment is sent away with the time, so that a slow group
- * holds up nobody else.
+ * A message takes the chat's place first, then the bot's place, in the order of asking. A message
+ * that would wait longer than a moment for its chat is sent away with a time. So a slow group
+ * delays nobody else.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
@@ -17,19 +17,22 @@ import {
   type RateLimit,
 } from '../messenger/low-priority-queue.ts';
 
-export type PaceLimits = {
-  /** How evenly messages go out. */
+export type RateLimits = {
+  /** Spreads messages evenly. */
   readonly bot: RateLimit;
-  /** Messages in any second, also where first sights come close together. */
+  /**
+   * The most messages in any second, even if the first previews of many replies come close
+   * together.
+   */
   readonly secondMax: number;
   readonly drafts: RateLimit;
   readonly person: RateLimit;
   readonly group: RateLimit;
-  /** What a send waits for at most before it is sent away. */
+  /** The longest wait of a message before it is sent away. */
   readonly waitMsMax: number;
 };
 
-export const paceLimits: PaceLimits = {
+export const rateLimits: RateLimits = {
   bot: { everyMs: 36, burst: 2 },
   secondMax: 29,
   drafts: { everyMs: 36, burst: 50 },
@@ -39,89 +42,91 @@ export const paceLimits: PaceLimits = {
 };
 
 /**
- * What of the allowances the growth of replies leaves over, for first sights of others and for
- * replies: of messages as many as these were in the last second, and that many more.
+ * The room that growing previews leave for replies and for first previews of other replies. For
+ * messages it is as many as these had in the last second, plus this number.
  */
-const leftOver = { messages: 6, drafts: 30 } as const;
-/** That many it may have in a second all the same. */
+const reserved = { messages: 6, drafts: 30 } as const;
+/** The number of edits a second that growing previews may always have. */
 const growthMin = 4;
 
 /**
- * What may be left out. `notice`: "typing…" or eyes, which take no message's place in their chat.
- * `draft`: of a message, which takes no message's place anywhere.
+ * The kinds of best-effort calls. `notice`: "typing…" or eyes, which count as no message of their
+ * chat. `draft`: counts as no message at all.
  */
 export type Spare = 'message' | 'notice' | 'draft';
 
-/** `later`: not before so many milliseconds. */
+/** `later`: `ms` milliseconds must pass first. */
 export type Admission =
   | { readonly kind: 'go' | 'stopped' }
   | { readonly kind: 'later'; readonly ms: number };
 
-export interface Pace {
+export interface RateLimiter {
   /**
    * Resolves with `go` when one message may be sent to that chat.
-   * @param waitMsMax what it waits for its chat at most; left out: moments
+   * @param waitMsMax the longest wait for the chat, in milliseconds; absent: moments
    */
   admit(chat: number, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
   /**
-   * Takes what no reply needs, for what may be left out, in the order of asking as far as the chats
-   * have one. It leaves one for a reply, and every reply that waits goes first.
-   * @param kind left out: a message
-   * @param isFirst whether it is the first sight of a reply, which goes before everything else
-   *   that may be left out
-   * @returns false: stopped before
+   * Takes room that no reply needs, for a best-effort call. Calls go in the order of asking, as far
+   * as their chats have room. One place stays free for a reply, and every waiting reply goes first.
+   * @param kind absent: a message
+   * @param isFirst whether this is the first preview of a reply, which goes before all other
+   *   best-effort calls
+   * @returns false: the signal aborted first
    */
   spare(chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
-  /** The platform asked for a pause: nothing is sent in it. */
-  hold(ms: number): void;
+  /** The platform asked for a pause; svc sends nothing during it. */
+  pause(ms: number): void;
 }
 
-export type PaceDeps = {
+export type RateLimiterDeps = {
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
-  readonly limits?: Partial<PaceLimits>;
+  readonly limits?: Partial<RateLimits>;
 };
 
-export function createPace(deps: PaceDeps): Pace {
-  return new BotPace(deps);
+export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
+  return new BotRateLimiter(deps);
 }
 
-/** Before a new one is kept, those are let go of whose allowance is full again. */
+/** Before one more chat is stored, the chats with a full limit are removed. */
 const chatsMax = 4_096;
 
 const go: Admission = { kind: 'go' };
 
 type Waiting = { readonly answer: (admission: Admission) => void };
 
-class BotPace implements Pace {
+class BotRateLimiter implements RateLimiter {
   readonly #steady: () => SteadyTime;
   readonly #deadlines: Deadlines;
-  readonly #limits: PaceLimits;
-  /** When the bot's allowance is full again. */
+  readonly #limits: RateLimits;
+  /** When the bot's limit is full again. */
   #full: SteadyTime;
-  #heldUntil: SteadyTime;
-  /** When a chat's allowance is full again; a chat that is not here has all of it. */
+  #pausedUntil: SteadyTime;
+  /** When each chat's limit is full again; the limit of a missing chat is full. */
   readonly #chats = new Map<number, SteadyTime>();
-  /** Those that have their chat's place and wait for the bot's. */
+  /** Messages that have their chat's place and wait for the bot's. */
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
-  readonly #spares: LowPriorityQueue;
-  /** All messages of the last second, and those of them that may be left out and are no firsts. */
+  readonly #bestEffortQueue: LowPriorityQueue;
+  /** All messages of the last second, and the growing edits among them. */
   readonly #window: Window;
   readonly #growth: Window;
-  /** When the drafts' allowance is full again. */
+  /** When the limit of drafts is full again. */
   #draftsFull: SteadyTime;
-  readonly #drafts: LowPriorityQueue;
+  readonly #draftQueue: LowPriorityQueue;
 
-  constructor({ steady, deadlines, limits }: PaceDeps) {
+  constructor({ steady, deadlines, limits }: RateLimiterDeps) {
     this.#steady = steady;
     this.#deadlines = deadlines;
-    this.#limits = { ...paceLimits, ...limits };
-    this.#full = this.#heldUntil = this.#draftsFull = steady();
+    this.#limits = { ...rateLimits, ...limits };
+    this.#full = this.#pausedUntil = this.#draftsFull = steady();
     this.#window = new Window(this.#limits.secondMax, 1_000);
     this.#growth = new Window(this.#limits.secondMax, 1_000);
-    this.#spares = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
-    this.#drafts = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
+    this.#bestEffortQueue = new LowPriorityQueue(deadlines, (isFirst) =>
+      this.#msUntilSpare(isFirst),
+    );
+    this.#draftQueue = new LowPriorityQueue(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
   }
 
   async admit(
@@ -132,11 +137,11 @@ class BotPace implements Pace {
     if (signal.aborted) return { kind: 'stopped' };
     const rateLimit = this.#rateLimitOf(chat);
     const chatMs = this.#msUntil(this.#chats.get(chat), rateLimit);
-    const ms = Math.max(chatMs, this.#heldMs);
+    const ms = Math.max(chatMs, this.#pauseMs);
     if (ms > waitMsMax) return { kind: 'later', ms };
     this.#takeOf(chat, rateLimit);
-    if (chatMs === 0 && this.#takeOwn()) return go;
-    return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
+    if (chatMs === 0 && this.#takeIfFree()) return go;
+    return chatMs === 0 ? this.#queueReply(signal) : this.#afterChat(chatMs, signal);
   }
 
   async spare(
@@ -145,13 +150,13 @@ class BotPace implements Pace {
     kind: Spare = 'message',
     isFirst = false,
   ): Promise<boolean> {
-    if (kind === 'draft') return this.#drafts.next(this.#takeDraft, signal, isFirst);
+    if (kind === 'draft') return this.#draftQueue.next(this.#takeDraft, signal, isFirst);
     const rateLimit = this.#rateLimitOf(chat);
-    const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
+    const chatWaitMs = (): number => this.#msUntil(this.#chats.get(chat), rateLimit, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
-      if (msOfChat() > 0) return false;
-      // First sights may come close together: the others go out as evenly as without them.
+      if (chatWaitMs() > 0) return false;
+      // First previews may come close together; other messages stay as even as without them.
       if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
       if (kind === 'notice') return true;
       this.#takeOf(chat, rateLimit);
@@ -160,9 +165,9 @@ class BotPace implements Pace {
       return true;
     };
     while (!signal.aborted) {
-      const ms = msOfChat();
+      const ms = chatWaitMs();
       if (ms > 0) await passed(this.#deadlines, ms, signal);
-      else if (await this.#spares.next(take, signal, isFirst)) return true;
+      else if (await this.#bestEffortQueue.next(take, signal, isFirst)) return true;
     }
     return false;
   }
@@ -172,13 +177,13 @@ class BotPace implements Pace {
     return true;
   };
 
-  hold(ms: number): void {
+  pause(ms: number): void {
     const until = later(this.#steady(), ms);
-    if (until > this.#heldUntil) this.#heldUntil = until;
+    if (until > this.#pausedUntil) this.#pausedUntil = until;
   }
 
-  get #heldMs(): number {
-    return Math.max(0, this.#heldUntil - this.#steady());
+  get #pauseMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#steady());
   }
 
   /** The ids of groups and channels are negative. */
@@ -190,36 +195,36 @@ class BotPace implements Pace {
     return msUntilOne(full, rateLimit, this.#steady(), spare);
   }
 
-  /** Until the bot may send a reply. */
-  get #msOwn(): number {
+  /** Milliseconds until the bot may send a reply. */
+  get #msUntilReply(): number {
     const ms = this.#msUntil(this.#full, this.#limits.bot);
     return Math.max(ms, this.#window.msUntilOne(this.#steady()));
   }
 
   #msUntilSpare(isFirst: boolean): number {
     const { bot } = this.#limits;
-    const ofWindow = Math.max(this.#heldMs, this.#window.msUntilOne(this.#steady(), 1));
+    const windowMs = Math.max(this.#pauseMs, this.#window.msUntilOne(this.#steady(), 1));
     const waiting = this.#queue.length;
     if (isFirst) {
-      const ofReplies = waiting === 0 ? 0 : this.#msOwn + (waiting - 1) * bot.everyMs + 1;
-      return Math.max(ofWindow, ofReplies);
+      const repliesMs = waiting === 0 ? 0 : this.#msUntilReply + (waiting - 1) * bot.everyMs + 1;
+      return Math.max(windowMs, repliesMs);
     }
-    const ofBot = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
-    return Math.max(ofWindow, ofBot, this.#msUntilGrowth);
+    const botMs = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
+    return Math.max(windowMs, botMs, this.#msUntilGrowth);
   }
 
   get #msUntilGrowth(): number {
     const { secondMax } = this.#limits;
     const now = this.#steady();
     const others = this.#window.count(now) - this.#growth.count(now);
-    const most = secondMax - others - leftOver.messages;
+    const most = secondMax - others - reserved.messages;
     return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
   }
 
   #msUntilDraft(isFirst: boolean): number {
-    const spare = isFirst ? 0 : leftOver.drafts;
+    const spare = isFirst ? 0 : reserved.drafts;
     const ms = this.#msUntil(this.#draftsFull, this.#limits.drafts, spare);
-    return Math.max(this.#heldMs, ms);
+    return Math.max(this.#pauseMs, ms);
   }
 
   #takeOf(chat: number, rateLimit: RateLimit): void {
@@ -229,14 +234,17 @@ class BotPace implements Pace {
     this.#chats.set(chat, fullAfterOne(full, rateLimit, now));
   }
 
-  /** More than a few hundred cannot be short of anything: the bot's allowance is too small. */
+  /**
+   * Removes chats with a full limit. The bot's limit is so small that only a few hundred chats can
+   * have less.
+   */
   #forget(now: SteadyTime): void {
     for (const [chat, full] of this.#chats) if (full <= now) this.#chats.delete(chat);
   }
 
-  /** @returns whether the bot may send now, and nobody asked before */
-  #takeOwn(): boolean {
-    if (this.#queue.length > 0 || this.#heldMs > 0 || this.#msOwn > 0) return false;
+  /** @returns whether the bot may send now and no message waits */
+  #takeIfFree(): boolean {
+    if (this.#queue.length > 0 || this.#pauseMs > 0 || this.#msUntilReply > 0) return false;
     this.#spend();
     return true;
   }
@@ -249,10 +257,10 @@ class BotPace implements Pace {
   async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
     await passed(this.#deadlines, ms, signal);
     if (signal.aborted) return { kind: 'stopped' };
-    return this.#takeOwn() ? go : this.#inTurn(signal);
+    return this.#takeIfFree() ? go : this.#queueReply(signal);
   }
 
-  #inTurn(signal: AbortSignal): Promise<Admission> {
+  #queueReply(signal: AbortSignal): Promise<Admission> {
     return new Promise((resolve) => {
       const stopped = (): void => {
         this.#queue.splice(this.#queue.indexOf(waiting), 1);
@@ -272,15 +280,15 @@ class BotPace implements Pace {
   readonly #serve = (): void => {
     this.#next = null;
     const { waitMsMax } = this.#limits;
-    const heldMs = this.#heldMs;
+    const pauseMs = this.#pauseMs;
     while (this.#queue.length > 0) {
-      const ms = Math.max(heldMs, this.#msOwn);
-      if (ms > 0 && heldMs <= waitMsMax) {
+      const ms = Math.max(pauseMs, this.#msUntilReply);
+      if (ms > 0 && pauseMs <= waitMsMax) {
         this.#next = this.#deadlines.after(ms, this.#serve);
         return;
       }
-      if (heldMs === 0) this.#spend();
-      this.#queue.shift()!.answer(heldMs > 0 ? { kind: 'later', ms: heldMs } : go);
+      if (pauseMs === 0) this.#spend();
+      this.#queue.shift()!.answer(pauseMs > 0 ? { kind: 'later', ms: pauseMs } : go);
     }
   };
 }

@@ -1,16 +1,16 @@
 /**
- * Eyes on a message of a group that was said to us, when work on it begins
- * (https://core.telegram.org/bots/api#setmessagereaction). That a group takes no reactions, or that
- * it fails or is left out, changes nothing.
+ * Puts eyes on a group message that was said to the bot, when work on it begins
+ * (https://core.telegram.org/bots/api#setmessagereaction). Nothing else changes if the group takes
+ * no reactions, or if the call fails or is dropped.
  */
 import type { Address } from '../../domain/message.ts';
 import type { FirstSeen } from '../messenger/recent-questions.ts';
-import type { Courtesies } from './best-effort-calls.ts';
+import type { BestEffortCalls } from './best-effort-calls.ts';
 import { parseTarget } from './place.ts';
 
-/** @param known messages that have it */
-export function showSeen(
-  courtesies: Courtesies,
+/** @param known the messages that have the reaction */
+export function showEyes(
+  bestEffort: BestEffortCalls,
   address: Address,
   known: FirstSeen,
   signal: AbortSignal,
@@ -20,5 +20,5 @@ export function showSeen(
   if (!known.isFirst(address.target)) return;
   const reaction = [{ type: 'emoji', emoji: '👀' }] as const;
   const payload = { chat_id: target.chat, message_id: target.replyTo, reaction: [...reaction] };
-  courtesies.offer('setMessageReaction', payload, signal);
+  bestEffort.offer('setMessageReaction', payload, signal);
 }

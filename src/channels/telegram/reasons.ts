@@ -1,4 +1,4 @@
-/** Why the channel is not up, in our own words: what the other side said stays out of logs. */
+/** Why the channel is not up, in our own words: logs must not hold text of the other side. */
 import type { CallResult, Refused } from './bot-api.ts';
 
 export function refusedToken(tokenName: string): string {
@@ -8,8 +8,11 @@ export function refusedToken(tokenName: string): string {
   );
 }
 
-/** @param refused with 409: another program is there, which polls or has set a webhook */
-export function conflict({ description }: Pick<Refused, 'description'>, tokenName: string): string {
+/** @param refused a 409: another program polls, or has set a webhook */
+export function conflictReason(
+  { description }: Pick<Refused, 'description'>,
+  tokenName: string,
+): string {
   if (/webhook/i.test(description)) {
     return (
       `another program set a webhook for the bot of ${tokenName}, and svc takes it away: end ` +

@@ -1,4 +1,4 @@
-/** What Telegram is sent of a reply, at which pace, and what is told of a refusal. */
+/** The calls that send a reply, their rate, and the outcome of a refusal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { token } from '../../../test/fake/scripted-telegram.ts';

@@ -1,12 +1,13 @@
 /**
- * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
- * one reply, which is one part where the text was cut.
+ * Sends replies to Telegram (https://core.telegram.org/bots/api#sendmessage). One try sends one
+ * reply; each part of a cut text is one reply.
  *
- * A refusal that names what was wrong is met once in the same try: without formatting, buttons, the
- * topic or the message that is answered, as a new message, as text, in the chat that the group
- * became. Everything else is the schedule's. A send whose end was not seen may have arrived, and
- * Telegram knows no repeats: it is tried once more, marked, when a relay may have come back, and
- * then left. What a gateway says of its own accord tells no end either.
+ * A refusal that names its cause is repaired in the same try. svc sends again without the
+ * formatting, the buttons, the topic or the answered message; as a new message; as text; or to the
+ * chat that the group became. All other failures go to the delivery schedule. A send without a seen
+ * end may have arrived, and Telegram does not recognise repeats. So svc tries it once more, marked,
+ * at a time when a relay may have come back, and then stops. The answer of a gateway itself does
+ * not tell the end either.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
@@ -19,53 +20,57 @@ import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';
 import type { Entity, Formatted, Lexer } from './markdown.ts';
-import type { Admission, Pace } from './rate-limits.ts';
+import type { Admission, RateLimiter } from './rate-limits.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 import {
   contentOf,
   deleteMessage,
   isUnsure,
-  mannerOf,
-  mendEdit,
-  mendManner,
+  sendModeOf,
+  repairEdit,
+  repairSendMode,
 } from './place-reply.ts';
 import { messageText, numberOf, parseMessageText, placeFields, put } from './place-reply.ts';
-import { refusesMessage } from './place-reply.ts';
-import type { Manner } from './place-reply.ts';
+import { messageRefusals } from './place-reply.ts';
+import type { SendMode } from './place-reply.ts';
 
 const tryMs = 15_000;
 /** In UTF-16 units. */
 export const textMax = 4_096;
 
-/** Before the second send whose end may not be seen: 20 to 60 s. */
+/** The pause before the second send after an unseen end: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
 
 export type SendDeps = {
   readonly api: BotApi;
   readonly lexer: Lexer;
-  readonly pace: Pace;
+  readonly rateLimiter: RateLimiter;
   readonly token: string;
   readonly random: () => number;
-  /** Is told the message that was sent or edited, as `messageText` names it. */
+  /** Called with the message that was sent or edited, as `messageText` names it. */
   readonly sent?: (message: string) => void;
 };
 
-/** It never throws. */
+/** Never throws. */
 export async function send(
-  { api, lexer, pace, token, random, sent }: SendDeps,
+  { api, lexer, rateLimiter, token, random, sent }: SendDeps,
   reply: Reply,
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
-  // Of a reply that was cut, only the first part points at the message.
+  // Only the first part of a cut reply refers to the answered message.
   const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
   const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
-    // What was mended is known to this try alone: sent away, the next would be refused again.
-    const admission = await pace.admit(outgoing.chat, signal, tries === 1 ? undefined : tryMs);
+    // Only this try knows the repairs. If it were sent away, the next one would be refused again.
+    const admission = await rateLimiter.admit(
+      outgoing.chat,
+      signal,
+      tries === 1 ? undefined : tryMs,
+    );
     if (admission.kind !== 'go') return outcomeOfAdmission(admission);
     const payload = payloadOf(outgoing);
     const result = await put(api, outgoing, payload, tryMs, signal);
@@ -75,14 +80,14 @@ export async function send(
       return { kind: 'delivered' };
     }
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
-    // Where it takes no reply, it takes none elsewhere.
-    if (result.status === 429) pace.hold(result.retryAfterMs ?? 0);
-    if (tries >= triesMax || !mend(outgoing, result)) {
+    // After a 429 to a reply the platform takes no other reply either.
+    if (result.status === 429) rateLimiter.pause(result.retryAfterMs ?? 0);
+    if (tries >= triesMax || !repair(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
       const more = { status: result.status, ...(said !== null && { said }) };
       // An edit makes no second message.
-      const isUnseen = outgoing.edits === null && tellsNoEnd(result);
-      // A relay whose other side is away shows its page for as long as that lasts.
+      const isUnseen = outgoing.edits === null && isEndUnseen(result);
+      // A relay shows its page for as long as its other side is away.
       const mayBeLast = result.status === 504;
       if (isUnseen) return outcomeOfUnseen('server_error', more, attempt, mayBeLast, random);
       return outcomeOfRefusal(result, more);
@@ -91,10 +96,10 @@ export async function send(
 }
 
 /**
- * Takes away what the reply replaces where an edit may still reach it, so that it meets none: the
- * reply is then sent anew. Where it cannot be taken away, or is gone already, it is edited like any
- * other, as far as it is there. It never throws.
- * @returns as it is to be sent; or why it cannot be now
+ * Deletes the message that the reply replaces, if a late edit may still change it. The reply is
+ * then sent as a new message. If the message cannot be deleted, svc edits it like any other. Never
+ * throws.
+ * @returns the reply to send; or an outcome if it cannot be sent now
  */
 export async function withoutUnsure(
   api: BotApi,
@@ -107,7 +112,7 @@ export async function withoutUnsure(
   const result = await deleteMessage(api, message, signal);
   if (result.kind === 'done') return { kind: 'ready', reply: rest };
   if (result.kind === 'fault') return retry(failure(result.fault));
-  const stays = refusesMessage.has(result.status);
+  const stays = messageRefusals.has(result.status);
   if (stays) return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
   return outcomeOfRefusal(result, { status: result.status });
 }
@@ -117,62 +122,62 @@ function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): Deli
   return retry(failure('cancelled'));
 }
 
-/** The first send, and one more for each thing that can be mended. */
+/** The first send, and one more for each thing that svc can repair. */
 const triesMax = 8;
 
-/** What is sent, as far as a refusal can change it. */
-type OutgoingText = Manner & {
+/** The message to send; a refusal can change it. */
+type OutgoingText = SendMode & {
   chat: number;
   thread: number | null;
   replyTo: number | null;
   text: string;
   entities: readonly Entity[];
-  /** The Markdown itself, sent when the entities are refused. */
+  /** The Markdown itself, which svc sends if Telegram refuses the entities. */
   source: string;
   keyboard: Rows;
 };
 
-/** Of a label the platform names no length; what a button says has 64 bytes. */
+/** Telegram names no limit for a label; the text of a button has at most 64 bytes. */
 const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
 
 function outgoingOf(reply: Reply, lexer: Lexer, target: Target): OutgoingText {
   const { text: source, choices } = reply;
-  const manner = mannerOf(reply, target.chat);
+  const mode = sendModeOf(reply, target.chat);
   const keyboard = rowsOf(choices, buttonLimits);
-  const { text, entities } = manner.file ? asIs(source) : fitted(source, lexer);
-  return { ...target, ...manner, text, entities, source, keyboard };
+  const { text, entities } = mode.file ? unformatted(source) : fitted(source, lexer);
+  return { ...target, ...mode, text, entities, source, keyboard };
 }
 
-function asIs(text: string): Formatted {
+function unformatted(text: string): Formatted {
   return { text, entities: [] };
 }
 
-/** With its formatting, unless that does not fit. */
+/** The text with its formatting, or without it if that does not fit. */
 export function fitted(source: string, lexer: Lexer): Formatted {
   const formatted = format(source, lexer);
   const fits = formatted.text !== '' && formatted.text.length <= textMax;
-  return fits ? formatted : asIs(source);
+  return fits ? formatted : unformatted(source);
 }
 
 function payloadOf(outgoing: OutgoingText) {
   return { ...placeFields(outgoing), ...contentOf(outgoing), ...markupOf(outgoing.keyboard) };
 }
 
-/** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
+/** The words of today's servers, and of older ones that ignore `allow_sending_without_reply`. */
 const answeredIsGone =
   /message to be replied not found|reply message not found|reply_message_id_invalid/i;
 
-/** Takes away what was refused. @returns whether another try may help */
-function mend(outgoing: OutgoingText, refused: Refused): boolean {
+/** Removes the refused part. @returns whether another try may help */
+function repair(outgoing: OutgoingText, refused: Refused): boolean {
   const { status } = refused;
-  if (mendManner(outgoing, refused, textMax)) return true;
-  return (status === 400 && mendContent(outgoing, refused)) || mendEdit(outgoing, refused);
+  if (repairSendMode(outgoing, refused, textMax)) return true;
+  return (status === 400 && repairContent(outgoing, refused)) || repairEdit(outgoing, refused);
 }
 
-function mendContent(outgoing: OutgoingText, { description, migrateToChat }: Refused): boolean {
+function repairContent(outgoing: OutgoingText, { description, migrateToChat }: Refused): boolean {
   if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
     outgoing.chat = migrateToChat;
-    // The new chat counts its messages anew.
+    // The new chat numbers its messages anew.
     outgoing.replyTo = null;
     return true;
   }
@@ -206,49 +211,49 @@ function outcomeOfFault(
 }
 
 /**
- * A gateway gave up waiting (504), which has passed the message on; or a relay shows a page of its
- * own, which hardly has. With a 503 it says that it did not.
+ * Whether the message may have been sent. A 504 means that a gateway passed it on and stopped
+ * waiting. A relay's own page means that it hardly did. A 503 means that it did not.
  */
-export function tellsNoEnd({ status, description }: Refused): boolean {
+export function isEndUnseen({ status, description }: Refused): boolean {
   return status === 504 || (status >= 500 && status !== 503 && description === '');
 }
 
-/** `said`: in the platform's words, scrubbed. */
-type Told = { readonly status?: number; readonly said?: string };
+/** `said`: the platform's words, scrubbed. */
+type RefusalFacts = { readonly status?: number; readonly said?: string };
 
-/** @param mayBeLast a second such end is the last */
+/** @param mayBeLast whether a second unseen end is final */
 function outcomeOfUnseen(
   kind: FailureKind,
-  more: Told,
+  more: RefusalFacts,
   { possibleDuplicate }: Attempt,
   mayBeLast: boolean,
   random: () => number,
 ): DeliveryOutcome {
-  if (possibleDuplicate && mayBeLast) return dead(left(failure(kind, more)));
+  if (possibleDuplicate && mayBeLast) return dead(finalFailure(failure(kind, more)));
   const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
   return retry(failure(kind, { ...more, retryAfterMs }), true);
 }
 
-function left(why: Failure): Failure {
+function finalFailure(why: Failure): Failure {
   return { ...why, detail: `${why.detail}; it may have arrived, so it is not sent again` };
 }
 
-function outcomeOfRefusal({ status, retryAfterMs }: Refused, told: Told): DeliveryOutcome {
-  const more = { ...told, retryAfterMs };
+function outcomeOfRefusal({ status, retryAfterMs }: Refused, facts: RefusalFacts): DeliveryOutcome {
+  const more = { ...facts, retryAfterMs };
   if (status === 403) {
     const detail = 'the person blocked the bot, or it may not write there';
-    return dead(failure('gone', { ...told, detail }));
+    return dead(failure('gone', { ...facts, detail }));
   }
-  // The token was revoked, for example: once it is put right, waiting replies go out.
-  if (status === 401 || status === 404) return retry(failure('unauthorized', told));
+  // For example, the token was revoked. Once it is corrected, waiting replies go out.
+  if (status === 401 || status === 404) return retry(failure('unauthorized', facts));
   if (status === 429) {
     return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked: failure('rate_limited', more) };
   }
   if (status === 503) return retry(failure('overloaded', more));
   if (status >= 500) return retry(failure('server_error', more));
-  if (status < 400) return retry(failure('redirected', told));
+  if (status < 400) return retry(failure('redirected', facts));
   if (status === 409) return retry(failure('overloaded', more));
-  return dead(failure('rejected', told));
+  return dead(failure('rejected', facts));
 }
 
 function retry(why: Failure, mayHaveArrived = false): DeliveryOutcome {

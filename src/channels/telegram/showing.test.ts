@@ -1,4 +1,4 @@
-/** What is shown before, instead of and after a reply, on a Telegram that does as Telegram does. */
+/** Messages that Telegram shows before a reply, after it and instead of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
@@ -160,7 +160,7 @@ test('an edit that a relay answers is made again by the schedule, and is no repe
 });
 
 test('a reply stands, also where an edit before it is carried out after it', async () => {
-  // Ten times as fast, but for how long a reply may take.
+  // Ten times as fast, except for the time that a reply may take.
   await using it = await startShowing({}, Date.now, 10);
   const { preview, made } = it.preview([it.ann.id, null, null]);
   preview.show(long);

@@ -45,7 +45,7 @@ async function start(given: { token?: string; baseUrl?: string } = {}) {
     channel: make(),
     make,
     calls,
-    /** Time goes by, for the channel alone. */
+    /** Lets time pass for the channel alone. */
     skip: (ms: number) => void (skippedMs += ms),
     async [Symbol.asyncDispose]() {
       await http.close();
@@ -106,8 +106,8 @@ test('one with the same token and address is the same, whoever may talk there', 
   const access = { allow: ['1'], groups: 'off', pairing: false } as const;
   assert.equal(it.channel.sameAs?.(it.make({ access })), true);
   assert.equal(it.channel.sameAs?.(it.make({ baseUrl: 'http://127.0.0.1:9' })), false);
-  for (const manner of [{ streaming: false }, { gatherMs: 1 }, { edits: true }]) {
-    assert.equal(it.channel.sameAs?.(it.make(manner)), false);
+  for (const mode of [{ streaming: false }, { gatherMs: 1 }, { edits: true }]) {
+    assert.equal(it.channel.sameAs?.(it.make(mode)), false);
   }
 });
 

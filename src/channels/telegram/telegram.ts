@@ -1,9 +1,9 @@
 /**
- * The Telegram channel (`messenger_a`): a bot that polls, by the Bot API
+ * The Telegram channel (`messenger_a`): a bot that polls the Bot API
  * (https://core.telegram.org/bots/api).
  *
- * Its key holds the bot's id, which is the first part of its token, so that it is known without
- * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
+ * Its key holds the bot's id. That is the first part of the token, so svc knows it without a
+ * request. `health()` reports every trouble with the platform; it never stops the boot.
  */
 import { dayMs } from '../../lib/durations.ts';
 import type { MessengerConfig } from '../../config/config.ts';
@@ -37,23 +37,23 @@ import { FirstSeen, RecentQuestions, formerAnswer, revise } from '../messenger/r
 import { noPreview, Cleanup } from '../messenger/growing-message.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
-import { Courtesies } from './best-effort-calls.ts';
-import { tellCommands } from './command-menu.ts';
+import { BestEffortCalls } from './best-effort-calls.ts';
+import { publishCommands } from './command-menu.ts';
 import { Drafts } from './drafts.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
-import { createPace, type Pace } from './rate-limits.ts';
+import { createRateLimiter, type RateLimiter } from './rate-limits.ts';
 import { directChatOf, questionEdited } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { beginPreview } from './previews.ts';
 import { remove } from './place-reply.ts';
-import { showSeen } from './reaction.ts';
+import { showEyes } from './reaction.ts';
 import { fitted, send, textMax, withoutUnsure } from './sending.ts';
 import { showTyping } from './typing.ts';
-import { lookAtWebhook } from './webhook.ts';
+import { inspectWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
 
 export type TelegramDeps = Clock & {
@@ -63,16 +63,16 @@ export type TelegramDeps = Clock & {
   readonly deadlines: Deadlines;
   readonly events: Events;
   readonly random: () => number;
-  /** For tests, where waiting is to be short. */
+  /** Shorter times for tests. */
   readonly times?: Partial<PollTimes>;
 };
 
-/** Makes the channel; nothing is loaded or asked before `open`. */
+/** Makes the channel; it loads and asks nothing before `open`. */
 export function createTelegramChannel(deps: TelegramDeps): Messenger {
   return new Telegram(deps);
 }
 
-/** An answer that is a day late is of no use to anyone in a chat. */
+/** Nobody in a chat can use an answer that is a day late. */
 const deliverMsMax = dayMs;
 const cutting = {
   unitsMax: textMax,
@@ -82,10 +82,10 @@ const cutting = {
 };
 const healthMs = 90_000;
 
-type Tools = {
+type Loaded = {
   readonly api: BotApi;
   readonly lexer: Lexer;
-  readonly courtesies: Courtesies;
+  readonly bestEffort: BestEffortCalls;
 };
 
 class Telegram implements Messenger {
@@ -93,14 +93,14 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #deps: TelegramDeps;
   readonly #health: HealthState;
-  readonly #pace: Pace;
+  readonly #rateLimiter: RateLimiter;
   readonly #drafts: Drafts;
   readonly #menu: CommandMenu;
-  readonly #seen = new FirstSeen();
-  readonly #over = new AbortController();
-  readonly #ends: Cleanup;
-  readonly #tools: LoadOnce<Tools>;
-  /** Null: edits are not heeded. */
+  readonly #seenMessages = new FirstSeen();
+  readonly #disposed = new AbortController();
+  readonly #cleanup: Cleanup;
+  readonly #loaded: LoadOnce<Loaded>;
+  /** Null: the channel ignores edits. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
 
@@ -110,19 +110,24 @@ class Telegram implements Messenger {
     this.#deps = deps;
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
-    const pace = createPace(deps);
-    this.#pace = pace;
+    const rateLimiter = createRateLimiter(deps);
+    this.#rateLimiter = rateLimiter;
     this.#drafts = new Drafts(steady);
-    this.#tools = new LoadOnce(async () => {
+    this.#loaded = new LoadOnce(async () => {
       const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
-      return { api, lexer, courtesies: new Courtesies({ api, pace, deadlines, steady }) };
+      return {
+        api,
+        lexer,
+        bestEffort: new BestEffortCalls({ api, rateLimiter, deadlines, steady }),
+      };
     });
-    this.#ends = new Cleanup(deadlines, async (message) =>
-      this.#tools.value === null ? false : remove(this.#tools.value.api, message),
+    this.#cleanup = new Cleanup(deadlines, async (message) =>
+      this.#loaded.value === null ? false : remove(this.#loaded.value.api, message),
     );
     const menu = new CommandMenu({
-      tell: (offered, signal) => tellCommands(this.#tools.value?.api ?? null, offered, signal),
+      publish: (offered, signal) =>
+        publishCommands(this.#loaded.value?.api ?? null, offered, signal),
       events,
       steady,
     });
@@ -131,7 +136,7 @@ class Telegram implements Messenger {
       events.channelChanged({ channel: config.type, state, reason });
       if (state === 'up') menu.up();
     };
-    this.#health = new HealthState(deps, changed, () => menu.heard());
+    this.#health = new HealthState(deps, changed, () => menu.platformAnswered());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -143,13 +148,13 @@ class Telegram implements Messenger {
       this.#health.become('failed', message);
       return { kind: 'unfit', message };
     }
-    await this.#tools.get();
+    await this.#loaded.get();
     return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { api, courtesies } = await this.#tools.get();
+    const { api, bestEffort } = await this.#loaded.get();
     const { config, token, events, steady, random, times } = this.#deps;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
@@ -157,7 +162,7 @@ class Telegram implements Messenger {
         channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
-        courtesies,
+        bestEffort,
         health: this.#health,
         questions: this.#questions,
         gatherMs: config.gatherMs,
@@ -174,62 +179,62 @@ class Telegram implements Messenger {
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const { token, random } = this.#deps;
-    const tools = await this.#tools.get();
-    const cleared = await withoutUnsure(tools.api, reply, stop.signal);
-    if (cleared.kind !== 'ready') return cleared;
-    const revision = revise(this.#questions, cleared.reply, questionEdited(reply.address));
+    const loaded = await this.#loaded.get();
+    const prepared = await withoutUnsure(loaded.api, reply, stop.signal);
+    if (prepared.kind !== 'ready') return prepared;
+    const revision = revise(this.#questions, prepared.reply, questionEdited(reply.address));
     let message: string | null = null;
     const sent = (one: string): void => void (message = one);
-    const deps = { ...tools, pace: this.#pace, token, random, sent };
+    const deps = { ...loaded, rateLimiter: this.#rateLimiter, token, random, sent };
     const outcome = await send(deps, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) void this.#ends.takeAway(needless);
+    for (const needless of revision.delivered(message)) void this.#cleanup.remove(needless);
     return outcome;
   }
 
   #preview(shown: Previewed): Preview {
-    const tools = this.#tools.value;
-    if (tools === null) return noPreview;
-    // The former answer stays until there is another one.
+    const loaded = this.#loaded.value;
+    if (loaded === null) return noPreview;
+    // The former answer stays until the new one is there.
     const former = formerAnswer(this.#questions, questionEdited(shown.address));
     if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#deps;
-    const { lexer, courtesies } = tools;
-    const known = { ends: this.#ends, drafts: this.#drafts, deadlines, steady };
-    const deps = { lexer, ...courtesies.preview, ...known };
+    const { lexer, bestEffort } = loaded;
+    const known = { cleanup: this.#cleanup, drafts: this.#drafts, deadlines, steady };
+    const deps = { lexer, ...bestEffort.preview, ...known };
     return beginPreview(deps, shown) ?? noPreview;
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
     const { token, config, http, steady } = this.#deps;
-    const { api } = await this.#tools.get();
+    const { api } = await this.#loaded.get();
     const deps = { api, token, baseUrl: config.baseUrl, http, steady };
     return fetchFile(deps, file, bytesMax, stop);
   }
 
-  /** The Markdown is cut, which is never shorter than what it is rendered to. */
+  /** Cuts the Markdown, which is never shorter than its rendered text. */
   split(text: string): readonly ReplyPart[] {
     return splitReply(text, cutting);
   }
 
   plain({ text, file }: ReplyPart): string {
-    const lexer = this.#tools.value?.lexer;
+    const lexer = this.#loaded.value?.lexer;
     return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
   }
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#deps;
-    const courtesies = this.#tools.value?.courtesies;
-    if (courtesies === undefined) return;
-    showTyping({ courtesies, deadlines }, address, signal);
-    showSeen(courtesies, address, this.#seen, this.#over.signal);
+    const bestEffort = this.#loaded.value?.bestEffort;
+    if (bestEffort === undefined) return;
+    showTyping({ bestEffort, deadlines }, address, signal);
+    showEyes(bestEffort, address, this.#seenMessages, this.#disposed.signal);
   }
 
   offer(offered: OfferedCommands): void {
     this.#menu.offer(offered);
   }
 
-  /** Polls are judged by their ends: a begun poll may hang for ever. */
+  /** Judges polls by their ends, since a poll can hang for ever. */
   health(): ChannelHealth {
     const { health } = this.#health;
     const { silentMs } = this.#health;
@@ -253,7 +258,7 @@ class Telegram implements Messenger {
     );
   }
 
-  /** No request: the person must have begun the chat, which shows when something is sent. */
+  /** Sends no request. If the person has not begun the chat, the first message fails. */
   direct(user: string): ReturnType<NonNullable<Messenger['direct']>> {
     const id = telegram.botOf(this.#deps.token);
     const chat = id === null ? null : directChatOf(user);
@@ -268,7 +273,7 @@ class Telegram implements Messenger {
     const { tokenEnv } = config;
     if (telegram.botOf(token) === null)
       return { kind: 'refused', message: malformedToken(tokenEnv) };
-    const { api } = await this.#tools.get();
+    const { api } = await this.#loaded.get();
     const result = await api.call('getMe', {}, pollTimes.callMs, signal);
     if (refusesToken(result)) {
       return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
@@ -280,13 +285,13 @@ class Telegram implements Messenger {
 
   async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
     if (telegram.botOf(this.#deps.token) === null) return { kind: 'unknown' };
-    const { api } = await this.#tools.get();
-    return lookAtWebhook(api, deleting, signal);
+    const { api } = await this.#loaded.get();
+    return inspectWebhook(api, deleting, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#menu.end();
-    this.#over.abort();
+    this.#disposed.abort();
   }
 }
 

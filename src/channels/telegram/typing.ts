@@ -1,24 +1,24 @@
 /**
- * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
- * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four. That it fails
- * or is left out changes nothing. It is not shown for an answer that comes within a moment.
+ * Shows "typing…" in a chat while svc works on an answer. Telegram shows it for five seconds
+ * (https://core.telegram.org/bots/api#sendchataction), so svc sends it every four. A failed or
+ * dropped call changes nothing. An answer that comes within a moment has no "typing…" before it.
  */
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
-import type { Courtesies } from './best-effort-calls.ts';
+import type { BestEffortCalls } from './best-effort-calls.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 
 const firstMs = 250;
 const everyMs = 4_000;
-const mostMs = 5 * 60_000;
+const totalMsMax = 5 * 60_000;
 
 type TypingDeps = {
-  readonly courtesies: Courtesies;
+  readonly bestEffort: BestEffortCalls;
   readonly deadlines: Deadlines;
 };
 
-/** Until the signal aborts, and five minutes at most. */
+/** Lasts until the signal aborts, and five minutes at most. */
 export function showTyping(deps: TypingDeps, address: Address, signal: AbortSignal): void {
   const target = parseTarget(address);
   if (target === null || signal.aborted) return;
@@ -31,7 +31,7 @@ class Typing {
   readonly #deps: TypingDeps;
   readonly #target: Target;
   readonly #signal: AbortSignal;
-  #saidMs = 0;
+  #shownMs = 0;
   #next: Deadline | null = null;
 
   constructor(deps: TypingDeps, target: Target, signal: AbortSignal) {
@@ -41,17 +41,17 @@ class Typing {
   }
 
   begin(): void {
-    this.#next = this.#deps.deadlines.after(firstMs, this.#say);
+    this.#next = this.#deps.deadlines.after(firstMs, this.#send);
   }
 
-  readonly #say = (): void => {
-    const { courtesies, deadlines } = this.#deps;
+  readonly #send = (): void => {
+    const { bestEffort, deadlines } = this.#deps;
     const { chat, thread } = this.#target;
     const topic = thread === null ? {} : { message_thread_id: thread };
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;
-    courtesies.offer('sendChatAction', payload, this.#signal);
-    this.#saidMs += everyMs;
-    this.#next = this.#saidMs < mostMs ? deadlines.after(everyMs, this.#say) : null;
+    bestEffort.offer('sendChatAction', payload, this.#signal);
+    this.#shownMs += everyMs;
+    this.#next = this.#shownMs < totalMsMax ? deadlines.after(everyMs, this.#send) : null;
   };
 
   readonly stop = (): void => {

@@ -1,4 +1,4 @@
-/** Sends whose end was not seen: which of them are made again, when, and how often. */
+/** Sends without a seen end: which of them svc repeats, when, and how often. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closedPort } from '../../../test/fake/closed-port.ts';

@@ -6,14 +6,14 @@ import { pollTimes } from './poller.ts';
 
 const unknown: WebhookSeen = { kind: 'unknown' };
 
-/** @param deleting it is deleted, and the updates that wait are not */
-export async function lookAtWebhook(
+/** @param deleting deletes the webhook; the waiting updates stay */
+export async function inspectWebhook(
   api: BotApi,
   deleting: boolean,
   signal: AbortSignal,
 ): Promise<WebhookSeen> {
-  const asked = await api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
-  const url = asked.kind === 'done' ? object(asked.result)?.['url'] : null;
+  const answer = await api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
+  const url = answer.kind === 'done' ? object(answer.result)?.['url'] : null;
   if (typeof url !== 'string') return unknown;
   if (url === '') return { kind: 'none' };
   const host = URL.parse(url)?.host ?? 'an address that cannot be read';

@@ -41,7 +41,7 @@ test('a press that is none of svc is ignored, yet confirmed', () => {
     { ...query, from: { ...from, is_bot: true } },
     { ...query, message: { ...message, from: { ...message.from, id: 7 } } },
     { ...query, message: { ...message, chat: { id: -1005, type: 'channel' } } },
-    // What the platform no longer shows: in which topic it stands is not known.
+    // Telegram no longer shows this message, so its topic is unknown.
     { ...query, message: { message_id: 21, date: 0, chat: message.chat } },
   ];
   for (const callback_query of queries) {

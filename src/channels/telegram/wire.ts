@@ -1,26 +1,24 @@
 /**
- * Telegram's JSON: an update becomes what was said. Format:
- * https://core.telegram.org/bots/api#message. Pure, and nothing in it throws.
+ * Reads Telegram's JSON: an update becomes a message. Format:
+ * https://core.telegram.org/bots/api#message. Pure; nothing here throws.
  *
- * A group message is marked as meant for this bot when it mentions the bot, replies to it, or is a
- * command for it; a command for no bot in particular is marked as such.
+ * A group message is marked as said to this bot if it mentions the bot, replies to it, or is a
+ * command for it. A command for no particular bot has a mark of its own.
  */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
 import type { PlatformTime, Sender, Setting } from '../../domain/message.ts';
-import { isPressable, rowsBut } from '../messenger/choices.ts';
+import { isPressable, rowsWithout } from '../messenger/choices.ts';
+import { editMsMax } from '../messenger/recent-questions.ts';
 import { contextOf } from './context.ts';
-import { asEdit } from './edits.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
-import { beginsWithCommand, marksOf, without, type Span } from './mentions.ts';
-import { isAnonymous, personOf, senderOf } from './people.ts';
-import { conversationOf, placeOf, targetOf } from './place.ts';
+import { beginsWithCommand, marksOf, withoutSpans, type Span } from './mentions.ts';
+import { isAnonymous, personOf, senderOf, type Bot } from './people.ts';
+import { conversationOf, parseTarget, placeOf, targetOf } from './place.ts';
 
-export type Bot = { readonly id: number; readonly username: string };
-
-export type Heard = {
+export type IncomingMessage = {
   readonly conversation: ConversationId;
   readonly target: string;
   readonly sender: Sender;
@@ -28,38 +26,38 @@ export type Heard = {
   readonly text: string;
   readonly media: Media | null;
   readonly context?: MessageContext;
-  /** It is a piece of an album; absent: it is whole. */
+  /** Set on a part of an album; absent: the message is whole. */
   readonly gather?: Gather;
   readonly apart?: NonNullable<Inbound['apart']>;
   readonly edits?: string;
   readonly saidAt?: PlatformTime;
-  /** Unique for one bot, whatever becomes of the update ids. */
+  /** Unique for one bot, even if update ids begin anew. */
   readonly dedupeKey: string;
   readonly setting: Setting;
 };
 
 /**
- * `message` null: nothing that svc answers. `press`: it was said by a press on a button. `edits`:
- * it changes the message that has this dedupe key.
+ * `message` null: svc does not answer this update. `press`: the message is a press on a button.
+ * `edits`: the dedupe key of the message that it changes.
  */
 export type Update = {
   readonly id: number;
-  readonly message: Heard | null;
+  readonly message: IncomingMessage | null;
   readonly press?: Press;
   readonly edits?: string;
 };
 
-/** A press, and the message under which the button is. */
+/** A press, and the message with its button. */
 export type Press = {
   readonly query: string;
   readonly chat: number;
   readonly message: number;
   readonly setting: Setting;
-  /** The buttons of the message whose question is another. */
-  readonly left: Rows;
+  /** The buttons of the other questions in the same message. */
+  readonly otherRows: Rows;
 };
 
-/** @returns the updates of one answer in their order, without entries that are no update */
+/** @returns the updates of one answer in their order, without invalid entries */
 export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
   if (!Array.isArray(result)) return [];
   const updates: Update[] = [];
@@ -81,18 +79,18 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
   return updates;
 }
 
-export function inboundOf(channel: ChannelKey, { target, ...message }: Heard): Inbound {
+export function inboundOf(channel: ChannelKey, { target, ...message }: IncomingMessage): Inbound {
   return { channel, ...message, address: { channel, target } };
 }
 
-/** @returns who the token belongs to; null: this is no answer of getMe */
+/** @returns the account of the token; null: this is no answer of getMe */
 export function parseBot(result: unknown): Bot | null {
   const me = object(result);
   const { id, username } = (me ?? {}) as { id?: unknown; username?: unknown };
   return typeof id === 'number' && typeof username === 'string' ? { id, username } : null;
 }
 
-function parseMessage(wire: Wire, bot: Bot): Heard | null {
+function parseMessage(wire: Wire, bot: Bot): IncomingMessage | null {
   const place = placeOf(wire);
   if (place === null) return null;
   const { chat, thread, number, isGroup } = place;
@@ -117,7 +115,7 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
       ...(acknowledged && { acknowledged }),
     }),
     sender,
-    text: without(body, spans),
+    text: withoutSpans(body, spans),
     media,
     ...(context !== undefined && { context }),
     ...albumOf(wire),
@@ -128,24 +126,49 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
   };
 }
 
-/** The platform counts whole seconds. */
-function saidAtOf({ date }: Wire): Pick<Heard, 'saidAt'> {
+/**
+ * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`). An edit soon
+ * after its message is a message of its own, whose address names the question that it changes.
+ * @param parsed the text of the edited message; null: svc does not answer it
+ */
+function asEdit(wire: Wire, parsed: IncomingMessage | null): Pick<Update, 'message' | 'edits'> {
+  const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
+  if (parsed === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return noEdit;
+  if ((editedAt - saidAt) * 1_000 > editMsMax) return noEdit;
+  const target = parseTarget(parsed);
+  const number = wire['message_id'];
+  if (target === null || typeof number !== 'number') return noEdit;
+  const { dedupeKey: edits } = parsed;
+  const message = {
+    ...parsed,
+    target: targetOf({ ...target, edits: number }),
+    dedupeKey: `edit:${edits}`,
+    apart: 'edit' as const,
+    edits,
+  };
+  return { message, edits };
+}
+
+const noEdit = { message: null } as const;
+
+/** Telegram counts whole seconds. */
+function saidAtOf({ date }: Wire): Pick<IncomingMessage, 'saidAt'> {
   return typeof date === 'number' ? { saidAt: { at: date * 1_000, stepMs: 1_000 } } : {};
 }
 
-/** The pieces of an album come as messages of their own, close on each other. */
+/** Parts of an album are separate messages that come close together. */
 export const albumMs = 1_000;
 
-function albumOf(wire: Wire): Pick<Heard, 'gather'> {
+function albumOf(wire: Wire): Pick<IncomingMessage, 'gather'> {
   const key = string(wire['media_group_id']);
   return key === null ? {} : { gather: { kind: 'album', key, ms: albumMs } };
 }
 
 /**
- * A press on a button of svc's own (https://core.telegram.org/bots/api#callbackquery). Of a message
- * that Telegram no longer shows it is not known in which topic it stands: such a press is none.
+ * A press on a button of svc (https://core.telegram.org/bots/api#callbackquery). For a message that
+ * Telegram no longer shows, the topic is unknown, so such a press is ignored.
  */
-function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | null {
+function parsePress(query: Wire, bot: Bot): { message: IncomingMessage; press: Press } | null {
   const { id, data } = query;
   const sender = personOf(query['from']);
   const under = object(query['message']);
@@ -171,7 +194,7 @@ function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | n
       chat,
       message: number,
       setting,
-      left: rowsBut(data, rows),
+      otherRows: rowsWithout(data, rows),
     },
   };
 }

@@ -24,7 +24,7 @@ async function only(port: number, text: string | Buffer): Promise<Answer> {
   return answers[0]!;
 }
 
-/** What is sent, and the status and code that come back. */
+/** The request to send, and the expected status and code. */
 const table: readonly [string, string, number, string][] = [
   ['another path', post(good, {}, 'POST /other'), 404, 'not_found'],
   ['a path that only begins like it', post(good, {}, 'POST /webhook/x'), 404, 'not_found'],
@@ -100,7 +100,7 @@ test('every fault gets its status, its code and a problem body', async (t) => {
   assert.equal(refused.length, table.length);
 });
 
-/** One fault of each kind, in the order in which they are looked for. */
+/** One fault of each kind, in the order of the checks. */
 type Flaw = {
   readonly code: string;
   readonly method?: string;

@@ -1,9 +1,9 @@
 /**
- * Answers the webhook's requests. Each is checked in one order, and the first check that fails is
- * the answer: path, method, bearer, content type, declared length, room, body, UTF-8, JSON, fields.
- * What fails before the body is read is answered at once, and the body is then thrown away for a
- * while, so that a client that writes everything before it reads still gets its answer. Where the
- * secret has become another one by the end of the body, the bearer is checked once more.
+ * Answers the webhook's requests. The checks have one order, and the first failed check gives the
+ * answer: path, method, bearer, content type, declared length, room, body, UTF-8, JSON, fields. A
+ * check before the body answers at once. svc then discards the body for a while, so a client that
+ * writes everything before it reads still gets its answer. If the secret has changed by the end of
+ * the body, svc checks the bearer once more.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -33,18 +33,18 @@ export type InboundDeps = {
   readonly channel: ChannelKey;
   readonly path: string;
   readonly mapping: Mapping;
-  /** What the bearer has to pass now. */
+  /** The current check of the bearer. */
   readonly bearerCheck: () => TokenCheck;
   readonly receive: Receive;
-  /** Aborted: every message is refused with `shutting_down`, the rest goes on. */
+  /** Once aborted, every message is refused with `shutting_down`; nothing else changes. */
   readonly stopped: AbortSignal;
   readonly events: Events;
   readonly deadlines: Deadlines;
-  /** How much of a body is thrown away after an early answer, and for how long. */
+  /** How much of a body is discarded after an early answer, and for how long. */
   readonly discard?: { readonly bytesMax: number; readonly ms: number };
 };
 
-/** Makes the handler to put behind the listener. */
+/** Makes the handler for the listener. */
 export function createInboundHandler(deps: InboundDeps): Handler {
   const handler = new InboundHandler(deps);
   return (request, response, peer) => handler.answer(request, response, peer);
@@ -87,7 +87,7 @@ class InboundHandler {
     peer.turnAway(bearer, response, refuse);
   }
 
-  /** All else that is known before the body. */
+  /** All other checks that need no body. */
   #checkContent(headers: IncomingHttpHeaders): Refusal | null {
     if (!isJsonType(headers['content-type'])) return refusals.unsupportedMediaType;
     if (!isUncompressed(headers['content-encoding'])) return refusals.compressed;
@@ -97,7 +97,7 @@ class InboundHandler {
     return null;
   }
 
-  /** @param check what the bearer has passed */
+  /** @param check the check that the bearer has passed */
   async #read(exchange: Exchange, token: string, check: TokenCheck): Promise<void> {
     const { request, response } = exchange;
     const end = await collectBody(request, response, bodyBytesMax);
@@ -107,12 +107,12 @@ class InboundHandler {
     }
     const checkNow = this.#deps.bearerCheck();
     if (checkNow !== check && !checkNow(token)) return this.#turnAway(exchange, 'wrong');
-    const taken = this.#take(end.bytes, request.headers);
-    if ('status' in taken) this.#refuse(request, response, taken);
-    else send(response, await this.#accept(taken));
+    const parsed = this.#parse(end.bytes, request.headers);
+    if ('status' in parsed) this.#refuse(request, response, parsed);
+    else send(response, await this.#accept(parsed));
   }
 
-  #take(body: Buffer, headers: IncomingHttpHeaders): Taken | Refusal {
+  #parse(body: Buffer, headers: IncomingHttpHeaders): ValidRequest | Refusal {
     if (!isUtf8(body)) return refusals.notUtf8;
     const wire = parseInbound(body.toString('utf8'), this.#deps.mapping);
     if (wire.kind === 'problem') return { status: 400, ...wire };
@@ -120,7 +120,7 @@ class InboundHandler {
     return resend !== null && 'status' in resend ? resend : { wire, resend };
   }
 
-  async #accept({ wire, resend }: Taken): Promise<Answer> {
+  async #accept({ wire, resend }: ValidRequest): Promise<Answer> {
     const { channel, receive, events } = this.#deps;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
@@ -148,7 +148,7 @@ class InboundHandler {
     return { status, type: problemType, headers, body: problemText(status, code, detail) };
   }
 
-  /** @param bytes how much of the body has come already */
+  /** @param bytes how much of the body has arrived already */
   #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal, bytes = 0): void {
     const answer = this.#answerOf(refusal);
     if (request.complete || !hasBody(request)) return send(response, answer);
@@ -158,7 +158,10 @@ class InboundHandler {
     this.#discard(request, response, bytes);
   }
 
-  /** The answer is out. The connection closes with the response's end, which waits for the body. */
+  /**
+   * Discards the rest of the body. The answer is already sent. The connection closes when the
+   * response ends, and that waits for the body.
+   */
   #discard(request: IncomingMessage, response: ServerResponse, already: number): void {
     const { deadlines, discard = discardLimits } = this.#deps;
     let bytes = already;
@@ -178,13 +181,13 @@ type Exchange = {
   readonly peer: Peer;
 };
 
-/** A message that is good, and the id under which it may come again. */
-type Taken = { readonly wire: WireMessage; readonly resend: ResendId | null };
+/** A valid message, and the id under which the sender may send it again. */
+type ValidRequest = { readonly wire: WireMessage; readonly resend: ResendId | null };
 
 type Answer = {
   readonly status: number;
   readonly type: string;
-  /** Beside those of every answer. */
+  /** In addition to those of every answer. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: string;
 };
@@ -204,7 +207,7 @@ function headersOf({ type, headers, body }: Answer): string[] {
   return all;
 }
 
-/** Without the query; also of the absolute form that proxies may send. */
+/** The path without the query. Proxies may send a URL in its absolute form. */
 function pathOf(url: string): string {
   if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
   const query = url.indexOf('?');
@@ -215,21 +218,19 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
 }
 
-/** Whether the body is announced, and short enough to be worth keeping the connection for. */
+/** Whether the body's length is known, and small enough to keep the connection. */
 function isShort({ headers }: IncomingMessage): boolean {
   return headers.expect === undefined && Number(headers['content-length']) <= bodyBytesMax;
 }
 
-/**
- * How a resend is known: by an id that the sender puts into a header. Many senders may post here,
- * so an id counts within its conversation and sender alone, and a message that says something else
- * under an id of before is no resend.
- */
+// A sender marks a resend by an id in a header. Many senders may post here, so an id counts only
+// within its conversation and sender. A message with a known id but different content is no resend.
+
 const idCharactersMax = 256;
 
 type ResendId = { readonly header: string; readonly id: string };
 
-/** The first of two headers that has an id; null: none has; a refusal: it is too long. */
+/** The first header with an id. Null: no header has one. A refusal: the id is too long. */
 function resendIdOf(headers: IncomingHttpHeaders): ResendId | Refusal | null {
   for (const header of ['webhook-id', 'idempotency-key']) {
     const id = headers[header];
@@ -242,16 +243,16 @@ function resendIdOf(headers: IncomingHttpHeaders): ResendId | Refusal | null {
 }
 
 /**
- * The key begins with the id: ids that rise with time then lie together on the disk. Of all else
- * there are digests, so that what is kept is short, and tells nothing of what was said.
+ * The key begins with the id, so rising ids lie together on the disk. Digests stand for the rest:
+ * the key stays short and reveals no content.
  */
 export function resendKeyOf(
   { conversation, sender, text, media }: WireMessage,
   id: string,
 ): Pick<Inbound, 'dedupeKey' | 'keyCheck'> {
   const dedupeKey = `${id} ${digest([conversation, sender.id])}`;
-  const said = [dedupeKey, sender.name, text, media?.reference ?? null, media?.type ?? null];
-  return { dedupeKey, keyCheck: { fingerprint: digest(said), formerKey: id } };
+  const content = [dedupeKey, sender.name, text, media?.reference ?? null, media?.type ?? null];
+  return { dedupeKey, keyCheck: { fingerprint: digest(content), formerKey: id } };
 }
 
 /** 128 bits of SHA-256. */

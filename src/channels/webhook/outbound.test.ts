@@ -84,7 +84,7 @@ test('without a secret there is no authorization header', async () => {
   assert.equal(receiver.received[0]?.headers.authorization, undefined);
 });
 
-/** Kind, failure, pause asked for, may have arrived. */
+/** Kind, failure, requested pause, may have arrived. */
 const brief = (outcome: DeliveryOutcome): readonly unknown[] => {
   if (outcome.kind === 'delivered' || outcome.kind === 'paced') return [outcome.kind];
   const { kind, retryAfterMs } = outcome.failure;
@@ -119,7 +119,7 @@ const cases: readonly [Answer, readonly unknown[]][] = [
 
 test('every answer of the receiver has its outcome', async (t) => {
   await using receiver = await startReceiver();
-  // Time stands still.
+  // The clock stands still.
   const clock = takeoverClock(now);
   const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
@@ -135,7 +135,7 @@ test('every answer of the receiver has its outcome', async (t) => {
 
 test('all replies go over one connection, whatever the receiver answers', async () => {
   await using receiver = await startReceiver();
-  // With one place the next reply waits until the answer before it is read.
+  // With one connection, the next reply waits until the former answer is read.
   const http = createHttpClient(createDeadlines(), { connectMs: patienceMs, connections: 1 });
   await using bench = startDeliver(receiver.url, { http });
   receiver.script.push(200, 204, 500, { status: 202, body: 'x'.repeat(60_000) }, 404, 200);

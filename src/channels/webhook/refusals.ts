@@ -1,6 +1,6 @@
 /**
- * Every way in which the webhook turns a request down: status, stable code, and one sentence that
- * says what to do. The body is a problem of RFC 9457.
+ * All refusals of the webhook: status, stable code, and one sentence with the remedy. The body is a
+ * problem of RFC 9457.
  */
 import type { Refused } from '../channel.ts';
 
@@ -46,13 +46,13 @@ export const refusals = {
   fault: { status: 500, code: 'fault', detail: 'Something went wrong here; try again.' },
 } as const satisfies Record<string, Refusal>;
 
-/** @param allow what the path does answer */
+/** @param allow the methods that the path answers */
 export function methodNotAllowed(allow: string): Refusal {
   const detail = `This path answers ${allow} only.`;
   return { status: 405, code: 'method_not_allowed', detail, headers: { allow } };
 }
 
-/** @param header the one that had the id */
+/** @param header the header that had the id */
 export function idReused(header: string): Refusal {
   const detail =
     `The ${header} of this request was that of another message of the same sender in this ` +

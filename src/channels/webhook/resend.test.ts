@@ -18,7 +18,7 @@ test('an id of one sender or conversation is another in the hands of another', a
     order,
     { ...order, sender_id: 'bob' },
     { ...order, conversation_id: '8' },
-    // Joined without care, these would be one key.
+    // If joined without a separator, these would give the same key.
     { ...order, conversation_id: '7"', sender_id: 'ann' },
     { ...order, conversation_id: '7', sender_id: '","ann' },
     { ...order, conversation_id: '7","ann', sender_id: 'ann' },

@@ -1,4 +1,4 @@
-/** What a receiver does with the signature of a reply, by a library that we did not write. */
+/** Checks the signature of a reply as a receiver does, with a third-party library. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const reply = {
   sessionStarted: null,
 } as unknown as Reply;
 
-/** What a receiver got, try by try. */
+/** The requests that a receiver got, one for each try. */
 async function tries(more: Partial<OutboundDeps>, count = 1): Promise<readonly Received[]> {
   await using receiver = await startReceiver();
   const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
@@ -78,7 +78,7 @@ test('a receiver verifies what was signed, and nothing that was changed', async 
 test('each try is signed anew, with its own time', async () => {
   const signingKey = keyOf(32);
   let now = Date.now();
-  // A try looks at the clock twice, and a verifier takes nothing that is five minutes old.
+  // A try reads the clock twice, and a verifier refuses anything that is five minutes old.
   const got = await tries({ signingKey, now: () => (now -= 10_000) }, 3);
   const signatures = got.map((one) => headersOf(one)['webhook-signature']);
   assert.equal(new Set(signatures).size, 3);

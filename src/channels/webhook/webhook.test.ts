@@ -71,7 +71,7 @@ async function startBench(): Promise<ChannelBench> {
   const receiver = await startReceiver();
   const deps = createDeps();
   const channel = deps.make(receiver.url);
-  // The receiver listens there already.
+  // The receiver already listens there.
   const hopeless = deps.make(receiver.url, Number(new URL(receiver.url).port));
   return {
     channel,
@@ -101,7 +101,7 @@ test('a taken address names the field, the address and the next step', async () 
 
 test('a newer channel takes the address over without one refused message', async () => {
   await using deps = createDeps();
-  // Given by number, so that it can be shared.
+  // A port by number, so that two channels can share it.
   const given = await freePort();
   const url = 'http://127.0.0.1:9/';
   const [first, second] = [deps.make(url, given), deps.make(url, given)];

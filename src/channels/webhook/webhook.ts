@@ -1,10 +1,10 @@
 /**
- * The webhook channel: messages are POSTed to it, replies are POSTed by it.
+ * The webhook channel: senders POST messages to it, and it POSTs the replies.
  *
- * Its listener outlives its run when a newer webhook channel took the same address: then the
- * handler of the newer channel answers. Otherwise the address is released at the end of the run,
- * while replies still go out. Requests on connections that are still open are refused as shutting
- * down. A request that is under way then has to bring the secret of the newest channel.
+ * When a newer webhook channel takes the same address, the listener outlives the run and the newer
+ * handler answers. Otherwise the end of the run releases the address, while replies still go out.
+ * Requests on connections that are still open get `shutting_down`. A request under way must then
+ * carry the secret of the newest channel.
  */
 import { dayMs } from '../../lib/durations.ts';
 import type { ListenAddress, WebhookConfig, Mapping } from '../../config/config.ts';
@@ -28,25 +28,25 @@ import { webhook } from './kind.ts';
 import { failure, type Failure, type FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { retryAfterMs } from '../../lib/backoff.ts';
-import type { Stop } from '../../lib/stop.ts';
+import { aborted, type Stop } from '../../lib/stop.ts';
 import { signatureOf, signingKeyBytes } from '../../lib/webhook-signature.ts';
 import { createReplyWriter } from './wire.ts';
 
 const webhookKey = webhook.type as string as ChannelKey;
 const releaseGraceMs = 1_000;
 
-/** What a sender's bearer has to pass now, by the channel that ran last. */
+/** The current check of a sender's bearer, set by the channel that ran last. */
 export type BearerChecks = Map<ChannelKey, TokenCheck>;
 
 export type WebhookDeps = Clock & {
   readonly config: WebhookConfig;
   readonly secret: string;
-  /** null: replies carry no authorization. */
+  /** Null: replies carry no authorization. */
   readonly outboundSecret: string | null;
-  /** null: replies are not signed. */
+  /** Null: replies are not signed. */
   readonly signingKey: string | null;
   readonly listeners: Listeners;
-  /** One for all channels of a process. */
+  /** Shared by all channels of a process. */
   readonly bearerChecks: BearerChecks;
   readonly http: HttpClient;
   readonly events: Events;
@@ -55,10 +55,10 @@ export type WebhookDeps = Clock & {
   readonly version: string;
 };
 
-/** `boundPort()` is the real port, of use when port 0 was asked for; 0 before `open`. */
+/** `boundPort()` is the actual port, also if the configuration names port 0; 0 before `open`. */
 export type WebhookChannel = Channel & { boundPort(): number };
 
-/** Makes the channel; nothing is bound before `open`. */
+/** Makes the channel; it binds nothing before `open`. */
 export function createWebhookChannel(deps: WebhookDeps): WebhookChannel {
   return new Webhook(deps);
 }
@@ -67,7 +67,7 @@ class Webhook implements WebhookChannel {
   readonly tellsSessions = true;
   readonly deliver: Deliver;
   readonly #deps: WebhookDeps;
-  #held: Held | null = null;
+  #listener: Held | null = null;
   readonly #health: HealthState;
 
   constructor(deps: WebhookDeps) {
@@ -81,31 +81,31 @@ class Webhook implements WebhookChannel {
 
   async open(): Promise<Opened | ChannelProblem> {
     const { bind } = this.#deps.config;
-    const taken = await this.#deps.listeners.take(bind);
-    if (taken.kind === 'fault') {
-      const problem = problemOf(bind, taken.code);
+    const listener = await this.#deps.listeners.take(bind);
+    if (listener.kind === 'fault') {
+      const problem = problemOf(bind, listener.code);
       this.#health.become('failed', problem.message);
       return problem;
     }
-    this.#held = taken;
+    this.#listener = listener;
     return { kind: 'opened', key: webhookKey };
   }
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
-    if (this.#held === null) throw new Error('run() before open()');
+    if (this.#listener === null) throw new Error('run() before open()');
     if (signal.aborted) return;
     const { config, secret, events, deadlines, bearerChecks } = this.#deps;
     const { path, mapping } = config;
     bearerChecks.set(webhookKey, createTokenCheck(secret));
     const bearerCheck = (): TokenCheck => bearerChecks.get(webhookKey)!;
     const rest = { path, mapping, bearerCheck, events, deadlines };
-    this.#held.answer(
+    this.#listener.answer(
       createInboundHandler({ channel: webhookKey, receive, stopped: signal, ...rest }),
     );
     this.#health.become('up');
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await aborted(signal);
     this.#health.become('stopped');
-    await this.#letGo();
+    await this.#release();
   }
 
   health(): ChannelHealth {
@@ -113,17 +113,17 @@ class Webhook implements WebhookChannel {
   }
 
   boundPort(): number {
-    return this.#held?.port ?? 0;
+    return this.#listener?.port ?? 0;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#letGo();
+    return this.#release();
   }
 
-  async #letGo(): Promise<void> {
-    const held = this.#held;
-    this.#held = null;
-    await held?.release(releaseGraceMs);
+  async #release(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = null;
+    await listener?.release(releaseGraceMs);
   }
 }
 
@@ -134,19 +134,18 @@ function problemOf(bind: ListenAddress, code: string): ChannelProblem {
   return { kind: 'problem', code: 'bind_failed', message };
 }
 
-/**
- * Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
- * (https://www.standardwebhooks.com), and never a retry of its own.
- *
- * The status is the whole answer: what the receiver writes in the body is thrown away. Any 2xx is
- * success. 410 ends the delivery for good. Everything else may be tried again: a receiver that
- * refuses or redirects today may be put right within the schedule.
- */
+// Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
+// (https://www.standardwebhooks.com). It never retries.
+//
+// Only the status counts; svc discards the body. Any 2xx is success. 410 ends the delivery for
+// good. After any other status svc may try again, since the receiver may be corrected within the
+// schedule.
+
 const tryMs = 15_000;
 /** A longer answer closes its connection. */
 const answerBytesMax = 64 * 1024;
-/** The delivery schedule may ask again sooner. */
-const retryAfterMostMs = dayMs;
+/** The delivery schedule may try again sooner. */
+const retryAfterMsMax = dayMs;
 
 export type OutboundDeps = Clock & {
   readonly url: string;
@@ -161,24 +160,24 @@ export type OutboundDeps = Clock & {
 
 export type Deliver = (reply: Reply, attempt: Attempt, stop: Stop) => Promise<DeliveryOutcome>;
 
-/** Makes the function that tries once to deliver one reply. It never throws. */
+/** Makes the function that tries once to deliver one reply. That function never throws. */
 export function createDeliver(deps: OutboundDeps): Deliver {
   const { http, now, steady } = deps;
   const url = new URL(deps.url);
   const write = createReplyWriter(deps.mapping);
-  const fixed: Record<string, string> = {
+  const fixedHeaders: Record<string, string> = {
     'content-type': 'application/json',
     'user-agent': `svc/${deps.version}`,
   };
   if (deps.secret !== null) {
-    fixed['authorization'] = `Bearer ${Buffer.from(deps.secret, 'utf8').toString('latin1')}`;
+    fixedHeaders['authorization'] = `Bearer ${Buffer.from(deps.secret, 'utf8').toString('latin1')}`;
   }
   const key = deps.signingKey === null ? null : signingKeyBytes(deps.signingKey);
   return async (reply, attempt, stop) => {
     const body = write(reply);
     const timestamp = String(Math.floor(now() / 1_000));
     const headers: Record<string, string> = {
-      ...fixed,
+      ...fixedHeaders,
       'webhook-id': reply.id,
       'webhook-timestamp': timestamp,
       'svc-attempt': String(attempt.number),
@@ -208,8 +207,8 @@ function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {
   const { status } = result;
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === 410) return { kind: 'dead', failure: failure('gone', { status }) };
-  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now, retryAfterMostMs));
-  // A server error may come after the work was done; every other answer says that it was not.
+  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now, retryAfterMsMax));
+  // A server error may come after the receiver did the work; any other status excludes that.
   const mayHaveArrived = status >= 500 && status !== 503;
   return { kind: 'retry', failure: why, mayHaveArrived };
 }

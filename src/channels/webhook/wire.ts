@@ -1,11 +1,10 @@
 /**
- * The webhook's JSON: a body that comes in becomes the facts of a message, a reply becomes the
- * body that goes out.
+ * The webhook's JSON: a request body becomes a message, and a reply becomes a request body.
  *
- * An id is a string or a whole number. Its conversation is its text form, so 42 and "42" are one;
- * its `target` is its JSON text, so a reply carries it in the type in which it came. A number up
- * to 2⁵³ − 1 is an integer by its value, however it is written (1.0 and 1e3 are 1 and 1000);
- * beyond that the digits are kept as written, and anything but plain digits is refused.
+ * An id is a string or a whole number. Its text form names the conversation, so 42 and "42" are the
+ * same one. Its JSON text is the `target`, so a reply carries the id in its original type. A number
+ * up to 2⁵³ − 1 is an integer by its value, in any notation (1.0 and 1e3 are 1 and 1000). Beyond
+ * that svc keeps the digits as written, and refuses anything but plain digits.
  */
 import type { Mapping, MessageField } from '../../config/config.ts';
 import type { ConversationId } from '../../domain/ids.ts';
@@ -29,10 +28,10 @@ export type WireProblem = {
 };
 
 const idCharactersMax = 1_024;
-/** A database finds a message by its ids, and the key of an index has room for so many. */
+/** A database index on ids has room for this many bytes. */
 const idBytesMax = 2_048;
-/** PostgreSQL stores each of these as seven bytes. */
-const storedLonger = /[\0\uE000]/g;
+/** PostgreSQL stores each of these characters as seven bytes. */
+const longWhenStored = /[\0\uE000]/g;
 
 type Body = Readonly<Record<string, unknown>>;
 type Id = { readonly text: string; readonly json: string };
@@ -73,7 +72,7 @@ export function parseInbound(json: string, mapping: Mapping): WireMessage | Wire
   };
 }
 
-/** The message fields of one body. The first fault is kept in `problem`; a bad field is null. */
+/** The message fields of one body. A bad field is null; `problem` holds the first fault. */
 class Fields {
   problem: WireProblem | null = null;
   readonly #json: string;
@@ -86,7 +85,7 @@ class Fields {
     this.#mapping = mapping;
   }
 
-  /** As the sender knows the field: its own JSON key, and ours where it is another. */
+  /** The field's name for the sender: its JSON key, and svc's own name if that differs. */
   nameOf(field: MessageField): string {
     const key = this.#mapping[field];
     return key === field ? `"${key}"` : `"${key}" (${field})`;
@@ -121,7 +120,10 @@ class Fields {
     return { text: digits, json: digits };
   }
 
-  /** A number as the body has it. A second parse finds it, since no JavaScript number holds it. */
+  /**
+   * A number as written in the body. A second parse finds it, since no JavaScript number can hold
+   * it.
+   */
   #source(field: MessageField): string {
     const key = this.#mapping[field];
     const sources = new Map<unknown, string>();
@@ -154,7 +156,7 @@ const tooLong = `has more than ${idCharactersMax} characters`;
 const tooManyBytes = `has more than ${idBytesMax} bytes`;
 
 function storedBytesOf(id: string): number {
-  return Buffer.byteLength(id.replaceAll(storedLonger, '1234567'));
+  return Buffer.byteLength(id.replaceAll(longWhenStored, '1234567'));
 }
 
 function problem(code: WireProblem['code'], detail: string): WireProblem {
@@ -163,9 +165,9 @@ function problem(code: WireProblem['code'], detail: string): WireProblem {
 
 /** @returns a function that gives the JSON text of a reply's body, the same for every attempt */
 export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
-  // Replies often come in a row from one brain and one millisecond.
-  const name = lastOf((brain: string) => JSON.stringify(brain));
-  const time = lastOf((ms: number) => `"${new Date(ms).toISOString()}"`);
+  // Successive replies often share the brain and the millisecond.
+  const name = memoizeLast((brain: string) => JSON.stringify(brain));
+  const time = memoizeLast((ms: number) => `"${new Date(ms).toISOString()}"`);
   const values: readonly (readonly [string, (reply: Reply) => string])[] = [
     [mapping.conversation_id, (reply) => reply.address.target],
     [mapping.text, (reply) => JSON.stringify(reply.text)],
@@ -179,12 +181,12 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
     ['session_started', (reply) => `"${reply.sessionStarted}"`],
   ];
   const mapped = new Set(Object.values(mapping));
-  const taken = new Set<string>();
+  const usedKeys = new Set<string>();
   const parts: (readonly [string, string, (reply: Reply) => string])[] = [];
   for (const [index, [key, write]] of values.entries()) {
-    // The first four are mapped; where two fields share a key, it holds the first of them.
-    if (taken.has(key) || (index >= 4 && mapped.has(key))) continue;
-    taken.add(key);
+    // The first four keys come from the mapping. If two fields share a key, the first one fills it.
+    if (usedKeys.has(key) || (index >= 4 && mapped.has(key))) continue;
+    usedKeys.add(key);
     parts.push([key, `${JSON.stringify(key)}:`, write]);
   }
   const startsSession = !mapped.has('session_started');
@@ -203,8 +205,8 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
   };
 }
 
-/** Remembers the last answer of a function. */
-function lastOf<K>(make: (key: K) => string): (key: K) => string {
+/** Remembers the last result of a function. */
+function memoizeLast<K>(make: (key: K) => string): (key: K) => string {
   let last: K | undefined;
   let text = '';
   return (key) => {

@@ -1,4 +1,4 @@
-/** Refusals after which a reply is sent once more, without what was refused. */
+/** Refusals after which svc sends a reply once more, without the refused part. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusal, startSending } from '../../../test/fake/sending-telegram.ts';
@@ -63,7 +63,7 @@ test('a question that was deleted costs the reference, not the reply', async () 
     [5, true],
     [5, false],
   ]);
-  // Where nothing was answered it is no reason to send again.
+  // A call without an answer is no reason to send again.
   it.telegram.plan('sendMessage', gone);
   assert.equal((await it.send('four')).kind, 'dead');
   assert.equal(it.payloads().length, 3);
