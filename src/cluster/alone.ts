@@ -1,4 +1,7 @@
-/** The only instance on its ledger: it has every post, hears itself, and shares nothing. */
+/**
+ * The implementation of `Peers` for one instance that has the ledger to itself. It gets every lease
+ * at once, hears its own broadcasts, and gets each limit whole.
+ */
 import type { Peers } from './peers.ts';
 
 type Heard = (body: string) => void | Promise<void>;
@@ -19,13 +22,13 @@ export function createAlone(): Peers {
   };
 }
 
-/** Who in this instance hears what. */
+/** The listeners of one instance, by the kind of broadcast. */
 export class Ears {
   readonly #ears = new Map<string, Set<Heard>>();
 
   /**
-   * Resolves when all who hear that kind have heard it.
-   * @throws what one of them throws, which it must not, once the others have heard it
+   * Resolves when all listeners of that kind have heard the broadcast.
+   * @throws the error of a listener, which must not fail, once the other listeners have ended
    */
   async tell(kind: string, body: string): Promise<void> {
     const all = [...(this.#ears.get(kind) ?? [])];
@@ -34,11 +37,11 @@ export class Ears {
     if (failed !== undefined) throw failed.reason;
   }
 
-  /** @returns how to hear no more */
+  /** @returns ends the subscription */
   on(kind: string, heard: Heard): () => void {
     const all = this.#ears.get(kind) ?? new Set();
     this.#ears.set(kind, all);
-    // One that listens twice hears it twice.
+    // A function that subscribes twice is called twice.
     const own: Heard = (body) => heard(body);
     all.add(own);
     return () => void all.delete(own);
