@@ -1,7 +1,6 @@
 /**
- * What instances tell each other. A row of the board has a number, which follows the commits, and
- * each instance says with its beat up to which number it has acted. It hears itself in the same
- * way, so that all hear all in one order, one after the other.
+ * The broadcasts and the leases of the instances on one database. Both read their state from the
+ * news of a heartbeat, and write theirs with it.
  */
 import { Ears } from '../../../cluster/alone.ts';
 import { toText } from '../server/text.ts';
@@ -10,19 +9,26 @@ import type { Heartbeat, HeartbeatDeps } from './heartbeat.ts';
 import type { News, Told } from './news.ts';
 import type { Deadline } from '../../../lib/deadlines.ts';
 
-/** "svc2" in ASCII: the advisory lock under which the board grows. */
+/** "svc2" in ASCII: the advisory lock under which broadcasts get their numbers. */
 const lockKey = 0x73766332;
-/** While one waits for the others it looks this often. */
+/** How soon the next heartbeat comes while a broadcast waits for the other instances. */
 const lookMs = 200;
 
-/** What all have heard, and who comes now need not hear. */
+/**
+ * Deletes broadcasts that all instances have heard; an instance that starts now need not hear them.
+ */
 export const readBroadcastLogRows =
   "DELETE FROM svc.board WHERE at < clock_timestamp() - interval '1 hour' AND n <= " +
   '(SELECT coalesce(min(board_read), 0) FROM svc.instance WHERE NOT dead)';
 
-/** `n` is null until it stands on the board. */
+/** `n` is null until the broadcast has its number in the database. */
 type Waiting = { n: number | null; readonly resolve: () => void };
 
+/**
+ * Broadcasts between instances. A broadcast has a number, and the numbers follow the order of the
+ * commits. Each instance reports with its heartbeat up to which number it has acted. It hears its
+ * own broadcasts in the same way, so all instances hear all broadcasts in one order, one at a time.
+ */
 export class BroadcastLog {
   readonly #deps: HeartbeatDeps;
   readonly #heartbeat: Heartbeat;
@@ -32,11 +38,14 @@ export class BroadcastLog {
   readonly #waiting = new Set<Waiting>();
   #hearing: Promise<void> = Promise.resolve();
   #read: number;
-  /** What the database has of `#read`. */
+  /** The value of `#read` that the database has. */
   #readThere: number;
   #over = false;
 
-  /** @param faulted is told of ears that throw, which they must not; all else is heard */
+  /**
+   * @param faulted called with the error of a listener, which must not throw; the other broadcasts
+   *   go on
+   */
   constructor(heartbeat: Heartbeat, deps: HeartbeatDeps, faulted: (error: unknown) => void) {
     this.#deps = deps;
     this.#heartbeat = heartbeat;
@@ -48,12 +57,12 @@ export class BroadcastLog {
     heartbeat.onEnd(() => this.#end());
   }
 
-  /** @returns how to hear no more */
+  /** @returns ends the subscription */
   on(kind: string, heard: (body: string) => void | Promise<void>): () => void {
     return this.#ears.on(kind, heard);
   }
 
-  /** Resolves when all have heard it, or this instance ends. */
+  /** Resolves when all instances have heard it, or this instance ends. */
   tell(kind: string, body: string): Promise<void> {
     if (this.#over) return Promise.resolve();
     return new Promise((resolve) => {
@@ -111,7 +120,7 @@ const lockBroadcastLog: Single = {
   values: [lockKey],
 };
 
-/** Where its number was lost, the highest one does as well: it is no lower. */
+/** Where the answer with its number was lost, the highest number does as well: it is no lower. */
 function reportWrite(kind: string, body: string, told: (n: number) => void): Single {
   return {
     kind: 'single',
@@ -122,30 +131,31 @@ function reportWrite(kind: string, body: string, told: (n: number) => void): Sin
   };
 }
 
-/**
- * The posts that this instance wants or has. The database says whose a post is; here is whether
- * that is known for sure just now.
- *
- * A post is wanted → had → free again. It is taken where nobody has it, or one that is dead. What
- * runs is stopped when the beats say that somebody else has its post, and when none has landed for
- * `holdMs`: by a timer, so that it also comes first after a pause of the whole process. Such a run
- * is begun again once it has ended and the post is known to be had.
- */
 type Run = (stop: AbortSignal) => Promise<void>;
 
+/**
+ * The leases that this instance wants or has. The database says which instance has a lease; this
+ * class says whether that is certain now.
+ *
+ * A lease is wanted, then held, then free again. An instance takes a lease that no instance has, or
+ * that a dead one has. A run is stopped when a heartbeat shows that another instance has its lease,
+ * and when no heartbeat has landed for `holdMs`. A timer stops it, so that the stop also comes
+ * first after a pause of the whole process. Such a run starts again once it has ended and this
+ * instance surely has the lease.
+ */
 export class Leases {
   readonly #deps: HeartbeatDeps;
   readonly #heartbeat: Heartbeat;
-  /** How many want it here. */
+  /** How many callers of this instance want each lease. */
   readonly #wanted = new Map<string, number>();
-  /** Whose each post was by the last beat. */
+  /** The owner of each lease by the last heartbeat. */
   #owners: ReadonlyMap<string, number | null> = new Map();
   #alive: ReadonlySet<number> = new Set();
-  /** Those of this instance, without what was let go since. */
+  /** The leases of this instance, without those that it gave up since. */
   readonly #had = new Set<string>();
   readonly #running = new Map<string, AbortController>();
   readonly #waiting = new Set<() => void>();
-  /** Until when the last beat is believed; null: it is not. */
+  /** Fires when the last heartbeat is too old to trust; null: it already is. */
   #lapse: Deadline | null = null;
   #over = false;
 
@@ -157,7 +167,7 @@ export class Leases {
     heartbeat.onEnd(() => this.#end());
   }
 
-  /** Whether it is known to be this instance's just now. */
+  /** Whether this instance surely has it now. */
   holds(name: string): boolean {
     return this.#lapse !== null && this.#had.has(name);
   }
@@ -182,7 +192,7 @@ export class Leases {
     }
   }
 
-  /** @returns whether that was all: it was not stopped because the post was lost */
+  /** @returns whether the run is complete: it was not stopped because the lease was lost */
   async #run(name: string, run: Run, until: AbortSignal): Promise<boolean> {
     const stop = new AbortController();
     const end = (): void => stop.abort(until.reason);
@@ -205,7 +215,10 @@ export class Leases {
     return [{ kind: 'single', text, values: [this.#deps.id, names.map(toText)] }];
   }
 
-  /** A number of an instance never comes back, so that one who is dead cannot be another by now. */
+  /**
+   * A number of an instance never comes back, so the number of a dead instance cannot belong to
+   * another by now.
+   */
   #take(): readonly Single[] {
     const names = [...this.#wanted.keys()].filter((name) => this.#isFree(name)).toSorted();
     if (names.length === 0) return [];
@@ -237,7 +250,10 @@ export class Leases {
     if (isOpen) this.#heartbeat.now();
   }
 
-  /** It was so when the beat began, and others may say otherwise so long afterwards. */
+  /**
+   * The lease was ours when the heartbeat began. From this long afterwards another instance may
+   * have it.
+   */
   #believe(ms: number): void {
     this.#lapse?.cancel();
     this.#lapse = null;
@@ -260,7 +276,7 @@ export class Leases {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Until a beat, a post that was let go here, or `until`. */
+  /** Resolves at a heartbeat, when a lease is given up here, or when `until` aborts. */
   #change(until: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

@@ -35,7 +35,7 @@ postgresTest('a beat goes at once where one is asked for, and one for many', asy
   for (let times = 0; times < 10; times++) peers.heartbeat.now();
   const second = await hears;
   assert.equal(second.alive[0]!.grp, first.alive[0]!.grp + 1);
-  // What is asked for while one is under way is not forgotten.
+  // A request that comes while a heartbeat is under way is not forgotten.
   const [third, fourth] = [next(peers.heartbeat), heartbeats(peers, 2)];
   peers.heartbeat.bring(() => []);
   peers.heartbeat.now();

@@ -1,10 +1,10 @@
 /**
- * The beat of an instance. Once a second a few statements go with a flight: what this instance has
- * to say to the others, and one that reads what is new. It is the flight that shows that the
- * instance lives. It costs the same whatever the number of conversations.
+ * The heartbeat of an instance. Once a second a few statements go with a write batch: the writes
+ * that other parts add, and one statement that reads the news. The batch itself shows that the
+ * instance lives. A heartbeat costs the same whatever the number of conversations.
  *
- * waiting → under way → landed, and waiting again; one beat is under way at a time. While the
- * server is away a beat waits like any other write.
+ * A heartbeat goes from waiting to under way to landed, and waits again. At most one is under way.
+ * While the server is away a heartbeat waits like any other write.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Deadlines } from '../../../lib/deadlines.ts';
@@ -14,9 +14,12 @@ import { newsWrite, type News } from './news.ts';
 
 export type PeersTimes = {
   readonly heartbeatMs: number;
-  /** Who has not moved for so long is dead; told by one that has looked all that time. */
+  /**
+   * An instance that has not moved for this long is dead. Only an instance that has watched it all
+   * that time declares it dead.
+   */
   readonly deadMs: number;
-  /** Whoever knows of no beat of its own that began within this time has lost its posts. */
+  /** An instance loses its leases when its last landed heartbeat began longer ago than this. */
   readonly holdMs: number;
 };
 
@@ -28,7 +31,7 @@ export type HeartbeatDeps = {
   readonly broadcastLogRead: number;
   readonly times: PeersTimes;
   readonly steady: () => SteadyTime;
-  /** By that clock. */
+  /** By the clock `steady`. */
   readonly deadlines: Deadlines;
 };
 
@@ -52,25 +55,28 @@ export class Heartbeat {
     this.now();
   }
 
-  /** Hears what each beat has found, in the order in which listeners came; must not throw. */
+  /**
+   * Calls `heard` with the news of each heartbeat; listeners are called in the order in which they
+   * subscribed, and must not throw.
+   */
   onNews(heard: (news: News) => void): void {
     this.#heard.push(heard);
   }
 
-  /** Is told once when there are no more beats. */
+  /** Called once when there are no more heartbeats. */
   onEnd(ended: () => void): void {
     this.#ended.push(ended);
   }
 
   /**
-   * What goes with each beat. It is written before the news are read, and once: what was brought
-   * lands, however often the flight is sent.
+   * Adds writes to each heartbeat, in front of the statement that reads the news. They land exactly
+   * once, however often the batch is sent.
    */
   bring(writes: () => readonly Single[]): void {
     this.#brought.push(writes);
   }
 
-  /** Beats at once, or again when the beat that is under way has landed. */
+  /** Sends a heartbeat at once, or again when the one that is under way has landed. */
   now(): void {
     this.within(0);
   }
@@ -84,7 +90,7 @@ export class Heartbeat {
     if (!this.#underWay) this.#timer = setTimeout(() => this.#go(), ms);
   }
 
-  /** No more beats; one that is under way is heard by nobody. */
+  /** Sends no more heartbeats. Nobody hears the news of one that is under way. */
   close(): void {
     if (this.#over) return;
     this.#over = true;
@@ -131,18 +137,19 @@ export class Heartbeat {
   }
 }
 
-/**
- * Who has fallen silent. An instance is watched by the number of its last flight, which its beats
- * move, and by this machine's steady clock: what anybody sets the server's clock to kills nobody.
- */
 type Seen = { readonly id: number; readonly grp: number };
 
 type Watched = {
   readonly grp: number;
-  /** For how long it was seen not to move. */
+  /** For how long this instance saw it not move. */
   readonly stillMs: number;
 };
 
+/**
+ * Finds the instances that have fallen silent. It watches the number of an instance's last batch,
+ * which its heartbeats increase, by this machine's steady clock. So setting the server's clock
+ * kills no instance.
+ */
 export class Silence {
   readonly #deadMs: number;
   #watched = new Map<number, Watched>();
@@ -153,12 +160,12 @@ export class Silence {
   }
 
   /**
-   * To be called with what each landed beat has found. Who could not look for a while knows little
-   * of that while, since the server may have been away for all: of the time between two looks a
-   * third of what it takes to be dead counts at most, so that a server that is slow hides nobody;
-   * and after two thirds of it the watch begins anew.
+   * Call it with the live instances of each landed heartbeat. After a gap between two calls this
+   * instance knows little of the gap, since the server may have been away for all instances. So at
+   * most a third of `deadMs` counts of one gap; a slow server then hides no dead instance. After a
+   * gap of two thirds of `deadMs` the watch starts from zero.
    * @param alive without this instance itself
-   * @returns those that have not moved for as long as it takes to be dead
+   * @returns the instances that have not moved for `deadMs`
    */
   look(alive: readonly Seen[], at: SteadyTime): readonly Seen[] {
     const gapMs = at - (this.#lookedAt ?? at);
@@ -176,8 +183,8 @@ export class Silence {
 }
 
 /**
- * From then on they can write no more. One that has moved meanwhile lives; one whose flight is
- * under way just now is left for the next time, so that nobody waits for it.
+ * A dead instance can write no more. The statement spares an instance that has moved meanwhile. It
+ * skips one whose batch is under way, so that nobody waits for it.
  */
 export function declareDead(silent: readonly Seen[]): Single {
   return {

@@ -107,7 +107,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   one.way.hold();
   first.end();
   await held;
-  // It is on its way to the server from this beat on.
+  // From this heartbeat on the release of the lease is on its way to the server.
   await new Promise<void>((resolve) => one.peers.heartbeat.bring(() => (resolve(), [])));
   let begun = false;
   void second.begun.then(() => (begun = true));
@@ -225,7 +225,7 @@ postgresTest('a post that somebody took away is not held any more', async () => 
   await all.client.query('UPDATE svc.post SET owner = $1', [other!.id]);
   await stopped(stop);
   it.end();
-  // The other one wants it not, and lets it go.
+  // The other instance does not want it, and gives it up.
   await again.begun;
   again.end();
 });

@@ -6,7 +6,7 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import { joinInstances } from './peers.ts';
 import { declareDead, Silence } from './heartbeat.ts';
 
-/** The ids of those that have fallen silent. */
+/** The ids of the instances that have fallen silent. */
 function look(silence: Silence, at: number, alive: readonly (readonly [number, number])[]) {
   const seen = alive.map(([id, grp]) => ({ id, grp }));
   return silence.look(seen, at as SteadyTime).map(({ id }) => id);
