@@ -1,9 +1,10 @@
 /**
- * Where the server is, and how svc proves to itself that it is the right one: read from the URL,
- * which is a secret. Neither a problem nor a warning repeats any of it that could be the password.
+ * Where the server is, and how svc verifies that it is the right one. Both come from the URL, which
+ * is a secret: no problem or warning repeats a part of it that could be the password.
  *
- * Source: PostgreSQL, "Connection URIs" and "SSL Support" of libpq. What differs: nothing is read
- * from variables or files beside it, and a certificate is verified unless the URL says otherwise.
+ * Source: PostgreSQL, "Connection URIs" and "SSL Support" of libpq. The differences: nothing comes
+ * from environment variables or other files, and a certificate is verified unless the URL says
+ * otherwise.
  */
 import { userInfo } from 'node:os';
 import { rangeOf } from '../../../lib/ip-address.ts';
@@ -22,9 +23,9 @@ const usualPort = 5432;
 const most = 16;
 
 /**
- * @param written what stands between the user and the database: `db1:5432,db2`, or nothing
+ * @param written the part between the user and the database: `db1:5432,db2`, or nothing
  * @param named the parameter `host`, which goes before it
- * @param ports the parameter `port`: one for all, or one for each
+ * @param ports the parameter `port`: one for all hosts, or one for each
  */
 function hostsOf(written: string, named: string | undefined, ports: string | undefined): Hosts {
   const found =
@@ -39,7 +40,7 @@ function hostsOf(written: string, named: string | undefined, ports: string | und
   const hosts: ServerHost[] = [];
   for (const [index, one] of found.entries()) {
     const port = portOf(one?.port ?? given[index] ?? given[0] ?? null);
-    // Neither is repeated: a password with a / in it would stand here.
+    // Neither message repeats its text: a password with a / in it would stand here.
     if (one === null || !isHost(one.host)) return { problem: unreadable };
     if (port === null) return { problem: 'The URL has a port that is none; write 1 to 65535.' };
     hosts.push({ host: one.host, port });
@@ -74,28 +75,30 @@ function portOf(text: string | null): number | null {
 }
 
 /**
- * `disable`: without encryption. `require`: encrypted, and nobody looks who answers. `verify-ca`:
- * who answers has a certificate of an authority that is believed. `verify-full`: and of that name.
+ * - `disable`: not encrypted.
+ * - `require`: encrypted, but the server's identity is not verified.
+ * - `verify-ca`: the server has a certificate of a trusted authority.
+ * - `verify-full`: that certificate also names the host.
  */
 export type Encryption = 'disable' | 'require' | 'verify-ca' | 'verify-full';
 
-/** What a URL says. */
+/** The content of a URL. */
 type Parts = {
   /** In the order in which they are tried. */
   readonly hosts: readonly ServerHost[];
   readonly user: string;
   readonly database: string;
   readonly encryption: Encryption;
-  /** A file with the authorities to believe; `system`: those of this machine; null: Node's own. */
+  /** A file with the trusted authorities; `system`: those of this machine; null: those of Node. */
   readonly authorities: string | null;
-  /** How long one host may take to answer; null: what the caller has, shared among the hosts. */
+  /** How long one host may take to answer; null: the caller's timeout, shared among the hosts. */
   readonly hostTimeoutMs: number | null;
   readonly applicationName: string;
   /** Sentences about what the URL gives up. */
   readonly warnings: readonly string[];
 };
 
-/** A URL that was read. Shown or written as JSON it does not tell its password. */
+/** A parsed URL. Its text form and its JSON do not contain the password. */
 export class ServerAddress {
   readonly kind = 'address';
   readonly hosts: Parts['hosts'];
@@ -120,7 +123,7 @@ export class ServerAddress {
     this.#password = password;
   }
 
-  /** Null: the server is to believe without one. */
+  /** Null: the server must accept the user without a password. */
   password(): string | null {
     return this.#password;
   }
@@ -132,7 +135,7 @@ export class ServerAddress {
   }
 }
 
-/** What is wrong with a URL, each as a sentence that says what to do. */
+/** The problems of a URL, each as a sentence that says what to do. */
 export type AddressProblems = { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 /** `db.example:5432`, or the folder of a socket. */
@@ -141,7 +144,7 @@ export function formatHost({ host, port }: ServerHost): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether what is sent there stays on this machine. */
+/** Whether data sent there stays on this machine. */
 export function isLocal({ host }: ServerHost): boolean {
   return host.startsWith('/') || host === 'localhost' || rangeOf(host) === 'loopback';
 }
@@ -150,13 +153,13 @@ const form = 'postgres://user:password@host:5432/database';
 const signs =
   'in a user or password write each of / ? # @ : % as its code (%2F %3F %23 %40 %3A %25)';
 
-/** @returns a list of problems where it is no address of a server */
+/** @returns a list of problems where the URL is not the address of a server */
 export function readAddress(url: string): ServerAddress | AddressProblems {
   const scheme = /^postgres(?:ql)?:\/\//i.exec(url);
   if (scheme === null) return problemsOf(`The URL has to begin with postgres://, as in ${form}.`);
   const [, authority = '', path = '', query = ''] =
     /^([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url.slice(scheme[0].length)) ?? [];
-  // What stands there may be the end of a password.
+  // The text after such a sign may be the end of a password.
   if (/[@#]/.test(path + query) || /[#\s]/.test(authority)) {
     return problemsOf(`The URL has a sign where it cannot stand: ${signs}.`);
   }
@@ -198,7 +201,7 @@ function partsOf(
   const encryption = mode ?? (far === undefined ? 'disable' : 'verify-full');
   return {
     hosts,
-    // As libpq has it: who names authorities wants them to be asked.
+    // As in libpq: a URL that names authorities wants the certificate verified.
     encryption: encryption === 'require' && authorities !== null ? 'verify-ca' : encryption,
     authorities,
     hostTimeoutMs: parameters.connectTimeoutMs ?? null,
@@ -258,13 +261,13 @@ type Parameters = {
 
 type Read = { readonly parameters: Parameters; readonly problems: readonly string[] };
 
-/** They are as they stand, while the others are read. */
+/** These are taken as they are; the others are parsed. */
 const texts = ['host', 'port', 'user', 'password', 'dbname', 'sslrootcert', 'application_name'];
 const known = [...texts, 'sslmode', 'connect_timeout', 'target_session_attrs'];
 
 const modes: Readonly<Record<string, Encryption>> = {
   disable: 'disable',
-  // Both would go on without encryption where somebody on the way says that there is none.
+  // In libpq both go on without encryption when somebody between claims that the server has none.
   allow: 'require',
   prefer: 'require',
   require: 'require',
@@ -294,7 +297,7 @@ function parametersOf(query: string): Read {
   return { parameters: parameters, problems };
 }
 
-/** @returns what is wrong with it */
+/** @returns what is wrong with it; null: nothing */
 function take(parameters: Record<string, unknown>, name: string, value: string): string | null {
   if (texts.includes(name)) {
     if (value !== '') parameters[name] = value;
@@ -313,7 +316,7 @@ function take(parameters: Record<string, unknown>, name: string, value: string):
       parameters['connectTimeoutMs'] = seconds * 1_000;
       return null;
     }
-    // That is what svc does in any case.
+    // svc finds the primary in any case.
     case 'target_session_attrs':
       if (['read-write', 'primary', 'any', ''].includes(value)) return null;
       return (
@@ -325,7 +328,7 @@ function take(parameters: Record<string, unknown>, name: string, value: string):
   }
 }
 
-/** What is no name may be a piece of a password. */
+/** A text that is not a valid name may be a piece of a password. */
 function nameOf(name: string): string {
   return /^[a-z][a-z_]{1,40}$/.test(name) ? name : 'a parameter';
 }

@@ -1,4 +1,6 @@
-/** What a look at the server of a URL tells commands: it changes nothing, and holds up nobody. */
+/**
+ * What commands can learn about the server of a URL. It changes nothing there, and blocks nobody.
+ */
 import type { Client } from 'pg';
 import type { TLSSocket } from 'node:tls';
 import type { StoreProblem } from '../../ledger.ts';
@@ -12,15 +14,15 @@ export type ServerProbe = {
   readonly kind: 'looked';
   /** Which of the URL's hosts answered, for people: `db.example:5432`. */
   readonly host: string;
-  /** As the server says it: `15.6`. */
+  /** As the server names it: `15.6`. */
   readonly version: string;
   /** Whether it is new enough for svc. */
   readonly isKnown: boolean;
   /** The protocol of the connection, `TLSv1.3`; null: it is not encrypted. */
   readonly tls: string | null;
-  /** Sentences about what the URL gives up, of which none repeats a secret. */
+  /** Sentences about what the URL gives up. None repeats a secret. */
   readonly warnings: readonly string[];
-  /** `UTF8`, as it has to be. */
+  /** svc needs `UTF8`. */
   readonly encoding: string;
   readonly fsync: boolean;
   readonly fullPageWrites: boolean;
@@ -28,13 +30,15 @@ export type ServerProbe = {
   readonly synchronousCommit: string;
   /** Standbys that a commit waits for now; null: this user may not see them. */
   readonly synchronousStandbys: number | null;
-  /** What the user lacks, as the end of a sentence: `may not make a schema`; null: nothing. */
+  /**
+   * The right that the user lacks, as the end of a sentence: `may not make a schema`; null: none.
+   */
   readonly lacking: string | null;
-  /** All that svc keeps there. */
+  /** The size of all that svc has there. */
   readonly bytes: number;
   /** The version of svc's tables; null: none were made yet. */
   readonly schema: number | null;
-  /** They are older than this program's by so many steps; below 0: newer. */
+  /** How many steps they are older than this program's; below 0: newer. */
   readonly stepsBehind: number;
   /** A svc that runs on the database now; null: none. */
   readonly owner: { readonly version: string; readonly heartbeatAgoMs: number } | null;
@@ -44,7 +48,7 @@ export type ServerProbe = {
 
 type More = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newestAt'>;
 
-/** @returns a problem: it cannot be looked at */
+/** @returns a problem when the server cannot be inspected */
 export async function probeServer(url: string): Promise<ServerProbe | StoreProblem> {
   return onServer(url, async (client, address) => {
     const facts = await lookAt(client);
@@ -72,9 +76,9 @@ export async function probeServer(url: string): Promise<ServerProbe | StoreProbl
 }
 
 /**
- * Why what is kept there cannot be read as it is: the server is away, svc has made no tables there
- * (`storage_missing`), they are older (`storage_older`) or newer (`storage_newer_schema`).
- * @returns null: it can be
+ * Why this program cannot read the database as it is: the server is away, svc has made no tables
+ * there (`storage_missing`), or they are older (`storage_older`) or newer (`storage_newer_schema`).
+ * @returns null: it can
  */
 export async function schemaProblem(url: string): Promise<StoreProblem | null> {
   return onServer<StoreProblem | null>(url, async (client, address) => {
@@ -92,9 +96,9 @@ export async function schemaProblem(url: string): Promise<StoreProblem | null> {
 }
 
 /**
- * Connects for one look.
- * @param signal gives it up
- * @returns a problem: it cannot be looked at
+ * Opens a connection, runs `look` on it, and ends it.
+ * @param signal stops it
+ * @returns a problem when the server cannot be used
  */
 export async function onServer<T>(
   url: string,

@@ -1,20 +1,20 @@
 /**
- * Why a server cannot be used, and what a person can do about it. Neither the URL nor its password
- * stands in a sentence.
+ * Why a server cannot be used, and what a person can do about it. No sentence has the URL or its
+ * password.
  */
 import type { StoreProblem } from '../../ledger.ts';
 import { codeOf, faultOf, isOfTls } from './errors.ts';
 import type { ServerFacts } from './probe.ts';
 import { ForeignSchema, isTooNew, migrationFiles, NewerSchema } from './migrations.ts';
 
-/** The oldest that has all that svc asks of one. */
+/** The oldest PostgreSQL release that has all features that svc uses. */
 export const versionMin = 14;
 
 const otherUrl = 'name another database in the URL';
 const andUrl = 'and that the URL names the right host and port';
 
 /**
- * @param error what connecting, looking or migrating threw
+ * @param error thrown while connecting, probing or migrating
  * @param where the address, for people: `database "svc" on db.example:5432`
  */
 export function problemOf(error: unknown, where: string): StoreProblem {
@@ -43,7 +43,7 @@ export function problemOf(error: unknown, where: string): StoreProblem {
   return passingProblem(at, error, message);
 }
 
-/** What may be gone at the next start. */
+/** Problems that may be gone at the next start. */
 function passingProblem(at: string, error: unknown, message: string): StoreProblem {
   const code = codeOf(error);
   if (code === 'SVC_STANDBY') {
@@ -105,7 +105,7 @@ export function refusalOf(look: ServerFacts, where: string): StoreProblem | null
   return look.missingRight === null ? null : rightsProblem(where, look.missingRight);
 }
 
-/** @param holder who has it, for people; null: that is not known */
+/** @param holder the svc that uses it, for people; null: unknown */
 export function lockedProblem(where: string, holder: string | null): StoreProblem {
   const by = holder === null ? '' : ` (${holder})`;
   const what = `is in use by another svc${by}. Stop that one, or ${otherUrl}`;
@@ -118,7 +118,7 @@ export function aloneProblem(where: string, holder: string): StoreProblem {
   return problem('storage_locked', `The ${where} ${what}. Stop that one, then start this one.`);
 }
 
-/** Its tables have been locked for so long as only a command does. */
+/** Its tables have been locked for longer than anything but a command locks them. */
 export function movedProblem(where: string): StoreProblem {
   const what = 'is locked by another program, as svc migrate does';
   return problem('storage_locked', `The ${where} ${what}. Start svc when that has ended.`);
@@ -168,7 +168,10 @@ function certificateProblem(at: string, code: string): StoreProblem {
   return problem('storage_tls', `${at} ${what}.`);
 }
 
-/** A restart may find the server again, with room, and another instance gone. */
+/**
+ * Problems that a restart may solve: the server is back, has room again, or another instance is
+ * gone.
+ */
 const passing = new Set([
   'storage_unreachable',
   'storage_full',
