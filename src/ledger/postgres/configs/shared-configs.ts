@@ -400,6 +400,7 @@ function refusalOf({ refusal, ...voter }: VoterRow): InstanceRefusal | null {
 }
 
 // Reading: the shared configuration of a database beside a svc that runs. This changes nothing.
+
 export type ConfigWanted = {
   /** A revision that was in use; left out: the current one. */
   readonly revision?: string;
@@ -441,6 +442,7 @@ function lookAt<T>(
 }
 
 // What `look` reads: the open proposal, its outcome, and the instances that are behind.
+
 type InstanceRow = { readonly id: number; readonly version: string; readonly process: string };
 
 /** @returns null: it is open */
@@ -505,6 +507,7 @@ function hostIn(process: string): string {
 // does not know are ignored. A refusal that cannot be read is still a refusal, and an outcome that
 // cannot be read still ends the proposal. The current configuration does not come from here, but
 // from `svc.config`.
+
 type Fields = Readonly<Record<string, unknown>>;
 
 const whys: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
@@ -556,6 +559,7 @@ function textOr(value: unknown, other: string): string {
 }
 
 // The current and the former configurations, as rows.
+
 const keptMax = 100;
 
 /** @param revision reads the newest of that revision; left out: the current one */

@@ -1,10 +1,10 @@
 /**
- * How lanes change hands, in a transaction of their own behind a flight: nothing here waits for a
- * lock, since what another instance holds just now is left for the next time.
+ * How queues change hands. The statements go in a trailing transaction behind a write batch. None
+ * waits for a lock: a queue that another instance has locked is left for the next time.
  *
- * A lane is let go only where its number is the one that this instance knows. Where it is not,
- * another instance has accepted a message, or put a reply back, since: that is read first. Both
- * change the same row, so neither can miss the other.
+ * An instance releases a queue only where the queue's newest number is the one that it knows.
+ * Otherwise another instance has accepted a message or put a reply back, and this instance reads
+ * that first. Both change the same row, so neither can miss the other.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
@@ -20,21 +20,22 @@ import type { QueueName } from './queue-reads.ts';
 import { free, queuesMax, own, owners, release } from './queue-statements.ts';
 import { takeDue, takenBefore, takeWaiting, untried } from './queue-statements.ts';
 
-/** After so many vain tries it is asked whose a lane is. */
+/** After this many failed releases this asks for the owner of the queue. */
 const skipsMax = 20;
 /**
- * A lane that is quiet waits so long for others, or until they are so many: then one transaction
- * frees all of them. What another instance accepts for it meanwhile waits as long.
+ * How long a quiet queue waits for others before it is released, unless `restingMany` wait: one
+ * transaction then releases all of them. A message that another instance accepts for it meanwhile
+ * waits as long.
  */
 const restMs = 20;
 const restingMany = 100;
 
-/** What is looked for: which channels this instance works. */
+/** The channels whose queues this instance takes. */
 export type Taking = {
   readonly channels: readonly ChannelKey[];
-  /** It works all other channels as well, but for these; null: it does not. */
+  /** It also takes the queues of all other channels except these; null: it does not. */
   readonly allBut: readonly ChannelKey[] | null;
-  /** Of which of them it takes lanes with a suspect in front, too. */
+  /** Channels whose queues it takes even with a suspected message in front. */
   readonly suspectsOf: 'all' | readonly ChannelKey[];
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -44,9 +45,9 @@ export type MovesDeps = {
   readonly instance: number;
   readonly queues: OwnedQueues;
   readonly rows: WorkingSet;
-  /** Parked replies of a lane leave the working set with it. @returns whether there were any */
+  /** Removes the parked replies of a queue from the working set. @returns whether there were any */
   readonly drop: (queue: OwnedQueue) => boolean;
-  /** Something is to go. */
+  /** Called when statements are ready to go. */
   readonly soon: () => void;
   readonly steady: () => SteadyTime;
 };
@@ -72,7 +73,7 @@ export class Moves implements TrailingTransaction {
     return this.#isDue ? lazyMs : Math.max(lazyMs, first + restMs - steady());
   }
 
-  /** Lanes that are being taken or made free. */
+  /** Queues that are being taken or freed. */
   get pending(): number {
     return this.#takes.length + this.#sent.length;
   }
@@ -80,7 +81,7 @@ export class Moves implements TrailingTransaction {
   take(isEarly = false): Behind {
     const takes = this.#takes.splice(0);
     const releases = takes.length > 0 || isEarly || this.#isDue ? this.#releases() : [];
-    // The other way round they would take back what is let go.
+    // Takes go first: behind the releases they would take back the queues just released.
     this.#sent = [...takes, ...releases];
     return { asked: this.#sent.map(({ asked }) => asked), takes: takes.length > 0 };
   }
@@ -91,7 +92,7 @@ export class Moves implements TrailingTransaction {
     for (const [at, { read }] of sent.entries()) read(answers?.[at] ?? null);
   }
 
-  /** All is let go: what was to be taken is left to others. */
+  /** Everything is released; queues that were to be taken are left to other instances. */
   close(): void {
     this.#isOver = true;
     for (const { read } of this.#takes.splice(0)) read(null);
@@ -103,8 +104,8 @@ export class Moves implements TrailingTransaction {
   }
 
   /**
-   * Takes lanes in which rows wait, and then those with replies that are due.
-   * @returns whether there may be more of the first; null: it is not known what was taken
+   * Takes queues in which rows wait, and queues with replies that are due.
+   * @returns whether more of the waiting ones may be left; null: it is not known which were taken
    */
   takeWaiting({ channels, allBut, suspectsOf, now }: Taking): Promise<boolean | null> {
     const { instance } = this.#deps;
@@ -123,7 +124,7 @@ export class Moves implements TrailingTransaction {
     });
   }
 
-  /** What was taken when the answer was lost. @returns false: it is still not known */
+  /** Finds queues that were taken when the answer was lost. @returns false: still unknown */
   async takeBefore(): Promise<boolean> {
     const { instance } = this.#deps;
     const found = await this.#ask({ text: takenBefore, values: [instance] });
@@ -131,15 +132,18 @@ export class Moves implements TrailingTransaction {
     return found !== null;
   }
 
-  /** What of these is this instance's by the tables, and is not known here: a release was lost. */
+  /**
+   * Finds those of these queues that the database gives to this instance, and that it does not
+   * know: a release was lost.
+   */
   async takeOwn(named: readonly QueueName[]): Promise<void> {
     const values = [JSON.stringify(named.map(nameOf)), this.#deps.instance];
     for (const row of (await this.#ask({ text: own, values })) ?? []) this.#taken(row);
   }
 
   /**
-   * Makes lanes free whose owner is no more.
-   * @returns false: not all are known to be; one may have been locked just then
+   * Frees queues whose owner is dead.
+   * @returns false: some may not be free; one may have been locked
    */
   async free(queues: readonly QueueName[], now: number): Promise<boolean> {
     const values = [JSON.stringify(queues.map(nameOf)), now];
@@ -152,7 +156,7 @@ export class Moves implements TrailingTransaction {
     this.#deps.queues.take(where, Number(epoch), Number(tail));
   }
 
-  /** Resolves to null where it is not known whether it has landed. */
+  /** Resolves to null where it is not known whether the statement has landed. */
   #ask(asked: Asked): Promise<Rows | null> {
     if (this.#isOver) return Promise.resolve(null);
     return new Promise((resolve) => {
@@ -213,7 +217,10 @@ export class Moves implements TrailingTransaction {
     }
   }
 
-  /** Of lanes that cannot be let go again and again: another's, taken again, or forgotten. */
+  /**
+   * Asks for the owners of queues whose release failed again and again. Such a queue belongs to
+   * another instance, was taken again, or was deleted.
+   */
   #whose(stuck: readonly OwnedQueue[]): Move {
     const { queues, instance } = this.#deps;
     const read = (found: Rows | null): void => {
@@ -235,7 +242,7 @@ export class Moves implements TrailingTransaction {
   }
 }
 
-/** The conversation that the tables name so. */
+/** The conversation with this name in the tables. */
 export function whereOf({ channel, conversation }: QueueName): Where {
   return {
     channel: channel as ChannelKey,
@@ -252,7 +259,7 @@ function newestOf(rows: Rows): readonly [string, string] {
   return names.reduce((newest, one) => (isBehind(one, newest) ? one : newest));
 }
 
-/** By their bytes, as the server compares them. */
+/** Compares bytes, as the server does. */
 function isBehind(one: readonly [string, string], other: readonly [string, string]): boolean {
   const [a, b] = [one, other].map((name) => Buffer.from(name.join('\0')));
   return Buffer.compare(a!, b!) > 0;
