@@ -1,7 +1,8 @@
 /**
- * Moves all that svc keeps from one database into an empty one, of whichever form. Nobody writes
- * either meanwhile: both are locked as a service locks its own. The target is there when every
- * table of it was read again and found to be the same, or not at all; the source stays as it is.
+ * Moves all data of svc from one database into an empty one, between any two backends. Both are
+ * locked as a service locks its own, so nobody writes them meanwhile. The target is complete when
+ * every table was read again and found equal; otherwise it holds nothing. The source stays as it
+ * is.
  */
 import type { StoreProblem } from '../ledger.ts';
 import { tableNames, tables, type Side, type TableName, type Target, type Row } from './tables.ts';
@@ -9,41 +10,45 @@ import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { codeOf } from '../postgres/server/errors.ts';
 
-// Whether a server's database may be moved, by the instances that worked on it: none of them may be
-// alive, and of a source each has left its work in order. The lock is held until the transaction
-// ends: a start waits for that, or gives up.
+// Locking a server's database, and whether it may be moved. No instance on it may be alive, and
+// every instance on a source must have ended in order. The lock lasts until the transaction ends: a
+// start waits for that, or gives up.
 
-/** Who has beaten within this time is alive. */
+/** An instance is alive if it has sent a heartbeat within this time. */
 const heartbeatSeconds = 10;
 const lockSeconds = 5;
 const lockedState = '55P03';
 
-/** Whoever works beside others, and every start, changes this table. */
+/** Every instance and every start changes this table. */
 const lock = 'LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE';
 const living =
   'SELECT count(*) AS n FROM svc.instance WHERE NOT dead ' +
   `AND beat_at > clock_timestamp() - interval '${heartbeatSeconds} seconds'`;
 
 /**
- * One that is silent may have died, or goes on when it is let. One that died has left nothing once
- * it is buried, or where one of the release before, which had the database alone, came after it.
+ * Instances that have not ended in order. A silent one may have died, or may go on once it can. A
+ * dead one has left nothing once its queues are free, or where an instance of the release before,
+ * which had the database to itself, came after it.
  */
 const unclean = `
 SELECT count(*) AS n FROM svc.instance
 WHERE (NOT dead OR (NOT buried AND coalesce(ended, '') NOT LIKE '%"clean":true%'))
   AND id >= coalesce((SELECT max(id) FROM svc.instance WHERE NOT beside), 0)`;
 
-/** None of them has had what comes, and one that is silent is to write nothing any more. */
+/**
+ * No instance of the target has the moved rows. All count as dead and cleaned up, so that a silent
+ * one writes nothing any more.
+ */
 const overAll = 'UPDATE svc.instance SET dead = true, beside = true, buried = true';
 
-/** @returns null: nobody can begin on it now, and all is in order there */
+/** @returns null: no instance can start on it now, and the last one ended in order */
 export async function lockSource(client: Client, named: string): Promise<StoreProblem | null> {
   const locked = await lockOut(client, named);
   if (locked !== null) return locked;
   return (await countOf(client, unclean)) === 0 ? null : uncleanProblem(`The ${named}`);
 }
 
-/** @returns null: nobody can begin on it now, and nobody goes on there */
+/** @returns null: no instance can start or go on there now */
 export async function lockTarget(client: Client, named: string): Promise<StoreProblem | null> {
   const locked = await lockOut(client, named);
   if (locked === null) await client.query(overAll);
@@ -81,14 +86,14 @@ async function countOf(client: Client, text: string): Promise<number> {
 export type MovedTable = {
   readonly name: TableName;
   readonly rows: number;
-  /** Hex digits; the same of both databases. */
+  /** Hex digits, equal in both databases. */
   readonly digest: string;
 };
 
 export type Moved = { readonly kind: 'moved'; readonly tables: readonly MovedTable[] };
 
 export type Told = {
-  /** `of`: how many there are. Called often. */
+  /** `of`: how many rows there are. Called often. */
   readonly copied: (table: TableName, rows: number, of: number) => void;
   readonly comparing: () => void;
 };
@@ -102,7 +107,7 @@ export class Migration implements AsyncDisposable {
     this.#target = target;
   }
 
-  /** How many rows there are to move, of each table. */
+  /** How many rows each table has to move. */
   async counts(): Promise<readonly { readonly name: TableName; readonly rows: number }[]> {
     const counted: { name: TableName; rows: number }[] = [];
     for (const name of tableNames) counted.push({ name, rows: await this.#source.count(name) });
@@ -110,9 +115,8 @@ export class Migration implements AsyncDisposable {
   }
 
   /**
-   * @returns a problem where the target is not the same in the end, or the signal aborted; then it
-   *   holds nothing
-   * @throws what either database says
+   * @returns a problem where the copy differs, or the signal aborted; then the target holds nothing
+   * @throws the error of either database
    */
   async run(told: Told, stop: AbortSignal): Promise<Moved | StoreProblem> {
     const wanted: MovedTable[] = [];
@@ -160,11 +164,12 @@ function differs(name: TableName, rows: number, found: number): StoreProblem {
   return { kind: 'problem', code: 'migration_differs', message, isPassing: false };
 }
 
-/** What tells whether two databases hold the same rows of a table, in whatever order they come. */
+// A digest that is equal when two databases hold the same rows of a table, in whatever order.
+
 const digestBytes = 16;
 const mask = (1n << BigInt(8 * digestBytes)) - 1n;
 
-/** The sum of the digests of the rows, each with its place in its lane. */
+/** The sum of the digests of the rows, each with its place in its queue. */
 export class TableDigest {
   readonly #table: (typeof tables)[TableName];
   #rows = 0;
@@ -199,7 +204,7 @@ export class TableDigest {
   }
 }
 
-/** A text of SQLite has no half characters, so that they count as what it makes of them. */
+/** SQLite stores no half surrogate pairs, so a text counts as SQLite would store it. */
 function textOf(row: Row, columns: readonly string[]): string {
   const values = columns.map((column) => row[column] ?? null);
   return JSON.stringify(values, (_, value: unknown) =>

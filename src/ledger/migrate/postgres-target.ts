@@ -1,4 +1,7 @@
-/** A server's empty tables of svc; all of it is one transaction. */
+/**
+ * A PostgreSQL database as a source or a target of a migration. A target has empty tables of svc,
+ * and one transaction fills them all.
+ */
 import { toText, fromText } from '../postgres/server/text.ts';
 import {
   pageRows,
@@ -11,11 +14,11 @@ import {
 } from './tables.ts';
 import type { Client } from 'pg';
 
-// A server's database whose rows are read, in the words of `tables.ts`.
+// The source: the rows of a server's database in the format of `tables.ts`.
 
 /**
- * The place of each message and turn among all, by age and in the order of each conversation: a
- * message that was dead and came back stands behind what was accepted before it came back.
+ * The place of each message and turn among all, by age and in the order of each conversation. A
+ * replayed dead letter comes behind the messages that were accepted before its replay.
  */
 const places = `WITH place AS (
   SELECT channel, conversation, n, max(key) AS key FROM (
@@ -72,7 +75,7 @@ const selects: Readonly<Record<TableName, string>> = {
   approvals: `SELECT id, code, state, channel, conversation, sender, message_id, brain, tool,
     private, asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body
     FROM svc.approval`,
-  // Those of all instances.
+  // The sum over all instances.
   spend: `SELECT channel, sender, day, brain, model, price_input, price_output, costs,
       sum(calls)::bigint AS calls, sum(estimated_calls)::bigint AS estimated_calls,
       sum(input)::bigint AS input, sum(output)::bigint AS output,
@@ -80,7 +83,7 @@ const selects: Readonly<Record<TableName, string>> = {
     FROM svc.spend GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
 };
 
-/** Whole numbers of eight bytes, which the client may give as texts. */
+/** Columns of eight-byte integers, which the client may return as texts. */
 const numbers = new Set(
   (
     'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at ' +
@@ -88,13 +91,15 @@ const numbers = new Set(
     'open_input open_output'
   ).split(' '),
 );
-/** Ready JSON, which is stored as it is. */
+/** Columns of JSON text, stored as it is. */
 const readyJson = new Set(['body', 'tries', 'trace', 'failure', 'target', 'unsent']);
 
 export class PostgresSide implements Side {
   protected readonly client: Client;
 
-  /** @param client in a transaction that sees one moment; its end is that of the connection */
+  /**
+   * @param client in a transaction that sees one moment; the transaction ends with the connection
+   */
   constructor(client: Client) {
     this.client = client;
   }
@@ -224,7 +229,7 @@ const intos: Readonly<Record<TableName, Into>> = {
   },
 };
 
-/** Their numbers go on behind what was moved. */
+/** Tables whose sequences must continue behind the moved rows. */
 const identities = ['outbox', 'note', 'tool_use', 'audit'];
 
 export class PostgresTarget extends PostgresSide implements Target {
@@ -283,7 +288,7 @@ export class PostgresTarget extends PostgresSide implements Target {
   }
 }
 
-/** No instance has the number 0: rows that were moved are changed by none. */
+/** No instance has the number 0, so no instance changes the moved rows. */
 function valueOf(name: string, row: Row): Value {
   return name === 'instance' ? 0 : (row[name] ?? null);
 }

@@ -1,4 +1,7 @@
-/** A new SQLite file, which has its name only once it is whole. */
+/**
+ * An SQLite file as a source or a target of a migration. A target gets its name only once it is
+ * complete.
+ */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import {
   tables,
@@ -12,14 +15,16 @@ import {
 import { timeOfId, timeText } from '../../domain/ids.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
 
-// An SQLite file whose rows are read, in the words of `tables.ts`.
+// The source: the rows of an SQLite file in the format of `tables.ts`.
 
-/** Unstamped rows are of before there were stamps: what was not made public then is private. */
+/**
+ * Unlabelled rows are from before sensitivity labels; they are private unless their channel was
+ * public then.
+ */
 const isPrivate = (label: string): string =>
   `coalesce(${label}, NOT ((SELECT stamped FROM owner) = 1 ` +
   'AND channel IN (SELECT channel FROM public_before)))';
 
-/** `__at`: there is no id, and one of that time stands for it. */
 const selects: Readonly<Record<TableName, string>> = {
   messages:
     'SELECT seq AS n, seq AS number, id, channel, conversation, accepted_at, ' +
@@ -76,8 +81,8 @@ export class SqliteSide implements Side {
   readonly #close: () => void;
 
   /**
-   * @param db in a transaction, so that all of it is of one moment
-   * @param close also lets go of what locks it
+   * @param db in a transaction, so that all reads see one moment
+   * @param close also releases the lock
    */
   constructor(db: DatabaseSync, close: () => void) {
     this.db = db;
@@ -118,19 +123,22 @@ function rowOf(found: Record<string, string | number | null>): Row {
   return row;
 }
 
-/** An id is made before its message is accepted, and one that was dead and came back keeps it. */
+/**
+ * An id is older than the acceptance of its message only for a replayed dead letter, which keeps
+ * its id.
+ */
 function wasReplayed(row: Row): boolean {
   return Number(row['accepted_at']) > timeOfId(String(row['id']));
 }
 
 /**
- * When a reply came back that was dead; asked in the order of `seq`. One whose id is older than
- * that of one before it was put back after that one was made.
+ * When a reply was put back after it was dead; call it in the order of `seq`. A reply whose id is
+ * older than that of a reply before it was put back after that one was made.
  */
 class Again {
   #newest = '';
 
-  /** @returns null: it did not */
+  /** @returns null: it was not put back */
   at(row: Row): number | null {
     const id = String(row['id']).slice(0, wholeIdLength);
     if (id < this.#newest) return timeOfId(this.#newest) + 1;
@@ -139,7 +147,7 @@ class Again {
   }
 }
 
-/** For a turn or a note whose message is not kept any more: it sorts as that of the message did. */
+/** An id for a turn or a note whose message is deleted; it sorts as the id of the message did. */
 function idOf(at: number, number: number): string {
   return timeText(at) + timeText(number).padStart(wholeIdLength - timeText(at).length, '0');
 }
@@ -162,7 +170,7 @@ const names: Readonly<Record<TableName, string>> = {
   spend: 'spend',
 };
 
-/** Messages and turns are numbered anew, all together. */
+/** Tables that get new numbers, one sequence for all. */
 const numbered = new Set<TableName>(['messages', 'turns']);
 
 export class SqliteTarget extends SqliteSide implements Target {
