@@ -36,17 +36,17 @@ export interface Peers {
    */
   tell(kind: string, body: string): Promise<void>;
   /**
-   * Calls `heard` with each broadcast of that kind from now on.
-   * @param heard may take its time, and must not fail. It reads the body as untrusted input and
+   * Calls `listener` with each broadcast of that kind from now on.
+   * @param listener may take its time, and must not fail. It reads the body as untrusted input and
    *   ignores fields that it does not know. A body that it cannot read counts as heard, because a
    *   sender that waits for it would wait for ever
    * @returns ends the subscription
    */
-  on(kind: string, heard: (body: string) => void | Promise<void>): () => void;
+  on(kind: string, listener: (body: string) => void | Promise<void>): () => void;
   /** How many instances share a limit now: a whole number, at least 1. */
   share(): number;
-  /** Calls `changed` after each heartbeat that changed `instances` or `share`. @returns ends it */
-  onChange(changed: () => void): () => void;
+  /** Calls `listener` after each heartbeat that changed `instances` or `share`. @returns ends it */
+  onChange(listener: () => void): () => void;
 }
 
 export type Instance = {

@@ -82,7 +82,7 @@ export const postgres: readonly Fault[] = [
   {
     name: 'A server that loses what was acknowledged is taken.',
     file: 'src/ledger/postgres/server/problem.ts',
-    find: "...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),",
+    find: "...(facts.synchronousCommit === 'off' ? ['synchronous_commit'] : []),",
     replace: '',
   },
   {

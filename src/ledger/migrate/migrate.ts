@@ -21,7 +21,7 @@ const lockedState = '55P03';
 
 /** Every instance and every start changes this table. */
 const lock = 'LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE';
-const living =
+const countLiving =
   'SELECT count(*) AS n FROM svc.instance WHERE NOT dead ' +
   `AND beat_at > clock_timestamp() - interval '${heartbeatSeconds} seconds'`;
 
@@ -39,19 +39,19 @@ WHERE (NOT dead OR (NOT buried AND coalesce(ended, '') NOT LIKE '%"clean":true%'
  * No instance of the target has the moved rows. All count as dead and cleaned up, so that a silent
  * one writes nothing any more.
  */
-const overAll = 'UPDATE svc.instance SET dead = true, beside = true, buried = true';
+const markAllDead = 'UPDATE svc.instance SET dead = true, beside = true, buried = true';
 
 /** @returns null: no instance can start on it now, and the last one ended in order */
 export async function lockSource(client: Client, named: string): Promise<StoreProblem | null> {
-  const locked = await lockOut(client, named);
+  const locked = await lockInstances(client, named);
   if (locked !== null) return locked;
   return (await countOf(client, unclean)) === 0 ? null : uncleanProblem(`The ${named}`);
 }
 
 /** @returns null: no instance can start or go on there now */
 export async function lockTarget(client: Client, named: string): Promise<StoreProblem | null> {
-  const locked = await lockOut(client, named);
-  if (locked === null) await client.query(overAll);
+  const locked = await lockInstances(client, named);
+  if (locked === null) await client.query(markAllDead);
   return locked;
 }
 
@@ -61,7 +61,7 @@ export function uncleanProblem(named: string): StoreProblem {
   return { kind: 'problem', code: 'migration_unclean', message, isPassing: false };
 }
 
-async function lockOut(client: Client, named: string): Promise<StoreProblem | null> {
+async function lockInstances(client: Client, named: string): Promise<StoreProblem | null> {
   try {
     await client.query(`SET LOCAL lock_timeout = '${lockSeconds}s'`);
     await client.query(lock);
@@ -69,7 +69,7 @@ async function lockOut(client: Client, named: string): Promise<StoreProblem | nu
     if (codeOf(error) !== lockedState) throw error;
     return inUse(named, 'another program that has locked it. Wait until that has ended');
   }
-  const count = await countOf(client, living);
+  const count = await countOf(client, countLiving);
   if (count === 0) return null;
   return inUse(named, count === 1 ? 'another svc. Stop that one' : `${count} svc. Stop them all`);
 }
@@ -92,7 +92,7 @@ export type MovedTable = {
 
 export type Moved = { readonly kind: 'moved'; readonly tables: readonly MovedTable[] };
 
-export type Told = {
+export type Progress = {
   /** `of`: how many rows there are. Called often. */
   readonly copied: (table: TableName, rows: number, of: number) => void;
   readonly comparing: () => void;
@@ -118,30 +118,31 @@ export class Migration implements AsyncDisposable {
    * @returns a problem where the copy differs, or the signal aborted; then the target holds nothing
    * @throws the error of either database
    */
-  async run(told: Told, stop: AbortSignal): Promise<Moved | StoreProblem> {
-    const wanted: MovedTable[] = [];
+  async run(progress: Progress, stop: AbortSignal): Promise<Moved | StoreProblem> {
+    const sourceTables: MovedTable[] = [];
     for (const { name, rows } of await this.counts()) {
       const digest = new TableDigest(name);
       for await (const page of this.#source.rows(name)) {
         if (stop.aborted) return stopped;
         for (const row of page) digest.add(row);
         await this.#target.put(name, page);
-        told.copied(name, digest.rows, rows);
+        progress.copied(name, digest.rows, rows);
       }
-      wanted.push({ name, rows: digest.rows, digest: String(digest) });
+      sourceTables.push({ name, rows: digest.rows, digest: String(digest) });
     }
     await this.#target.complete();
-    told.comparing();
-    for (const { name, rows, digest } of wanted) {
-      const found = new TableDigest(name);
+    progress.comparing();
+    for (const { name, rows, digest } of sourceTables) {
+      const copy = new TableDigest(name);
       for await (const page of this.#target.rows(name)) {
         if (stop.aborted) return stopped;
-        for (const row of page) found.add(row);
+        for (const row of page) copy.add(row);
       }
-      if (found.rows !== rows || String(found) !== digest) return differs(name, rows, found.rows);
+      if (copy.rows !== rows || String(copy) !== digest)
+        return differsProblem(name, rows, copy.rows);
     }
     await this.#target.keep();
-    return { kind: 'moved', tables: wanted };
+    return { kind: 'moved', tables: sourceTables };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -158,7 +159,7 @@ const stopped: StoreProblem = {
   isPassing: true,
 };
 
-function differs(name: TableName, rows: number, found: number): StoreProblem {
+function differsProblem(name: TableName, rows: number, found: number): StoreProblem {
   const counts = rows === found ? `${rows} rows of other content` : `${found} rows, not ${rows}`;
   const message = `The copy has ${counts} in ${name}, so it was not kept.`;
   return { kind: 'problem', code: 'migration_differs', message, isPassing: false };
@@ -188,11 +189,11 @@ export class TableDigest {
   add(row: Row): void {
     const { columns, queue } = this.#table;
     if (queue !== null) {
-      const key = textOf(row, queue);
+      const key = rowText(row, queue);
       this.#place = key === this.#queue ? this.#place + 1 : 1;
       this.#queue = key;
     }
-    const hash = createHash('sha256').update(`${this.#place} ${textOf(row, columns)}`);
+    const hash = createHash('sha256').update(`${this.#place} ${rowText(row, columns)}`);
     const part = hash.digest('hex').slice(0, 2 * digestBytes);
     this.#sum = (this.#sum + BigInt(`0x${part}`)) & mask;
     this.#rows++;
@@ -205,7 +206,7 @@ export class TableDigest {
 }
 
 /** SQLite stores no half surrogate pairs, so a text counts as SQLite would store it. */
-function textOf(row: Row, columns: readonly string[]): string {
+function rowText(row: Row, columns: readonly string[]): string {
   const values = columns.map((column) => row[column] ?? null);
   return JSON.stringify(values, (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,

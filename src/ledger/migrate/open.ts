@@ -72,8 +72,9 @@ function fileSource(path: string): Side | StoreProblem {
 }
 
 function fileTarget(path: string): Target | StoreProblem {
-  const taken = [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file));
-  if (taken !== undefined) return problem('migration_target', `There is a file ${taken} already.`);
+  const existing = [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file));
+  if (existing !== undefined)
+    return problem('migration_target', `There is a file ${existing} already.`);
   const part = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
   const clear = (): void => {
     rmSync(part, { force: true });
@@ -129,7 +130,7 @@ async function isOurs(client: Client, named: string): Promise<StoreProblem | nul
   return problem('storage_older', `The ${named} ${what}.`);
 }
 
-async function make(client: Client): Promise<null> {
+async function makeSchema(client: Client): Promise<null> {
   await makeTables(client);
   return null;
 }
@@ -141,7 +142,7 @@ async function make(client: Client): Promise<null> {
 const notMoved = ['config'];
 
 async function serverTarget(url: string): Promise<Target | StoreProblem> {
-  return atServer(url, 'READ COMMITTED', make, async (client, named) => {
+  return atServer(url, 'READ COMMITTED', makeSchema, async (client, named) => {
     const locked = await lockTarget(client, named);
     if (locked !== null) return locked;
     const names = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note'];

@@ -126,19 +126,19 @@ export class PostgresSide implements Side {
 
 function rowOf(table: TableName, found: Record<string, unknown>): Row {
   const row: Record<string, Value> = {};
-  for (const [name, value] of Object.entries(found)) row[name] = postgresSourceValueOf(name, value);
+  for (const [name, value] of Object.entries(found)) row[name] = valueFrom(name, value);
   for (const name of tables[table].columns) row[name] ??= null;
   return row;
 }
 
-function postgresSourceValueOf(name: string, value: unknown): Value {
+function valueFrom(name: string, value: unknown): Value {
   if (value === null || value === undefined) return null;
   if (numbers.has(name)) return Number(value);
   if (typeof value === 'string' && !readyJson.has(name)) return fromText(value);
   return value as Value;
 }
 
-type Into = { readonly table: string; readonly columns: string };
+type TargetTable = { readonly table: string; readonly columns: string };
 
 const message =
   'id text, channel text, conversation text, n bigint, accepted_at bigint, sender text, ' +
@@ -148,12 +148,12 @@ const reply =
   'attempts integer, replayed integer, possible_duplicate boolean, late boolean, ' +
   'replayed_at bigint, failure text, tries text, body text';
 
-const unsettled: Partial<Record<TableName, Into>> = {
+const unsettled: Partial<Record<TableName, TargetTable>> = {
   messages: { table: 'inbox', columns: `${message}, alone integer` },
   replies: { table: 'outbox', columns: `${reply}, parked boolean, due_at bigint` },
 };
 
-const intos: Readonly<Record<TableName, Into>> = {
+const targetTables: Readonly<Record<TableName, TargetTable>> = {
   messages: {
     table: 'message',
     columns:
@@ -238,16 +238,16 @@ export class PostgresTarget extends PostgresSide implements Target {
     const isWaiting = (row: Row): boolean => waiting !== undefined && row['state'] === 0;
     if (waiting !== undefined) await this.#insert(waiting, rows.filter(isWaiting));
     await this.#insert(
-      intos[table],
+      targetTables[table],
       rows.filter((row) => !isWaiting(row)),
     );
   }
 
-  async #insert({ table, columns }: Into, rows: readonly Row[]): Promise<void> {
+  async #insert({ table, columns }: TargetTable, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     const names = columns.split(', ').map((column) => column.split(' ')[0]!);
     const chosen = rows.map((row) =>
-      Object.fromEntries(names.map((name) => [name, stored(name, valueOf(name, row))])),
+      Object.fromEntries(names.map((name) => [name, stored(name, targetValue(name, row))])),
     );
     await this.client.query(
       `INSERT INTO svc.${table} (${names.join(', ')}) ` +
@@ -289,7 +289,7 @@ export class PostgresTarget extends PostgresSide implements Target {
 }
 
 /** No instance has the number 0, so no instance changes the moved rows. */
-function valueOf(name: string, row: Row): Value {
+function targetValue(name: string, row: Row): Value {
   return name === 'instance' ? 0 : (row[name] ?? null);
 }
 

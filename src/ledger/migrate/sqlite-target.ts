@@ -96,11 +96,11 @@ export class SqliteSide implements Side {
 
   async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
     let page: Row[] = [];
-    const again = new Again();
+    const replayTimes = new ReplayTimes();
     for (const found of this.db.prepare(selects[table]).iterate()) {
       const row = rowOf(found as Record<string, string | number | null>);
       if (table === 'messages') page.push({ ...row, replayed: wasReplayed(row) });
-      else if (table === 'replies') page.push({ ...row, replayed_at: again.at(row) });
+      else if (table === 'replies') page.push({ ...row, replayed_at: replayTimes.at(row) });
       else page.push(row);
       if (page.length < pageRows(table)) continue;
       yield page;
@@ -135,7 +135,7 @@ function wasReplayed(row: Row): boolean {
  * When a reply was put back after it was dead; call it in the order of `seq`. A reply whose id is
  * older than that of a reply before it was put back after that one was made.
  */
-class Again {
+class ReplayTimes {
   #newest = '';
 
   /** @returns null: it was not put back */
@@ -171,7 +171,7 @@ const names: Readonly<Record<TableName, string>> = {
 };
 
 /** Tables that get new numbers, one sequence for all. */
-const numbered = new Set<TableName>(['messages', 'turns']);
+const renumbered = new Set<TableName>(['messages', 'turns']);
 
 export class SqliteTarget extends SqliteSide implements Target {
   readonly #keep: () => void;
@@ -184,7 +184,7 @@ export class SqliteTarget extends SqliteSide implements Target {
 
   async put(table: TableName, rows: readonly Row[]): Promise<void> {
     const columns = tables[table].columns.filter((name) => name !== 'trace');
-    const all = numbered.has(table) ? [...columns, 'seq'] : columns;
+    const all = renumbered.has(table) ? [...columns, 'seq'] : columns;
     const marks = all.map(() => '?').join(', ');
     const insert = this.db.prepare(
       `INSERT INTO ${names[table]} (${all.join(', ')}) VALUES (${marks})`,
@@ -192,7 +192,7 @@ export class SqliteTarget extends SqliteSide implements Target {
     const trace = this.db.prepare('INSERT INTO traces (message_id, body) VALUES (?, ?)');
     for (const row of rows) {
       const values = columns.map((name) => bound(row[name] ?? null));
-      insert.run(...values, ...(numbered.has(table) ? [bound(row['number']!)] : []));
+      insert.run(...values, ...(renumbered.has(table) ? [bound(row['number']!)] : []));
       const traced = row['trace'] ?? null;
       if (traced !== null) trace.run(bound(row['id']!), bound(traced));
     }

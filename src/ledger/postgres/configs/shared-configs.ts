@@ -37,7 +37,7 @@ export type ConfigsOptions = Partial<TransactionLimits> & {
 
 const silentMsUsual = 10_000;
 /** The proposer counts as gone this long after the votes are due. */
-const sharedConfigsOrphanMs = 5_000;
+const orphanDelayMs = 5_000;
 /** "svc1" in ASCII, and 3 for the configuration: the advisory lock of a change. */
 const lock = 'SELECT pg_advisory_xact_lock(1937138481, 3)';
 
@@ -65,7 +65,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
       await this.#fence(ask);
       if ((await newestNumber(ask)) === null) await insertConfig(ask, first);
       const current = (await newest(ask))!;
-      if (current.revision === first.revision) await this.#set(ask, current.n);
+      if (current.revision === first.revision) await this.#setConfig(ask, current.n);
       return current;
     });
   }
@@ -81,13 +81,13 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
       // Reads the outcome before the current configuration, so that a proposal that came into use
       // shows in both.
       const end = proposal === null ? null : await endOf(ask, proposal);
-      const open = await openIn(ask, this.#silentMs + sharedConfigsOrphanMs);
+      const open = await openIn(ask, this.#silentMs + orphanDelayMs);
       return { end, open, ...(await behindIn(ask, this.instance)) };
     });
   }
 
   uses(n: number | null): Promise<void> {
-    return this.#transactions.do((ask) => this.#set(ask, n));
+    return this.#transactions.do((ask) => this.#setConfig(ask, n));
   }
 
   propose(base: number, { revision, by, text }: WrittenConfig): Promise<Proposed> {
@@ -134,7 +134,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
 
   decide(proposal: number): Promise<Decided> {
     return this.#change(async (ask) => {
-      const decided = await count(ask, proposal, this.#silentMs);
+      const decided = await countVotes(ask, proposal, this.#silentMs);
       if (decided.kind !== 'ripe') return decided;
       await this.#fence(ask);
       return settle(ask, proposal, decided.outcome);
@@ -181,7 +181,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
     });
   }
 
-  async #set(ask: Ask, n: number | null): Promise<void> {
+  async #setConfig(ask: Ask, n: number | null): Promise<void> {
     const set = 'UPDATE svc.instance SET config = $2 WHERE id = $1 AND NOT dead RETURNING id';
     if ((await ask(set, this.instance, n)).length === 0) throw dead();
   }
@@ -207,7 +207,7 @@ const limitsUsual: TransactionLimits = { withinMs: 8_000 };
 const endMs = 1_000;
 
 /** These limits go before those of a role or a database, so that every wait ends. */
-const beginning =
+const beginStatement =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '5s'; " +
   "SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
@@ -219,7 +219,7 @@ const beginning =
 class Transactions {
   readonly #connect: () => Promise<Client>;
   readonly #limits: TransactionLimits;
-  readonly #turns = new OneAtATime();
+  readonly #order = new OneAtATime();
   #client: Client | null = null;
   #closed = false;
 
@@ -236,11 +236,11 @@ class Transactions {
    * @throws ConfigsFailed, or an error of `act` itself
    */
   do<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
-    return this.#turns.do(async () => {
-      if (this.#closed) throw transactionsClosed();
+    return this.#order.do(async () => {
+      if (this.#closed) throw serviceClosed();
       const late = Promise.withResolvers<never>();
       const timer = setTimeout(() => late.reject(away('it took too long')), this.#limits.withinMs);
-      const done = this.#do(act);
+      const done = this.#run(act);
       try {
         return await Promise.race([done, late.promise]);
       } catch (error) {
@@ -255,7 +255,7 @@ class Transactions {
 
   /** Waits for the transaction that is under way. */
   async close(): Promise<void> {
-    await this.#turns.do(async () => {
+    await this.#order.do(async () => {
       this.#closed = true;
       const client = this.#client;
       this.#client = null;
@@ -266,8 +266,8 @@ class Transactions {
     });
   }
 
-  async #do<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
-    const client = await this.#begun();
+  async #run<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
+    const client = await this.#begin();
     const ask: Ask = async (text, ...values) => {
       const { rows } = await client.query(text, values.map(wireValue));
       return rows as never;
@@ -289,11 +289,11 @@ class Transactions {
    * A connection that was lost while idle fails here, before the caller has sent anything; a new
    * one takes its place.
    */
-  async #begun(): Promise<Client> {
+  async #begin(): Promise<Client> {
     const open = this.#client;
     if (open !== null) {
       try {
-        await open.query(beginning);
+        await open.query(beginStatement);
         return open;
       } catch {
         this.#drop();
@@ -305,7 +305,7 @@ class Transactions {
       client.on('error', lose);
       client.on('end', lose);
       this.#client = client;
-      await client.query(beginning);
+      await client.query(beginStatement);
       return client;
     } catch (error) {
       throw away(codeOf(error), error);
@@ -324,7 +324,7 @@ function away(why: string, cause?: unknown): ConfigsFailed {
   return Object.assign(new ConfigsFailed('away', message), cause === undefined ? {} : { cause });
 }
 
-function transactionsClosed(): ConfigsFailed {
+function serviceClosed(): ConfigsFailed {
   return new ConfigsFailed('closed', 'The service is stopping.');
 }
 
@@ -346,7 +346,7 @@ type VoterRow = {
 };
 
 /** @param silentMs after this long an instance that has not voted counts as refusing */
-async function count(ask: Ask, proposal: number, silentMs: number): Promise<Decided | Ripe> {
+async function countVotes(ask: Ask, proposal: number, silentMs: number): Promise<Decided | Ripe> {
   const end = await endOf(ask, proposal);
   if (end !== null) return end;
   const [row] = await ask<{ base: number; late: boolean }>(
@@ -365,7 +365,7 @@ async function count(ask: Ask, proposal: number, silentMs: number): Promise<Deci
     proposal,
   );
   const refusals = voters.flatMap((voter) => refusalOf(voter) ?? []);
-  const missing = voters.filter(({ voted }) => !voted).map(named);
+  const missing = voters.filter(({ voted }) => !voted).map(namedInstance);
   if (refusals.length > 0) return { kind: 'ripe', outcome: { kind: 'refused', refusals } };
   if (missing.length === 0) return { kind: 'ripe', outcome: { kind: 'agreed' } };
   if (!row!.late) return { kind: 'open', missing };
@@ -378,14 +378,14 @@ async function count(ask: Ask, proposal: number, silentMs: number): Promise<Deci
 
 /** Where all agreed, its text is the current configuration from the commit on. */
 async function settle(ask: Ask, proposal: number, outcome: Outcome): Promise<ProposalEnd> {
-  const end = outcome.kind === 'agreed' ? await use(ask, proposal) : outcome;
+  const end = outcome.kind === 'agreed' ? await putInUse(ask, proposal) : outcome;
   await ask('UPDATE svc.proposal SET outcome = $2 WHERE n = $1', proposal, JSON.stringify(end));
   await ask('DELETE FROM svc.vote WHERE proposal <= $1', proposal - proposalsKept);
   await ask('DELETE FROM svc.proposal WHERE n <= $1', proposal - proposalsKept);
   return end;
 }
 
-async function use(ask: Ask, proposal: number): Promise<ProposalEnd> {
+async function putInUse(ask: Ask, proposal: number): Promise<ProposalEnd> {
   const [row] = await ask<{ revision: string; by: string; text: string }>(
     'SELECT revision, by, text FROM svc.proposal WHERE n = $1',
     proposal,
@@ -396,7 +396,7 @@ async function use(ask: Ask, proposal: number): Promise<ProposalEnd> {
 
 function refusalOf({ refusal, ...voter }: VoterRow): InstanceRefusal | null {
   if (refusal === null) return null;
-  return { instance: named(voter), ...readRefusal(fromText(refusal)) };
+  return { instance: namedInstance(voter), ...readRefusal(fromText(refusal)) };
 }
 
 // Reading: the shared configuration of a database beside a svc that runs. This changes nothing.
@@ -413,7 +413,7 @@ export function readConfigAt(
   url: string,
   { revision, signal }: ConfigWanted = {},
 ): Promise<SharedConfig | StoreProblem | null> {
-  return lookAt(url, (ask) => newest(ask, revision), signal);
+  return readAt(url, (ask) => newest(ask, revision), signal);
 }
 
 /** Newest first, each revision once. @returns null as `readConfigAt` */
@@ -421,12 +421,12 @@ export function readHistoryAt(
   url: string,
   signal: AbortSignal,
 ): Promise<readonly KeptRow[] | StoreProblem | null> {
-  return lookAt(url, listKept, signal);
+  return readAt(url, listKept, signal);
 }
 
-function lookAt<T>(
+function readAt<T>(
   url: string,
-  look: (ask: Ask) => Promise<T>,
+  read: (ask: Ask) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T | StoreProblem | null> {
   const act = async (client: Client): Promise<T | null> => {
@@ -436,7 +436,7 @@ function lookAt<T>(
     const [row] = await ask<{ made: boolean }>(
       "SELECT to_regclass('svc.config') IS NOT NULL AS made",
     );
-    return row!.made ? look(ask) : null;
+    return row!.made ? read(ask) : null;
   };
   return onServer(url, act, signal);
 }
@@ -467,7 +467,7 @@ async function openIn(ask: Ask, orphanMs: number): Promise<OpenProposal | null> 
     '',
   );
   if (row === undefined) return null;
-  return { n: row.n, base: row.base, by: named(row), isOrphan: row.orphan };
+  return { n: row.n, base: row.base, by: namedInstance(row), isOrphan: row.orphan };
 }
 
 async function behindIn(
@@ -486,11 +486,11 @@ async function behindIn(
     current,
     self,
   );
-  return { current, ageMs: age?.ms ?? 0, behind: rows.map(named) };
+  return { current, ageMs: age?.ms ?? 0, behind: rows.map(namedInstance) };
 }
 
 /** @param row its `process` is JSON that the instance wrote of itself */
-function named({ id, version, process }: InstanceRow): NamedInstance {
+function namedInstance({ id, version, process }: InstanceRow): NamedInstance {
   return { id, version, host: hostIn(process) };
 }
 
@@ -510,7 +510,7 @@ function hostIn(process: string): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const whys: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
+const closedReasons: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
 
 export function readRefusal(json: string): VoteRefusal {
   return refusalIn(fieldsIn(json));
@@ -522,7 +522,7 @@ export function readEnd(json: string): ProposalEnd {
   if (kind === 'refused' && Array.isArray(refusals)) {
     return { kind, refusals: refusals.map((one) => refusalOfRow(fieldsOf(one))) };
   }
-  return { kind: 'closed', why: whys.find((one) => one === why) ?? 'late' };
+  return { kind: 'closed', why: closedReasons.find((one) => one === why) ?? 'late' };
 }
 
 function refusalOfRow(fields: Fields): InstanceRefusal {

@@ -49,7 +49,7 @@ postgresTest('who has acted on it says so at once', async () => {
     const { rows } = await all.client.query('SELECT n FROM svc.board');
     return rows.length === 1;
   });
-  other.peers.heartbeat.now();
+  other.peers.heartbeat.sendNow();
   await told;
 });
 

@@ -37,65 +37,65 @@ export type HeartbeatDeps = {
 
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
-  readonly #silence: Silence;
-  readonly #heard: ((news: News) => void)[] = [];
-  readonly #brought: (() => readonly Single[])[] = [];
-  readonly #ended: (() => void)[] = [];
-  #silent: readonly Seen[] = [];
+  readonly #silence: SilenceDetector;
+  readonly #newsListeners: ((news: News) => void)[] = [];
+  readonly #writeSources: (() => readonly Single[])[] = [];
+  readonly #endListeners: (() => void)[] = [];
+  #silent: readonly LastBatch[] = [];
   #broadcastLogAfter: number;
   #underWay = false;
-  #over = false;
+  #closed = false;
   #timer: NodeJS.Timeout | null = null;
   #dueAt = Infinity;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
-    this.#silence = new Silence(deps.times.deadMs);
+    this.#silence = new SilenceDetector(deps.times.deadMs);
     this.#broadcastLogAfter = deps.broadcastLogRead;
-    this.now();
+    this.sendNow();
   }
 
   /**
-   * Calls `heard` with the news of each heartbeat; listeners are called in the order in which they
-   * subscribed, and must not throw.
+   * Calls `listener` with the news of each heartbeat. Listeners are called in the order in which
+   * they subscribed, and must not throw.
    */
-  onNews(heard: (news: News) => void): void {
-    this.#heard.push(heard);
+  onNews(listener: (news: News) => void): void {
+    this.#newsListeners.push(listener);
   }
 
   /** Called once when there are no more heartbeats. */
-  onEnd(ended: () => void): void {
-    this.#ended.push(ended);
+  onEnd(listener: () => void): void {
+    this.#endListeners.push(listener);
   }
 
   /**
    * Adds writes to each heartbeat, in front of the statement that reads the news. They land exactly
    * once, however often the batch is sent.
    */
-  bring(writes: () => readonly Single[]): void {
-    this.#brought.push(writes);
+  addWrites(writes: () => readonly Single[]): void {
+    this.#writeSources.push(writes);
   }
 
   /** Sends a heartbeat at once, or again when the one that is under way has landed. */
-  now(): void {
-    this.within(0);
+  sendNow(): void {
+    this.sendWithin(0);
   }
 
-  within(ms: number): void {
-    if (this.#over) return;
+  sendWithin(ms: number): void {
+    if (this.#closed) return;
     const at = this.#deps.steady() + ms;
     if (at >= this.#dueAt) return;
     this.#clear();
     this.#dueAt = at;
-    if (!this.#underWay) this.#timer = setTimeout(() => this.#go(), ms);
+    if (!this.#underWay) this.#timer = setTimeout(() => this.#send(), ms);
   }
 
   /** Sends no more heartbeats. Nobody hears the news of one that is under way. */
   close(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#closed) return;
+    this.#closed = true;
     this.#clear();
-    for (const ended of this.#ended) ended();
+    for (const listener of this.#endListeners) listener();
   }
 
   #clear(): void {
@@ -104,40 +104,40 @@ export class Heartbeat {
     this.#dueAt = Infinity;
   }
 
-  #go(): void {
+  #send(): void {
     const { batches, steady, times } = this.#deps;
     this.#clear();
     this.#underWay = true;
     const askedAt = steady();
     let news: News | null = null;
-    const writes = this.#brought.flatMap((brought) => brought());
+    const writes = this.#writeSources.flatMap((source) => source());
     if (this.#silent.length > 0) writes.push(declareDead(this.#silent));
-    const found = newsWrite(this.#broadcastLogAfter, (is) => {
-      news = { ...is, askedAt, landedAt: steady() };
+    const readNews = newsWrite(this.#broadcastLogAfter, (row) => {
+      news = { ...row, askedAt, landedAt: steady() };
     });
-    for (const write of [...writes, found]) batches.add(write);
+    for (const write of [...writes, readNews]) batches.add(write);
     batches.flush((landed) => {
       this.#underWay = false;
       if (landed === null) this.close();
-      if (this.#over) return;
-      if (news !== null) this.#hear(news);
+      if (this.#closed) return;
+      if (news !== null) this.#receive(news);
       const dueAt = Math.min(this.#dueAt, askedAt + times.heartbeatMs);
       this.#dueAt = Infinity;
-      this.within(Math.max(0, dueAt - steady()));
+      this.sendWithin(Math.max(0, dueAt - steady()));
     });
   }
 
-  #hear(news: News): void {
+  #receive(news: News): void {
     const others = news.alive.filter(({ id }) => id !== this.#deps.id);
     const before = new Set(this.#silent.map(({ id }) => id));
-    this.#silent = this.#silence.look(others, news.landedAt);
-    if (this.#silent.some(({ id }) => !before.has(id))) this.now();
+    this.#silent = this.#silence.observe(others, news.landedAt);
+    if (this.#silent.some(({ id }) => !before.has(id))) this.sendNow();
     this.#broadcastLogAfter = news.broadcastLog.at(-1)?.n ?? this.#broadcastLogAfter;
-    for (const heard of this.#heard) heard(news);
+    for (const listener of this.#newsListeners) listener(news);
   }
 }
 
-type Seen = { readonly id: number; readonly grp: number };
+type LastBatch = { readonly id: number; readonly grp: number };
 
 type Watched = {
   readonly grp: number;
@@ -150,10 +150,10 @@ type Watched = {
  * which its heartbeats increase, by this machine's steady clock. So setting the server's clock
  * kills no instance.
  */
-export class Silence {
+export class SilenceDetector {
   readonly #deadMs: number;
   #watched = new Map<number, Watched>();
-  #lookedAt: SteadyTime | null = null;
+  #observedAt: SteadyTime | null = null;
 
   constructor(deadMs: number) {
     this.#deadMs = deadMs;
@@ -167,11 +167,11 @@ export class Silence {
    * @param alive without this instance itself
    * @returns the instances that have not moved for `deadMs`
    */
-  look(alive: readonly Seen[], at: SteadyTime): readonly Seen[] {
-    const gapMs = at - (this.#lookedAt ?? at);
+  observe(alive: readonly LastBatch[], at: SteadyTime): readonly LastBatch[] {
+    const gapMs = at - (this.#observedAt ?? at);
     const isNew = gapMs >= (2 * this.#deadMs) / 3;
     const countsMs = Math.min(gapMs, this.#deadMs / 3);
-    this.#lookedAt = at;
+    this.#observedAt = at;
     this.#watched = new Map(
       alive.map(({ id, grp }) => {
         const known = isNew ? undefined : this.#watched.get(id);
@@ -186,7 +186,7 @@ export class Silence {
  * A dead instance can write no more. The statement spares an instance that has moved meanwhile. It
  * skips one whose batch is under way, so that nobody waits for it.
  */
-export function declareDead(silent: readonly Seen[]): Single {
+export function declareDead(silent: readonly LastBatch[]): Single {
   return {
     kind: 'single',
     text: `

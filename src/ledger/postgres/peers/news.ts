@@ -14,9 +14,9 @@ export type News = {
   /** Dead instances whose queues are not free yet, in the order of their starts. */
   readonly unburied: readonly Unburied[];
   /** In the order of their names. */
-  readonly posts: readonly Lease[];
+  readonly leases: readonly Lease[];
   /** New broadcasts in order. Where there are more, the next heartbeat reads the rest. */
-  readonly broadcastLog: readonly Told[];
+  readonly broadcastLog: readonly Broadcast[];
   /** Milliseconds since 1970 by the server's clock, at some moment between the next two. */
   readonly serverNow: number;
   readonly askedAt: SteadyTime;
@@ -40,9 +40,9 @@ export type Lease = {
   readonly owner: number | null;
   readonly epoch: number;
 };
-export type Told = { readonly n: number; readonly kind: string; readonly body: string };
+export type Broadcast = { readonly n: number; readonly kind: string; readonly body: string };
 
-type Found = Omit<News, 'askedAt' | 'landedAt'>;
+type NewsRow = Omit<News, 'askedAt' | 'landedAt'>;
 
 /** One heartbeat reads at most this many broadcasts. */
 const broadcastLogRowsMax = 100;
@@ -66,18 +66,18 @@ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
     ) AS limited) AS "broadcastLog"`;
 
 /** @param after the number of the last broadcast that this instance has read */
-export function newsWrite(after: number, found: (news: Found) => void): Single {
-  const asked = { text, values: [after] };
-  return { kind: 'single', ...asked, again: asked, told: (rows) => found(newsOf(rows)) };
+export function newsWrite(after: number, onNews: (news: NewsRow) => void): Single {
+  const statement = { text, values: [after] };
+  return { kind: 'single', ...statement, again: statement, told: (rows) => onNews(newsOf(rows)) };
 }
 
-function newsOf([row]: Rows): Found {
+function newsOf([row]: Rows): NewsRow {
   const { now, alive, unburied, leases, broadcastLog } = row as Readonly<{
     now: number;
     alive: readonly Omit<Living, 'posts'>[];
     unburied: readonly Unburied[];
     leases: readonly Lease[];
-    broadcastLog: readonly Told[];
+    broadcastLog: readonly Broadcast[];
   }>;
   const named = leases.map((lease) => ({ ...lease, name: fromText(lease.name) }));
   const leasesOf = (id: number): readonly string[] => {
@@ -87,7 +87,7 @@ function newsOf([row]: Rows): Found {
     serverNow: now,
     alive: alive.map((one) => ({ ...one, posts: leasesOf(one.id) })),
     unburied,
-    posts: named,
+    leases: named,
     broadcastLog: broadcastLog.map(({ n, kind, body }) => ({
       n,
       kind: fromText(kind),

@@ -32,7 +32,7 @@ export type { PeersTimes } from './heartbeat.ts';
 
 /** The lease of the instance that deletes rows that nobody needs any more. */
 export const janitorLease = 'keeper';
-const tidyEveryMs = 60_000;
+const cleanupEveryMs = 60_000;
 
 export type PeersDeps = {
   readonly joined: Joined;
@@ -68,64 +68,64 @@ export function createPeers({ joined, batches, ...others }: PeersDeps): BeatingP
   heartbeat.onNews(({ serverNow: now, askedAt, landedAt: answeredAt }) => {
     others.follow?.({ now, askedAt, answeredAt });
   });
-  const roll = new Roll(joined.alive);
-  heartbeat.onNews((news) => roll.hear(news));
+  const live = new LiveInstances(joined.alive);
+  heartbeat.onNews((news) => live.update(news));
   const leases = new Leases(heartbeat, deps);
   const broadcastLog = new BroadcastLog(heartbeat, deps, others.faulted ?? (() => {}));
-  const tidied = new Tidying(steady);
-  heartbeat.bring(() => (leases.holds(janitorLease) ? tidied.writes() : []));
+  const cleanup = new RowCleanup(steady);
+  heartbeat.addWrites(() => (leases.holds(janitorLease) ? cleanup.writes() : []));
   return {
     id,
-    instances: () => roll.instances,
+    instances: () => live.instances,
     hold: (lease, run, until) => leases.hold(lease, run, until),
     holds: (lease) => leases.holds(lease),
     tell: (kind, body) => broadcastLog.tell(kind, body),
-    on: (kind, heard) => broadcastLog.on(kind, heard),
-    share: () => Math.max(1, roll.instances.length),
-    onChange: (changed) => roll.onChange(changed),
+    on: (kind, listener) => broadcastLog.on(kind, listener),
+    share: () => Math.max(1, live.instances.length),
+    onChange: (listener) => live.onChange(listener),
     heartbeat,
     close: () => heartbeat.close(),
   };
 }
 
 /** The live instances, by the last heartbeat. */
-class Roll {
+class LiveInstances {
   instances: readonly Instance[];
-  readonly #changed = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(instances: readonly Instance[]) {
     this.instances = instances;
   }
 
-  hear({ alive }: News): void {
+  update({ alive }: News): void {
     const before = JSON.stringify(this.instances);
     this.instances = alive.map(({ id, version, beganAt, posts: leases }) => {
       return { id, version, beganAt, posts: leases };
     });
     if (JSON.stringify(this.instances) === before) return;
-    for (const changed of this.#changed) changed();
+    for (const listener of this.#listeners) listener();
   }
 
-  onChange(changed: () => void): () => void {
-    const own = (): void => changed();
-    this.#changed.add(own);
-    return () => void this.#changed.delete(own);
+  onChange(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
   }
 }
 
 /** Deletes old rows at times; skips rows that are locked or still needed. */
-class Tidying {
+class RowCleanup {
   readonly #steady: () => SteadyTime;
-  #at: SteadyTime;
+  #lastAt: SteadyTime;
 
   constructor(steady: () => SteadyTime) {
     this.#steady = steady;
-    this.#at = steady();
+    this.#lastAt = steady();
   }
 
   writes(): readonly Single[] {
-    if (this.#steady() - this.#at < tidyEveryMs) return [];
-    this.#at = this.#steady();
+    if (this.#steady() - this.#lastAt < cleanupEveryMs) return [];
+    this.#lastAt = this.#steady();
     return [formerRows, readBroadcastLogRows].map((text) => ({ kind: 'single', text, values: [] }));
   }
 }
@@ -175,7 +175,8 @@ const lockMsUsual = 15_000;
  * queue that has messages. It then counts as an ordinary dead instance, and its queues are freed
  * like those of any other.
  */
-const nowKnown = 'UPDATE svc.instance SET beside = true WHERE dead AND NOT beside RETURNING id';
+const markFormerReleases =
+  'UPDATE svc.instance SET beside = true WHERE dead AND NOT beside RETURNING id';
 const giveQueues = `
 UPDATE svc.lane AS lane SET owner = $1 FROM (
   SELECT channel, conversation FROM svc.inbox UNION SELECT channel, conversation FROM svc.outbox
@@ -212,14 +213,14 @@ async function tryToJoin(
     const { rows } = await client.query<Row>(
       `SELECT ${othersColumns}, beside FROM svc.instance WHERE NOT dead ORDER BY id`,
     );
-    const inTheWay = rows.find((other) => !other.beside && !hasEnded(other, still, self));
-    if (inTheWay !== undefined) return { inTheWay };
+    const blocking = rows.find((other) => !other.beside && !hasEnded(other, still, self));
+    if (blocking !== undefined) return { inTheWay: blocking };
     const gone = rows.filter(({ beside, process }) => !beside || isGone(process, self));
     // Waits for a batch of theirs that is under way.
     await client.query('UPDATE svc.instance SET dead = true WHERE id = ANY($1)', [
       gone.map(({ id }) => id),
     ]);
-    const { rows: former } = await client.query<{ id: number }>(nowKnown);
+    const { rows: former } = await client.query<{ id: number }>(markFormerReleases);
     if (former.length > 0) {
       await client.query(giveQueues, [Math.max(...former.map(({ id }) => id))]);
     }

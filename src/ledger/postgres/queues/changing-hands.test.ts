@@ -17,6 +17,7 @@ import {
 import { idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
+import { aborted } from '../../../lib/stop.ts';
 
 postgresTest('a lane is let go when nothing of it is in hand, and not before', async () => {
   await using all = await TestStores.open();
@@ -170,7 +171,7 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
     bot,
     async (stop) => {
       isHeld = true;
-      await new Promise((resolve) => stop.addEventListener('abort', resolve));
+      await aborted(stop);
     },
     end.signal,
   );
@@ -186,7 +187,7 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   end.abort();
   await holding;
   const last = new AbortController();
-  void one.peers.hold(bot, (stop) => aborted(stop), last.signal);
+  void one.peers.hold(bot, aborted, last.signal);
   await until('it has the post', () => one.peers.holds(bot));
   await until('what waits is let go', () => other.ledger.gauges().inboxWaiting === 0);
   await noneIn(one, bot);
@@ -195,10 +196,6 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   await noneIn(other, bot);
   last.abort();
 });
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-}
 
 for (const what of ['message', 'reply that is due'] as const) {
   postgresTest(`no lane is lost with the answer to who took it for a ${what}`, async () => {

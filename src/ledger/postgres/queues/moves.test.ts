@@ -92,7 +92,7 @@ test('a quiet lane waits a little for others, and then all are let go together',
 
 for (const [what, happens] of [
   ['there are many', (it) => quieten(it, 99)],
-  ['one is to be left', (it) => it.queues.leave(it.queues.get(ann)!)],
+  ['one is to be left', (it) => it.queues.startLeaving(it.queues.get(ann)!)],
   ['all is let go', (it) => it.queues.close()],
   ['something is taken as well', (it) => void it.moves.takeBefore()],
   ['nothing else is to be written', null],
@@ -112,7 +112,7 @@ postgresTest('what is let go is not taken back by what is taken with it', async 
   await put(all.client, 'lane', { owner: 7, epoch: 3, tail: 1 });
   it.comes(1, 3);
   // It leaves with the rows that wait in it.
-  it.queues.leave(it.queues.get(ann)!);
+  it.queues.startLeaving(it.queues.get(ann)!);
   const taking = { channels: [], allBut: [], suspectsOf: 'all' as const, now: 1 };
   void it.moves.takeWaiting(taking);
   for (const { text, values } of it.moves.take().asked) await all.client.query(text, [...values]);

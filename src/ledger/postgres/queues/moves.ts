@@ -14,14 +14,14 @@ import { fromText, toText } from '../server/text.ts';
 import { lazyMs, type TrailingTransaction } from '../write/batches.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
-import { leftIn, type OwnedQueue } from './owned-queue.ts';
+import { waitsOnRelease, type OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
 import type { QueueName } from './queue-reads.ts';
-import { free, queuesMax, own, owners, release } from './queue-statements.ts';
-import { takeDue, takenBefore, takeWaiting, untried } from './queue-statements.ts';
+import { freeQueues, queuesMax, ownQueues, owners, release } from './queue-statements.ts';
+import { takeDue, takenBefore, takeWaiting, clearAttempts } from './queue-statements.ts';
 
 /** After this many failed releases this asks for the owner of the queue. */
-const skipsMax = 20;
+const failedReleasesMax = 20;
 /**
  * How long a quiet queue waits for others before it is released, unless `restingMany` wait: one
  * transaction then releases all of them. A message that another instance accepts for it meanwhile
@@ -31,7 +31,7 @@ const restMs = 20;
 const restingMany = 100;
 
 /** The channels whose queues this instance takes. */
-export type Taking = {
+export type TakeFilter = {
   readonly channels: readonly ChannelKey[];
   /** It also takes the queues of all other channels except these; null: it does not. */
   readonly allBut: readonly ChannelKey[] | null;
@@ -59,7 +59,7 @@ export class Moves implements TrailingTransaction {
   readonly #takes: Move[] = [];
   #sent: readonly Move[] = [];
   #place: readonly [string, string] = ['', ''];
-  #isOver = false;
+  #isClosed = false;
 
   constructor(deps: MovesDeps) {
     this.#deps = deps;
@@ -94,7 +94,7 @@ export class Moves implements TrailingTransaction {
 
   /** Everything is released; queues that were to be taken are left to other instances. */
   close(): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     for (const { read } of this.#takes.splice(0)) read(null);
   }
 
@@ -107,17 +107,17 @@ export class Moves implements TrailingTransaction {
    * Takes queues in which rows wait, and queues with replies that are due.
    * @returns whether more of the waiting ones may be left; null: it is not known which were taken
    */
-  takeWaiting({ channels, allBut, suspectsOf, now }: Taking): Promise<boolean | null> {
+  takeWaiting({ channels, allBut, suspectsOf, now }: TakeFilter): Promise<boolean | null> {
     const { instance } = this.#deps;
     const [channel, conversation] = this.#place;
     const which = [instance, channels, allBut !== null, allBut ?? []];
     const tries = suspectsOf === 'all' ? [true, []] : [false, suspectsOf];
     const values = [...which, channel, conversation, ...tries];
-    const due = this.#ask({ text: takeDue, values: [...which, now] });
-    const waiting = this.#ask({ text: takeWaiting, values });
+    const due = this.#enqueue({ text: takeDue, values: [...which, now] });
+    const waiting = this.#enqueue({ text: takeWaiting, values });
     return Promise.all([due, waiting]).then(([replies, messages]) => {
       if (replies === null || messages === null) return null;
-      for (const row of [...messages, ...replies]) this.#taken(row);
+      for (const row of [...messages, ...replies]) this.#onTaken(row);
       const isFull = messages.length >= queuesMax;
       this.#place = isFull ? newestOf(messages) : ['', ''];
       return isFull || channel !== '';
@@ -127,9 +127,9 @@ export class Moves implements TrailingTransaction {
   /** Finds queues that were taken when the answer was lost. @returns false: still unknown */
   async takeBefore(): Promise<boolean> {
     const { instance } = this.#deps;
-    const found = await this.#ask({ text: takenBefore, values: [instance] });
-    for (const row of found ?? []) this.#taken(row);
-    return found !== null;
+    const taken = await this.#enqueue({ text: takenBefore, values: [instance] });
+    for (const row of taken ?? []) this.#onTaken(row);
+    return taken !== null;
   }
 
   /**
@@ -138,7 +138,7 @@ export class Moves implements TrailingTransaction {
    */
   async takeOwn(named: readonly QueueName[]): Promise<void> {
     const values = [JSON.stringify(named.map(nameOf)), this.#deps.instance];
-    for (const row of (await this.#ask({ text: own, values })) ?? []) this.#taken(row);
+    for (const row of (await this.#enqueue({ text: ownQueues, values })) ?? []) this.#onTaken(row);
   }
 
   /**
@@ -147,18 +147,18 @@ export class Moves implements TrailingTransaction {
    */
   async free(queues: readonly QueueName[], now: number): Promise<boolean> {
     const values = [JSON.stringify(queues.map(nameOf)), now];
-    const freed = await this.#ask({ text: free, values });
+    const freed = await this.#enqueue({ text: freeQueues, values });
     return freed?.length === queues.length;
   }
 
-  #taken({ channel, conversation, epoch, tail }: Rows[number]): void {
+  #onTaken({ channel, conversation, epoch, tail }: Rows[number]): void {
     const where = whereOf({ channel: String(channel), conversation: String(conversation) });
     this.#deps.queues.take(where, Number(epoch), Number(tail));
   }
 
   /** Resolves to null where it is not known whether the statement has landed. */
-  #ask(asked: Asked): Promise<Rows | null> {
-    if (this.#isOver) return Promise.resolve(null);
+  #enqueue(asked: Asked): Promise<Rows | null> {
+    if (this.#isClosed) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#takes.push({ asked, read: resolve });
       this.#deps.soon();
@@ -176,44 +176,46 @@ export class Moves implements TrailingTransaction {
 
   #releases(): readonly Move[] {
     const { queues } = this.#deps;
-    const going = [...queues.resting.keys()].slice(0, queuesMax).filter((queue) => {
-      const goes = queues.mayGo(queue);
-      if (!goes) queues.restsNoMore(queue);
-      return goes;
+    const leaving = [...queues.resting.keys()].slice(0, queuesMax).filter((queue) => {
+      const mayGo = queues.mayRelease(queue);
+      if (!mayGo) queues.stopResting(queue);
+      return mayGo;
     });
-    if (going.length === 0) return [];
-    const given = going.filter((queue) => leftIn(queue, this.#deps.rows) === 2);
-    const stuck = going.filter(({ skips }) => skips >= skipsMax);
+    if (leaving.length === 0) return [];
+    const givenBack = leaving.filter((queue) => waitsOnRelease(queue, this.#deps.rows) === 2);
+    const stuck = leaving.filter(({ failedReleases }) => failedReleases >= failedReleasesMax);
     return [
-      ...(given.length === 0 ? [] : [{ asked: this.#named(untried, given), read: () => {} }]),
-      this.#release(going),
-      ...(stuck.length === 0 ? [] : [this.#whose(stuck)]),
+      ...(givenBack.length === 0
+        ? []
+        : [{ asked: this.#forQueues(clearAttempts, givenBack), read: () => {} }]),
+      this.#release(leaving),
+      ...(stuck.length === 0 ? [] : [this.#askOwners(stuck)]),
     ];
   }
 
-  #release(going: readonly OwnedQueue[]): Move {
+  #release(leaving: readonly OwnedQueue[]): Move {
     const { instance, queues, drop } = this.#deps;
-    const rows = going.map((queue) => {
+    const rows = leaving.map((queue) => {
       const { channel, conversation, epoch, tail } = queue;
-      const waits = leftIn(queue, this.#deps.rows);
+      const waits = waitsOnRelease(queue, this.#deps.rows);
       if (!queues.isClosing) queue.hasParked = drop(queue) || queue.hasParked;
       const given = waits === 2;
       return { channel, conversation: toText(conversation), epoch, tail, waits, given };
     });
     const asked = { text: release, values: [JSON.stringify(rows), instance] };
-    return { asked, read: (found) => this.#released(going, found) };
+    return { asked, read: (found) => this.#onReleased(leaving, found) };
   }
 
-  #released(going: readonly OwnedQueue[], found: Rows | null): void {
+  #onReleased(leaving: readonly OwnedQueue[], found: Rows | null): void {
     const { queues } = this.#deps;
     const byName = new Map(
       (found ?? []).map((row) => [`${String(row['channel'])} ${String(row['conversation'])}`, row]),
     );
-    for (const queue of going) {
+    for (const queue of leaving) {
       const row = byName.get(`${queue.channel} ${toText(queue.conversation)}`);
-      if (row === undefined) queue.skips++;
-      else if (row['goes'] === true) queues.gone(queue);
-      else queues.stays(queue, Number(row['tail']));
+      if (row === undefined) queue.failedReleases++;
+      else if (row['goes'] === true) queues.remove(queue);
+      else queues.releaseFailed(queue, Number(row['tail']));
     }
   }
 
@@ -221,20 +223,20 @@ export class Moves implements TrailingTransaction {
    * Asks for the owners of queues whose release failed again and again. Such a queue belongs to
    * another instance, was taken again, or was deleted.
    */
-  #whose(stuck: readonly OwnedQueue[]): Move {
+  #askOwners(stuck: readonly OwnedQueue[]): Move {
     const { queues, instance } = this.#deps;
     const read = (found: Rows | null): void => {
       for (const { channel, conversation, owner, epoch } of found ?? []) {
         const name = `${String(channel)} ${String(conversation)}`;
         const queue = stuck.find((one) => `${one.channel} ${toText(one.conversation)}` === name);
         if (queue === undefined || (owner === instance && epoch === queue.epoch)) continue;
-        queues.gone(queue);
+        queues.remove(queue);
       }
     };
-    return { asked: this.#named(owners, stuck), read };
+    return { asked: this.#forQueues(owners, stuck), read };
   }
 
-  #named(text: string, queues: readonly OwnedQueue[]): Asked {
+  #forQueues(text: string, queues: readonly OwnedQueue[]): Asked {
     const names = queues.map(({ channel, conversation }) => {
       return { channel, conversation: toText(conversation) };
     });

@@ -5,7 +5,11 @@ import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { Arrival, Enter } from '../../engine/storage.ts';
 
 /** A message that has landed; `n` is its number in the queue. */
-export type Arrived = { readonly arrival: Arrival; readonly n: number; readonly enter: Enter };
+export type ArrivedMessage = {
+  readonly arrival: Arrival;
+  readonly n: number;
+  readonly enter: Enter;
+};
 
 /** The row of a queue after something was put back into it. */
 export type QueueGrowth = { readonly tail: number; readonly owner: number | null };
@@ -26,7 +30,7 @@ export class OwnedQueue {
   /**
    * Messages that came while the queue was read, or that show a gap, in the order of their numbers.
    */
-  arrived: Arrived[] = [];
+  arrived: ArrivedMessage[] = [];
   /** The queue is to be released as soon as nothing of it is in hand, whatever else waits in it. */
   isLeaving = false;
   /** It has parked replies that have left the working set. */
@@ -34,7 +38,7 @@ export class OwnedQueue {
   /** A row that is no message has come into it, and was not read. */
   hasOthers = false;
   /** How often a release failed because another instance had the row locked. */
-  skips = 0;
+  failedReleases = 0;
 
   constructor({ channel, conversation }: Where, epoch: number, tail: number) {
     this.channel = channel;
@@ -49,7 +53,7 @@ export class OwnedQueue {
  * The value of `waits` that a release writes: 0 for an empty queue, 1 for parked replies only, 2
  * for anything else.
  */
-export function leftIn(queue: OwnedQueue, rows: Pick<WorkingSet, 'queuesOn'>): 0 | 1 | 2 {
+export function waitsOnRelease(queue: OwnedQueue, rows: Pick<WorkingSet, 'queuesOn'>): 0 | 1 | 2 {
   if (queue.isLeaving || queue.hasOthers) return 2;
   if (queue.unread !== 'nothing' || queue.arrived.length > 0) return 2;
   const [known] = rows.queuesOn(queue.channel, queue.conversation);

@@ -19,12 +19,12 @@ import type { ConversationQueue } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { History } from '../ledger/history.ts';
 import type { QueueFacts } from '../write/writes.ts';
-import { OwnedQueue, type Arrived, type QueueGrowth } from './owned-queue.ts';
+import { OwnedQueue, type ArrivedMessage, type QueueGrowth } from './owned-queue.ts';
 import type { Reads } from '../deps.ts';
 import { RowPages, type QueueName } from './queue-reads.ts';
 
 /** This instance remembers this many queues that it released last. */
-const leftMax = 1_000;
+const releasedMax = 1_000;
 
 export type OwnedQueuesDeps = {
   readonly instance: number;
@@ -42,21 +42,21 @@ export class OwnedQueues {
   /** Some queues are leaving, or were at some time. */
   #hasLeaving = false;
   /** The queues that were released last, each with its epoch at that time. */
-  readonly #left = new Map<string, number>();
+  readonly #released = new Map<string, number>();
   /** A queue is being emptied. */
-  #emptying = false;
+  #isEmptying = false;
   #isClosing = false;
   #keepsParked = false;
-  #changed: () => void = () => {};
+  #listener: () => void = () => {};
 
   constructor(deps: OwnedQueuesDeps) {
     this.#deps = deps;
-    deps.rows.onRest((queue) => this.#changedIn(queue));
+    deps.rows.onRest((queue) => this.#rowsChanged(queue));
   }
 
   /** Called when one more queue is to be read or may be released. */
-  onChange(changed: () => void): void {
-    this.#changed = changed;
+  onChange(listener: () => void): void {
+    this.#listener = listener;
   }
 
   get resting(): ReadonlyMap<OwnedQueue, SteadyTime> {
@@ -79,7 +79,7 @@ export class OwnedQueues {
    * A message of this instance has landed. It enters the working set once all messages before it in
    * its queue have. Where another instance owns the queue, the message is left to that one.
    */
-  arrive(arrived: Arrived, facts: QueueFacts): void {
+  arrive(arrived: ArrivedMessage, facts: QueueFacts): void {
     if (facts.owner !== this.#deps.instance) {
       if (this.#isClosing) arrived.enter(arrived.arrival);
       return;
@@ -128,7 +128,7 @@ export class OwnedQueues {
     queue.upTo = Math.max(queue.upTo, upTo);
     this.#resting.delete(queue);
     this.unread.add(queue);
-    this.#changed();
+    this.#listener();
   }
 
   /**
@@ -136,7 +136,7 @@ export class OwnedQueues {
    * @param upTo the newest number that was known when the read began, or that the read found
    * @param messages how many unknown messages the read found
    */
-  wasRead(queue: OwnedQueue, upTo: number, messages: number): void {
+  readEnded(queue: OwnedQueue, upTo: number, messages: number): void {
     if (queue.unread === 'all') queue.hasParked = queue.hasOthers = false;
     else if (upTo - queue.tail > messages) queue.hasOthers = true;
     queue.unread = 'nothing';
@@ -159,15 +159,15 @@ export class OwnedQueues {
     if (!queue.isLeaving && (queue.unread !== 'nothing' || queue.arrived.length > 0)) return;
     if (this.#isKept(queue)) return;
     if (!this.#resting.has(queue)) this.#resting.set(queue, this.#deps.steady());
-    this.#changed();
+    this.#listener();
   }
 
-  restsNoMore(queue: OwnedQueue): void {
+  stopResting(queue: OwnedQueue): void {
     this.#resting.delete(queue);
   }
 
   /** The queue could not be released. @param tail its newest number: unknown rows are read */
-  stays(queue: OwnedQueue, tail: number): void {
+  releaseFailed(queue: OwnedQueue, tail: number): void {
     if (!this.has(queue)) return;
     if (this.#isClosing) {
       queue.isLeaving = true;
@@ -184,22 +184,23 @@ export class OwnedQueues {
   }
 
   /** Asked just before a release. @returns false: it must not be released any more */
-  mayGo(queue: OwnedQueue): boolean {
+  mayRelease(queue: OwnedQueue): boolean {
     if (this.#isClosing) return this.has(queue);
     const isRead = queue.isLeaving || (queue.unread === 'nothing' && queue.arrived.length === 0);
     return this.has(queue) && this.#isQuiet(queue) && isRead && !this.#isKept(queue);
   }
 
   /** The queue is free, or another instance owns it. */
-  gone(queue: OwnedQueue): void {
+  remove(queue: OwnedQueue): void {
     this.#resting.delete(queue);
     this.unread.delete(queue);
     if (!this.has(queue)) return;
     const key = keyOf(queue);
     this.#queues.delete(key);
-    this.#left.delete(key);
-    this.#left.set(key, queue.epoch);
-    if (this.#left.size > leftMax) this.#left.delete(this.#left.keys().next().value!);
+    this.#released.delete(key);
+    this.#released.set(key, queue.epoch);
+    if (this.#released.size > releasedMax)
+      this.#released.delete(this.#released.keys().next().value!);
     this.#deps.history.left(queue);
   }
 
@@ -207,7 +208,7 @@ export class OwnedQueues {
    * Waiting rows of the queue leave the working set. It is released once the rows in hand have
    * ended.
    */
-  leave(queue: OwnedQueue): void {
+  startLeaving(queue: OwnedQueue): void {
     if (queue.isLeaving) return;
     queue.isLeaving = true;
     this.#hasLeaving = true;
@@ -225,7 +226,7 @@ export class OwnedQueues {
     this.#isClosing = true;
     this.unread.clear();
     for (const queue of this.#queues.values()) this.#resting.set(queue, this.#deps.steady());
-    this.#changed();
+    this.#listener();
   }
 
   /** Drops landed messages of deleted people or conversations that wait to be entered. */
@@ -238,7 +239,7 @@ export class OwnedQueues {
     }
   }
 
-  #enter(queue: OwnedQueue, arrived: Arrived): void {
+  #enter(queue: OwnedQueue, arrived: ArrivedMessage): void {
     if (arrived.n <= queue.tail) return;
     if (queue.unread === 'nothing' && arrived.n === queue.tail + 1) {
       queue.tail = arrived.n;
@@ -258,16 +259,16 @@ export class OwnedQueues {
     const known = this.get(where);
     if (known !== undefined && known.epoch === epoch) return known;
     // The queue was released, and that write was lost: others may have left messages in it.
-    const isLost = this.#left.get(keyOf(where)) === epoch;
-    const isRead = waits > 0 || isLost;
-    const queue = this.#begin(where, epoch, isRead ? 0 : tail);
-    if (isRead) this.read(queue, 'all', tail);
+    const isLost = this.#released.get(keyOf(where)) === epoch;
+    const mustRead = waits > 0 || isLost;
+    const queue = this.#begin(where, epoch, mustRead ? 0 : tail);
+    if (mustRead) this.read(queue, 'all', tail);
     return queue;
   }
 
   #begin(where: Where, epoch: number, tail: number): OwnedQueue {
     const known = this.get(where);
-    if (known !== undefined) this.gone(known);
+    if (known !== undefined) this.remove(known);
     const queue = new OwnedQueue(where, epoch, tail);
     this.#queues.set(keyOf(where), queue);
     this.#deps.history.taken(where, epoch);
@@ -290,14 +291,14 @@ export class OwnedQueues {
   }
 
   #empty(queue: OwnedQueue): void {
-    if (this.#emptying) return;
-    this.#emptying = true;
+    if (this.#isEmptying) return;
+    this.#isEmptying = true;
     this.#deps.rows.remove(queue.channel, queue.conversation, (row) => !row.taken);
-    this.#emptying = false;
+    this.#isEmptying = false;
     this.#restIfQuiet(queue);
   }
 
-  #changedIn(known: ConversationQueue): void {
+  #rowsChanged(known: ConversationQueue): void {
     if (this.#isClosing) return;
     if (!known.isQuiet && !this.#hasLeaving) return;
     const queue = this.get(known);
@@ -356,12 +357,13 @@ class UnreadQueues {
 const queuesMax = 500;
 
 /** $2: parked replies count, too; without it they are found when they are due. */
-const lostQueuesIsLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
+const isLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
   OR (lane.owner IS NOT NULL AND NOT EXISTS (
     SELECT FROM svc.instance AS one WHERE one.id = lane.owner AND NOT one.dead
   ))`;
 
-const buried = 'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
+const markCleaned =
+  'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
 
 type LostQueuesDeps = {
   readonly reads: Reads;
@@ -376,14 +378,14 @@ type LostQueuesDeps = {
 export class LostQueues {
   readonly #deps: LostQueuesDeps;
   readonly #pages: RowPages;
-  #looking: Promise<void> | null = null;
+  #check: Promise<void> | null = null;
   /** The dead instances that the newest check is for, and whether it covers all rows. */
-  #lookedFor: readonly number[] = [];
-  #isWhole = false;
+  #checkedFor: readonly number[] = [];
+  #checksWhole = false;
 
   constructor(deps: LostQueuesDeps) {
     this.#deps = deps;
-    this.#pages = new RowPages(deps.reads, lostQueuesIsLost);
+    this.#pages = new RowPages(deps.reads, isLost);
   }
 
   /**
@@ -391,40 +393,41 @@ export class LostQueues {
    * @param dead instances that are dead, and whose queues may not be free
    * @param isWhole checks all rows; otherwise one page, unless a check is under way
    */
-  look(dead: readonly number[], isWhole = dead.length > 0): Promise<void> {
-    const before = this.#looking;
-    const isAsked = dead.every((id) => this.#lookedFor.includes(id)) && (!isWhole || this.#isWhole);
-    if (before !== null && isAsked) return before;
-    this.#lookedFor = dead;
-    this.#isWhole = isWhole;
-    const looked = (before ?? Promise.resolve())
-      .then(async () => void (await (isWhole ? this.#lookAtAll(dead) : this.#next())))
+  check(dead: readonly number[], isWhole = dead.length > 0): Promise<void> {
+    const before = this.#check;
+    const isCovered =
+      dead.every((id) => this.#checkedFor.includes(id)) && (!isWhole || this.#checksWhole);
+    if (before !== null && isCovered) return before;
+    this.#checkedFor = dead;
+    this.#checksWhole = isWhole;
+    const running = (before ?? Promise.resolve())
+      .then(async () => void (await (isWhole ? this.#checkAll(dead) : this.#checkPage())))
       .catch(() => {})
       .finally(() => {
-        if (this.#looking === looked) this.#looking = null;
+        if (this.#check === running) this.#check = null;
       });
-    this.#looking = looked;
-    return looked;
+    this.#check = running;
+    return running;
   }
 
-  async #lookAtAll(dead: readonly number[]): Promise<void> {
+  async #checkAll(dead: readonly number[]): Promise<void> {
     this.#pages.begin();
-    let isSound = true;
+    let areFreed = true;
     for (let isOver = false; !isOver;) {
-      const seen = await this.#next();
-      isSound &&= seen.isSound;
-      isOver = seen.isLast;
+      const page = await this.#checkPage();
+      areFreed &&= page.areFreed;
+      isOver = page.isLast;
     }
-    if (isSound && dead.length > 0) await this.#deps.write(buried, [dead]);
+    if (areFreed && dead.length > 0) await this.#deps.write(markCleaned, [dead]);
   }
 
-  async #next(): Promise<{ readonly isLast: boolean; readonly isSound: boolean }> {
+  async #checkPage(): Promise<{ readonly isLast: boolean; readonly areFreed: boolean }> {
     const { free, takesParked } = this.#deps;
     const { queues, isLast } = await this.#pages.next(takesParked());
-    let isSound = true;
+    let areFreed = true;
     for (let from = 0; from < queues.length; from += queuesMax) {
-      if (!(await free(queues.slice(from, from + queuesMax)))) isSound = false;
+      if (!(await free(queues.slice(from, from + queuesMax)))) areFreed = false;
     }
-    return { isLast, isSound };
+    return { isLast, areFreed };
   }
 }

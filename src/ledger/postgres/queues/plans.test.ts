@@ -63,9 +63,9 @@ function askedByMoves(): readonly Asked[] {
     steady: steadyNow,
   });
   for (const queue of queues) {
-    if (queue.conversation < 'c3') queues.leave(queue);
-    else queues.wasRead(queue, 5, 0);
-    queue.skips = 20;
+    if (queue.conversation < 'c3') queues.startLeaving(queue);
+    else queues.readEnded(queue, 5, 0);
+    queue.failedReleases = 20;
   }
   void moves.takeWaiting({ channels: [hook], allBut: [hook], suspectsOf: 'all', now: 2e12 });
   void moves.takeBefore();
@@ -90,7 +90,7 @@ async function askedByReads(): Promise<readonly Asked[]> {
   const address = { channel: hook, target: '' };
   const reply = { ...of, address, text: 'hi', createdAt: 1, sessionStarted: null };
   rows.addReply(reply, new MessageProgress(1, null), 1);
-  await new GrownQueues({ rows, queues, reads }).look();
+  await new GrownQueues({ rows, queues, reads }).check();
   return asked;
 }
 
@@ -103,10 +103,10 @@ async function askedByJanitor(): Promise<readonly Asked[]> {
     return true;
   };
   const free = async (): Promise<boolean> => true;
-  await new LostQueues({ reads, takesParked: () => true, free, write }).look([1], true);
+  await new LostQueues({ reads, takesParked: () => true, free, write }).check([1], true);
   const looksFor = { isKnown: () => true, async take() {} };
   const unknown = new UnknownQueues({ instance, reads, now: () => 2e12, ...looksFor });
-  for (let table = 0; table < 2; table++) await unknown.look();
+  for (let table = 0; table < 2; table++) await unknown.check();
   await new Counting(reads, steadyNow).count({
     held: () => ({ messages: 0, bytes: 0 }),
     isPartial: () => true,

@@ -25,19 +25,19 @@ import type { OwnedQueues } from './owned-queues.ts';
 /** One read covers at most this many queues. */
 const queuesMax = 500;
 
-const here = 'channel = x.channel AND conversation = x.conversation';
-const asked = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
+const sameQueue = 'channel = x.channel AND conversation = x.conversation';
+const requestedQueues = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
   conversation text COLLATE "C", after bigint)`;
 const messages = `
-SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
+SELECT x.place, one.* FROM ${requestedQueues} CROSS JOIN LATERAL (
   SELECT ${messageColumns}, n, replayed,
     EXISTS (SELECT FROM svc.outbox WHERE message_id = inbox.id) AS answered
-  FROM svc.inbox AS inbox WHERE ${here} AND n > x.after OFFSET 0
+  FROM svc.inbox AS inbox WHERE ${sameQueue} AND n > x.after OFFSET 0
 ) AS one
 ORDER BY x.place, one.n`;
 const replies = `
-SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
-  SELECT ${replyColumns}, seq FROM svc.outbox WHERE ${here} OFFSET 0
+SELECT x.place, one.* FROM ${requestedQueues} CROSS JOIN LATERAL (
+  SELECT ${replyColumns}, seq FROM svc.outbox WHERE ${sameQueue} OFFSET 0
 ) AS one
 ORDER BY x.place, one.seq`;
 
@@ -57,7 +57,7 @@ export type QueueReadsDeps = {
 };
 
 /** A queue as it was when its read began. */
-type Asked = {
+type ReadRequest = {
   readonly queue: OwnedQueue;
   readonly upTo: number;
   readonly isWhole: boolean;
@@ -108,38 +108,40 @@ export class QueueReads {
 
   async #read(unread: readonly OwnedQueue[]): Promise<void> {
     const { reads, queues } = this.#deps;
-    const all = unread.map((queue): Asked => {
+    const all = unread.map((queue): ReadRequest => {
       return { queue, upTo: queue.upTo, isWhole: queue.unread === 'all' };
     });
-    const places = all.map(placed);
+    const places = all.map(placeOf);
     const whole = places.filter((_place, at) => all[at]!.isWhole);
     const [inbox, outbox] = await Promise.all([
       reads.ask({ text: messages, values: [JSON.stringify(places)] }),
       whole.length === 0 ? [] : reads.ask({ text: replies, values: [JSON.stringify(whole)] }),
     ]);
-    const said = Map.groupBy(inbox, ({ place }) => Number(place));
-    const answered = Map.groupBy(outbox, ({ place }) => Number(place));
-    const tried: Suspect[] = [];
+    const messagesByPlace = Map.groupBy(inbox, ({ place }) => Number(place));
+    const repliesByPlace = Map.groupBy(outbox, ({ place }) => Number(place));
+    const suspects: Suspect[] = [];
     // The working set offers the oldest first.
-    const ids = all.map((_one, at) => (said.get(at)?.[0]?.['id'] as string | undefined) ?? '');
+    const ids = all.map(
+      (_one, at) => (messagesByPlace.get(at)?.[0]?.['id'] as string | undefined) ?? '',
+    );
     const inOrder = [...all.entries()].sort(([a], [b]) => (ids[a]! < ids[b]! ? -1 : 1));
     for (const [at, one] of inOrder) {
       if (!queues.has(one.queue) || one.queue.isLeaving) continue;
-      const suspect = this.#enter(one, said.get(at) ?? [], answered.get(at) ?? []);
-      if (suspect !== null) tried.push(suspect);
+      const suspect = this.#enter(one, messagesByPlace.get(at) ?? [], repliesByPlace.get(at) ?? []);
+      if (suspect !== null) suspects.push(suspect);
     }
-    this.#hold(tried);
+    this.#isolate(suspects);
   }
 
-  #hold(tried: readonly Suspect[]): void {
+  #isolate(suspects: readonly Suspect[]): void {
     const { rows, crashIsolation } = this.#deps;
-    const chosen = chooseSuspects(tried, crashIsolation.suspects);
-    for (const one of tried) if (!chosen.includes(one)) rows.goOn(one.row.queue);
+    const chosen = chooseSuspects(suspects, crashIsolation.suspects);
+    for (const one of suspects) if (!chosen.includes(one)) rows.goOn(one.row.queue);
     crashIsolation.hold(chosen);
   }
 
   /** Enters all messages before the first reply, and all replies before a message is offered. */
-  #enter({ queue, upTo, isWhole }: Asked, inbox: Rows, outbox: Rows): Suspect | null {
+  #enter({ queue, upTo, isWhole }: ReadRequest, inbox: Rows, outbox: Rows): Suspect | null {
     const { rows, queues } = this.#deps;
     const { channel, conversation } = queue;
     const wasBusy = rows.queuesOn(channel, conversation)[0]?.inBusy === true;
@@ -150,7 +152,7 @@ export class QueueReads {
     const suspect = this.#enterMessages(queue, unknown, isWhole && isFirst, progressOf);
     this.#enterReplies(known, outbox, progressOf);
     rows.goOn(known, wasBusy || suspect !== null);
-    queues.wasRead(queue, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
+    queues.readEnded(queue, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
     return suspect;
   }
 
@@ -207,7 +209,7 @@ export class QueueReads {
   }
 }
 
-function placed({ queue, isWhole }: Asked, place: number): object {
+function placeOf({ queue, isWhole }: ReadRequest, place: number): object {
   const { channel, conversation, tail } = queue;
   return { place, channel, conversation: toText(conversation), after: isWhole ? 0 : tail };
 }
@@ -291,7 +293,7 @@ function nameOf({ channel, conversation }: Rows[number]): QueueName {
 // released after its last message.
 
 /** One search covers at most this many queues; the others have their turn after them. */
-const grownQueuesQueuesMax = 1_000;
+const grownQueuesMax = 1_000;
 
 const tails = `
 SELECT x.place, lane.tail FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
@@ -309,7 +311,7 @@ type GrownQueuesDeps = {
 
 export class GrownQueues {
   readonly #deps: GrownQueuesDeps;
-  #isLooking = false;
+  #isChecking = false;
   /** How many queues earlier searches covered, so that each has its turn. */
   #from = 0;
 
@@ -318,10 +320,10 @@ export class GrownQueues {
   }
 
   /** Does nothing while a search is under way. Never rejects. */
-  async look(): Promise<void> {
-    const waiting = this.#isLooking ? [] : this.#waiting();
+  async check(): Promise<void> {
+    const waiting = this.#isChecking ? [] : this.#waiting();
     if (waiting.length === 0) return;
-    this.#isLooking = true;
+    this.#isChecking = true;
     const { queues, reads } = this.#deps;
     try {
       const named = waiting.map(({ channel, conversation, epoch }, place) => {
@@ -333,14 +335,14 @@ export class GrownQueues {
     } catch {
       // The next heartbeat searches again.
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 
   #waiting(): readonly OwnedQueue[] {
     const all = [...this.#deps.queues].filter((queue) => this.#waitsForReplies(queue));
     if (this.#from >= all.length) this.#from = 0;
-    const some = all.slice(this.#from, this.#from + grownQueuesQueuesMax);
+    const some = all.slice(this.#from, this.#from + grownQueuesMax);
     this.#from += some.length;
     return some;
   }

@@ -18,7 +18,7 @@ import type { Taker } from '../write/accepts.ts';
 import { janitorLease, type BeatingPeers } from '../peers/peers.ts';
 import { GrownQueues, QueueReads, RowPages, type QueueName } from './queue-reads.ts';
 import { LostQueues, OwnedQueues } from './owned-queues.ts';
-import { Moves, whereOf, type Taking } from './moves.ts';
+import { Moves, whereOf, type TakeFilter } from './moves.ts';
 import type { OwnedQueue } from './owned-queue.ts';
 import { messengerTypes } from '../../../channels/registry.ts';
 import type { Peers } from '../../../cluster/peers.ts';
@@ -27,7 +27,7 @@ import type { Peers } from '../../../cluster/peers.ts';
 export type QueueNews = {
   readonly alive: readonly { readonly id: number }[];
   readonly unburied: readonly { readonly id: number }[];
-  readonly posts: readonly { readonly name: string; readonly owner: number | null }[];
+  readonly leases: readonly { readonly name: string; readonly owner: number | null }[];
 };
 
 export type QueuesDeps = {
@@ -64,14 +64,14 @@ export class Queues {
   #crashIsolation: CrashIsolation | null = null;
   /** The channels that this instance serves; null: not yet known. */
   #served: readonly ChannelKey[] | null = null;
-  #leases: QueueNews['posts'] = [];
+  #leases: QueueNews['leases'] = [];
   /** Dead instances whose queues may not be free. */
   #unburied: readonly number[] = [];
-  #heard: () => void = () => {};
+  #leasesKnown: () => void = () => {};
   /** An answer was lost: this instance may own queues that it does not know. */
   #isUnsure = false;
   #taking: Promise<void> | null = null;
-  #isAsked = false;
+  #takeRequested = false;
   #closing = false;
 
   constructor(deps: QueuesDeps) {
@@ -138,11 +138,11 @@ export class Queues {
   async start(end: AbortSignal): Promise<void> {
     const peers = this.#peers!;
     for (const lease of [janitorLease, crashIsolationLease]) void peers.hold(lease, aborted, end);
-    await this.#heardOfLeases();
+    await this.#untilLeasesKnown();
     if (this.#batches!.broken) throw new Error('another instance has the database for itself');
     this.owned.keepParked(peers.share() === 1);
     if (peers.share() > 1) return;
-    await this.#lost!.look(this.#unburied, true);
+    await this.#lost!.check(this.#unburied, true);
     await this.takeWaiting();
   }
 
@@ -160,28 +160,28 @@ export class Queues {
 
   serve(channels: readonly ChannelKey[]): void {
     this.#served = channels;
-    this.#letGoOfOthers();
+    this.#leaveOthersQueues();
     void this.takeWaiting();
   }
 
-  hear({ unburied, posts: leases, alive }: QueueNews): void {
+  hear({ unburied, leases, alive }: QueueNews): void {
     this.#leases = leases;
     this.#unburied = unburied.map(({ id }) => id);
     const ids = new Set(alive.map(({ id }) => id));
-    const isHad = (lease: string): boolean =>
+    const hasLiveOwner = (lease: string): boolean =>
       leases.some(({ name, owner }) => name === lease && owner !== null && ids.has(owner));
-    if (isHad(janitorLease) && isHad(crashIsolationLease)) this.#heard();
+    if (hasLiveOwner(janitorLease) && hasLiveOwner(crashIsolationLease)) this.#leasesKnown();
     // Messages that were accepted at the last moment are left to others as well.
     if (this.#closing) return this.drain();
     this.owned.keepParked(this.#peers?.share() === 1);
-    this.#letGoOfOthers();
-    if (this.#isTrying) this.#letGoOfUntried();
+    this.#leaveOthersQueues();
+    if (this.#isTrying) this.#leaveUntried();
     void this.#count();
-    void this.#unknown?.look();
-    if (this.#peers!.share() > 1) void this.#grown?.look();
+    void this.#unknown?.check();
+    if (this.#peers!.share() > 1) void this.#grown?.check();
     if (this.#peers?.holds(janitorLease) === true) {
-      const looked = this.#lost!.look(this.#unburied);
-      if (unburied.length > 0) void looked.then(() => this.takeWaiting());
+      const checked = this.#lost!.check(this.#unburied);
+      if (unburied.length > 0) void checked.then(() => this.takeWaiting());
     }
     void this.takeWaiting();
   }
@@ -191,18 +191,18 @@ export class Queues {
    * Never rejects.
    */
   takeWaiting(): Promise<void> {
-    this.#isAsked = true;
+    this.#takeRequested = true;
     this.#taking ??= this.#takeAll().finally(() => {
       this.#taking = null;
       // A call may have come after the last check.
-      if (this.#isAsked && this.#batches?.broken === false) void this.takeWaiting();
+      if (this.#takeRequested && this.#batches?.broken === false) void this.takeWaiting();
     });
     return this.#taking;
   }
 
   async #takeAll(): Promise<void> {
-    while (this.#isAsked && this.#batches?.broken === false) {
-      this.#isAsked = false;
+    while (this.#takeRequested && this.#batches?.broken === false) {
+      this.#takeRequested = false;
       if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
       for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
         const which = channelsToWork(this.#served, this.#peers!, this.#deps.rows);
@@ -226,7 +226,7 @@ export class Queues {
   drain(): void {
     this.#closing = true;
     if (this.owned.isClosing || this.#peers === null || !this.#hasOthers) return;
-    for (const queue of this.owned) this.owned.leave(queue);
+    for (const queue of this.owned) this.owned.startLeaving(queue);
     this.#crashIsolation?.changed();
   }
 
@@ -272,35 +272,35 @@ export class Queues {
   }
 
   /** Resolves when a live instance has each lease; also when no more news come. */
-  #heardOfLeases(): Promise<void> {
+  #untilLeasesKnown(): Promise<void> {
     return new Promise((resolve) => {
-      this.#heard = resolve;
+      this.#leasesKnown = resolve;
       this.#peers!.heartbeat.onEnd(resolve);
     });
   }
 
   /** Also leaves queues that were looked for while this instance served them, and taken later. */
-  #letGoOfOthers(): void {
+  #leaveOthersQueues(): void {
     const others = channelsOfOthers(this.#served, this.#peers!, this.#leases);
-    let hasLeft = false;
+    let anyLeft = false;
     for (const queue of this.owned) {
       if (queue.isLeaving || !others(queue.channel)) continue;
-      this.owned.leave(queue);
-      hasLeft = true;
+      this.owned.startLeaving(queue);
+      anyLeft = true;
     }
-    if (hasLeft) this.#crashIsolation?.changed();
+    if (anyLeft) this.#crashIsolation?.changed();
   }
 
   /**
    * Leaves the queues that are not in hand, except those of the suspected messages that it tries.
    */
-  #letGoOfUntried(): void {
+  #leaveUntried(): void {
     const { rows } = this.#deps;
     for (const queue of this.owned) {
       const [known] = rows.queuesOn(queue.channel, queue.conversation);
       const first = known?.inbox.peek();
       const isSuspect = first !== undefined && this.#crashIsolation!.has(first);
-      if (!queue.isLeaving && !isSuspect) this.owned.leave(queue);
+      if (!queue.isLeaving && !isSuspect) this.owned.startLeaving(queue);
     }
   }
 }
@@ -323,7 +323,7 @@ function channelsToWork(
   served: readonly ChannelKey[] | null,
   peers: Pick<Peers, 'share' | 'holds'>,
   rows: Pick<WorkingSet, 'backlog'>,
-): Pick<Taking, 'channels' | 'allBut' | 'suspectsOf'> {
+): Pick<TakeFilter, 'channels' | 'allBut' | 'suspectsOf'> {
   const triesAll = peers.holds(crashIsolationLease);
   if (served === null) {
     const allBut = peers.share() === 1 ? [] : null;
@@ -349,9 +349,9 @@ function channelsOfOthers(
   leases: readonly { readonly name: string; readonly owner: number | null }[],
 ): (channel: ChannelKey) => boolean {
   const theirs = leases.filter(({ owner }) => owner !== null && owner !== peers.id);
-  const had = new Set(theirs.flatMap(({ name }) => (isLease(name) ? [name] : [])));
+  const leasedElsewhere = new Set(theirs.flatMap(({ name }) => (isLease(name) ? [name] : [])));
   const own = peers.share() === 1 || peers.holds(janitorLease) ? null : served;
-  return (channel) => had.has(channel) || own?.includes(channel) === false;
+  return (channel) => leasedElsewhere.has(channel) || own?.includes(channel) === false;
 }
 
 /** Whether one instance alone works that channel: the one with the lease of its name. */
@@ -378,7 +378,7 @@ type UnknownQueuesDeps = {
 export class UnknownQueues {
   readonly #deps: UnknownQueuesDeps;
   readonly #pages: RowPages;
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(deps: UnknownQueuesDeps) {
     this.#deps = deps;
@@ -386,9 +386,9 @@ export class UnknownQueues {
   }
 
   /** Does nothing while a check is under way. Never rejects. */
-  async look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
       const { instance, now, isKnown, take } = this.#deps;
       const { queues } = await this.#pages.next(instance, timeText(now() - oldMs));
@@ -397,7 +397,7 @@ export class UnknownQueues {
     } catch {
       // The next heartbeat checks again.
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 }

@@ -19,8 +19,8 @@ export type ServerHost = {
 
 type Hosts = { readonly hosts: readonly ServerHost[] } | { readonly problem: string };
 
-const usualPort = 5432;
-const most = 16;
+const defaultPort = 5432;
+const hostsMax = 16;
 
 /**
  * @param written the part between the user and the database: `db1:5432,db2`, or nothing
@@ -28,18 +28,19 @@ const most = 16;
  * @param ports the parameter `port`: one for all hosts, or one for each
  */
 function hostsOf(written: string, named: string | undefined, ports: string | undefined): Hosts {
-  const found =
+  const parsed =
     named === undefined
-      ? written.split(',').map(ofAuthority)
+      ? written.split(',').map(hostOfAuthority)
       : named.split(',').map((host) => ({ host, port: null }));
-  if (found.length > most) return { problem: `The URL names more than ${most} hosts; name fewer.` };
-  const given = ports?.split(',') ?? [];
-  if (given.length > 1 && given.length !== found.length) {
+  if (parsed.length > hostsMax)
+    return { problem: `The URL names more than ${hostsMax} hosts; name fewer.` };
+  const givenPorts = ports?.split(',') ?? [];
+  if (givenPorts.length > 1 && givenPorts.length !== parsed.length) {
     return { problem: 'The URL has another number of ports than of hosts; give one port for all.' };
   }
   const hosts: ServerHost[] = [];
-  for (const [index, one] of found.entries()) {
-    const port = portOf(one?.port ?? given[index] ?? given[0] ?? null);
+  for (const [index, one] of parsed.entries()) {
+    const port = portOf(one?.port ?? givenPorts[index] ?? givenPorts[0] ?? null);
     // Neither message repeats its text: a password with a / in it would stand here.
     if (one === null || !isHost(one.host)) return { problem: unreadable };
     if (port === null) return { problem: 'The URL has a port that is none; write 1 to 65535.' };
@@ -52,7 +53,9 @@ const unreadable =
   'The URL names no host that can be read. Write a name or an address, an IPv6 address in ' +
   'brackets, or ?host=/var/run/postgresql for the folder of a socket.';
 
-function ofAuthority(text: string): { readonly host: string; readonly port: string | null } | null {
+function hostOfAuthority(
+  text: string,
+): { readonly host: string; readonly port: string | null } | null {
   const match = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(text);
   if (match === null) return null;
   const [, six, name = '', port = ''] = match;
@@ -69,7 +72,7 @@ function isHost(host: string): boolean {
 }
 
 function portOf(text: string | null): number | null {
-  if (text === null || text === '') return usualPort;
+  if (text === null || text === '') return defaultPort;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   return port > 0 && port < 65_536 ? port : null;
 }
@@ -83,7 +86,7 @@ function portOf(text: string | null): number | null {
 export type Encryption = 'disable' | 'require' | 'verify-ca' | 'verify-full';
 
 /** The content of a URL. */
-type Parts = {
+type AddressParts = {
   /** In the order in which they are tried. */
   readonly hosts: readonly ServerHost[];
   readonly user: string;
@@ -101,7 +104,7 @@ type Parts = {
 /** A parsed URL. Its text form and its JSON do not contain the password. */
 export class ServerAddress {
   readonly kind = 'address';
-  readonly hosts: Parts['hosts'];
+  readonly hosts: AddressParts['hosts'];
   readonly user: string;
   readonly database: string;
   readonly encryption: Encryption;
@@ -111,7 +114,7 @@ export class ServerAddress {
   readonly warnings: readonly string[];
   readonly #password: string | null;
 
-  constructor(parts: Parts, password: string | null) {
+  constructor(parts: AddressParts, password: string | null) {
     this.hosts = parts.hosts;
     this.user = parts.user;
     this.database = parts.database;
@@ -149,43 +152,44 @@ export function isLocal({ host }: ServerHost): boolean {
   return host.startsWith('/') || host === 'localhost' || rangeOf(host) === 'loopback';
 }
 
-const form = 'postgres://user:password@host:5432/database';
-const signs =
+const example = 'postgres://user:password@host:5432/database';
+const escapes =
   'in a user or password write each of / ? # @ : % as its code (%2F %3F %23 %40 %3A %25)';
 
 /** @returns a list of problems where the URL is not the address of a server */
 export function readAddress(url: string): ServerAddress | AddressProblems {
   const scheme = /^postgres(?:ql)?:\/\//i.exec(url);
-  if (scheme === null) return problemsOf(`The URL has to begin with postgres://, as in ${form}.`);
+  if (scheme === null)
+    return problemsOf(`The URL has to begin with postgres://, as in ${example}.`);
   const [, authority = '', path = '', query = ''] =
     /^([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url.slice(scheme[0].length)) ?? [];
   // The text after such a sign may be the end of a password.
   if (/[@#]/.test(path + query) || /[#\s]/.test(authority)) {
-    return problemsOf(`The URL has a sign where it cannot stand: ${signs}.`);
+    return problemsOf(`The URL has a sign where it cannot stand: ${escapes}.`);
   }
   const at = authority.lastIndexOf('@');
   const [, user = '', password = null] =
     /^([^:]*)(?::(.*))?$/s.exec(at < 0 ? '' : authority.slice(0, at)) ?? [];
-  const read = parametersOf(query);
-  const problems = [...read.problems];
-  const plain = (text: string): string => {
+  const parsed = parametersOf(query);
+  const problems = [...parsed.problems];
+  const decodePart = (text: string): string => {
     const decoded = decode(text);
-    if (decoded === null) problems.push(`The URL has a % that begins no code: ${signs}.`);
+    if (decoded === null) problems.push(`The URL has a % that begins no code: ${escapes}.`);
     return decoded ?? '';
   };
-  const hosts = hostsOf(authority.slice(at + 1), read.parameters.host, read.parameters.port);
+  const hosts = hostsOf(authority.slice(at + 1), parsed.parameters.host, parsed.parameters.port);
   if ('problem' in hosts) problems.push(hosts.problem);
-  const named = read.parameters.user ?? plain(user);
+  const named = parsed.parameters.user ?? decodePart(user);
   const who = named === '' ? ownName() : named;
-  if (who === null) problems.push(`The URL names no user; write it as in ${form}.`);
-  const given = read.parameters.password ?? (password === null ? null : plain(password));
-  const database = read.parameters.dbname ?? plain(path);
-  if (database.includes('/')) problems.push(`The URL has a / too many: ${signs}.`);
+  if (who === null) problems.push(`The URL names no user; write it as in ${example}.`);
+  const given = parsed.parameters.password ?? (password === null ? null : decodePart(password));
+  const database = parsed.parameters.dbname ?? decodePart(path);
+  if (database.includes('/')) problems.push(`The URL has a / too many: ${escapes}.`);
   if ([who ?? '', given ?? '', database].some((text) => text.includes('\0'))) {
     problems.push('The URL has a NUL, which no name and no password can have; take it out.');
   }
   if ('problem' in hosts || who === null || problems.length > 0) return problemsOf(...problems);
-  const parts = partsOf(hosts.hosts, read.parameters);
+  const parts = partsOf(hosts.hosts, parsed.parameters);
   return new ServerAddress(
     { ...parts, user: who, database: database === '' ? who : database },
     given === '' ? null : given,
@@ -195,7 +199,7 @@ export function readAddress(url: string): ServerAddress | AddressProblems {
 function partsOf(
   hosts: readonly ServerHost[],
   parameters: Parameters,
-): Omit<Parts, 'user' | 'database'> {
+): Omit<AddressParts, 'user' | 'database'> {
   const far = hosts.find((host) => !isLocal(host));
   const { sslmode: mode, sslrootcert: authorities = null } = parameters;
   const encryption = mode ?? (far === undefined ? 'disable' : 'verify-full');
@@ -262,8 +266,16 @@ type Parameters = {
 type Read = { readonly parameters: Parameters; readonly problems: readonly string[] };
 
 /** These are taken as they are; the others are parsed. */
-const texts = ['host', 'port', 'user', 'password', 'dbname', 'sslrootcert', 'application_name'];
-const known = [...texts, 'sslmode', 'connect_timeout', 'target_session_attrs'];
+const textParameters = [
+  'host',
+  'port',
+  'user',
+  'password',
+  'dbname',
+  'sslrootcert',
+  'application_name',
+];
+const parameterNames = [...textParameters, 'sslmode', 'connect_timeout', 'target_session_attrs'];
 
 const modes: Readonly<Record<string, Encryption>> = {
   disable: 'disable',
@@ -276,7 +288,7 @@ const modes: Readonly<Record<string, Encryption>> = {
 };
 const timeoutSecondsMax = 300;
 
-const others = `It knows ${known.join(', ')}.`;
+const allowed = `It knows ${parameterNames.join(', ')}.`;
 
 /** @param query without the question mark */
 function parametersOf(query: string): Read {
@@ -286,11 +298,11 @@ function parametersOf(query: string): Read {
   const pairs = query.split('&').filter((pair) => pair !== '');
   for (const pair of pairs) {
     const [name = '', ...rest] = pair.split('=');
-    const value = addressParametersDecode(rest.join('='));
+    const value = decode(rest.join('='));
     if (value === null) problems.push(`The URL's ${nameOf(name)} has a % that begins no code.`);
     else if (Object.hasOwn(parameters, name)) problems.push(`The URL has ${nameOf(name)} twice.`);
     else {
-      const wrong = take(parameters, name, value);
+      const wrong = setParameter(parameters, name, value);
       if (wrong !== null) problems.push(wrong);
     }
   }
@@ -298,8 +310,12 @@ function parametersOf(query: string): Read {
 }
 
 /** @returns what is wrong with it; null: nothing */
-function take(parameters: Record<string, unknown>, name: string, value: string): string | null {
-  if (texts.includes(name)) {
+function setParameter(
+  parameters: Record<string, unknown>,
+  name: string,
+  value: string,
+): string | null {
+  if (textParameters.includes(name)) {
     if (value !== '') parameters[name] = value;
     return null;
   }
@@ -324,19 +340,11 @@ function take(parameters: Record<string, unknown>, name: string, value: string):
         'Take it out, since svc looks for the primary in any case.'
       );
     default:
-      return `The URL has ${nameOf(name)}, which svc does not know; take it out. ${others}`;
+      return `The URL has ${nameOf(name)}, which svc does not know; take it out. ${allowed}`;
   }
 }
 
 /** A text that is not a valid name may be a piece of a password. */
 function nameOf(name: string): string {
   return /^[a-z][a-z_]{1,40}$/.test(name) ? name : 'a parameter';
-}
-
-function addressParametersDecode(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }

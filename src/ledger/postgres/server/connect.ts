@@ -41,7 +41,7 @@ export class ConnectError extends Error {
 const timeoutMsUsual = 10_000;
 const int8 = 20;
 const numeric = 1700;
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /**
  * Tries one host after the other. A connection that is lost later throws nowhere: its statements
@@ -53,17 +53,17 @@ export async function connect(
   address: string | ServerAddress,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  const to = typeof address === 'string' ? readAddress(address) : address;
-  if (to.kind === 'problems') throw new ConnectError('SVC_URL', to.problems.join(' '), '');
-  const authorities = await authoritiesOf(to);
-  const share = (options.timeoutMs ?? timeoutMsUsual) / to.hosts.length;
+  const target = typeof address === 'string' ? readAddress(address) : address;
+  if (target.kind === 'problems') throw new ConnectError('SVC_URL', target.problems.join(' '), '');
+  const authorities = await authoritiesOf(target);
+  const hostShareMs = (options.timeoutMs ?? timeoutMsUsual) / target.hosts.length;
   const errors: ConnectError[] = [];
-  for (const host of to.hosts) {
+  for (const host of target.hosts) {
     try {
-      return await connectTo(host, to, authorities, {
-        timeoutMs: to.hostTimeoutMs ?? share,
+      return await connectTo(host, target, authorities, {
+        timeoutMs: target.hostTimeoutMs ?? hostShareMs,
         anyHost: options.anyHost ?? false,
-        signal: options.signal ?? never,
+        signal: options.signal ?? neverAborted,
       });
     } catch (error) {
       errors.push(asConnectError(error, host));
@@ -181,7 +181,7 @@ async function clientFor(
 }
 
 /** A stream, as far as the library's parser uses it. */
-type Readable = { on(event: string, hear: (part: Buffer) => void): unknown };
+type Readable = { on(event: string, listener: (part: Buffer) => void): unknown };
 
 /**
  * Lets a parse error end the connection, with the same error, and not the process. The library
@@ -194,10 +194,10 @@ function containReading(client: Client): void {
   };
   const attach = connection.attachListeners.bind(connection);
   connection.attachListeners = (stream: Duplex) => {
-    const on: Readable['on'] = (event, hear) =>
+    const on: Readable['on'] = (event, listener) =>
       stream.on(event, (part: Buffer) => {
         try {
-          hear(part);
+          listener(part);
         } catch (error) {
           stream.destroy(error as Error);
         }
@@ -209,8 +209,8 @@ function containReading(client: Client): void {
 function passwordOf(host: ServerHost, address: ServerAddress): string {
   const password = address.password();
   if (password !== null) return password;
-  const what = 'it asks for a password, and the URL has none';
-  throw new ConnectError('SVC_NO_PASSWORD', what, formatHost(host));
+  const message = 'it asks for a password, and the URL has none';
+  throw new ConnectError('SVC_NO_PASSWORD', message, formatHost(host));
 }
 
 function encryptionFor(

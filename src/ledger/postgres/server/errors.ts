@@ -42,7 +42,7 @@ const byState: Readonly<Record<string, Fault>> = {
 const byClass: Readonly<Record<string, Fault>> = { '08': 'away', '40': 'again', '53': 'full' };
 
 /** Codes of the system and of `connect.ts` for a server that may be reachable again later. */
-const ofTheWay = new Set(
+const connectionCodes = new Set(
   (
     'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ' +
     'ENETDOWN ENETRESET ENOTFOUND EAI_AGAIN EAI_FAIL EADDRNOTAVAIL ENOENT EACCES EMFILE ENFILE ' +
@@ -51,14 +51,14 @@ const ofTheWay = new Set(
 );
 
 /** Messages of the client library that come without a code. */
-const withoutCode =
+const awayMessages =
   /^(?:Connection terminated|timeout expired|Client (?:has encountered|was closed))/;
 
 export function faultOf(error: unknown): Fault {
   const { code, message, routine } = partsOf(error);
-  if (code === '') return withoutCode.test(message) ? 'away' : 'fault';
-  if (!/^[0-9A-Z]{5}$/.test(code) || ofTheWay.has(code)) {
-    return ofTheWay.has(code) || isOfTls(code) ? 'away' : 'fault';
+  if (code === '') return awayMessages.test(message) ? 'away' : 'fault';
+  if (!/^[0-9A-Z]{5}$/.test(code) || connectionCodes.has(code)) {
+    return connectionCodes.has(code) || isOfTls(code) ? 'away' : 'fault';
   }
   const kind = code.slice(0, 2);
   // An error of the server names the server's function in `routine`. An error of a pooler does not,
@@ -98,9 +98,9 @@ type Parts = { readonly code: string; readonly message: string; readonly routine
 
 function partsOf(error: unknown): Parts {
   if (typeof error !== 'object' || error === null) return { code: '', message: '', routine: '' };
-  const of = (name: string): string => {
+  const textIn = (name: string): string => {
     const value = (error as Readonly<Record<string, unknown>>)[name];
     return typeof value === 'string' ? value : '';
   };
-  return { code: of('code'), message: of('message'), routine: of('routine') };
+  return { code: textIn('code'), message: textIn('message'), routine: textIn('routine') };
 }

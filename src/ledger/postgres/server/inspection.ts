@@ -46,7 +46,7 @@ export type ServerProbe = {
   readonly newestAt: number | null;
 };
 
-type More = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newestAt'>;
+type ServerDetails = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newestAt'>;
 
 /** @returns a problem when the server cannot be inspected */
 export async function probeServer(url: string): Promise<ServerProbe | StoreProblem> {
@@ -54,7 +54,7 @@ export async function probeServer(url: string): Promise<ServerProbe | StoreProbl
     const facts = await lookAt(client);
     const hasTables = facts.schema === 'ours' && facts.missingRight === null;
     const schema = hasTables ? facts.schemaVersion : null;
-    const more = await moreOf(client, hasTables);
+    const details = await detailsOf(client, hasTables);
     return {
       kind: 'looked',
       host: `${client.host}:${client.port}`,
@@ -70,7 +70,7 @@ export async function probeServer(url: string): Promise<ServerProbe | StoreProbl
       bytes: facts.bytes,
       schema,
       stepsBehind: schema === null ? 0 : migrationFiles().length - schema,
-      ...more,
+      ...details,
     };
   });
 }
@@ -96,13 +96,13 @@ export async function schemaProblem(url: string): Promise<StoreProblem | null> {
 }
 
 /**
- * Opens a connection, runs `look` on it, and ends it.
+ * Opens a connection, runs `act` on it, and ends it.
  * @param signal stops it
  * @returns a problem when the server cannot be used
  */
 export async function onServer<T>(
   url: string,
-  look: (client: Client, address: ServerAddress) => Promise<T>,
+  act: (client: Client, address: ServerAddress) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T | StoreProblem> {
   const address = readAddress(url);
@@ -115,7 +115,7 @@ export async function onServer<T>(
     const giveUp = (): void => cut(client);
     signal?.addEventListener('abort', giveUp);
     try {
-      return await look(client, address);
+      return await act(client, address);
     } finally {
       signal?.removeEventListener('abort', giveUp);
       await client.end();
@@ -135,13 +135,14 @@ const newestIn = (table: string): string =>
   `(SELECT accepted_at FROM svc.${table} ORDER BY id DESC LIMIT 1)`;
 const newest = `SELECT greatest(${newestIn('inbox')}, ${newestIn('message')}) AS at`;
 
-async function moreOf(client: Client, hasTables: boolean): Promise<More> {
+async function detailsOf(client: Client, hasTables: boolean): Promise<ServerDetails> {
   const { rows } = await client.query<{ waits: number; hidden: boolean | null }>(standbys);
   const { waits, hidden } = rows[0]!;
   const synchronousStandbys = hidden === true ? null : waits;
   if (!hasTables) return { synchronousStandbys, owner: null, newestAt: null };
-  const found = await client.query<{ version: string; ago: number }>(owners);
-  const owner = found.rows.map(({ version, ago }) => ({ version, heartbeatAgoMs: ago }))[0] ?? null;
+  const instances = await client.query<{ version: string; ago: number }>(owners);
+  const owner =
+    instances.rows.map(({ version, ago }) => ({ version, heartbeatAgoMs: ago }))[0] ?? null;
   const { rows: messages } = await client.query<{ at: number | null }>(newest);
   return { synchronousStandbys, owner, newestAt: messages[0]!.at };
 }

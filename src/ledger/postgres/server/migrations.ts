@@ -45,59 +45,60 @@ export type SchemaState =
  * Brings a database to this program's schema, or leaves it as it was. Where the schema is current,
  * it needs no right to change it. Instances of the release before may work meanwhile. A step that
  * does not get its tables soon lets them go on, and is tried again.
- * @param begun called once before the first step on a database that was in use: it may take minutes
+ * @param onBegin called once before the first step on a database that was in use, which may take
+ *   minutes
  * @param lockMs how long a step waits for a table, and all other users of the table with it
  * @returns the version that the database has now: this program's, or the next
  * @throws ForeignSchema, NewerSchema, or the server's error
  */
 export async function migrate(
   client: Client,
-  begun: (upgrade: Upgrade) => void = () => {},
+  onBegin: (upgrade: Upgrade) => void = () => {},
   steps: readonly string[] = migrationSteps(),
   lockMs = lockMsUsual,
 ): Promise<number> {
-  let isTold = false;
-  const told = (upgrade: Upgrade): void => {
-    if (!isTold) begun(upgrade);
-    isTold = true;
+  let hasBegun = false;
+  const beginOnce = (upgrade: Upgrade): void => {
+    if (!hasBegun) onBegin(upgrade);
+    hasBegun = true;
   };
   for (;;) {
-    const version = await tryToMigrate(client, { begun: told, steps, lockMs });
+    const version = await tryToMigrate(client, { onBegin: beginOnce, steps, lockMs });
     if (version !== null) return version;
-    await pause(againMs);
+    await pause(retryMs);
   }
 }
 
 /** Less than the time after which instances report that the server is away. */
 const lockMsUsual = 3_000;
-const againMs = 1_000;
+const retryMs = 1_000;
 /** Another transaction has a table for too long, or the two wait for each other. */
-const tryAgain = new Set(['55P03', '40P01']);
+const retryStates = new Set(['55P03', '40P01']);
 
 type Migrating = {
-  readonly begun: (upgrade: Upgrade) => void;
+  readonly onBegin: (upgrade: Upgrade) => void;
   readonly steps: readonly string[];
   readonly lockMs: number;
 };
 
 /** @returns null: others have the tables that it needs, and the database is as it was */
-async function tryToMigrate(client: Client, parts: Migrating): Promise<number | null> {
+async function tryToMigrate(client: Client, options: Migrating): Promise<number | null> {
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
-    const version = await migrateUnderLock(client, parts);
+    const version = await migrateUnderLock(client, options);
     await client.query('COMMIT');
     return version;
   } catch (error) {
     // Where the connection is lost, the server rolls back by itself.
     await client.query('ROLLBACK').catch(() => {});
-    if (!tryAgain.has(codeOf(error))) throw error;
+    if (!retryStates.has(codeOf(error))) throw error;
     return null;
   }
 }
 
 async function migrateUnderLock(
   client: Client,
-  { begun, steps, lockMs }: Migrating,
+  { onBegin, steps, lockMs }: Migrating,
 ): Promise<number> {
   // A step may take minutes, and so may the wait for another start, whatever limits a role has.
   await client.query('SET LOCAL statement_timeout = 0');
@@ -111,7 +112,7 @@ async function migrateUnderLock(
   }
   if (version >= steps.length) return version;
   if (version > 0) {
-    begun({ from: version, to: steps.length });
+    onBegin({ from: version, to: steps.length });
     await client.query(`SET LOCAL lock_timeout = ${lockMs}`);
     // Every batch begins with this table. From here on none is under way, in whatever order a step
     // locks other tables.

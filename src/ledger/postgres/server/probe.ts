@@ -33,7 +33,7 @@ export type ServerFacts = {
 };
 
 /** Enough for the slowest server; a migration under way may lock a table for longer. */
-const lookMs = 10_000;
+const probeMs = 10_000;
 
 type Settings = {
   number: number;
@@ -80,14 +80,14 @@ const size = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS 
 export async function lookAt(client: Client): Promise<ServerFacts> {
   await client.query('BEGIN READ ONLY');
   try {
-    await client.query(`SET LOCAL statement_timeout = ${lookMs}`);
-    return await lookInside(client);
+    await client.query(`SET LOCAL statement_timeout = ${probeMs}`);
+    return await readFacts(client);
   } finally {
     await client.query('ROLLBACK').catch(() => {});
   }
 }
 
-async function lookInside(client: Client): Promise<ServerFacts> {
+async function readFacts(client: Client): Promise<ServerFacts> {
   const before = Date.now();
   const found = (await client.query<Settings>(settings)).rows[0]!;
   const now = (before + Date.now()) / 2;

@@ -80,29 +80,29 @@ function passingProblem(at: string, error: unknown, message: string): StoreProbl
 }
 
 /** @returns why a start does not use that server; null: it does */
-export function refusalOf(look: ServerFacts, where: string): StoreProblem | null {
+export function refusalOf(facts: ServerFacts, where: string): StoreProblem | null {
   const at = `The ${where}`;
-  if (look.versionNumber < versionMin * 10_000) {
+  if (facts.versionNumber < versionMin * 10_000) {
     const what = `svc needs ${versionMin} or newer; upgrade it, or name another server in the URL`;
-    return problem('storage_too_old', `${at} is PostgreSQL ${look.version}, and ${what}.`);
+    return problem('storage_too_old', `${at} is PostgreSQL ${facts.version}, and ${what}.`);
   }
-  if (look.encoding !== 'UTF8') {
+  if (facts.encoding !== 'UTF8') {
     const how = "make one with ENCODING 'UTF8' TEMPLATE template0, and name that in the URL";
-    return problem('storage_encoding', `${at} has the encoding ${look.encoding}; ${how}.`);
+    return problem('storage_encoding', `${at} has the encoding ${facts.encoding}; ${how}.`);
   }
-  if (look.isStandby) return problemOf({ code: 'SVC_STANDBY' }, where);
-  if (look.isReadOnly) return problemOf({ code: 'SVC_READ_ONLY' }, where);
+  if (facts.isStandby) return problemOf({ code: 'SVC_STANDBY' }, where);
+  if (facts.isReadOnly) return problemOf({ code: 'SVC_READ_ONLY' }, where);
   const off = [
-    ...(look.fsync ? [] : ['fsync']),
-    ...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),
+    ...(facts.fsync ? [] : ['fsync']),
+    ...(facts.synchronousCommit === 'off' ? ['synchronous_commit'] : []),
   ].join(' and ');
   if (off !== '') {
     const what = `has ${off} off: it would lose what svc has acknowledged; switch that on there`;
     return problem('storage_not_durable', `${at} ${what}.`);
   }
-  if (look.schema === 'foreign') return foreignProblem(where);
-  if (isTooNew(look.schemaVersion, migrationFiles().length)) return newerProblem(where);
-  return look.missingRight === null ? null : rightsProblem(where, look.missingRight);
+  if (facts.schema === 'foreign') return foreignProblem(where);
+  if (isTooNew(facts.schemaVersion, migrationFiles().length)) return newerProblem(where);
+  return facts.missingRight === null ? null : rightsProblem(where, facts.missingRight);
 }
 
 /** @param holder the svc that uses it, for people; null: unknown */

@@ -19,7 +19,7 @@ const endMs = 500;
  * Per connection: how many answers are missing, the timer that gives it up, and a callback for when
  * none is missing any more.
  */
-type Owing = { answers: number; late: NodeJS.Timeout | null; over: (() => void) | null };
+type PendingAnswers = { answers: number; late: NodeJS.Timeout | null; onLast: (() => void) | null };
 
 export class ServerReads implements Reads {
   readonly #connect: () => Promise<Client>;
@@ -27,7 +27,7 @@ export class ServerReads implements Reads {
   readonly #silentMsMin: number;
   /** Doubles each time that it was too short. */
   #silentMs: number;
-  readonly #owing = new WeakMap<Client, Owing>();
+  readonly #pending = new WeakMap<Client, PendingAnswers>();
   #client: Promise<Client> | null = null;
   #wasConnected = false;
 
@@ -63,7 +63,7 @@ export class ServerReads implements Reads {
     this.#closing.abort(new Error('the storage is closed'));
     const client = await this.#client?.catch(() => null);
     if (client == null) return;
-    await this.#heard(client);
+    await this.#waitForAnswers(client);
     cut(client);
   }
 
@@ -71,11 +71,11 @@ export class ServerReads implements Reads {
    * A pooler in front of the server may give a late answer to the next client of the connection. So
    * this waits for the missing answers.
    */
-  async #heard(client: Client): Promise<void> {
-    const owing = this.#owing.get(client);
-    if (owing === undefined || owing.answers === 0) return;
+  async #waitForAnswers(client: Client): Promise<void> {
+    const pending = this.#pending.get(client);
+    if (pending === undefined || pending.answers === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    owing.over = resolve;
+    pending.onLast = resolve;
     const late = setTimeout(resolve, endMs);
     await promise;
     clearTimeout(late);
@@ -93,34 +93,34 @@ export class ServerReads implements Reads {
     this.#client ??= this.#connect();
     const client = await this.#client;
     this.#wasConnected = true;
-    const owing = this.#watched(client);
+    const pending = this.#watch(client);
     const askedAt = steadyNow();
     try {
       const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
       if (steadyNow() - askedAt < this.#silentMsMin) this.#silentMs = this.#silentMsMin;
       return rows;
     } finally {
-      this.#answered(owing);
+      this.#countAnswer(pending);
     }
   }
 
   /** Only time tells a dead connection from a slow server. */
-  #watched(client: Client): Owing {
-    const owing = this.#owing.get(client) ?? { answers: 0, late: null, over: null };
-    this.#owing.set(client, owing);
-    owing.answers++;
-    owing.late ??= setTimeout(() => {
+  #watch(client: Client): PendingAnswers {
+    const pending = this.#pending.get(client) ?? { answers: 0, late: null, onLast: null };
+    this.#pending.set(client, pending);
+    pending.answers++;
+    pending.late ??= setTimeout(() => {
       this.#silentMs = Math.min(2 * this.#silentMs, silentMsMax);
       cut(client);
     }, this.#silentMs);
-    return owing;
+    return pending;
   }
 
-  #answered(owing: Owing): void {
-    owing.answers--;
-    if (owing.answers > 0) return void owing.late?.refresh();
-    clearTimeout(owing.late ?? undefined);
-    owing.late = null;
-    owing.over?.();
+  #countAnswer(pending: PendingAnswers): void {
+    pending.answers--;
+    if (pending.answers > 0) return void pending.late?.refresh();
+    clearTimeout(pending.late ?? undefined);
+    pending.late = null;
+    pending.onLast?.();
   }
 }
