@@ -21,7 +21,7 @@ const body = JSON.stringify({
 });
 
 const usual: Readonly<Record<string, Columns>> = {
-  queue: { ...here, tail: 1 },
+  lane: { ...here, tail: 1 },
   inbox: {
     id: idOf(1),
     ...here,

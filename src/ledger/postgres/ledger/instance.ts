@@ -124,7 +124,7 @@ export const epochMs = (time: string): string =>
   `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 export const beganColumn = `${epochMs('began_at')} AS "beganAt"`;
 export const othersColumns =
-  `id, version, process, ${beganColumn}, extract(epoch FROM beat_at)::text AS beat, ` +
+  `id, version, process, ${beganColumn}, extract(epoch FROM beat_at)::text AS heartbeat, ` +
   `${epochMs('clock_timestamp() - beat_at')} AS age`;
 
 /** An orderly end: the next start need not wait, and blames nobody. */

@@ -52,7 +52,7 @@ const unburiedMax = 1_000;
 const text = `
 SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'version', version, 'grp', grp,
-      'beganAt', floor(extract(epoch FROM began_at) * 1000)::bigint, 'boardRead', board_read)
+      'beganAt', floor(extract(epoch FROM began_at) * 1000)::bigint, 'broadcastLogRead', board_read)
     ORDER BY id), '[]') FROM svc.instance WHERE NOT dead) AS alive,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'ended', ended)
     ORDER BY id), '[]') FROM (
