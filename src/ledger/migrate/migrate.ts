@@ -27,8 +27,8 @@ const countLiving =
 
 /**
  * Instances that have not ended in order. A silent one may have died, or may go on once it can. A
- * dead one has left nothing once its queues are free, or where an instance of the release before,
- * which had the database to itself, came after it.
+ * dead one has left nothing once its queues are free. It has left nothing either where an instance
+ * of the release before came after it, which had the database to itself.
  */
 const unclean = `
 SELECT count(*) AS n FROM svc.instance

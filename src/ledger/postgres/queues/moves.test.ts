@@ -94,7 +94,7 @@ for (const [what, happens] of [
   ['there are many', (it) => quieten(it, 99)],
   ['one is to be left', (it) => it.queues.startLeaving(it.queues.get(ann)!)],
   ['all is let go', (it) => it.queues.close()],
-  ['something is taken as well', (it) => void it.moves.takeBefore()],
+  ['something is taken as well', (it) => void it.moves.findEarlierTakes()],
   ['nothing else is to be written', null],
 ] as readonly (readonly [string, ((it: ReturnType<typeof makeMoves>) => void) | null])[]) {
   test(`a quiet lane waits for no others when ${what}`, () => {
@@ -123,11 +123,11 @@ postgresTest('what is let go is not taken back by what is taken with it', async 
 test('once all is let go nothing is taken, not even what was asked for before', async () => {
   const it = makeMoves();
   quieten(it, 1);
-  const taken = it.moves.takeBefore();
+  const taken = it.moves.findEarlierTakes();
   it.queues.close();
   it.moves.close();
   assert.equal(await taken, false);
-  assert.equal(await it.moves.takeBefore(), false);
+  assert.equal(await it.moves.findEarlierTakes(), false);
   assert.deepEqual(
     it.moves.take().asked.map(({ text }) => text),
     [release],
@@ -225,6 +225,6 @@ postgresTest('at the end nobody waits for a take', async () => {
   assert.equal(await before, null);
   assert.equal(await underWay, false);
   assert.equal(await it.moves.takeWaiting(which), null);
-  assert.equal(await it.moves.takeBefore(), false);
+  assert.equal(await it.moves.findEarlierTakes(), false);
   assert.equal(it.moves.pending, 0);
 });

@@ -125,7 +125,7 @@ export class Moves implements TrailingTransaction {
   }
 
   /** Finds queues that were taken when the answer was lost. @returns false: still unknown */
-  async takeBefore(): Promise<boolean> {
+  async findEarlierTakes(): Promise<boolean> {
     const { instance } = this.#deps;
     const taken = await this.#enqueue({ text: takenBefore, values: [instance] });
     for (const row of taken ?? []) this.#onTaken(row);

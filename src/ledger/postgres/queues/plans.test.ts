@@ -68,7 +68,7 @@ function askedByMoves(): readonly Asked[] {
     queue.failedReleases = 20;
   }
   void moves.takeWaiting({ channels: [hook], allBut: [hook], suspectsOf: 'all', now: 2e12 });
-  void moves.takeBefore();
+  void moves.findEarlierTakes();
   void moves.takeOwn(named);
   void moves.free(named, 1);
   const { asked } = moves.take();

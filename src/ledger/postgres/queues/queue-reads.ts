@@ -168,7 +168,7 @@ export class QueueReads {
     if (inbox.some(({ replayed }) => replayed === true)) this.#drop(queue);
     for (const [at, found] of inbox.entries()) {
       const { stored, attempts, alone } = foundMessage(found, rows.nextSeq());
-      const row = rows.restoreMessage(stored, textOf(queue, stored.head.id));
+      const row = rows.restoreMessage(stored, arrivedMessage(queue, stored.head.id));
       row.attempt = attempts + 1;
       row.poison = alone >= aloneMax;
       if (found['answered'] === true) progressOf.set(stored.head.id, row.progress);
@@ -215,7 +215,7 @@ function placeOf({ queue, isWhole }: ReadRequest, place: number): object {
 }
 
 /** A message that arrived at this instance, so that its text need not be read again. */
-function textOf(queue: OwnedQueue, id: string): Message | null {
+function arrivedMessage(queue: OwnedQueue, id: string): Message | null {
   return queue.arrived.find(({ arrival }) => arrival.message.id === id)?.arrival.message ?? null;
 }
 

@@ -203,7 +203,7 @@ export class Queues {
   async #takeAll(): Promise<void> {
     while (this.#takeRequested && this.#batches?.broken === false) {
       this.#takeRequested = false;
-      if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
+      if (this.#isUnsure) this.#isUnsure = !(await this.moves.findEarlierTakes());
       for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
         const which = channelsToWork(this.#served, this.#peers!, this.#deps.rows);
         const more = await this.moves.takeWaiting({ ...which, now: this.#deps.now() });
@@ -314,9 +314,9 @@ const crashIsolationLease = 'quarantine';
 const unservedMax = 5_000;
 
 /**
- * A messenger's queues are worked by the instance with its lease. The janitor has the queues that
- * no instance serves. No other instance may try a messenger's suspected messages. So that instance
- * tries them as well, whoever tries the others.
+ * The instance with a messenger's lease works the queues of that messenger. It also tries their
+ * suspected messages, since no other instance may; another one may try the suspected messages of
+ * other channels. The janitor works the queues of channels that no instance serves.
  * @param served null: not yet known
  */
 function channelsToWork(
