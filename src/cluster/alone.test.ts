@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPeersContract } from '../../test/contract/peers.ts';
-import { createAlone, Ears } from './alone.ts';
+import { createAlone, Listeners } from './alone.ts';
 
 testPeersContract('of whom there is one', async () => ({
   peers: createAlone(),
@@ -24,7 +24,7 @@ test('who is alone has a post at once, and no share of a bound to give away', ()
 });
 
 test('one that fails keeps no other from hearing it to its end', async () => {
-  const ears = new Ears();
+  const ears = new Listeners();
   const heard: string[] = [];
   const done = Promise.withResolvers<void>();
   ears.on('a', () => {
@@ -34,7 +34,7 @@ test('one that fails keeps no other from hearing it to its end', async () => {
     await done.promise;
     heard.push(body);
   });
-  const told = ears.tell('a', 'hello');
+  const told = ears.notify('a', 'hello');
   void told.catch(() => heard.push('told'));
   await new Promise(setImmediate);
   assert.deepEqual(heard, []);

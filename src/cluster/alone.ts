@@ -1,10 +1,13 @@
-/** The only instance on its ledger: it has every post, hears itself, and shares nothing. */
+/**
+ * The implementation of `Peers` for one instance that has the ledger to itself. It gets every lease
+ * at once, hears its own broadcasts, and gets each limit whole.
+ */
 import type { Peers } from './peers.ts';
 
-type Heard = (body: string) => void | Promise<void>;
+type Listener = (body: string) => void | Promise<void>;
 
 export function createAlone(): Peers {
-  const ears = new Ears();
+  const listeners = new Listeners();
   return {
     id: 0,
     instances: () => [],
@@ -12,34 +15,34 @@ export function createAlone(): Peers {
       if (!until.aborted) await run(until);
     },
     holds: () => true,
-    tell: (kind, body) => ears.tell(kind, body),
-    on: (kind, heard) => ears.on(kind, heard),
+    tell: (kind, body) => listeners.notify(kind, body),
+    on: (kind, listener) => listeners.on(kind, listener),
     share: () => 1,
     onChange: () => () => {},
   };
 }
 
-/** Who in this instance hears what. */
-export class Ears {
-  readonly #ears = new Map<string, Set<Heard>>();
+/** The listeners of one instance, by the kind of broadcast. */
+export class Listeners {
+  readonly #byKind = new Map<string, Set<Listener>>();
 
   /**
-   * Resolves when all who hear that kind have heard it.
-   * @throws what one of them throws, which it must not, once the others have heard it
+   * Resolves when all listeners of that kind have heard the broadcast.
+   * @throws the error of a listener, which must not fail, once the other listeners have ended
    */
-  async tell(kind: string, body: string): Promise<void> {
-    const all = [...(this.#ears.get(kind) ?? [])];
-    const heard = await Promise.allSettled(all.map(async (one) => one(body)));
-    const failed = heard.find((one) => one.status === 'rejected');
+  async notify(kind: string, body: string): Promise<void> {
+    const all = [...(this.#byKind.get(kind) ?? [])];
+    const results = await Promise.allSettled(all.map(async (one) => one(body)));
+    const failed = results.find((one) => one.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
-  /** @returns how to hear no more */
-  on(kind: string, heard: Heard): () => void {
-    const all = this.#ears.get(kind) ?? new Set();
-    this.#ears.set(kind, all);
-    // One that listens twice hears it twice.
-    const own: Heard = (body) => heard(body);
+  /** @returns ends the subscription */
+  on(kind: string, listener: Listener): () => void {
+    const all = this.#byKind.get(kind) ?? new Set();
+    this.#byKind.set(kind, all);
+    // A function that subscribes twice is called twice.
+    const own: Listener = (body) => listener(body);
     all.add(own);
     return () => void all.delete(own);
   }

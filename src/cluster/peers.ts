@@ -1,44 +1,52 @@
 /**
- * The instances that work on one ledger, seen by one of them: who does what only one of them may
- * do, what they tell each other, and how they share what is bounded for all of them together.
+ * The port to the other instances on one ledger, as one instance sees them. It has leases for work
+ * that only one instance may do, broadcasts between the instances, and the number of instances that
+ * share a limit.
  *
- * A form of the ledger that one process works on alone has `alone.ts`.
+ * A backend that only one process uses has `alone.ts`.
  */
 export interface Peers {
-  /** This instance's number. Every start has a new one, which is higher; 0 where it is alone. */
+  /**
+   * This instance's number. Each start has a new, higher number; 0 where there is only one
+   * instance.
+   */
   readonly id: number;
-  /** The living ones in the order of their starts, this one too, as of the last beat. */
+  /** The live instances in the order of their starts, this one too, as of the last heartbeat. */
   instances(): readonly Instance[];
   /**
-   * Runs `run` once this instance has that post. No other instance runs it at the same time; who
-   * asks for one post twice within an instance sees to the order. `stop` aborts when the post is to
-   * be let go, at the latest with `until`; the post is free for others when `run` has ended.
-   * @param until aborts when this instance no longer wants the post
-   * @returns resolves, or rejects, as `run` ended; also when `until` aborted before it had the post
+   * Runs `run` once this instance has that lease. No other instance runs it at the same time. A
+   * caller that asks for one lease twice within an instance keeps the two in order itself. `stop`
+   * aborts when the instance must give up the lease, at the latest with `until`. The lease is free
+   * for other instances when `run` has ended.
+   * @param until aborts when this instance no longer wants the lease
+   * @returns resolves or rejects as `run` ended; resolves when `until` aborted before it had the
+   *   lease
    */
   hold(lease: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
-  /** Whether this instance has that post now. */
+  /** Whether this instance has that lease now. */
   holds(lease: string): boolean;
   /**
-   * Resolves when every living instance has heard it, this one too. Never rejects.
+   * Broadcasts to every instance. Resolves when every live instance has heard it, this one too.
+   * Never rejects.
    *
-   * An instance may be of the release before, or the one after. One that does not know a kind has
-   * heard it. So what a kind says may get more fields, and never others: another shape, or another
-   * sense, is another kind, which an instance tells once all that live can know it.
+   * Another instance may run the previous or the next release. One that does not know a kind counts
+   * as having heard it. So the body of a kind may only gain fields. Another shape or another
+   * meaning needs a new kind. An instance broadcasts that kind only once all live instances can
+   * know it.
    */
   tell(kind: string, body: string): Promise<void>;
   /**
-   * Hears what is told of that kind from now on.
-   * @param heard may take its time, and fails in no way. It reads the body as what comes from
-   *   outside: fields that it does not know are left out, and what cannot be read at all is heard
-   *   like anything else, since one that waits for it would wait for ever
-   * @returns how to hear no more
+   * Calls `listener` with each broadcast of that kind from now on.
+   * @param listener may take its time, and must not fail. It reads the body as untrusted input and
+   *   ignores fields that it does not know. A body that it cannot read counts as heard, because a
+   *   sender that waits for it would wait for ever
+   * @returns ends the subscription
    */
-  on(kind: string, heard: (body: string) => void | Promise<void>): () => void;
-  /** How many instances share a bound now: a whole number, at least 1. */
+  on(kind: string, listener: (body: string) => void | Promise<void>): () => void;
+  /** How many instances share a limit now: a whole number, at least 1. */
   share(): number;
-  /** Calls `changed` after each beat by which `instances` or `share` changed. @returns its end */
-  onChange(changed: () => void): () => void;
+  /** Calls `listener` after each heartbeat that changed `instances` or `share`. @returns ends it */
+  onChange(listener: () => void): () => void;
 }
 
 export type Instance = {
@@ -46,6 +54,6 @@ export type Instance = {
   readonly version: string;
   /** Milliseconds since 1970, by the server's clock. */
   readonly beganAt: number;
-  /** The posts that it has, in the order of their names. */
+  /** The leases that it has, in the order of their names. */
   readonly posts: readonly string[];
 };

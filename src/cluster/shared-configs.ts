@@ -1,12 +1,15 @@
 /**
- * The one configuration of all instances that work on one database: which is in use, which were
- * before, and how another takes its place.
+ * The one configuration of all instances that work on one database: the current one, the former
+ * ones, and how a new one takes its place.
  *
- * A proposal is open → used, refused, or closed. One at most is open. Each instance that is asked
- * votes: it can use that text with its own secrets, or why it cannot. Those are asked that live and
- * have begun with, or told, what they use; the others come later, and take what is in use then. Who
- * proposed decides: all said yes, and it is the one in use from the same moment on; or one said no,
- * or nothing within 10 s. What nobody decides is closed by the others.
+ * A proposal goes from open to used, refused or closed. At most one is open. Each instance that is
+ * asked votes: it can use the text with its own secrets, or says why it cannot. An instance is
+ * asked when it is alive and has reported its configuration (`begin`, `uses`). Any other instance
+ * starts later, and takes the current configuration then.
+ *
+ * The proposer decides. When all instances agreed, the configuration is the current one from that
+ * moment on. When one refused, or did not answer within 10 s, the proposal is refused. If the
+ * proposer does not decide, another instance closes it.
  *
  * Nothing here holds a secret. Every method may be called at any time, and rejects with
  * ConfigsFailed.
@@ -15,37 +18,44 @@ export interface SharedConfigs {
   /** This instance's number. */
   readonly instance: number;
   /**
-   * This instance starts with that text, which is the first one where there is none. Where it is
-   * in use, this instance is asked from now on.
-   * @returns the one in use
+   * This instance starts with that text. It becomes the first configuration if there is none. If it
+   * is the current one, this instance is asked for its vote from now on.
+   * @returns the current configuration
    */
   begin(first: WrittenConfig): Promise<SharedConfig>;
   current(): Promise<SharedConfig>;
-  /** @param proposal whose end is waited for; null: none */
+  /** @param proposal the proposal whose outcome the caller waits for; null: none */
   look(proposal: number | null): Promise<ConfigsSeen>;
   /**
-   * This instance has that one in use, and is asked from now on.
-   * @param n its number; null: it ends, and is not asked any more
+   * This instance now uses that configuration, and is asked for its vote from now on.
+   * @param n its number; null: this instance stops, and is not asked any more
    */
   uses(n: number | null): Promise<void>;
-  /** This instance says yes to it at the same time. @param base the one that it is to follow */
+  /**
+   * Proposes a configuration; this instance agrees to it in the same step. @param base the number
+   * of the configuration that it follows
+   */
   propose(base: number, written: WrittenConfig): Promise<Proposed>;
-  /** @returns null: it is kept no more */
+  /** @returns null: the database no longer has it */
   proposal(n: number): Promise<Proposal | null>;
-  /** The first vote of an instance counts. @param refusal null: it can be used here */
+  /** The first vote of an instance counts. @param refusal null: this instance can use it */
   vote(proposal: number, refusal: VoteRefusal | null): Promise<void>;
-  /** Counts the votes. @returns `open`: whose are missing */
+  /** Counts the votes. @returns `open`: some votes are missing */
   decide(proposal: number): Promise<Decided>;
-  /** Closes it unless it is decided. */
+  /** Closes the proposal unless it is decided. */
   close(proposal: number, why: ClosedWhy): Promise<void>;
   /**
-   * For a command that has the database alone: that text is in use from now on.
+   * For a command that has the database to itself: that text is the current configuration from now
+   * on.
    * @returns the revision before; null: there was none
    */
   replace(written: WrittenConfig): Promise<string | null>;
-  /** The one in use and those before it, newest first, each revision once; a hundred at most. */
+  /**
+   * The current configuration and those before it, newest first, each revision once, at most a
+   * hundred.
+   */
   history(): Promise<readonly KeptRow[]>;
-  /** null: it is not kept. */
+  /** null: the database does not have it. */
   kept(revision: string): Promise<SharedConfig | null>;
 }
 
@@ -56,7 +66,7 @@ export type WrittenConfig = {
   readonly by: string;
 };
 
-/** `n` grows with each that comes into use. */
+/** `n` grows with each configuration that comes into use. */
 export type SharedConfig = {
   readonly n: number;
   readonly revision: string;
@@ -67,7 +77,7 @@ export type SharedConfig = {
 
 export type KeptRow = Omit<SharedConfig, 'text'> & { readonly bytes: number };
 
-/** As a person finds it; `host` is empty where it is not known. */
+/** For people; `host` is empty where it is not known. */
 export type NamedInstance = {
   readonly id: number;
   readonly host: string;
@@ -75,15 +85,18 @@ export type NamedInstance = {
 };
 
 export type ConfigsSeen = {
-  /** The number of the one in use. */
+  /** The number of the current configuration. */
   readonly current: number;
-  /** Since when, in milliseconds of the server's clock. */
+  /** How long it has been in use, in milliseconds of the server's clock. */
   readonly ageMs: number;
   /** null: none is open. */
   readonly open: OpenProposal | null;
-  /** What became of the proposal that was asked for; null: it is open, or none was asked for. */
+  /**
+   * How the proposal that the caller asked about ended; null: it is open, or the caller asked about
+   * none.
+   */
   readonly end: ProposalEnd | null;
-  /** Others that live and still use an older one. */
+  /** Other live instances that still use an older configuration. */
   readonly behind: readonly NamedInstance[];
 };
 
@@ -91,7 +104,7 @@ export type OpenProposal = {
   readonly n: number;
   readonly base: number;
   readonly by: NamedInstance;
-  /** Its instance is dead, or should have decided long ago. */
+  /** Its instance is dead, or has not decided for much too long. */
   readonly isOrphan: boolean;
 };
 
@@ -99,23 +112,26 @@ export type Proposal = WrittenConfig & { readonly n: number };
 
 export type Proposed =
   | { readonly kind: 'proposed'; readonly n: number }
-  /** Another one is open. */
+  /** Another proposal is open. */
   | { readonly kind: 'busy' }
-  /** Another one is in use by now. */
+  /** Another configuration has become the current one. */
   | { readonly kind: 'moved' };
 
-/** `code` is that of the refusal, `detail` says why, and what to do. No value of a secret. */
+/** `code` names the refusal. `detail` says why, and what to do. It holds no value of a secret. */
 export type VoteRefusal = { readonly code: string; readonly detail: string };
 
 export type InstanceRefusal = VoteRefusal & { readonly instance: NamedInstance };
 
-/** `moved`: another came into use. `late`: nobody decided. `withdrawn`: who proposed gave it up. */
+/**
+ * `moved`: another configuration came into use. `late`: nobody decided. `withdrawn`: the proposer
+ * gave it up.
+ */
 export type ClosedWhy = 'moved' | 'late' | 'withdrawn';
 
 export type ProposalEnd =
   /** `n`: the number under which it is in use. */
   | { readonly kind: 'used'; readonly n: number }
-  /** Of one that said nothing the code is `silent`. */
+  /** An instance that did not answer has the code `silent`. */
   | { readonly kind: 'refused'; readonly refusals: readonly InstanceRefusal[] }
   | { readonly kind: 'closed'; readonly why: ClosedWhy };
 
@@ -124,7 +140,7 @@ export type Decided =
   | { readonly kind: 'open'; readonly missing: readonly NamedInstance[] };
 
 /**
- * `away`: the server could not be asked; whether it has done what it was asked for is not known.
+ * `away`: the server did not answer, so it may or may not have done what the call asked for.
  * `dead`: this instance counts as dead, and changes nothing any more. `message` is a sentence.
  */
 export class ConfigsFailed extends Error {

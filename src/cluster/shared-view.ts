@@ -1,34 +1,36 @@
 /**
- * What the instances on one ledger tell each other so that any of them can answer people for all:
- * how they are, and live frames. It is kept beside the ledger, and none of it is needed: a report
- * that is lost is told again a second later, and a frame is only for who looks just then.
+ * The data that the instances on one ledger share so that each can answer people for all of them: a
+ * report of each instance's state, and live events. The database holds it beside the ledger, and no
+ * message needs it. An instance replaces a lost report a second later. A live event is only for
+ * people who watch at that moment.
  *
- * It has a connection of its own, which comes about when it is first used, so that no message waits
- * for it. Where the server cannot be reached a call rejects within seconds; none is tried again.
+ * It has a connection of its own, made at first use, so that no message waits for it. While the
+ * server is away, a call rejects within seconds; this port retries nothing.
  */
 export interface SharedView extends AsyncDisposable {
   /**
-   * Keeps the report of an instance in the place of the one before; of a dead one nothing is kept.
+   * Replaces the instance's report. The report of a dead instance is dropped.
    * @param report JSON
    */
   publish(instance: number, report: string): Promise<void>;
   look(): Promise<Looked>;
-  /** Tells a lot of frames. */
+  /** Publishes a batch of live events. */
   tell(liveEventBatch: LiveEventBatch): Promise<void>;
-  /** The number of the newest lot of each instance, of those that told one lately. */
+  /** The number of the newest batch of each instance that published one lately. */
   newest(): Promise<ReadonlyMap<number, number>>;
   /**
-   * The lots that came since, of each instance in their order; not all, where there are many.
-   * @param after the instances to hear, each with the number of the last lot that is known
+   * The batches since then, in order for each instance; where there are many, not all of them.
+   * @param after the instances to read, each with the number of the last batch that the caller
+   *   knows
    */
   hear(after: ReadonlyMap<number, number>): Promise<readonly LiveEventBatch[]>;
-  /** Deletes what instances told that are dead, and lots that are older than half a minute. */
+  /** Deletes the data of dead instances, and batches older than half a minute. */
   sweep(): Promise<void>;
 }
 
 export type Looked = {
   readonly reports: readonly InstanceReport[];
-  /** Unsettled rows, whoever has them in hand; of very many at least so many. */
+  /** Unsettled rows of all instances, by channel. Where there are very many, a lower bound. */
   readonly rows: readonly RowsOfChannel[];
 };
 
@@ -43,17 +45,17 @@ export type RowsOfChannel = {
   readonly key: string;
   readonly inbox: number;
   readonly outbox: number;
-  /** When the first of them was accepted or made, milliseconds since 1970. */
+  /** When the oldest of these rows was accepted or made, milliseconds since 1970. */
   readonly oldestAt: number;
-  /** When the first reply of them was made; null: there is none. */
+  /** When the oldest of these replies was made; null: there is none. */
   readonly oldestReplyAt: number | null;
 };
 
-/** Frames of a quarter of a second. `n` counts the lots of an instance, from 1. */
+/** The live events of a quarter of a second. `n` counts the batches of an instance, from 1. */
 export type LiveEventBatch = {
   readonly instance: number;
   readonly n: number;
-  /** How many frames were not told, since there were too many. */
+  /** How many events were left out because there were too many. */
   readonly leftOut: number;
   /** A JSON array. */
   readonly frames: string;

@@ -1,8 +1,8 @@
 /** Instances on one ledger, all in this process: who lives, who has which post, what is told. */
-import { Ears } from '../../src/cluster/alone.ts';
+import { Listeners } from '../../src/cluster/alone.ts';
 import type { Instance, Peers } from '../../src/cluster/peers.ts';
 
-type Seat = { readonly began: Omit<Instance, 'posts'>; readonly ears: Ears };
+type Seat = { readonly began: Omit<Instance, 'posts'>; readonly ears: Listeners };
 
 export class FakePeers {
   readonly #seats = new Map<number, Seat>();
@@ -13,7 +13,7 @@ export class FakePeers {
 
   /** One more instance, and what it sees. */
   join(id: number, { version = '1.2.3', beganAt = 900_000 } = {}): Peers {
-    const ears = new Ears();
+    const ears = new Listeners();
     this.#seats.set(id, { began: { id, version, beganAt }, ears });
     this.#changed();
     return {
@@ -23,7 +23,7 @@ export class FakePeers {
       holds: (post) => this.#posts.get(post) === id,
       tell: async (kind, body) => {
         this.told.push({ kind, body });
-        await Promise.all([...this.#seats.values()].map((seat) => seat.ears.tell(kind, body)));
+        await Promise.all([...this.#seats.values()].map((seat) => seat.ears.notify(kind, body)));
       },
       on: (kind, heard) => ears.on(kind, heard),
       share: () => Math.max(1, this.#seats.size),

@@ -122,8 +122,8 @@ const letting: readonly Fault[] = [
   {
     name: 'A lane that was taken again, with what lies in it, is believed to be empty.',
     file: owned,
-    find: 'const isRead = waits > 0 || isLost;',
-    replace: 'const isRead = isLost;',
+    find: 'const mustRead = waits > 0 || isLost;',
+    replace: 'const mustRead = isLost;',
   },
   {
     name: 'A lane is let go although something has come into it elsewhere.',
@@ -134,7 +134,7 @@ const letting: readonly Fault[] = [
   {
     name: 'A lane that was let go, and that was undone, is believed to be empty.',
     file: owned,
-    find: 'const isLost = this.#left.get(keyOf(where)) === epoch;',
+    find: 'const isLost = this.#released.get(keyOf(where)) === epoch;',
     replace: 'const isLost = epoch < 0;',
   },
   {
@@ -174,7 +174,7 @@ const dead: readonly Fault[] = [
   {
     name: 'One that died counts as buried before its lanes are free.',
     file: 'src/ledger/postgres/queues/owned-queues.ts',
-    find: 'if (!(await free(queues.slice(from, from + queuesMax)))) isSound = false;',
+    find: 'if (!(await free(queues.slice(from, from + queuesMax)))) areFreed = false;',
     replace: 'await free(queues.slice(from, from + queuesMax));',
   },
   {
@@ -215,20 +215,20 @@ const held: readonly Fault[] = [
   {
     name: 'A post is worked on although no beat has come back for too long.',
     file: posts,
-    find: 'this.#lapse = this.#deps.deadlines.after(ms, () => this.#doubt());',
-    replace: 'this.#lapse = this.#deps.deadlines.after(ms, () => {});',
+    find: 'this.#expiry = this.#deps.deadlines.after(ms, () => this.#expire());',
+    replace: 'this.#expiry = this.#deps.deadlines.after(ms, () => {});',
   },
   {
     name: 'Whose a post is counts from the answer on, not from the question.',
     file: posts,
-    find: 'this.#believe(this.#deps.times.holdMs - (this.#deps.steady() - askedAt));',
-    replace: 'if (askedAt >= 0) this.#believe(this.#deps.times.holdMs);',
+    find: 'this.#trustFor(this.#deps.times.holdMs - (this.#deps.steady() - askedAt));',
+    replace: 'if (askedAt >= 0) this.#trustFor(this.#deps.times.holdMs);',
   },
   {
     name: 'A post is worked on although somebody else has it.',
     file: posts,
-    find: 'for (const [name, stop] of this.#running) if (!this.#had.has(name)) stop.abort(lost());',
-    replace: '',
+    find: 'if (!this.#held.has(name)) stop.abort(leaseLost());',
+    replace: 'if (stop === null) break;',
   },
   {
     name: 'A post is held twice in one instance.',
@@ -239,7 +239,7 @@ const held: readonly Fault[] = [
   {
     name: 'A post that is on its way to be let go is held again.',
     file: posts,
-    find: 'for (const name of names) this.#had.delete(name);',
+    find: 'for (const name of names) this.#held.delete(name);',
     replace: '',
   },
   {
@@ -251,14 +251,14 @@ const held: readonly Fault[] = [
   {
     name: 'Lanes of a messenger are worked on by one that has its post no more.',
     file: channelsToWork,
-    find: 'return (channel) => had.has(channel) ||',
+    find: 'return (channel) => leasedElsewhere.has(channel) ||',
     replace: 'return (channel) =>',
   },
   {
     name: 'Lanes of a channel stay with one that does not serve it any more.',
     file: channelsToWork,
-    find: 'had.has(channel) || own?.includes(channel) === false',
-    replace: 'had.has(channel)',
+    find: 'leasedElsewhere.has(channel) || own?.includes(channel) === false',
+    replace: 'leasedElsewhere.has(channel)',
   },
 ];
 

@@ -82,7 +82,7 @@ export const postgres: readonly Fault[] = [
   {
     name: 'A server that loses what was acknowledged is taken.',
     file: 'src/ledger/postgres/server/problem.ts',
-    find: "...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),",
+    find: "...(facts.synchronousCommit === 'off' ? ['synchronous_commit'] : []),",
     replace: '',
   },
   {
@@ -132,8 +132,8 @@ export const postgres: readonly Fault[] = [
   {
     name: 'A no to a configuration that cannot be read ends the vote with an error.',
     file: 'src/ledger/postgres/configs/shared-configs.ts',
-    find: 'return refusalIn(fieldsIn(told));',
-    replace: 'return refusalIn(JSON.parse(told) as Fields);',
+    find: 'return refusalIn(fieldsIn(json));',
+    replace: 'return refusalIn(JSON.parse(json) as Fields);',
   },
   {
     name: 'An upgrade of the server is committed step by step.',

@@ -25,7 +25,7 @@ class Kept implements Side {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** Keeps what `spoil` makes of the rows. */
+/** Stores the rows as `spoil` changes them. */
 class Made extends Kept implements Target {
   readonly #spoil: (rows: readonly Row[]) => readonly Row[];
   kept = false;

@@ -1,7 +1,8 @@
 /**
- * Moves all that svc keeps from one database into an empty one, of whichever form. Nobody writes
- * either meanwhile: both are locked as a service locks its own. The target is there when every
- * table of it was read again and found to be the same, or not at all; the source stays as it is.
+ * Moves all data of svc from one database into an empty one, between any two backends. Both are
+ * locked as a service locks its own, so nobody writes them meanwhile. The target is complete when
+ * every table was read again and found equal; otherwise it holds nothing. The source stays as it
+ * is.
  */
 import type { StoreProblem } from '../ledger.ts';
 import { tableNames, tables, type Side, type TableName, type Target, type Row } from './tables.ts';
@@ -9,44 +10,48 @@ import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { codeOf } from '../postgres/server/errors.ts';
 
-// Whether a server's database may be moved, by the instances that worked on it: none of them may be
-// alive, and of a source each has left its work in order. The lock is held until the transaction
-// ends: a start waits for that, or gives up.
+// Locking a server's database, and whether it may be moved. No instance on it may be alive, and
+// every instance on a source must have ended in order. The lock lasts until the transaction ends: a
+// start waits for that, or gives up.
 
-/** Who has beaten within this time is alive. */
+/** An instance is alive if it has sent a heartbeat within this time. */
 const heartbeatSeconds = 10;
 const lockSeconds = 5;
 const lockedState = '55P03';
 
-/** Whoever works beside others, and every start, changes this table. */
+/** Every instance and every start changes this table. */
 const lock = 'LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE';
-const living =
+const countLiving =
   'SELECT count(*) AS n FROM svc.instance WHERE NOT dead ' +
   `AND beat_at > clock_timestamp() - interval '${heartbeatSeconds} seconds'`;
 
 /**
- * One that is silent may have died, or goes on when it is let. One that died has left nothing once
- * it is buried, or where one of the release before, which had the database alone, came after it.
+ * Instances that have not ended in order. A silent one may have died, or may go on once it can. A
+ * dead one has left nothing once its queues are free. It has left nothing either where an instance
+ * of the release before came after it, which had the database to itself.
  */
 const unclean = `
 SELECT count(*) AS n FROM svc.instance
 WHERE (NOT dead OR (NOT buried AND coalesce(ended, '') NOT LIKE '%"clean":true%'))
   AND id >= coalesce((SELECT max(id) FROM svc.instance WHERE NOT beside), 0)`;
 
-/** None of them has had what comes, and one that is silent is to write nothing any more. */
-const overAll = 'UPDATE svc.instance SET dead = true, beside = true, buried = true';
+/**
+ * No instance of the target has the moved rows. All count as dead and cleaned up, so that a silent
+ * one writes nothing any more.
+ */
+const markAllDead = 'UPDATE svc.instance SET dead = true, beside = true, buried = true';
 
-/** @returns null: nobody can begin on it now, and all is in order there */
+/** @returns null: no instance can start on it now, and the last one ended in order */
 export async function lockSource(client: Client, named: string): Promise<StoreProblem | null> {
-  const locked = await lockOut(client, named);
+  const locked = await lockInstances(client, named);
   if (locked !== null) return locked;
   return (await countOf(client, unclean)) === 0 ? null : uncleanProblem(`The ${named}`);
 }
 
-/** @returns null: nobody can begin on it now, and nobody goes on there */
+/** @returns null: no instance can start or go on there now */
 export async function lockTarget(client: Client, named: string): Promise<StoreProblem | null> {
-  const locked = await lockOut(client, named);
-  if (locked === null) await client.query(overAll);
+  const locked = await lockInstances(client, named);
+  if (locked === null) await client.query(markAllDead);
   return locked;
 }
 
@@ -56,7 +61,7 @@ export function uncleanProblem(named: string): StoreProblem {
   return { kind: 'problem', code: 'migration_unclean', message, isPassing: false };
 }
 
-async function lockOut(client: Client, named: string): Promise<StoreProblem | null> {
+async function lockInstances(client: Client, named: string): Promise<StoreProblem | null> {
   try {
     await client.query(`SET LOCAL lock_timeout = '${lockSeconds}s'`);
     await client.query(lock);
@@ -64,7 +69,7 @@ async function lockOut(client: Client, named: string): Promise<StoreProblem | nu
     if (codeOf(error) !== lockedState) throw error;
     return inUse(named, 'another program that has locked it. Wait until that has ended');
   }
-  const count = await countOf(client, living);
+  const count = await countOf(client, countLiving);
   if (count === 0) return null;
   return inUse(named, count === 1 ? 'another svc. Stop that one' : `${count} svc. Stop them all`);
 }
@@ -81,14 +86,14 @@ async function countOf(client: Client, text: string): Promise<number> {
 export type MovedTable = {
   readonly name: TableName;
   readonly rows: number;
-  /** Hex digits; the same of both databases. */
+  /** Hex digits, equal in both databases. */
   readonly digest: string;
 };
 
 export type Moved = { readonly kind: 'moved'; readonly tables: readonly MovedTable[] };
 
-export type Told = {
-  /** `of`: how many there are. Called often. */
+export type Progress = {
+  /** `of`: how many rows there are. Called often. */
   readonly copied: (table: TableName, rows: number, of: number) => void;
   readonly comparing: () => void;
 };
@@ -102,7 +107,7 @@ export class Migration implements AsyncDisposable {
     this.#target = target;
   }
 
-  /** How many rows there are to move, of each table. */
+  /** How many rows each table has to move. */
   async counts(): Promise<readonly { readonly name: TableName; readonly rows: number }[]> {
     const counted: { name: TableName; rows: number }[] = [];
     for (const name of tableNames) counted.push({ name, rows: await this.#source.count(name) });
@@ -110,34 +115,34 @@ export class Migration implements AsyncDisposable {
   }
 
   /**
-   * @returns a problem where the target is not the same in the end, or the signal aborted; then it
-   *   holds nothing
-   * @throws what either database says
+   * @returns a problem where the copy differs, or the signal aborted; then the target holds nothing
+   * @throws the error of either database
    */
-  async run(told: Told, stop: AbortSignal): Promise<Moved | StoreProblem> {
-    const wanted: MovedTable[] = [];
+  async run(progress: Progress, stop: AbortSignal): Promise<Moved | StoreProblem> {
+    const sourceTables: MovedTable[] = [];
     for (const { name, rows } of await this.counts()) {
       const digest = new TableDigest(name);
       for await (const page of this.#source.rows(name)) {
         if (stop.aborted) return stopped;
         for (const row of page) digest.add(row);
         await this.#target.put(name, page);
-        told.copied(name, digest.rows, rows);
+        progress.copied(name, digest.rows, rows);
       }
-      wanted.push({ name, rows: digest.rows, digest: String(digest) });
+      sourceTables.push({ name, rows: digest.rows, digest: String(digest) });
     }
     await this.#target.complete();
-    told.comparing();
-    for (const { name, rows, digest } of wanted) {
-      const found = new TableDigest(name);
+    progress.comparing();
+    for (const { name, rows, digest } of sourceTables) {
+      const copy = new TableDigest(name);
       for await (const page of this.#target.rows(name)) {
         if (stop.aborted) return stopped;
-        for (const row of page) found.add(row);
+        for (const row of page) copy.add(row);
       }
-      if (found.rows !== rows || String(found) !== digest) return differs(name, rows, found.rows);
+      if (copy.rows !== rows || String(copy) !== digest)
+        return differsProblem(name, rows, copy.rows);
     }
     await this.#target.keep();
-    return { kind: 'moved', tables: wanted };
+    return { kind: 'moved', tables: sourceTables };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -154,17 +159,18 @@ const stopped: StoreProblem = {
   isPassing: true,
 };
 
-function differs(name: TableName, rows: number, found: number): StoreProblem {
+function differsProblem(name: TableName, rows: number, found: number): StoreProblem {
   const counts = rows === found ? `${rows} rows of other content` : `${found} rows, not ${rows}`;
   const message = `The copy has ${counts} in ${name}, so it was not kept.`;
   return { kind: 'problem', code: 'migration_differs', message, isPassing: false };
 }
 
-/** What tells whether two databases hold the same rows of a table, in whatever order they come. */
+// A digest that is equal when two databases hold the same rows of a table, in whatever order.
+
 const digestBytes = 16;
 const mask = (1n << BigInt(8 * digestBytes)) - 1n;
 
-/** The sum of the digests of the rows, each with its place in its lane. */
+/** The sum of the digests of the rows, each with its place in its queue. */
 export class TableDigest {
   readonly #table: (typeof tables)[TableName];
   #rows = 0;
@@ -183,11 +189,11 @@ export class TableDigest {
   add(row: Row): void {
     const { columns, queue } = this.#table;
     if (queue !== null) {
-      const key = textOf(row, queue);
+      const key = rowText(row, queue);
       this.#place = key === this.#queue ? this.#place + 1 : 1;
       this.#queue = key;
     }
-    const hash = createHash('sha256').update(`${this.#place} ${textOf(row, columns)}`);
+    const hash = createHash('sha256').update(`${this.#place} ${rowText(row, columns)}`);
     const part = hash.digest('hex').slice(0, 2 * digestBytes);
     this.#sum = (this.#sum + BigInt(`0x${part}`)) & mask;
     this.#rows++;
@@ -199,8 +205,8 @@ export class TableDigest {
   }
 }
 
-/** A text of SQLite has no half characters, so that they count as what it makes of them. */
-function textOf(row: Row, columns: readonly string[]): string {
+/** SQLite stores no half surrogate pairs, so a text counts as SQLite would store it. */
+function rowText(row: Row, columns: readonly string[]): string {
   const values = columns.map((column) => row[column] ?? null);
   return JSON.stringify(values, (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,

@@ -1,4 +1,4 @@
-/** From two places to a migration between them, or to why there can be none. */
+/** Opens a migration between two places, or says why there can be none. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -25,17 +25,17 @@ import { SqliteSide, SqliteTarget } from './sqlite-target.ts';
 import type { Side, Target } from './tables.ts';
 
 export type Place =
-  /** Absolute. */
+  /** An absolute path. */
   | { readonly kind: 'file'; readonly path: string }
-  /** A secret. */
+  /** The URL is a secret. */
   | { readonly kind: 'server'; readonly url: string };
 
-/** Of a target whose tables were just made; the source's comes in its place. */
+/** The id cipher of a target whose tables were just made; the source's takes its place. */
 const ownIdCipher = [idCipherPlace.channel, idCipherPlace.name];
 
 /**
- * Locks both. The source is of this program's schema, and was closed by the svc that ran on it; the
- * target holds nothing.
+ * Locks both databases. The source must have this program's schema, and its last svc must have
+ * ended in order. The target must hold nothing.
  */
 export async function openMigration(from: Place, to: Place): Promise<Migration | StoreProblem> {
   const source = await (from.kind === 'file' ? fileSource(from.path) : serverSource(from.url));
@@ -72,8 +72,9 @@ function fileSource(path: string): Side | StoreProblem {
 }
 
 function fileTarget(path: string): Target | StoreProblem {
-  const taken = [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file));
-  if (taken !== undefined) return problem('migration_target', `There is a file ${taken} already.`);
+  const existing = [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file));
+  if (existing !== undefined)
+    return problem('migration_target', `There is a file ${existing} already.`);
   const part = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
   const clear = (): void => {
     rmSync(part, { force: true });
@@ -109,7 +110,10 @@ async function serverSource(url: string): Promise<Side | StoreProblem> {
   });
 }
 
-/** What a newer svc has added would be left behind; an older one has not said all that is asked. */
+/**
+ * Refuses an older or newer schema: a newer svc may have added columns that this one would leave
+ * behind, and an older one lacks some that this one reads.
+ */
 async function isOurs(client: Client, named: string): Promise<StoreProblem | null> {
   if ((await schemaState(client)).kind !== 'ours') {
     return problem('storage_missing', `The ${named} has no tables of svc.`);
@@ -126,19 +130,19 @@ async function isOurs(client: Client, named: string): Promise<StoreProblem | nul
   return problem('storage_older', `The ${named} ${what}.`);
 }
 
-async function make(client: Client): Promise<null> {
+async function makeSchema(client: Client): Promise<null> {
   await makeTables(client);
   return null;
 }
 
 /**
- * A start would work by what stands there. What instances only said to each other means nothing
- * once none of them lives.
+ * Not moved, but must be empty in a target: a start would use the configurations there. Messages
+ * between instances mean nothing once no instance lives.
  */
 const notMoved = ['config'];
 
 async function serverTarget(url: string): Promise<Target | StoreProblem> {
-  return atServer(url, 'READ COMMITTED', make, async (client, named) => {
+  return atServer(url, 'READ COMMITTED', makeSchema, async (client, named) => {
     const locked = await lockTarget(client, named);
     if (locked !== null) return locked;
     const names = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note'];
@@ -153,8 +157,8 @@ async function serverTarget(url: string): Promise<Target | StoreProblem> {
 }
 
 /**
- * Of whichever side: a connection in a transaction, which is ended where there is a problem.
- * @param prepare comes before the transaction, which sees what is there when it is locked
+ * Opens a connection for either side, in a transaction; ends it where there is a problem.
+ * @param prepare runs before the transaction, which must see the database as it is once locked
  */
 async function atServer<Of extends Side>(
   url: string,
@@ -170,7 +174,7 @@ async function atServer<Of extends Side>(
     client = await connect(url);
     const unfit = await prepare(client, named);
     await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
-    // What is moved may be large, and a server may give a statement little time.
+    // A migration may take long, and a server may limit the time of a statement.
     await client.query('SET LOCAL statement_timeout = 0');
     await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     const opened = unfit ?? (await open(client, named));

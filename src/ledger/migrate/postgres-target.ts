@@ -1,4 +1,7 @@
-/** A server's empty tables of svc; all of it is one transaction. */
+/**
+ * A PostgreSQL database as a source or a target of a migration. A target has empty tables of svc,
+ * and one transaction fills them all.
+ */
 import { toText, fromText } from '../postgres/server/text.ts';
 import {
   pageRows,
@@ -11,11 +14,11 @@ import {
 } from './tables.ts';
 import type { Client } from 'pg';
 
-// A server's database whose rows are read, in the words of `tables.ts`.
+// The source: the rows of a server's database in the format of `tables.ts`.
 
 /**
- * The place of each message and turn among all, by age and in the order of each conversation: a
- * message that was dead and came back stands behind what was accepted before it came back.
+ * The place of each message and turn among all, by age and in the order of each conversation. A
+ * replayed dead letter comes behind the messages that were accepted before its replay.
  */
 const places = `WITH place AS (
   SELECT channel, conversation, n, max(key) AS key FROM (
@@ -72,7 +75,7 @@ const selects: Readonly<Record<TableName, string>> = {
   approvals: `SELECT id, code, state, channel, conversation, sender, message_id, brain, tool,
     private, asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body
     FROM svc.approval`,
-  // Those of all instances.
+  // The sum over all instances.
   spend: `SELECT channel, sender, day, brain, model, price_input, price_output, costs,
       sum(calls)::bigint AS calls, sum(estimated_calls)::bigint AS estimated_calls,
       sum(input)::bigint AS input, sum(output)::bigint AS output,
@@ -80,7 +83,7 @@ const selects: Readonly<Record<TableName, string>> = {
     FROM svc.spend GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
 };
 
-/** Whole numbers of eight bytes, which the client may give as texts. */
+/** Columns of eight-byte integers, which the client may return as texts. */
 const numbers = new Set(
   (
     'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at ' +
@@ -88,13 +91,15 @@ const numbers = new Set(
     'open_input open_output'
   ).split(' '),
 );
-/** Ready JSON, which is stored as it is. */
+/** Columns of JSON text, stored as it is. */
 const readyJson = new Set(['body', 'tries', 'trace', 'failure', 'target', 'unsent']);
 
 export class PostgresSide implements Side {
   protected readonly client: Client;
 
-  /** @param client in a transaction that sees one moment; its end is that of the connection */
+  /**
+   * @param client in a transaction that sees one moment; the transaction ends with the connection
+   */
   constructor(client: Client) {
     this.client = client;
   }
@@ -121,19 +126,19 @@ export class PostgresSide implements Side {
 
 function rowOf(table: TableName, found: Record<string, unknown>): Row {
   const row: Record<string, Value> = {};
-  for (const [name, value] of Object.entries(found)) row[name] = postgresSourceValueOf(name, value);
+  for (const [name, value] of Object.entries(found)) row[name] = valueFrom(name, value);
   for (const name of tables[table].columns) row[name] ??= null;
   return row;
 }
 
-function postgresSourceValueOf(name: string, value: unknown): Value {
+function valueFrom(name: string, value: unknown): Value {
   if (value === null || value === undefined) return null;
   if (numbers.has(name)) return Number(value);
   if (typeof value === 'string' && !readyJson.has(name)) return fromText(value);
   return value as Value;
 }
 
-type Into = { readonly table: string; readonly columns: string };
+type TargetTable = { readonly table: string; readonly columns: string };
 
 const message =
   'id text, channel text, conversation text, n bigint, accepted_at bigint, sender text, ' +
@@ -143,12 +148,12 @@ const reply =
   'attempts integer, replayed integer, possible_duplicate boolean, late boolean, ' +
   'replayed_at bigint, failure text, tries text, body text';
 
-const unsettled: Partial<Record<TableName, Into>> = {
+const unsettled: Partial<Record<TableName, TargetTable>> = {
   messages: { table: 'inbox', columns: `${message}, alone integer` },
   replies: { table: 'outbox', columns: `${reply}, parked boolean, due_at bigint` },
 };
 
-const intos: Readonly<Record<TableName, Into>> = {
+const targetTables: Readonly<Record<TableName, TargetTable>> = {
   messages: {
     table: 'message',
     columns:
@@ -224,7 +229,7 @@ const intos: Readonly<Record<TableName, Into>> = {
   },
 };
 
-/** Their numbers go on behind what was moved. */
+/** Tables whose sequences must continue behind the moved rows. */
 const identities = ['outbox', 'note', 'tool_use', 'audit'];
 
 export class PostgresTarget extends PostgresSide implements Target {
@@ -233,16 +238,16 @@ export class PostgresTarget extends PostgresSide implements Target {
     const isWaiting = (row: Row): boolean => waiting !== undefined && row['state'] === 0;
     if (waiting !== undefined) await this.#insert(waiting, rows.filter(isWaiting));
     await this.#insert(
-      intos[table],
+      targetTables[table],
       rows.filter((row) => !isWaiting(row)),
     );
   }
 
-  async #insert({ table, columns }: Into, rows: readonly Row[]): Promise<void> {
+  async #insert({ table, columns }: TargetTable, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     const names = columns.split(', ').map((column) => column.split(' ')[0]!);
     const chosen = rows.map((row) =>
-      Object.fromEntries(names.map((name) => [name, stored(name, valueOf(name, row))])),
+      Object.fromEntries(names.map((name) => [name, stored(name, targetValue(name, row))])),
     );
     await this.client.query(
       `INSERT INTO svc.${table} (${names.join(', ')}) ` +
@@ -283,8 +288,8 @@ export class PostgresTarget extends PostgresSide implements Target {
   }
 }
 
-/** No instance has the number 0: rows that were moved are changed by none. */
-function valueOf(name: string, row: Row): Value {
+/** No instance has the number 0, so no instance changes the moved rows. */
+function targetValue(name: string, row: Row): Value {
   return name === 'instance' ? 0 : (row[name] ?? null);
 }
 

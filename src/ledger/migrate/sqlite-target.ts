@@ -1,4 +1,7 @@
-/** A new SQLite file, which has its name only once it is whole. */
+/**
+ * An SQLite file as a source or a target of a migration. A target gets its name only once it is
+ * complete.
+ */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import {
   tables,
@@ -12,14 +15,16 @@ import {
 import { timeOfId, timeText } from '../../domain/ids.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
 
-// An SQLite file whose rows are read, in the words of `tables.ts`.
+// The source: the rows of an SQLite file in the format of `tables.ts`.
 
-/** Unstamped rows are of before there were stamps: what was not made public then is private. */
+/**
+ * Unlabelled rows are from before sensitivity labels; they are private unless their channel was
+ * public then.
+ */
 const isPrivate = (label: string): string =>
   `coalesce(${label}, NOT ((SELECT stamped FROM owner) = 1 ` +
   'AND channel IN (SELECT channel FROM public_before)))';
 
-/** `__at`: there is no id, and one of that time stands for it. */
 const selects: Readonly<Record<TableName, string>> = {
   messages:
     'SELECT seq AS n, seq AS number, id, channel, conversation, accepted_at, ' +
@@ -76,8 +81,8 @@ export class SqliteSide implements Side {
   readonly #close: () => void;
 
   /**
-   * @param db in a transaction, so that all of it is of one moment
-   * @param close also lets go of what locks it
+   * @param db in a transaction, so that all reads see one moment
+   * @param close also releases the lock
    */
   constructor(db: DatabaseSync, close: () => void) {
     this.db = db;
@@ -91,11 +96,11 @@ export class SqliteSide implements Side {
 
   async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
     let page: Row[] = [];
-    const again = new Again();
+    const replayTimes = new ReplayTimes();
     for (const found of this.db.prepare(selects[table]).iterate()) {
       const row = rowOf(found as Record<string, string | number | null>);
       if (table === 'messages') page.push({ ...row, replayed: wasReplayed(row) });
-      else if (table === 'replies') page.push({ ...row, replayed_at: again.at(row) });
+      else if (table === 'replies') page.push({ ...row, replayed_at: replayTimes.at(row) });
       else page.push(row);
       if (page.length < pageRows(table)) continue;
       yield page;
@@ -118,19 +123,22 @@ function rowOf(found: Record<string, string | number | null>): Row {
   return row;
 }
 
-/** An id is made before its message is accepted, and one that was dead and came back keeps it. */
+/**
+ * An id is older than the acceptance of its message only for a replayed dead letter, which keeps
+ * its id.
+ */
 function wasReplayed(row: Row): boolean {
   return Number(row['accepted_at']) > timeOfId(String(row['id']));
 }
 
 /**
- * When a reply came back that was dead; asked in the order of `seq`. One whose id is older than
- * that of one before it was put back after that one was made.
+ * When a reply was put back after it was dead; call it in the order of `seq`. A reply whose id is
+ * older than that of a reply before it was put back after that one was made.
  */
-class Again {
+class ReplayTimes {
   #newest = '';
 
-  /** @returns null: it did not */
+  /** @returns null: it was not put back */
   at(row: Row): number | null {
     const id = String(row['id']).slice(0, wholeIdLength);
     if (id < this.#newest) return timeOfId(this.#newest) + 1;
@@ -139,7 +147,7 @@ class Again {
   }
 }
 
-/** For a turn or a note whose message is not kept any more: it sorts as that of the message did. */
+/** An id for a turn or a note whose message is deleted; it sorts as the id of the message did. */
 function idOf(at: number, number: number): string {
   return timeText(at) + timeText(number).padStart(wholeIdLength - timeText(at).length, '0');
 }
@@ -162,8 +170,8 @@ const names: Readonly<Record<TableName, string>> = {
   spend: 'spend',
 };
 
-/** Messages and turns are numbered anew, all together. */
-const numbered = new Set<TableName>(['messages', 'turns']);
+/** Tables that get new numbers, one sequence for all. */
+const renumbered = new Set<TableName>(['messages', 'turns']);
 
 export class SqliteTarget extends SqliteSide implements Target {
   readonly #keep: () => void;
@@ -176,7 +184,7 @@ export class SqliteTarget extends SqliteSide implements Target {
 
   async put(table: TableName, rows: readonly Row[]): Promise<void> {
     const columns = tables[table].columns.filter((name) => name !== 'trace');
-    const all = numbered.has(table) ? [...columns, 'seq'] : columns;
+    const all = renumbered.has(table) ? [...columns, 'seq'] : columns;
     const marks = all.map(() => '?').join(', ');
     const insert = this.db.prepare(
       `INSERT INTO ${names[table]} (${all.join(', ')}) VALUES (${marks})`,
@@ -184,7 +192,7 @@ export class SqliteTarget extends SqliteSide implements Target {
     const trace = this.db.prepare('INSERT INTO traces (message_id, body) VALUES (?, ?)');
     for (const row of rows) {
       const values = columns.map((name) => bound(row[name] ?? null));
-      insert.run(...values, ...(numbered.has(table) ? [bound(row['number']!)] : []));
+      insert.run(...values, ...(renumbered.has(table) ? [bound(row['number']!)] : []));
       const traced = row['trace'] ?? null;
       if (traced !== null) trace.run(bound(row['id']!), bound(traced));
     }

@@ -1,6 +1,6 @@
 /**
- * What is moved from one database to another, in words that both forms share. Times are
- * milliseconds since 1970. What a form derives from the rest (counts, indexes) is not moved.
+ * The data that a migration moves, in a format that both backends share. Times are milliseconds
+ * since 1970. Data that a backend derives from the rest (counts, indexes) is not moved.
  */
 export type Value = string | number | boolean | null;
 export type Row = Readonly<Record<string, Value>>;
@@ -27,21 +27,26 @@ export const tableNames = [
 export type TableName = (typeof tableNames)[number];
 
 export type Table = {
-  /** What both databases have to tell the same of. */
+  /** The columns that must be equal in both databases. */
   readonly columns: readonly string[];
   /**
-   * Rows of one `queue` come together and in their order; the numbers that give it differ by form.
-   * Elsewhere `seq` is moved as it is, or there is no order.
+   * Rows of one `queue` come together and in order; the numbers behind that order differ by
+   * backend. In other tables `seq` is moved as it is, or there is no order.
    */
   readonly queue: readonly string[] | null;
 };
 
 /**
- * `state`: 0 waits, 1 settled, 2 dead. Besides, a message has `sender`, `n` (its number in the
- * database that it comes from) and `number` (its place among all messages and turns, by age and in
- * the order of each conversation), and `replayed`; a turn has both numbers, and `message_id`, as a
- * note has; a reply has `replayed_at`. Both tell what was dead and came back, so far as the form
- * can tell.
+ * The columns of each table. `state`: 0 waits, 1 settled, 2 dead. Rows have these fields besides,
+ * which are not compared:
+ * - A message has `sender`, `replayed`, `n` (its number in the database that it comes from) and
+ *   `number` (its place among all messages and turns, by age and in the order of each
+ *   conversation).
+ * - A turn has `n`, `number` and `message_id`.
+ * - A note has `message_id`.
+ * - A reply has `replayed_at`.
+ *
+ * `replayed` and `replayed_at` mark replayed dead letters, so far as the backend can tell.
  */
 export const tables: Readonly<Record<TableName, Table>> = {
   messages: tableOf(
@@ -83,22 +88,25 @@ function tableOf(columns: string, queue: string | null = null): Table {
   return { columns: columns.split(' '), queue: queue === null ? null : queue.split(' ') };
 }
 
-/** One of the two databases, which nobody else writes meanwhile. */
+/** One of the two databases; nobody else writes it meanwhile. */
 export interface Side extends AsyncDisposable {
   count(table: TableName): Promise<number>;
-  /** By pages, those of a lane in their order. */
+  /** The rows by pages; those of a queue in order. */
   rows(table: TableName): AsyncIterable<readonly Row[]>;
 }
 
-/** The empty one. What was not kept is gone when it is disposed of. */
+/** The empty database. Unless `keep` ran, disposing of it removes all that was put into it. */
 export interface Target extends Side {
   put(table: TableName, rows: readonly Row[]): Promise<void>;
-  /** Derives what is not moved; comes after the last row, and before the rows are read again. */
+  /**
+   * Derives the data that is not moved. Call it after the last row, and before the rows are read
+   * again.
+   */
   complete(): Promise<void>;
   keep(): Promise<void>;
 }
 
-/** How many rows go at once; a picture is long. */
+/** How many rows one page has; few where a row holds a picture. */
 export function pageRows(table: TableName): number {
   return table === 'attachments' ? 8 : 500;
 }

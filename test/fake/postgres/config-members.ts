@@ -1,5 +1,5 @@
 /** Several instances on one database in one process: their rows, and what they tell each other. */
-import { Ears } from '../../../src/cluster/alone.ts';
+import { Listeners } from '../../../src/cluster/alone.ts';
 import {
   createPostgresConfigs,
   type ConfigsOptions,
@@ -19,7 +19,7 @@ export type Member = {
 };
 
 export class Instances extends TestDatabase {
-  readonly #members: (Member & { readonly ears: Ears })[] = [];
+  readonly #members: (Member & { readonly ears: Listeners })[] = [];
 
   static async open(): Promise<Instances> {
     return new Instances(await openDatabase());
@@ -38,7 +38,7 @@ export class Instances extends TestDatabase {
     const url = options.url ?? this.url;
     const configs = createPostgresConfigs(() => connect(url), { ...options, instance: id });
     this.own.use(configs);
-    const ears = new Ears();
+    const ears = new Listeners();
     const member = { id, configs, ears, deaf: false, peers: this.#peersOf(id, ears) };
     this.#members.push(member);
     return member;
@@ -51,7 +51,7 @@ export class Instances extends TestDatabase {
     if (at >= 0) this.#members.splice(at, 1);
   }
 
-  #peersOf(id: number, ears: Ears): Peers {
+  #peersOf(id: number, ears: Listeners): Peers {
     const isDeaf = (): boolean => this.#members.find((one) => one.id === id)?.deaf ?? true;
     return {
       id,
@@ -63,7 +63,7 @@ export class Instances extends TestDatabase {
       holds: () => true,
       tell: async (kind, body) => {
         const heard = isDeaf() ? [] : this.#members.filter(({ deaf }) => !deaf);
-        await Promise.all(heard.map((one) => one.ears.tell(kind, body)));
+        await Promise.all(heard.map((one) => one.ears.notify(kind, body)));
       },
       on: (kind, hear) => ears.on(kind, hear),
       share: () => this.#members.length,

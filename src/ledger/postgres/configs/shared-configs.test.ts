@@ -1,4 +1,4 @@
-/** The shared configuration: which is in use, and how instances agree on another. */
+/** The shared configuration: which one is current, and how instances agree on another. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { noPostgres } from '../../../../test/fake/postgres.ts';
@@ -20,7 +20,7 @@ const written = (revision: string, text = `{"of":"${revision}"}`) => ({
 });
 const n = async (configs: SharedConfigs): Promise<number> => (await configs.current()).n;
 
-/** Two that use the first configuration, and are asked about others. */
+/** Two instances that use the first configuration, and vote on others. */
 async function two(instances: Instances, silentMs?: number): Promise<[Member, Member]> {
   const options = silentMs === undefined ? {} : { silentMs };
   const [a, b] = [await instances.join('web-1', options), await instances.join('web-2', options)];

@@ -1,4 +1,7 @@
-/** The shared configuration in PostgreSQL. Who changes it holds a lock, one after the other. */
+/**
+ * The shared configuration in PostgreSQL: proposals, votes, and the configurations that are or were
+ * in use. A change runs under an advisory lock, so that changes come one after the other.
+ */
 import type { Client } from 'pg';
 import {
   ConfigsFailed,
@@ -28,17 +31,17 @@ import { onServer } from '../server/inspection.ts';
 export type ConfigsOptions = Partial<TransactionLimits> & {
   /** This instance's number. */
   readonly instance: number;
-  /** Silence for so long counts as no. */
+  /** An instance that has not voted after this long counts as refusing. */
   readonly silentMs?: number;
 };
 
 const silentMsUsual = 10_000;
-/** So much later than silence counts, who proposed counts as gone. */
-const sharedConfigsOrphanMs = 5_000;
-/** "svc1" in ASCII, and the configuration: the advisory lock of those who change it. */
+/** The proposer counts as gone this long after the votes are due. */
+const orphanDelayMs = 5_000;
+/** "svc1" in ASCII, and 3 for the configuration: the advisory lock of a change. */
 const lock = 'SELECT pg_advisory_xact_lock(1937138481, 3)';
 
-/** @param connect opens a connection; it is called when one is needed */
+/** @param connect opens a connection; called when one is needed */
 export function createPostgresConfigs(
   connect: () => Promise<Client>,
   options: ConfigsOptions,
@@ -62,7 +65,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
       await this.#fence(ask);
       if ((await newestNumber(ask)) === null) await insertConfig(ask, first);
       const current = (await newest(ask))!;
-      if (current.revision === first.revision) await this.#set(ask, current.n);
+      if (current.revision === first.revision) await this.#setConfig(ask, current.n);
       return current;
     });
   }
@@ -75,15 +78,16 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
 
   look(proposal: number | null): Promise<ConfigsSeen> {
     return this.#transactions.do(async (ask) => {
-      // An end is read before what is in use: one that came into use is seen there, too.
+      // Reads the outcome before the current configuration, so that a proposal that came into use
+      // shows in both.
       const end = proposal === null ? null : await endOf(ask, proposal);
-      const open = await openIn(ask, this.#silentMs + sharedConfigsOrphanMs);
+      const open = await openIn(ask, this.#silentMs + orphanDelayMs);
       return { end, open, ...(await behindIn(ask, this.instance)) };
     });
   }
 
   uses(n: number | null): Promise<void> {
-    return this.#transactions.do((ask) => this.#set(ask, n));
+    return this.#transactions.do((ask) => this.#setConfig(ask, n));
   }
 
   propose(base: number, { revision, by, text }: WrittenConfig): Promise<Proposed> {
@@ -130,7 +134,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
 
   decide(proposal: number): Promise<Decided> {
     return this.#change(async (ask) => {
-      const decided = await count(ask, proposal, this.#silentMs);
+      const decided = await countVotes(ask, proposal, this.#silentMs);
       if (decided.kind !== 'ripe') return decided;
       await this.#fence(ask);
       return settle(ask, proposal, decided.outcome);
@@ -177,12 +181,12 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
     });
   }
 
-  async #set(ask: Ask, n: number | null): Promise<void> {
+  async #setConfig(ask: Ask, n: number | null): Promise<void> {
     const set = 'UPDATE svc.instance SET config = $2 WHERE id = $1 AND NOT dead RETURNING id';
     if ((await ask(set, this.instance, n)).length === 0) throw dead();
   }
 
-  /** Holds up whoever would declare this instance dead until what it does here is done. */
+  /** Locks this instance's row, so that nobody declares it dead before this transaction ends. */
   async #fence(ask: Ask): Promise<void> {
     const alive = 'SELECT id FROM svc.instance WHERE id = $1 AND NOT dead FOR SHARE';
     if ((await ask(alive, this.instance)).length === 0) throw dead();
@@ -193,50 +197,50 @@ function dead(): ConfigsFailed {
   return new ConfigsFailed('dead', 'This svc counts as dead: another took its work over.');
 }
 
-/**
- * The connection on which the shared configuration is read and written: opened when it is first
- * needed, kept, and opened anew when it is lost. It has one transaction at a time, each short, so
- * that a process that stops in the middle holds up nobody for long.
- */
 type TransactionLimits = {
-  /** How long one may take, the opening of the connection included. */
+  /** How long a transaction may take, with the opening of the connection. */
   readonly withinMs: number;
 };
 
 const limitsUsual: TransactionLimits = { withinMs: 8_000 };
-/** How long a server may take to end a connection that is ended in order. */
+/** How long a server may take to end a connection in order. */
 const endMs = 1_000;
 
-/** Where a role or a database says otherwise, what waits here must still end. */
-const beginning =
+/** These limits go before those of a role or a database, so that every wait ends. */
+const beginStatement =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '5s'; " +
   "SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
+/**
+ * The connection that reads and writes the shared configuration. It opens at first use, stays open,
+ * and opens again when it is lost. It runs one short transaction at a time, so that a process that
+ * stops in the middle holds up nobody for long.
+ */
 class Transactions {
   readonly #connect: () => Promise<Client>;
   readonly #limits: TransactionLimits;
-  readonly #turns = new OneAtATime();
+  readonly #order = new OneAtATime();
   #client: Client | null = null;
   #closed = false;
 
-  /** @param connect opens a connection, which is ended here */
+  /** @param connect opens a connection, which this class ends */
   constructor(connect: () => Promise<Client>, limits: Partial<TransactionLimits> = {}) {
     this.#connect = connect;
     this.#limits = { ...limitsUsual, ...limits };
   }
 
   /**
-   * Commits what `act` does; where it throws, nothing of it is done. Where the answer to the commit
-   * is lost, it may have been done all the same.
-   * @param act may ask without waiting; it runs once
-   * @throws ConfigsFailed, and what `act` throws beside what the server says
+   * Commits the writes of `act`, or none of them when it throws. When the answer to the commit is
+   * lost, the commit may have happened all the same.
+   * @param act may send statements without waiting; it runs once
+   * @throws ConfigsFailed, or an error of `act` itself
    */
   do<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
-    return this.#turns.do(async () => {
-      if (this.#closed) throw transactionsClosed();
+    return this.#order.do(async () => {
+      if (this.#closed) throw serviceClosed();
       const late = Promise.withResolvers<never>();
       const timer = setTimeout(() => late.reject(away('it took too long')), this.#limits.withinMs);
-      const done = this.#do(act);
+      const done = this.#run(act);
       try {
         return await Promise.race([done, late.promise]);
       } catch (error) {
@@ -249,9 +253,9 @@ class Transactions {
     });
   }
 
-  /** What is under way is ended first. */
+  /** Waits for the transaction that is under way. */
   async close(): Promise<void> {
-    await this.#turns.do(async () => {
+    await this.#order.do(async () => {
       this.#closed = true;
       const client = this.#client;
       this.#client = null;
@@ -262,8 +266,8 @@ class Transactions {
     });
   }
 
-  async #do<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
-    const client = await this.#begun();
+  async #run<T>(act: (ask: Ask) => Promise<T>): Promise<T> {
+    const client = await this.#begin();
     const ask: Ask = async (text, ...values) => {
       const { rows } = await client.query(text, values.map(wireValue));
       return rows as never;
@@ -281,12 +285,15 @@ class Transactions {
     }
   }
 
-  /** One that was lost while nobody asked is found to be so here, where nothing was sent yet. */
-  async #begun(): Promise<Client> {
+  /**
+   * A connection that was lost while idle fails here, before the caller has sent anything; a new
+   * one takes its place.
+   */
+  async #begin(): Promise<Client> {
     const open = this.#client;
     if (open !== null) {
       try {
-        await open.query(beginning);
+        await open.query(beginStatement);
         return open;
       } catch {
         this.#drop();
@@ -298,7 +305,7 @@ class Transactions {
       client.on('error', lose);
       client.on('end', lose);
       this.#client = client;
-      await client.query(beginning);
+      await client.query(beginStatement);
       return client;
     } catch (error) {
       throw away(codeOf(error), error);
@@ -317,16 +324,16 @@ function away(why: string, cause?: unknown): ConfigsFailed {
   return Object.assign(new ConfigsFailed('away', message), cause === undefined ? {} : { cause });
 }
 
-function transactionsClosed(): ConfigsFailed {
+function serviceClosed(): ConfigsFailed {
   return new ConfigsFailed('closed', 'The service is stopping.');
 }
 
-// Counts the votes on a proposal, and says what came of it.
+// Counting: the votes on a proposal, and its outcome.
 
-/** So many proposals are kept, for who waits for the end of one. */
+/** The database has the last 20 proposals, for an instance that waits for the outcome of one. */
 const proposalsKept = 20;
 
-/** All is there to settle it. */
+/** The proposal can be settled. */
 type Ripe = { readonly kind: 'ripe'; readonly outcome: Outcome };
 type Outcome = Exclude<ProposalEnd, { readonly kind: 'used' }> | { readonly kind: 'agreed' };
 
@@ -338,8 +345,8 @@ type VoterRow = {
   readonly refusal: string | null;
 };
 
-/** @param silentMs so long after the proposal silence counts as no */
-async function count(ask: Ask, proposal: number, silentMs: number): Promise<Decided | Ripe> {
+/** @param silentMs after this long an instance that has not voted counts as refusing */
+async function countVotes(ask: Ask, proposal: number, silentMs: number): Promise<Decided | Ripe> {
   const end = await endOf(ask, proposal);
   if (end !== null) return end;
   const [row] = await ask<{ base: number; late: boolean }>(
@@ -358,7 +365,7 @@ async function count(ask: Ask, proposal: number, silentMs: number): Promise<Deci
     proposal,
   );
   const refusals = voters.flatMap((voter) => refusalOf(voter) ?? []);
-  const missing = voters.filter(({ voted }) => !voted).map(named);
+  const missing = voters.filter(({ voted }) => !voted).map(namedInstance);
   if (refusals.length > 0) return { kind: 'ripe', outcome: { kind: 'refused', refusals } };
   if (missing.length === 0) return { kind: 'ripe', outcome: { kind: 'agreed' } };
   if (!row!.late) return { kind: 'open', missing };
@@ -369,16 +376,16 @@ async function count(ask: Ask, proposal: number, silentMs: number): Promise<Deci
   return { kind: 'ripe', outcome: { kind: 'refused', refusals: silent } };
 }
 
-/** Its text is in use from the commit on, where all agreed. */
+/** Where all agreed, its text is the current configuration from the commit on. */
 async function settle(ask: Ask, proposal: number, outcome: Outcome): Promise<ProposalEnd> {
-  const end = outcome.kind === 'agreed' ? await use(ask, proposal) : outcome;
+  const end = outcome.kind === 'agreed' ? await putInUse(ask, proposal) : outcome;
   await ask('UPDATE svc.proposal SET outcome = $2 WHERE n = $1', proposal, JSON.stringify(end));
   await ask('DELETE FROM svc.vote WHERE proposal <= $1', proposal - proposalsKept);
   await ask('DELETE FROM svc.proposal WHERE n <= $1', proposal - proposalsKept);
   return end;
 }
 
-async function use(ask: Ask, proposal: number): Promise<ProposalEnd> {
+async function putInUse(ask: Ask, proposal: number): Promise<ProposalEnd> {
   const [row] = await ask<{ revision: string; by: string; text: string }>(
     'SELECT revision, by, text FROM svc.proposal WHERE n = $1',
     proposal,
@@ -389,14 +396,15 @@ async function use(ask: Ask, proposal: number): Promise<ProposalEnd> {
 
 function refusalOf({ refusal, ...voter }: VoterRow): InstanceRefusal | null {
   if (refusal === null) return null;
-  return { instance: named(voter), ...readRefusal(fromText(refusal)) };
+  return { instance: namedInstance(voter), ...readRefusal(fromText(refusal)) };
 }
 
-/** Looks at the shared configuration of a database, beside a svc that runs. Changes nothing. */
+// Reading: the shared configuration of a database beside a svc that runs. This changes nothing.
+
 export type ConfigWanted = {
-  /** One that was in use; left out: the one that is. */
+  /** A revision that was in use; left out: the current one. */
   readonly revision?: string;
-  /** Gives it up. */
+  /** Stops the reading. */
   readonly signal?: AbortSignal;
 };
 
@@ -405,20 +413,20 @@ export function readConfigAt(
   url: string,
   { revision, signal }: ConfigWanted = {},
 ): Promise<SharedConfig | StoreProblem | null> {
-  return lookAt(url, (ask) => newest(ask, revision), signal);
+  return readAt(url, (ask) => newest(ask, revision), signal);
 }
 
-/** Newest first, each revision once; null in the same way. */
+/** Newest first, each revision once. @returns null as `readConfigAt` */
 export function readHistoryAt(
   url: string,
   signal: AbortSignal,
 ): Promise<readonly KeptRow[] | StoreProblem | null> {
-  return lookAt(url, listKept, signal);
+  return readAt(url, listKept, signal);
 }
 
-function lookAt<T>(
+function readAt<T>(
   url: string,
-  look: (ask: Ask) => Promise<T>,
+  read: (ask: Ask) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T | StoreProblem | null> {
   const act = async (client: Client): Promise<T | null> => {
@@ -428,12 +436,13 @@ function lookAt<T>(
     const [row] = await ask<{ made: boolean }>(
       "SELECT to_regclass('svc.config') IS NOT NULL AS made",
     );
-    return row!.made ? look(ask) : null;
+    return row!.made ? read(ask) : null;
   };
   return onServer(url, act, signal);
 }
 
-/** What of the shared configuration is news to an instance. */
+// What `look` reads: the open proposal, its outcome, and the instances that are behind.
+
 type InstanceRow = { readonly id: number; readonly version: string; readonly process: string };
 
 /** @returns null: it is open */
@@ -442,12 +451,12 @@ async function endOf(ask: Ask, proposal: number): Promise<ProposalEnd | null> {
     'SELECT outcome FROM svc.proposal WHERE n = $1',
     proposal,
   );
-  // So many came after it that it is kept no more.
+  // So many proposals came after it that it has been deleted.
   if (row === undefined) return { kind: 'closed', why: 'moved' };
   return row.outcome === null ? null : readEnd(fromText(row.outcome));
 }
 
-/** @param orphanMs after so long nobody decides it any more */
+/** @param orphanMs after this long nobody decides it any more */
 async function openIn(ask: Ask, orphanMs: number): Promise<OpenProposal | null> {
   const [row] = await ask<InstanceRow & { n: number; base: number; orphan: boolean }>(
     'SELECT n, base, instance AS id, coalesce(version, $2) AS version, ' +
@@ -458,7 +467,7 @@ async function openIn(ask: Ask, orphanMs: number): Promise<OpenProposal | null> 
     '',
   );
   if (row === undefined) return null;
-  return { n: row.n, base: row.base, by: named(row), isOrphan: row.orphan };
+  return { n: row.n, base: row.base, by: namedInstance(row), isOrphan: row.orphan };
 }
 
 async function behindIn(
@@ -477,11 +486,11 @@ async function behindIn(
     current,
     self,
   );
-  return { current, ageMs: age?.ms ?? 0, behind: rows.map(named) };
+  return { current, ageMs: age?.ms ?? 0, behind: rows.map(namedInstance) };
 }
 
-/** @param row with what its process told of itself */
-function named({ id, version, process }: InstanceRow): NamedInstance {
+/** @param row its `process` is JSON that the instance wrote of itself */
+function namedInstance({ id, version, process }: InstanceRow): NamedInstance {
   return { id, version, host: hostIn(process) };
 }
 
@@ -494,37 +503,36 @@ function hostIn(process: string): string {
   }
 }
 
-/**
- * What instances said of a proposal, as JSON. It may be of another release: fields that this one
- * does not know are left out, a no that cannot be read stays a no, and an end that cannot be read
- * is one.
- * What is in use is not told by it, but by what stands in `svc.config`.
- */
+// The JSON of votes and outcomes. Another release may have written it. Fields that this release
+// does not know are ignored. A refusal that cannot be read is still a refusal, and an outcome that
+// cannot be read still ends the proposal. The current configuration does not come from here, but
+// from `svc.config`.
+
 type Fields = Readonly<Record<string, unknown>>;
 
-const whys: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
+const closedReasons: readonly ClosedWhy[] = ['moved', 'late', 'withdrawn'];
 
-export function readRefusal(told: string): VoteRefusal {
-  return refusalIn(fieldsIn(told));
+export function readRefusal(json: string): VoteRefusal {
+  return refusalIn(fieldsIn(json));
 }
 
-export function readEnd(told: string): ProposalEnd {
-  const { kind, n, refusals, why } = fieldsIn(told);
+export function readEnd(json: string): ProposalEnd {
+  const { kind, n, refusals, why } = fieldsIn(json);
   if (kind === 'used' && typeof n === 'number') return { kind, n };
   if (kind === 'refused' && Array.isArray(refusals)) {
-    return { kind, refusals: refusals.map((one) => rowsRefusalOf(fieldsOf(one))) };
+    return { kind, refusals: refusals.map((one) => refusalOfRow(fieldsOf(one))) };
   }
-  return { kind: 'closed', why: whys.find((one) => one === why) ?? 'late' };
+  return { kind: 'closed', why: closedReasons.find((one) => one === why) ?? 'late' };
 }
 
-function rowsRefusalOf(told: Fields): InstanceRefusal {
-  const { id, host, version } = fieldsOf(told['instance']);
+function refusalOfRow(fields: Fields): InstanceRefusal {
+  const { id, host, version } = fieldsOf(fields['instance']);
   const instance: NamedInstance = {
     id: typeof id === 'number' ? id : 0,
     host: textOr(host, ''),
     version: textOr(version, ''),
   };
-  return { instance, ...refusalIn(told) };
+  return { instance, ...refusalIn(fields) };
 }
 
 function refusalIn({ code, detail }: Fields): VoteRefusal {
@@ -534,26 +542,27 @@ function refusalIn({ code, detail }: Fields): VoteRefusal {
   };
 }
 
-function fieldsIn(told: string): Fields {
+function fieldsIn(json: string): Fields {
   try {
-    return fieldsOf(JSON.parse(told));
+    return fieldsOf(JSON.parse(json));
   } catch {
     return {};
   }
 }
 
-function fieldsOf(told: unknown): Fields {
-  return typeof told === 'object' && told !== null ? (told as Fields) : {};
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-function textOr(told: unknown, other: string): string {
-  return typeof told === 'string' ? told : other;
+function textOr(value: unknown, other: string): string {
+  return typeof value === 'string' ? value : other;
 }
 
-/** The configurations that are and were in use, as rows. */
+// The current and the former configurations, as rows.
+
 const keptMax = 100;
 
-/** @param revision the newest of that revision; left out: the one in use */
+/** @param revision reads the newest of that revision; left out: the current one */
 async function newest(ask: Ask, revision?: string): Promise<SharedConfig | null> {
   const which = revision === undefined ? '' : 'WHERE revision = $1 ';
   const [row] = await ask<SharedConfig>(
@@ -578,7 +587,7 @@ function listKept(ask: Ask): Promise<readonly KeptRow[]> {
   );
 }
 
-/** It is the one in use from then on. @returns its number */
+/** It is the current configuration from then on. @returns its number */
 async function insertConfig(ask: Ask, written: WrittenConfig): Promise<number> {
   const { revision, by, text } = written;
   const [row] = await ask<{ n: number }>(

@@ -4,7 +4,7 @@ import { heartbeats, TestInstances } from '../../../../test/fake/postgres/instan
 import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
-/** Whether it is over, once two more beats of that instance have landed. */
+/** Whether the promise is settled once two more heartbeats of that instance have landed. */
 async function isOver(it: Promise<void>, one: Parameters<typeof heartbeats>[0]): Promise<boolean> {
   let over = false;
   void it.then(() => (over = true));
@@ -49,7 +49,7 @@ postgresTest('who has acted on it says so at once', async () => {
     const { rows } = await all.client.query('SELECT n FROM svc.board');
     return rows.length === 1;
   });
-  other.peers.heartbeat.now();
+  other.peers.heartbeat.sendNow();
   await told;
 });
 

@@ -32,16 +32,16 @@ postgresTest('a beat goes at once where one is asked for, and one for many', asy
   const { peers, id } = await all.begin(rarely);
   const first = await next(peers.heartbeat);
   const hears = next(peers.heartbeat);
-  for (let times = 0; times < 10; times++) peers.heartbeat.now();
+  for (let times = 0; times < 10; times++) peers.heartbeat.sendNow();
   const second = await hears;
   assert.equal(second.alive[0]!.grp, first.alive[0]!.grp + 1);
-  // What is asked for while one is under way is not forgotten.
+  // A request that comes while a heartbeat is under way is not forgotten.
   const [third, fourth] = [next(peers.heartbeat), heartbeats(peers, 2)];
-  peers.heartbeat.bring(() => []);
-  peers.heartbeat.now();
-  setTimeout(() => peers.heartbeat.now());
+  peers.heartbeat.addWrites(() => []);
+  peers.heartbeat.sendNow();
+  setTimeout(() => peers.heartbeat.sendNow());
   await third;
-  peers.heartbeat.now();
+  peers.heartbeat.sendNow();
   await fourth;
   assert.ok(Number((await all.instance(id))['grp']) >= 4);
 });
@@ -53,9 +53,9 @@ postgresTest('what is brought goes with one beat, before its news are read', asy
     "INSERT INTO svc.post (name, owner, epoch) VALUES ('b', NULL, 4), ('a', 7, 5)";
   const brought = Promise.withResolvers<void>();
   const seen = new Promise<News>((resolve) => {
-    peers.heartbeat.onNews((news) => news.posts.length > 0 && resolve(news));
+    peers.heartbeat.onNews((news) => news.leases.length > 0 && resolve(news));
   });
-  peers.heartbeat.bring(() => {
+  peers.heartbeat.addWrites(() => {
     if (text === null) return [];
     const writes = [{ kind: 'single', text, values: [] }] as const;
     text = null;
@@ -63,7 +63,7 @@ postgresTest('what is brought goes with one beat, before its news are read', asy
     return writes;
   });
   await brought.promise;
-  assert.deepEqual((await seen).posts, [
+  assert.deepEqual((await seen).leases, [
     { name: 'a', owner: 7, epoch: 5 },
     { name: 'b', owner: null, epoch: 4 },
   ]);
@@ -111,7 +111,7 @@ postgresTest('after its end there are no more beats, and its end is told once', 
   peers.close();
   peers.close();
   peers.heartbeat.onNews(() => assert.fail('it beats'));
-  peers.heartbeat.now();
+  peers.heartbeat.sendNow();
   await batches.written(() => {});
   assert.equal(ends, 1);
   assert.equal((await all.instance(id))['dead'], false, 'the flights go on');

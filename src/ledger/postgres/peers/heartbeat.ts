@@ -1,10 +1,10 @@
 /**
- * The beat of an instance. Once a second a few statements go with a flight: what this instance has
- * to say to the others, and one that reads what is new. It is the flight that shows that the
- * instance lives. It costs the same whatever the number of conversations.
+ * The heartbeat of an instance. Once a second a few statements go with a write batch: the writes
+ * that other parts add, and one statement that reads the news. The batch itself shows that the
+ * instance lives. A heartbeat costs the same whatever the number of conversations.
  *
- * waiting → under way → landed, and waiting again; one beat is under way at a time. While the
- * server is away a beat waits like any other write.
+ * A heartbeat goes from waiting to under way to landed, and waits again. At most one is under way.
+ * While the server is away a heartbeat waits like any other write.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Deadlines } from '../../../lib/deadlines.ts';
@@ -14,9 +14,12 @@ import { newsWrite, type News } from './news.ts';
 
 export type PeersTimes = {
   readonly heartbeatMs: number;
-  /** Who has not moved for so long is dead; told by one that has looked all that time. */
+  /**
+   * An instance that has not moved for this long is dead. Only an instance that has watched it all
+   * that time declares it dead.
+   */
   readonly deadMs: number;
-  /** Whoever knows of no beat of its own that began within this time has lost its posts. */
+  /** An instance loses its leases when its last landed heartbeat began longer ago than this. */
   readonly holdMs: number;
 };
 
@@ -28,68 +31,71 @@ export type HeartbeatDeps = {
   readonly broadcastLogRead: number;
   readonly times: PeersTimes;
   readonly steady: () => SteadyTime;
-  /** By that clock. */
+  /** By the clock `steady`. */
   readonly deadlines: Deadlines;
 };
 
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
-  readonly #silence: Silence;
-  readonly #heard: ((news: News) => void)[] = [];
-  readonly #brought: (() => readonly Single[])[] = [];
-  readonly #ended: (() => void)[] = [];
-  #silent: readonly Seen[] = [];
+  readonly #silence: SilenceDetector;
+  readonly #newsListeners: ((news: News) => void)[] = [];
+  readonly #writeSources: (() => readonly Single[])[] = [];
+  readonly #endListeners: (() => void)[] = [];
+  #silent: readonly LastBatch[] = [];
   #broadcastLogAfter: number;
   #underWay = false;
-  #over = false;
+  #closed = false;
   #timer: NodeJS.Timeout | null = null;
   #dueAt = Infinity;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
-    this.#silence = new Silence(deps.times.deadMs);
+    this.#silence = new SilenceDetector(deps.times.deadMs);
     this.#broadcastLogAfter = deps.broadcastLogRead;
-    this.now();
-  }
-
-  /** Hears what each beat has found, in the order in which listeners came; must not throw. */
-  onNews(heard: (news: News) => void): void {
-    this.#heard.push(heard);
-  }
-
-  /** Is told once when there are no more beats. */
-  onEnd(ended: () => void): void {
-    this.#ended.push(ended);
+    this.sendNow();
   }
 
   /**
-   * What goes with each beat. It is written before the news are read, and once: what was brought
-   * lands, however often the flight is sent.
+   * Calls `listener` with the news of each heartbeat. Listeners are called in the order in which
+   * they subscribed, and must not throw.
    */
-  bring(writes: () => readonly Single[]): void {
-    this.#brought.push(writes);
+  onNews(listener: (news: News) => void): void {
+    this.#newsListeners.push(listener);
   }
 
-  /** Beats at once, or again when the beat that is under way has landed. */
-  now(): void {
-    this.within(0);
+  /** Called once when there are no more heartbeats. */
+  onEnd(listener: () => void): void {
+    this.#endListeners.push(listener);
   }
 
-  within(ms: number): void {
-    if (this.#over) return;
+  /**
+   * Adds writes to each heartbeat, in front of the statement that reads the news. They land exactly
+   * once, however often the batch is sent.
+   */
+  addWrites(writes: () => readonly Single[]): void {
+    this.#writeSources.push(writes);
+  }
+
+  /** Sends a heartbeat at once, or again when the one that is under way has landed. */
+  sendNow(): void {
+    this.sendWithin(0);
+  }
+
+  sendWithin(ms: number): void {
+    if (this.#closed) return;
     const at = this.#deps.steady() + ms;
     if (at >= this.#dueAt) return;
     this.#clear();
     this.#dueAt = at;
-    if (!this.#underWay) this.#timer = setTimeout(() => this.#go(), ms);
+    if (!this.#underWay) this.#timer = setTimeout(() => this.#send(), ms);
   }
 
-  /** No more beats; one that is under way is heard by nobody. */
+  /** Sends no more heartbeats. Nobody hears the news of one that is under way. */
   close(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#closed) return;
+    this.#closed = true;
     this.#clear();
-    for (const ended of this.#ended) ended();
+    for (const listener of this.#endListeners) listener();
   }
 
   #clear(): void {
@@ -98,73 +104,74 @@ export class Heartbeat {
     this.#dueAt = Infinity;
   }
 
-  #go(): void {
+  #send(): void {
     const { batches, steady, times } = this.#deps;
     this.#clear();
     this.#underWay = true;
     const askedAt = steady();
     let news: News | null = null;
-    const writes = this.#brought.flatMap((brought) => brought());
+    const writes = this.#writeSources.flatMap((source) => source());
     if (this.#silent.length > 0) writes.push(declareDead(this.#silent));
-    const found = newsWrite(this.#broadcastLogAfter, (is) => {
-      news = { ...is, askedAt, landedAt: steady() };
+    const readNews = newsWrite(this.#broadcastLogAfter, (row) => {
+      news = { ...row, askedAt, landedAt: steady() };
     });
-    for (const write of [...writes, found]) batches.add(write);
+    for (const write of [...writes, readNews]) batches.add(write);
     batches.flush((landed) => {
       this.#underWay = false;
       if (landed === null) this.close();
-      if (this.#over) return;
-      if (news !== null) this.#hear(news);
+      if (this.#closed) return;
+      if (news !== null) this.#receive(news);
       const dueAt = Math.min(this.#dueAt, askedAt + times.heartbeatMs);
       this.#dueAt = Infinity;
-      this.within(Math.max(0, dueAt - steady()));
+      this.sendWithin(Math.max(0, dueAt - steady()));
     });
   }
 
-  #hear(news: News): void {
+  #receive(news: News): void {
     const others = news.alive.filter(({ id }) => id !== this.#deps.id);
     const before = new Set(this.#silent.map(({ id }) => id));
-    this.#silent = this.#silence.look(others, news.landedAt);
-    if (this.#silent.some(({ id }) => !before.has(id))) this.now();
+    this.#silent = this.#silence.observe(others, news.landedAt);
+    if (this.#silent.some(({ id }) => !before.has(id))) this.sendNow();
     this.#broadcastLogAfter = news.broadcastLog.at(-1)?.n ?? this.#broadcastLogAfter;
-    for (const heard of this.#heard) heard(news);
+    for (const listener of this.#newsListeners) listener(news);
   }
 }
 
-/**
- * Who has fallen silent. An instance is watched by the number of its last flight, which its beats
- * move, and by this machine's steady clock: what anybody sets the server's clock to kills nobody.
- */
-type Seen = { readonly id: number; readonly grp: number };
+type LastBatch = { readonly id: number; readonly grp: number };
 
 type Watched = {
   readonly grp: number;
-  /** For how long it was seen not to move. */
+  /** For how long this instance saw it not move. */
   readonly stillMs: number;
 };
 
-export class Silence {
+/**
+ * Finds the instances that have fallen silent. It watches the number of an instance's last batch,
+ * which its heartbeats increase, by this machine's steady clock. So setting the server's clock
+ * kills no instance.
+ */
+export class SilenceDetector {
   readonly #deadMs: number;
   #watched = new Map<number, Watched>();
-  #lookedAt: SteadyTime | null = null;
+  #observedAt: SteadyTime | null = null;
 
   constructor(deadMs: number) {
     this.#deadMs = deadMs;
   }
 
   /**
-   * To be called with what each landed beat has found. Who could not look for a while knows little
-   * of that while, since the server may have been away for all: of the time between two looks a
-   * third of what it takes to be dead counts at most, so that a server that is slow hides nobody;
-   * and after two thirds of it the watch begins anew.
+   * Call it with the live instances of each landed heartbeat. After a gap between two calls this
+   * instance knows little of the gap, since the server may have been away for all instances. So at
+   * most a third of `deadMs` counts of one gap; a slow server then hides no dead instance. After a
+   * gap of two thirds of `deadMs` the watch starts from zero.
    * @param alive without this instance itself
-   * @returns those that have not moved for as long as it takes to be dead
+   * @returns the instances that have not moved for `deadMs`
    */
-  look(alive: readonly Seen[], at: SteadyTime): readonly Seen[] {
-    const gapMs = at - (this.#lookedAt ?? at);
+  observe(alive: readonly LastBatch[], at: SteadyTime): readonly LastBatch[] {
+    const gapMs = at - (this.#observedAt ?? at);
     const isNew = gapMs >= (2 * this.#deadMs) / 3;
     const countsMs = Math.min(gapMs, this.#deadMs / 3);
-    this.#lookedAt = at;
+    this.#observedAt = at;
     this.#watched = new Map(
       alive.map(({ id, grp }) => {
         const known = isNew ? undefined : this.#watched.get(id);
@@ -176,10 +183,10 @@ export class Silence {
 }
 
 /**
- * From then on they can write no more. One that has moved meanwhile lives; one whose flight is
- * under way just now is left for the next time, so that nobody waits for it.
+ * A dead instance can write no more. The statement spares an instance that has moved meanwhile. It
+ * skips one whose batch is under way, so that nobody waits for it.
  */
-export function declareDead(silent: readonly Seen[]): Single {
+export function declareDead(silent: readonly LastBatch[]): Single {
   return {
     kind: 'single',
     text: `

@@ -47,7 +47,7 @@ postgresTest('a post is had once the server has said so, and not before', async 
   let [wants, begun] = [false, false];
   void first.begun.then(() => (begun = true));
   const asked = new Promise<void>((resolve) => {
-    one!.peers.heartbeat.bring(() => {
+    one!.peers.heartbeat.addWrites(() => {
       if (wants) one!.way.hold();
       if (wants) resolve();
       return [];
@@ -107,8 +107,8 @@ postgresTest('a post that is being let go is not held again before it is free', 
   one.way.hold();
   first.end();
   await held;
-  // It is on its way to the server from this beat on.
-  await new Promise<void>((resolve) => one.peers.heartbeat.bring(() => (resolve(), [])));
+  // From this heartbeat on the release of the lease is on its way to the server.
+  await new Promise<void>((resolve) => one.peers.heartbeat.addWrites(() => (resolve(), [])));
   let begun = false;
   void second.begun.then(() => (begun = true));
   const again = one.peers.hold('a', second.run, always);
@@ -205,7 +205,7 @@ postgresTest('what a beat says is as old as its question', async () => {
     if (landedAt - askedAt > holdMs) old.push(one.peers.holds('a'));
   });
   await new Promise<void>((resolve) => {
-    one.peers.heartbeat.bring(() => (one.way.hold(), resolve(), []));
+    one.peers.heartbeat.addWrites(() => (one.way.hold(), resolve(), []));
   });
   await all.pass(holdMs + 1);
   await stopped(stop);
@@ -225,7 +225,7 @@ postgresTest('a post that somebody took away is not held any more', async () => 
   await all.client.query('UPDATE svc.post SET owner = $1', [other!.id]);
   await stopped(stop);
   it.end();
-  // The other one wants it not, and lets it go.
+  // The other instance does not want it, and gives it up.
   await again.begun;
   again.end();
 });

@@ -1,4 +1,7 @@
-/** What an instance reads with each beat: who lives, who has which post, what was told. */
+/**
+ * The news that an instance reads with each heartbeat: the live instances, the owners of the
+ * leases, and new broadcasts.
+ */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Instance } from '../../../cluster/peers.ts';
 import { fromText } from '../server/text.ts';
@@ -6,14 +9,14 @@ import type { Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 
 export type News = {
-  /** The living ones in the order of their starts. */
+  /** In the order of their starts. */
   readonly alive: readonly Living[];
-  /** Those that are dead, and whose lanes are not free yet, in the order of their starts. */
+  /** Dead instances whose queues are not free yet, in the order of their starts. */
   readonly unburied: readonly Unburied[];
-  /** By their names. */
-  readonly posts: readonly Lease[];
-  /** What is new on the board, in its order; the rest comes with the next beat. */
-  readonly broadcastLog: readonly Told[];
+  /** In the order of their names. */
+  readonly leases: readonly Lease[];
+  /** New broadcasts in order. Where there are more, the next heartbeat reads the rest. */
+  readonly broadcastLog: readonly Broadcast[];
   /** Milliseconds since 1970 by the server's clock, at some moment between the next two. */
   readonly serverNow: number;
   readonly askedAt: SteadyTime;
@@ -21,14 +24,14 @@ export type News = {
 };
 
 export type Living = Instance & {
-  /** The number of its last flight: it moves with every beat. */
+  /** The number of its last batch, which each heartbeat increases. */
   readonly grp: number;
   readonly broadcastLogRead: number;
 };
 
 export type Unburied = {
   readonly id: number;
-  /** How it ended, as JSON; null: nobody knows. */
+  /** How it ended, as JSON; null: unknown. */
   readonly ended: string | null;
 };
 
@@ -37,11 +40,11 @@ export type Lease = {
   readonly owner: number | null;
   readonly epoch: number;
 };
-export type Told = { readonly n: number; readonly kind: string; readonly body: string };
+export type Broadcast = { readonly n: number; readonly kind: string; readonly body: string };
 
-type Found = Omit<News, 'askedAt' | 'landedAt'>;
+type NewsRow = Omit<News, 'askedAt' | 'landedAt'>;
 
-/** So many rows of the board are read with one beat. */
+/** One heartbeat reads at most this many broadcasts. */
 const broadcastLogRowsMax = 100;
 const unburiedMax = 1_000;
 
@@ -62,19 +65,19 @@ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
       SELECT * FROM svc.board WHERE n > $1 ORDER BY n LIMIT ${broadcastLogRowsMax}
     ) AS limited) AS "broadcastLog"`;
 
-/** @param after what of the board is known */
-export function newsWrite(after: number, found: (news: Found) => void): Single {
-  const asked = { text, values: [after] };
-  return { kind: 'single', ...asked, again: asked, told: (rows) => found(newsOf(rows)) };
+/** @param after the number of the last broadcast that this instance has read */
+export function newsWrite(after: number, onNews: (news: NewsRow) => void): Single {
+  const statement = { text, values: [after] };
+  return { kind: 'single', ...statement, again: statement, told: (rows) => onNews(newsOf(rows)) };
 }
 
-function newsOf([row]: Rows): Found {
+function newsOf([row]: Rows): NewsRow {
   const { now, alive, unburied, leases, broadcastLog } = row as Readonly<{
     now: number;
     alive: readonly Omit<Living, 'posts'>[];
     unburied: readonly Unburied[];
     leases: readonly Lease[];
-    broadcastLog: readonly Told[];
+    broadcastLog: readonly Broadcast[];
   }>;
   const named = leases.map((lease) => ({ ...lease, name: fromText(lease.name) }));
   const leasesOf = (id: number): readonly string[] => {
@@ -84,7 +87,7 @@ function newsOf([row]: Rows): Found {
     serverNow: now,
     alive: alive.map((one) => ({ ...one, posts: leasesOf(one.id) })),
     unburied,
-    posts: named,
+    leases: named,
     broadcastLog: broadcastLog.map(({ n, kind, body }) => ({
       n,
       kind: fromText(kind),

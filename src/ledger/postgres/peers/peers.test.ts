@@ -72,7 +72,7 @@ postgresTest(
     agree();
     await heartbeats(one.peers, 5);
     agree();
-    // Wherever the server's stands, they are so far apart.
+    // Wherever the server's clock stands, the two clocks are this far apart.
     assert.ok(found[0]! - found[1]! > 500_000, String(found));
   },
 );

@@ -1,4 +1,7 @@
-/** The instances that work on one database, seen by one of them, over its beats. */
+/**
+ * `Peers` over PostgreSQL: the instances on one database, as one of them sees them by its
+ * heartbeats. It also has how a starting instance joins the others.
+ */
 import { steadyNow, type ClockReading, type SteadyTime } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import type { Instance, Peers } from '../../../cluster/peers.ts';
@@ -27,31 +30,34 @@ import { codeOf } from '../server/errors.ts';
 
 export type { PeersTimes } from './heartbeat.ts';
 
-/** The post of the one that puts away what nobody needs any more. */
+/** The lease of the instance that deletes rows that nobody needs any more. */
 export const janitorLease = 'keeper';
-const tidyEveryMs = 60_000;
+const cleanupEveryMs = 60_000;
 
 export type PeersDeps = {
   readonly joined: Joined;
   readonly batches: PostgresBatches;
   readonly times?: Partial<PeersTimes>;
-  /** Left out: this machine's. */
+  /** Left out: this machine's clock. */
   readonly steady?: () => SteadyTime;
-  /** By that clock; left out: of its own. */
+  /** By the clock `steady`; left out: deadlines of its own. */
   readonly deadlines?: Deadlines;
-  /** Is told with each beat what the server's clock shows. */
+  /** Called with each heartbeat: the reading of the server's clock. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
-  /** Is told of listeners that throw, which they must not. */
+  /** Called with the error of a listener, which must not throw. */
   readonly faulted?: (error: unknown) => void;
 };
 
 export type BeatingPeers = Peers & {
   readonly heartbeat: Heartbeat;
-  /** Stops what runs at posts, and resolves whatever waits to be heard. The flights are not its. */
+  /**
+   * Stops the runs that have leases, and resolves the broadcasts that still wait. The caller closes
+   * the batches itself.
+   */
   close(): void;
 };
 
-/** Beats from now on, until it is closed or the flights break. */
+/** Sends heartbeats from now on, until it is closed or the batches break. */
 export function createPeers({ joined, batches, ...others }: PeersDeps): BeatingPeers {
   const { id, broadcastLogRead } = joined;
   const times = { ...peersTimes, ...others.times };
@@ -62,77 +68,80 @@ export function createPeers({ joined, batches, ...others }: PeersDeps): BeatingP
   heartbeat.onNews(({ serverNow: now, askedAt, landedAt: answeredAt }) => {
     others.follow?.({ now, askedAt, answeredAt });
   });
-  const roll = new Roll(joined.alive);
-  heartbeat.onNews((news) => roll.hear(news));
+  const live = new LiveInstances(joined.alive);
+  heartbeat.onNews((news) => live.update(news));
   const leases = new Leases(heartbeat, deps);
   const broadcastLog = new BroadcastLog(heartbeat, deps, others.faulted ?? (() => {}));
-  const tidied = new Tidying(steady);
-  heartbeat.bring(() => (leases.holds(janitorLease) ? tidied.writes() : []));
+  const cleanup = new RowCleanup(steady);
+  heartbeat.addWrites(() => (leases.holds(janitorLease) ? cleanup.writes() : []));
   return {
     id,
-    instances: () => roll.instances,
+    instances: () => live.instances,
     hold: (lease, run, until) => leases.hold(lease, run, until),
     holds: (lease) => leases.holds(lease),
     tell: (kind, body) => broadcastLog.tell(kind, body),
-    on: (kind, heard) => broadcastLog.on(kind, heard),
-    share: () => Math.max(1, roll.instances.length),
-    onChange: (changed) => roll.onChange(changed),
+    on: (kind, listener) => broadcastLog.on(kind, listener),
+    share: () => Math.max(1, live.instances.length),
+    onChange: (listener) => live.onChange(listener),
     heartbeat,
     close: () => heartbeat.close(),
   };
 }
 
-/** Who lives, by the last beat. */
-class Roll {
+/** The live instances, by the last heartbeat. */
+class LiveInstances {
   instances: readonly Instance[];
-  readonly #changed = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(instances: readonly Instance[]) {
     this.instances = instances;
   }
 
-  hear({ alive }: News): void {
+  update({ alive }: News): void {
     const before = JSON.stringify(this.instances);
     this.instances = alive.map(({ id, version, beganAt, posts: leases }) => {
       return { id, version, beganAt, posts: leases };
     });
     if (JSON.stringify(this.instances) === before) return;
-    for (const changed of this.#changed) changed();
+    for (const listener of this.#listeners) listener();
   }
 
-  onChange(changed: () => void): () => void {
-    const own = (): void => changed();
-    this.#changed.add(own);
-    return () => void this.#changed.delete(own);
+  onChange(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
   }
 }
 
-/** Now and then; rows that are locked or needed are left. */
-class Tidying {
+/** Deletes old rows at times; skips rows that are locked or still needed. */
+class RowCleanup {
   readonly #steady: () => SteadyTime;
-  #at: SteadyTime;
+  #lastAt: SteadyTime;
 
   constructor(steady: () => SteadyTime) {
     this.#steady = steady;
-    this.#at = steady();
+    this.#lastAt = steady();
   }
 
   writes(): readonly Single[] {
-    if (this.#steady() - this.#at < tidyEveryMs) return [];
-    this.#at = this.#steady();
+    if (this.#steady() - this.#lastAt < cleanupEveryMs) return [];
+    this.#lastAt = this.#steady();
     return [formerRows, readBroadcastLogRows].map((text) => ({ kind: 'single', text, values: [] }));
   }
 }
 
-// How a start begins to work beside other instances, or learns that one of the release before,
-// which knows no others, has the database alone.
+// Joining: a starting instance begins to work beside others. An instance of the release before
+// knows no others; while it lives it has the database to itself.
 
-/** A place among the instances. */
+/** The start of an instance that has joined. */
 export type Joined = {
   readonly id: number;
-  /** The living ones just then, this one too, without their posts. */
+  /** The instances that lived at that moment, this one too, without their leases. */
   readonly alive: readonly Instance[];
-  /** What was told before is known to whoever reads the database from now on. */
+  /**
+   * The newest broadcast at the start. This instance reads the database after it, so it need not
+   * hear it or the ones before.
+   */
   readonly broadcastLogRead: number;
 };
 
@@ -149,23 +158,25 @@ type Row = Other & { readonly beside: boolean };
 
 export type JoiningDeps = TakingDeps & {
   readonly now: () => number;
-  /** Is told what the server's clock shows, as soon as it has begun. */
+  /** Called with the reading of the server's clock, as soon as this instance has joined. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
-  /** For how long a lock is waited for; 15 s where it is left out. */
+  /** How long a start waits for a lock; left out: 15 s. */
   readonly lockMs?: number;
 };
 
-/** While a command moves what is in the database, its tables are locked. */
+/** The tables are locked while a command moves the data of the database. */
 const lockedState = '55P03';
-/** Longer than a flight of an instance that is gone can hold its row. */
+/** Longer than a batch of an instance that is gone can lock its row. */
 const lockMsUsual = 15_000;
 
 /**
- * Who had the database alone worked all lanes, and wrote into none that it did. The newest of them
- * gets those in which something lies, and had taken over what was worked before it. From then on it
- * is dead like any other, and its lanes are made free as theirs are.
+ * An instance of the release before worked all queues, and recorded no owner in them. It had also
+ * taken over the work of those before it. So the newest such instance becomes the owner of each
+ * queue that has messages. It then counts as an ordinary dead instance, and its queues are freed
+ * like those of any other.
  */
-const nowKnown = 'UPDATE svc.instance SET beside = true WHERE dead AND NOT beside RETURNING id';
+const markFormerReleases =
+  'UPDATE svc.instance SET beside = true WHERE dead AND NOT beside RETURNING id';
 const giveQueues = `
 UPDATE svc.lane AS lane SET owner = $1 FROM (
   SELECT channel, conversation FROM svc.inbox UNION SELECT channel, conversation FROM svc.outbox
@@ -174,11 +185,11 @@ WHERE lane.channel = one.channel AND lane.conversation = one.conversation
   AND (lane.owner IS NULL OR lane.owner < $1)`;
 
 /**
- * Instances beside which it can work are left as they are, but for those whose process was on this
- * machine and is plainly gone: they are dead from now on. One that has the database alone is in the
- * way while it lives; it is watched until it beats, or is dead.
+ * Live instances that share the database stay as they are. An instance whose process ran on this
+ * machine and is gone is dead from now on. An instance of the release before blocks the start while
+ * it lives: this waits until it sends a heartbeat or is dead.
  * @param client in no transaction
- * @throws what the server says, or the reason of the signal
+ * @throws the server's error, or the reason of the signal
  */
 export async function joinInstances(client: Client, deps: JoiningDeps): Promise<Joining> {
   try {
@@ -195,21 +206,21 @@ async function tryToJoin(
   { version, self, lockMs = lockMsUsual, steady = steadyNow, follow }: JoiningDeps,
   still: Heartbeats,
 ): Promise<Attempt<Joined>> {
-  // What another start did while this one waited for the lock must be seen.
+  // READ COMMITTED, so that it sees the work of another start that it waited for.
   await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs}`);
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
     const { rows } = await client.query<Row>(
       `SELECT ${othersColumns}, beside FROM svc.instance WHERE NOT dead ORDER BY id`,
     );
-    const inTheWay = rows.find((other) => !other.beside && !hasEnded(other, still, self));
-    if (inTheWay !== undefined) return { inTheWay };
+    const blocking = rows.find((other) => !other.beside && !hasEnded(other, still, self));
+    if (blocking !== undefined) return { inTheWay: blocking };
     const gone = rows.filter(({ beside, process }) => !beside || isGone(process, self));
-    // Waits for a flight of theirs that is under way.
+    // Waits for a batch of theirs that is under way.
     await client.query('UPDATE svc.instance SET dead = true WHERE id = ANY($1)', [
       gone.map(({ id }) => id),
     ]);
-    const { rows: former } = await client.query<{ id: number }>(nowKnown);
+    const { rows: former } = await client.query<{ id: number }>(markFormerReleases);
     if (former.length > 0) {
       await client.query(giveQueues, [Math.max(...former.map(({ id }) => id))]);
     }

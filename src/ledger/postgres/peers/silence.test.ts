@@ -4,16 +4,16 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { joinInstances } from './peers.ts';
-import { declareDead, Silence } from './heartbeat.ts';
+import { declareDead, SilenceDetector } from './heartbeat.ts';
 
-/** The ids of those that have fallen silent. */
-function look(silence: Silence, at: number, alive: readonly (readonly [number, number])[]) {
+/** The ids of the instances that have fallen silent. */
+function look(silence: SilenceDetector, at: number, alive: readonly (readonly [number, number])[]) {
   const seen = alive.map(([id, grp]) => ({ id, grp }));
-  return silence.look(seen, at as SteadyTime).map(({ id }) => id);
+  return silence.observe(seen, at as SteadyTime).map(({ id }) => id);
 }
 
 test('who has not moved for long enough is silent, by whoever looked all the time', () => {
-  const silence = new Silence(9_000);
+  const silence = new SilenceDetector(9_000);
   for (let at = 0; at < 9_000; at += 1_000) {
     assert.deepEqual(
       look(silence, at, [
@@ -41,7 +41,7 @@ test('who has not moved for long enough is silent, by whoever looked all the tim
 });
 
 test('a while in which nobody could look counts for nobody', () => {
-  const silence = new Silence(9_000);
+  const silence = new SilenceDetector(9_000);
   for (let at = 0; at <= 8_000; at += 1_000) assert.deepEqual(look(silence, at, [[1, 7]]), []);
   // The server was away.
   for (let at = 14_000; at < 23_000; at += 1_000) {
@@ -51,7 +51,7 @@ test('a while in which nobody could look counts for nobody', () => {
 });
 
 test('of a shorter while in which nobody could look three seconds count', () => {
-  const silence = new Silence(9_000);
+  const silence = new SilenceDetector(9_000);
   assert.deepEqual(look(silence, 0, [[1, 7]]), []);
   for (let at = 5_900; at < 11_900; at += 1_000) {
     assert.deepEqual(look(silence, at, [[1, 7]]), [], String(at));
@@ -60,7 +60,7 @@ test('of a shorter while in which nobody could look three seconds count', () => 
 });
 
 test('a server on which each beat takes long hides no dead one, and makes none', () => {
-  const silence = new Silence(9_000);
+  const silence = new SilenceDetector(9_000);
   const seen = (at: number) =>
     [
       [1, 7],
@@ -71,7 +71,7 @@ test('a server on which each beat takes long hides no dead one, and makes none',
 });
 
 test('who begins anew is watched from then on', () => {
-  const silence = new Silence(9_000);
+  const silence = new SilenceDetector(9_000);
   for (let at = 0; at <= 9_000; at += 1_000) look(silence, at, [[1, 7]]);
   assert.deepEqual(look(silence, 10_000, [[2, 7]]), []);
 });

@@ -1,4 +1,4 @@
-/** What people ask at one instance, of conversations that another one has or remembers. */
+/** Requests of people at one instance about conversations that another one owns or remembers. */
 import assert from 'node:assert/strict';
 import {
   accept,
@@ -28,7 +28,7 @@ import type { Whose } from '../../../domain/story.ts';
 const why = failure('server_error');
 const ann: Whose = { kind: 'conversation', channel: hook, conversation: 'ann' as ConversationId };
 
-/** A message becomes a dead letter that has left a turn. @returns its id */
+/** Makes a message a dead letter that has left a turn. @returns its id */
 async function buryMessage(store: TestStore, text: string): Promise<string> {
   await accept(store, said('ann', text));
   const claim = await comesIn(store);
@@ -82,7 +82,7 @@ postgresTest(
     const [one, other] = await all.beginTwo();
     const id = await buryMessage(one, 'dead');
     await all.owned('ann', null);
-    // Nobody but the first one may take it.
+    // Only the first instance may take it.
     other.ledger.serve([]);
     assert.equal(await other.ledger.replay(id), 'done');
     const again = await comesIn(one);
@@ -199,7 +199,7 @@ postgresTest('of a sender replies go, too, of which it is not known whose they a
   const [one, other] = await all.beginTwo();
   await exchange(one, 'ann', 'hello', 'to ann');
   await exchange(one, 'bob', 'hello', 'to bob');
-  // Whoever takes them over knows of no message to them.
+  // The instance that takes them over knows of no message to them.
   await one.close();
   await until('it has them', () => other.ledger.gauges().outboxWaiting === 2);
   const third = await all.begin();
@@ -222,7 +222,7 @@ postgresTest('a message that comes while its conversation is deleted keeps its p
   const one = await all.begin();
   await exchange(one, 'ann', 'hello');
   await all.owned('ann', null);
-  // As another instance accepts one: its lane first, then the message.
+  // As another instance accepts a message: its queue first, then the message.
   const client = await all.another();
   await client.query('BEGIN');
   await client.query('UPDATE svc.lane SET tail = tail + 1, waits = 2');

@@ -1,4 +1,4 @@
-/** Conversations that are held, answered and given back at one instance, and worked by another. */
+/** Conversations that one instance takes over, answers and gives back, while another works them. */
 import assert from 'node:assert/strict';
 import { byHand } from '../../../../test/contract/ledger/by-hand.ts';
 import {
@@ -103,7 +103,7 @@ postgresTest(
     const one = await all.begin();
     await hold(one);
     const [receipt] = await accept(one, said('ann', 'one'));
-    // As an instance of a release without holds ends a turn.
+    // Ends a turn like an instance of a release that has no takeover.
     const client = await all.another();
     await client.query('BEGIN');
     await client.query('DELETE FROM svc.inbox WHERE id = $1', [receipt!.id]);

@@ -1,4 +1,4 @@
-/** How lanes come and go: when they are let go, who takes them, what lost answers do. */
+/** How queues change hands: when they are released, who takes them, what lost answers do. */
 import assert from 'node:assert/strict';
 import {
   accept,
@@ -17,6 +17,7 @@ import {
 import { idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
+import { aborted } from '../../../lib/stop.ts';
 
 postgresTest('a lane is let go when nothing of it is in hand, and not before', async () => {
   await using all = await TestStores.open();
@@ -40,7 +41,7 @@ postgresTest('where a lane is locked just then it is let go later', async () => 
   const client = await all.another();
   await client.query("BEGIN; SELECT FROM svc.lane WHERE conversation = 'ann' FOR UPDATE");
   await answer(one, claim);
-  // Another flight goes meanwhile, and is not held up.
+  // Another batch goes meanwhile, without delay.
   await exchange(one, 'bob', 'hello');
   await all.owned('bob', null);
   assert.equal((await all.queue('ann'))?.owner, one.id);
@@ -56,7 +57,7 @@ postgresTest('what is another instance’s by now is let go without a word', asy
   const claim = await comesIn(one);
   await all.client.query('UPDATE svc.lane SET owner = $1, epoch = epoch + 1', [other.id]);
   await answer(one, claim);
-  // It tries to let go some twenty times, and looks whose it is.
+  // It tries some twenty releases, and then asks for the owner.
   await until('it has nothing in hand', () => one.ledger.gauges().commitsPending === 0);
   await exchange(one, 'bob', 'hello');
   await all.owned('bob', null);
@@ -107,7 +108,7 @@ postgresTest('a close does not take back what it gives, though it was about to t
   const [one] = await all.beginTwo({}, { limits: { heldMax: 0 } });
   await accept(one, said('ann', 'hello'));
   await until('nothing is under way', () => one.ledger.gauges().commitsPending === 0);
-  // It looks for what waits.
+  // It looks for waiting rows.
   one.ledger.serve([hook]);
   await one.close();
   const { owner, waits } = (await all.queue('ann'))!;
@@ -170,7 +171,7 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
     bot,
     async (stop) => {
       isHeld = true;
-      await new Promise((resolve) => stop.addEventListener('abort', resolve));
+      await aborted(stop);
     },
     end.signal,
   );
@@ -182,11 +183,11 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   const claim = await comesIn(other, bot);
   assert.equal(claim.message.id, idOf(1));
   await noneIn(one, bot);
-  // The post goes to the other one, and with it what is not in hand.
+  // The lease goes to the other instance, and with it the rows that are not in hand.
   end.abort();
   await holding;
   const last = new AbortController();
-  void one.peers.hold(bot, (stop) => aborted(stop), last.signal);
+  void one.peers.hold(bot, aborted, last.signal);
   await until('it has the post', () => one.peers.holds(bot));
   await until('what waits is let go', () => other.ledger.gauges().inboxWaiting === 0);
   await noneIn(one, bot);
@@ -196,14 +197,10 @@ postgresTest('lanes of a messenger are worked where its post is', async () => {
   last.abort();
 });
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-}
-
 for (const what of ['message', 'reply that is due'] as const) {
   postgresTest(`no lane is lost with the answer to who took it for a ${what}`, async () => {
     await using all = await TestStores.open();
-    // For these nothing has lain for long.
+    // By the clock of these instances no row has lain for long.
     const both = await all.beginTwo({ now: () => Date.now() - 86_400_000 });
     const goOn = await all.holdUpTakes();
     const isReply = what !== 'message';
@@ -234,7 +231,7 @@ postgresTest(
   'a lane whose letting go was undone by a crash is found by what lies in it',
   async () => {
     await using all = await TestStores.open();
-    // For it, whatever comes has lain for long.
+    // By the clock of this instance every row has lain for long.
     const [one, other] = await all.beginTwo({ now: () => Date.now() + 60_000 }, {});
     await exchange(one, 'ann', 'hello');
     await all.owned('ann', null);

@@ -1,4 +1,4 @@
-/** Messages that are one, where several may work them. */
+/** Messages that are merged into one, where several instances may work them. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, TestStores } from '../../../../test/fake/postgres/stores.ts';

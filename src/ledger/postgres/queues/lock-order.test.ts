@@ -1,4 +1,4 @@
-/** Whatever instances write into the same lanes at once, no two wait for each other. */
+/** However instances write into the same queues at once, no two wait for each other. */
 import assert from 'node:assert/strict';
 import {
   accept,
@@ -19,14 +19,14 @@ const why = failure('server_error');
 const rounds = 25;
 const batchMax = 12;
 const names = Array.from({ length: 50 }, (_, at) => `c${String(at).padStart(2, '0')}`);
-/** All three forget them. */
+/** Conversations that all three instances delete. */
 const forgotten = new Set(names.slice(0, 3));
 
-/** What a run has done. */
+/** The results of a run. */
 class Run {
   readonly random: () => number;
   readonly accepted = new Set<string>();
-  /** The ends of turns, in their order. */
+  /** The ends of turns, in order. */
   readonly ended: { readonly id: string; readonly conversation: string }[] = [];
   readonly sent: string[] = [];
   dead: string[] = [];
@@ -41,7 +41,7 @@ class Run {
   }
 }
 
-/** Batches over many conversations, in no order. */
+/** Accepts batches over many conversations, in random order. */
 async function comeIn({ ledger }: TestStore, run: Run): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const batch = Array.from({ length: 1 + Math.floor(run.random() * batchMax) }, () => {
@@ -56,7 +56,7 @@ async function comeIn({ ledger }: TestStore, run: Run): Promise<void> {
   }
 }
 
-/** Some die, and are replayed. */
+/** Completes or delivers what it claims. Some messages become dead letters, and are replayed. */
 async function work({ ledger }: TestStore, run: Run): Promise<void> {
   while (!run.isOver) {
     const claims = await ledger.claim('in', hook, 5);
@@ -95,7 +95,7 @@ async function forget({ ledger }: TestStore, run: Run): Promise<void> {
   }
 }
 
-/** @returns ids of what was settled, in the order of their numbers, by conversation */
+/** @returns the ids of settled messages, in the order of their numbers, by conversation */
 async function inOrder(all: TestStores): Promise<ReadonlyMap<string, readonly string[]>> {
   const { rows } = await all.client.query<{ id: string; conversation: string }>(
     'SELECT id, conversation FROM svc.message ORDER BY conversation, n',
@@ -104,7 +104,7 @@ async function inOrder(all: TestStores): Promise<ReadonlyMap<string, readonly st
   return new Map([...of].map(([conversation, own]) => [conversation, own.map(({ id }) => id)]));
 }
 
-/** Sessions tell what they have counted when they end. */
+/** Sessions report their counts when they end. */
 async function deadlocks(all: TestStores): Promise<number> {
   const count = async (what: string): Promise<number> => {
     const { rows } = await all.client.query<{ n: number }>(
@@ -149,7 +149,7 @@ postgresTest(
   },
 );
 
-/** A message of that conversation becomes a dead letter. @returns its id */
+/** Makes a message of that conversation a dead letter. @returns its id */
 async function buryIn(conversation: string, store: TestStore): Promise<string> {
   await accept(store, said(conversation, 'hello'));
   const claim = await comesIn(store);
@@ -164,12 +164,12 @@ postgresTest('a replay locks its lane with all others of its flight, in their or
   await exchange(one, 'a', 'hello');
   await exchange(one, 'b', 'hello');
   for (const name of ['a', 'b', 'c']) await all.owned(name, null);
-  // The other one has the first lane, and is held up on its way to the last.
+  // The other instance has locked the first queue, and waits on its way to the last.
   const between = await all.another();
   await between.query("BEGIN; SELECT FROM svc.lane WHERE conversation = 'b' FOR UPDATE");
   const theirs = accept(other, said('a', 'more'), said('b', 'more'), said('c', 'more'));
   await until('it is held up', async () => (await all.waiting()) === 1);
-  // Until both writes are gathered for one flight, none goes.
+  // No batch goes until both writes are collected for one.
   const before = await all.another();
   await before.query('BEGIN');
   await before.query('SELECT FROM svc.instance WHERE id = $1 FOR UPDATE', [one.id]);

@@ -15,9 +15,9 @@ test('who died is buried once all its lanes are free, and not before', async () 
     free: async () => isFree,
     write: async (_text, [dead]) => (buried.push(dead), true),
   });
-  await lost.look([7]);
+  await lost.check([7]);
   assert.deepEqual(buried, []);
   isFree = true;
-  await lost.look([7]);
+  await lost.check([7]);
   assert.deepEqual(buried, [[7]]);
 });

@@ -1,4 +1,4 @@
-/** What is asked for lanes to change hands, and what late or lost answers do. */
+/** The statements with which queues change hands, and what late or lost answers do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { put } from '../../../../test/fake/ledger-rows.ts';
@@ -15,7 +15,7 @@ import { OwnedQueues } from './owned-queues.ts';
 
 const ann = { channel: hook, conversation: 'ann' as ConversationId };
 
-/** Of instance 7. */
+/** Moves of instance 7. */
 function makeMoves() {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
   const history = { taken: () => {}, left: () => {} };
@@ -31,7 +31,7 @@ function makeMoves() {
     soon: () => void asked++,
     steady,
   });
-  /** A message of ann, or of somebody else, comes in with this number. */
+  /** A message of ann, or of another conversation, arrives with this number. */
   const comes = (n: number, epoch: number, conversation = ann.conversation): void => {
     const id = `m${n}${conversation}` as MessageId;
     const message = { ...said(conversation, 'hello'), conversation, id, acceptedAt: 1 };
@@ -39,7 +39,7 @@ function makeMoves() {
     const enter = (): never => rows.addMessage(message as never, n).progress as never;
     queues.arrive({ arrival, n, enter }, { owner: 7, epoch, waits: 0 });
   };
-  /** What is in hand of ann ends. */
+  /** The row of ann that is in hand ends. */
   const ends = (): void => {
     const row = rows.take('in', hook);
     assert.ok(row !== undefined);
@@ -64,7 +64,7 @@ postgresTest('what lets go late lets go of nothing that was taken again since', 
   it.ends();
   const { asked, takes } = it.moves.take(true);
   assert.deepEqual([asked.length, takes], [1, false]);
-  // It was let go and taken again for a reply that was due, and nothing else has come.
+  // It was released and taken again for a reply that was due, and nothing else has come.
   await all.client.query('UPDATE svc.lane SET epoch = 4');
   const { text, values } = asked[0]!;
   assert.deepEqual((await all.client.query(text, [...values])).rows, []);
@@ -92,9 +92,9 @@ test('a quiet lane waits a little for others, and then all are let go together',
 
 for (const [what, happens] of [
   ['there are many', (it) => quieten(it, 99)],
-  ['one is to be left', (it) => it.queues.leave(it.queues.get(ann)!)],
+  ['one is to be left', (it) => it.queues.startLeaving(it.queues.get(ann)!)],
   ['all is let go', (it) => it.queues.close()],
-  ['something is taken as well', (it) => void it.moves.takeBefore()],
+  ['something is taken as well', (it) => void it.moves.findEarlierTakes()],
   ['nothing else is to be written', null],
 ] as readonly (readonly [string, ((it: ReturnType<typeof makeMoves>) => void) | null])[]) {
   test(`a quiet lane waits for no others when ${what}`, () => {
@@ -111,8 +111,8 @@ postgresTest('what is let go is not taken back by what is taken with it', async 
   const it = makeMoves();
   await put(all.client, 'lane', { owner: 7, epoch: 3, tail: 1 });
   it.comes(1, 3);
-  // It leaves with what waits in it.
-  it.queues.leave(it.queues.get(ann)!);
+  // It leaves with the rows that wait in it.
+  it.queues.startLeaving(it.queues.get(ann)!);
   const taking = { channels: [], allBut: [], suspectsOf: 'all' as const, now: 1 };
   void it.moves.takeWaiting(taking);
   for (const { text, values } of it.moves.take().asked) await all.client.query(text, [...values]);
@@ -123,18 +123,18 @@ postgresTest('what is let go is not taken back by what is taken with it', async 
 test('once all is let go nothing is taken, not even what was asked for before', async () => {
   const it = makeMoves();
   quieten(it, 1);
-  const taken = it.moves.takeBefore();
+  const taken = it.moves.findEarlierTakes();
   it.queues.close();
   it.moves.close();
   assert.equal(await taken, false);
-  assert.equal(await it.moves.takeBefore(), false);
+  assert.equal(await it.moves.findEarlierTakes(), false);
   assert.deepEqual(
     it.moves.take().asked.map(({ text }) => text),
     [release],
   );
 });
 
-/** So many lanes have nothing in hand any more. */
+/** So many queues have nothing in hand any more. */
 function quieten(it: ReturnType<typeof makeMoves>, count: number): void {
   for (let at = 0; at < count; at++) {
     const isFirst = it.queues.get(ann) === undefined;
@@ -173,7 +173,7 @@ postgresTest(
       it.comes(1, 3);
       it.ends();
       it.moves.take(true);
-      // What came with the flight before is in hand by now.
+      // A message that came with the batch before is in hand by now.
       if (!isQuiet) it.comes(2, 3);
       it.moves.landed([letGo(isQuiet ? 2 : 3, false) as never]);
       const [queue] = it.queues.unread.take();
@@ -225,6 +225,6 @@ postgresTest('at the end nobody waits for a take', async () => {
   assert.equal(await before, null);
   assert.equal(await underWay, false);
   assert.equal(await it.moves.takeWaiting(which), null);
-  assert.equal(await it.moves.takeBefore(), false);
+  assert.equal(await it.moves.findEarlierTakes(), false);
   assert.equal(it.moves.pending, 0);
 });

@@ -1,10 +1,10 @@
 /**
- * How lanes change hands, in a transaction of their own behind a flight: nothing here waits for a
- * lock, since what another instance holds just now is left for the next time.
+ * How queues change hands. The statements go in a trailing transaction behind a write batch. None
+ * waits for a lock: a queue that another instance has locked is left for the next time.
  *
- * A lane is let go only where its number is the one that this instance knows. Where it is not,
- * another instance has accepted a message, or put a reply back, since: that is read first. Both
- * change the same row, so neither can miss the other.
+ * An instance releases a queue only where the queue's newest number is the one that it knows.
+ * Otherwise another instance has accepted a message or put a reply back, and this instance reads
+ * that first. Both change the same row, so neither can miss the other.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
@@ -14,27 +14,28 @@ import { fromText, toText } from '../server/text.ts';
 import { lazyMs, type TrailingTransaction } from '../write/batches.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
-import { leftIn, type OwnedQueue } from './owned-queue.ts';
+import { waitsOnRelease, type OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
 import type { QueueName } from './queue-reads.ts';
-import { free, queuesMax, own, owners, release } from './queue-statements.ts';
-import { takeDue, takenBefore, takeWaiting, untried } from './queue-statements.ts';
+import { freeQueues, queuesMax, ownQueues, owners, release } from './queue-statements.ts';
+import { takeDue, takenBefore, takeWaiting, clearAttempts } from './queue-statements.ts';
 
-/** After so many vain tries it is asked whose a lane is. */
-const skipsMax = 20;
+/** After this many failed releases this asks for the owner of the queue. */
+const failedReleasesMax = 20;
 /**
- * A lane that is quiet waits so long for others, or until they are so many: then one transaction
- * frees all of them. What another instance accepts for it meanwhile waits as long.
+ * How long a quiet queue waits for others before it is released, unless `restingMany` wait: one
+ * transaction then releases all of them. A message that another instance accepts for it meanwhile
+ * waits as long.
  */
 const restMs = 20;
 const restingMany = 100;
 
-/** What is looked for: which channels this instance works. */
-export type Taking = {
+/** The channels whose queues this instance takes. */
+export type TakeFilter = {
   readonly channels: readonly ChannelKey[];
-  /** It works all other channels as well, but for these; null: it does not. */
+  /** It also takes the queues of all other channels except these; null: it does not. */
   readonly allBut: readonly ChannelKey[] | null;
-  /** Of which of them it takes lanes with a suspect in front, too. */
+  /** Channels whose queues it takes even with a suspected message in front. */
   readonly suspectsOf: 'all' | readonly ChannelKey[];
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -44,9 +45,9 @@ export type MovesDeps = {
   readonly instance: number;
   readonly queues: OwnedQueues;
   readonly rows: WorkingSet;
-  /** Parked replies of a lane leave the working set with it. @returns whether there were any */
+  /** Removes the parked replies of a queue from the working set. @returns whether there were any */
   readonly drop: (queue: OwnedQueue) => boolean;
-  /** Something is to go. */
+  /** Called when statements are ready to go. */
   readonly soon: () => void;
   readonly steady: () => SteadyTime;
 };
@@ -58,7 +59,7 @@ export class Moves implements TrailingTransaction {
   readonly #takes: Move[] = [];
   #sent: readonly Move[] = [];
   #place: readonly [string, string] = ['', ''];
-  #isOver = false;
+  #isClosed = false;
 
   constructor(deps: MovesDeps) {
     this.#deps = deps;
@@ -72,7 +73,7 @@ export class Moves implements TrailingTransaction {
     return this.#isDue ? lazyMs : Math.max(lazyMs, first + restMs - steady());
   }
 
-  /** Lanes that are being taken or made free. */
+  /** Queues that are being taken or freed. */
   get pending(): number {
     return this.#takes.length + this.#sent.length;
   }
@@ -80,7 +81,7 @@ export class Moves implements TrailingTransaction {
   take(isEarly = false): Behind {
     const takes = this.#takes.splice(0);
     const releases = takes.length > 0 || isEarly || this.#isDue ? this.#releases() : [];
-    // The other way round they would take back what is let go.
+    // Takes go first: behind the releases they would take back the queues just released.
     this.#sent = [...takes, ...releases];
     return { asked: this.#sent.map(({ asked }) => asked), takes: takes.length > 0 };
   }
@@ -91,9 +92,9 @@ export class Moves implements TrailingTransaction {
     for (const [at, { read }] of sent.entries()) read(answers?.[at] ?? null);
   }
 
-  /** All is let go: what was to be taken is left to others. */
+  /** Everything is released; queues that were to be taken are left to other instances. */
   close(): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     for (const { read } of this.#takes.splice(0)) read(null);
   }
 
@@ -103,58 +104,61 @@ export class Moves implements TrailingTransaction {
   }
 
   /**
-   * Takes lanes in which rows wait, and then those with replies that are due.
-   * @returns whether there may be more of the first; null: it is not known what was taken
+   * Takes queues in which rows wait, and queues with replies that are due.
+   * @returns whether more of the waiting ones may be left; null: it is not known which were taken
    */
-  takeWaiting({ channels, allBut, suspectsOf, now }: Taking): Promise<boolean | null> {
+  takeWaiting({ channels, allBut, suspectsOf, now }: TakeFilter): Promise<boolean | null> {
     const { instance } = this.#deps;
     const [channel, conversation] = this.#place;
     const which = [instance, channels, allBut !== null, allBut ?? []];
     const tries = suspectsOf === 'all' ? [true, []] : [false, suspectsOf];
     const values = [...which, channel, conversation, ...tries];
-    const due = this.#ask({ text: takeDue, values: [...which, now] });
-    const waiting = this.#ask({ text: takeWaiting, values });
+    const due = this.#enqueue({ text: takeDue, values: [...which, now] });
+    const waiting = this.#enqueue({ text: takeWaiting, values });
     return Promise.all([due, waiting]).then(([replies, messages]) => {
       if (replies === null || messages === null) return null;
-      for (const row of [...messages, ...replies]) this.#taken(row);
+      for (const row of [...messages, ...replies]) this.#onTaken(row);
       const isFull = messages.length >= queuesMax;
       this.#place = isFull ? newestOf(messages) : ['', ''];
       return isFull || channel !== '';
     });
   }
 
-  /** What was taken when the answer was lost. @returns false: it is still not known */
-  async takeBefore(): Promise<boolean> {
+  /** Finds queues that were taken when the answer was lost. @returns false: still unknown */
+  async findEarlierTakes(): Promise<boolean> {
     const { instance } = this.#deps;
-    const found = await this.#ask({ text: takenBefore, values: [instance] });
-    for (const row of found ?? []) this.#taken(row);
-    return found !== null;
-  }
-
-  /** What of these is this instance's by the tables, and is not known here: a release was lost. */
-  async takeOwn(named: readonly QueueName[]): Promise<void> {
-    const values = [JSON.stringify(named.map(nameOf)), this.#deps.instance];
-    for (const row of (await this.#ask({ text: own, values })) ?? []) this.#taken(row);
+    const taken = await this.#enqueue({ text: takenBefore, values: [instance] });
+    for (const row of taken ?? []) this.#onTaken(row);
+    return taken !== null;
   }
 
   /**
-   * Makes lanes free whose owner is no more.
-   * @returns false: not all are known to be; one may have been locked just then
+   * Finds those of these queues that the database gives to this instance, and that it does not
+   * know: a release was lost.
+   */
+  async takeOwn(named: readonly QueueName[]): Promise<void> {
+    const values = [JSON.stringify(named.map(nameOf)), this.#deps.instance];
+    for (const row of (await this.#enqueue({ text: ownQueues, values })) ?? []) this.#onTaken(row);
+  }
+
+  /**
+   * Frees queues whose owner is dead.
+   * @returns false: some may not be free; one may have been locked
    */
   async free(queues: readonly QueueName[], now: number): Promise<boolean> {
     const values = [JSON.stringify(queues.map(nameOf)), now];
-    const freed = await this.#ask({ text: free, values });
+    const freed = await this.#enqueue({ text: freeQueues, values });
     return freed?.length === queues.length;
   }
 
-  #taken({ channel, conversation, epoch, tail }: Rows[number]): void {
+  #onTaken({ channel, conversation, epoch, tail }: Rows[number]): void {
     const where = whereOf({ channel: String(channel), conversation: String(conversation) });
     this.#deps.queues.take(where, Number(epoch), Number(tail));
   }
 
-  /** Resolves to null where it is not known whether it has landed. */
-  #ask(asked: Asked): Promise<Rows | null> {
-    if (this.#isOver) return Promise.resolve(null);
+  /** Resolves to null where it is not known whether the statement has landed. */
+  #enqueue(asked: Asked): Promise<Rows | null> {
+    if (this.#isClosed) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#takes.push({ asked, read: resolve });
       this.#deps.soon();
@@ -172,62 +176,67 @@ export class Moves implements TrailingTransaction {
 
   #releases(): readonly Move[] {
     const { queues } = this.#deps;
-    const going = [...queues.resting.keys()].slice(0, queuesMax).filter((queue) => {
-      const goes = queues.mayGo(queue);
-      if (!goes) queues.restsNoMore(queue);
-      return goes;
+    const leaving = [...queues.resting.keys()].slice(0, queuesMax).filter((queue) => {
+      const mayGo = queues.mayRelease(queue);
+      if (!mayGo) queues.stopResting(queue);
+      return mayGo;
     });
-    if (going.length === 0) return [];
-    const given = going.filter((queue) => leftIn(queue, this.#deps.rows) === 2);
-    const stuck = going.filter(({ skips }) => skips >= skipsMax);
+    if (leaving.length === 0) return [];
+    const givenBack = leaving.filter((queue) => waitsOnRelease(queue, this.#deps.rows) === 2);
+    const stuck = leaving.filter(({ failedReleases }) => failedReleases >= failedReleasesMax);
     return [
-      ...(given.length === 0 ? [] : [{ asked: this.#named(untried, given), read: () => {} }]),
-      this.#release(going),
-      ...(stuck.length === 0 ? [] : [this.#whose(stuck)]),
+      ...(givenBack.length === 0
+        ? []
+        : [{ asked: this.#forQueues(clearAttempts, givenBack), read: () => {} }]),
+      this.#release(leaving),
+      ...(stuck.length === 0 ? [] : [this.#askOwners(stuck)]),
     ];
   }
 
-  #release(going: readonly OwnedQueue[]): Move {
+  #release(leaving: readonly OwnedQueue[]): Move {
     const { instance, queues, drop } = this.#deps;
-    const rows = going.map((queue) => {
+    const rows = leaving.map((queue) => {
       const { channel, conversation, epoch, tail } = queue;
-      const waits = leftIn(queue, this.#deps.rows);
+      const waits = waitsOnRelease(queue, this.#deps.rows);
       if (!queues.isClosing) queue.hasParked = drop(queue) || queue.hasParked;
       const given = waits === 2;
       return { channel, conversation: toText(conversation), epoch, tail, waits, given };
     });
     const asked = { text: release, values: [JSON.stringify(rows), instance] };
-    return { asked, read: (found) => this.#released(going, found) };
+    return { asked, read: (found) => this.#onReleased(leaving, found) };
   }
 
-  #released(going: readonly OwnedQueue[], found: Rows | null): void {
+  #onReleased(leaving: readonly OwnedQueue[], found: Rows | null): void {
     const { queues } = this.#deps;
     const byName = new Map(
       (found ?? []).map((row) => [`${String(row['channel'])} ${String(row['conversation'])}`, row]),
     );
-    for (const queue of going) {
+    for (const queue of leaving) {
       const row = byName.get(`${queue.channel} ${toText(queue.conversation)}`);
-      if (row === undefined) queue.skips++;
-      else if (row['goes'] === true) queues.gone(queue);
-      else queues.stays(queue, Number(row['tail']));
+      if (row === undefined) queue.failedReleases++;
+      else if (row['goes'] === true) queues.remove(queue);
+      else queues.releaseFailed(queue, Number(row['tail']));
     }
   }
 
-  /** Of lanes that cannot be let go again and again: another's, taken again, or forgotten. */
-  #whose(stuck: readonly OwnedQueue[]): Move {
+  /**
+   * Asks for the owners of queues whose release failed again and again. Such a queue belongs to
+   * another instance, was taken again, or was deleted.
+   */
+  #askOwners(stuck: readonly OwnedQueue[]): Move {
     const { queues, instance } = this.#deps;
     const read = (found: Rows | null): void => {
       for (const { channel, conversation, owner, epoch } of found ?? []) {
         const name = `${String(channel)} ${String(conversation)}`;
         const queue = stuck.find((one) => `${one.channel} ${toText(one.conversation)}` === name);
         if (queue === undefined || (owner === instance && epoch === queue.epoch)) continue;
-        queues.gone(queue);
+        queues.remove(queue);
       }
     };
-    return { asked: this.#named(owners, stuck), read };
+    return { asked: this.#forQueues(owners, stuck), read };
   }
 
-  #named(text: string, queues: readonly OwnedQueue[]): Asked {
+  #forQueues(text: string, queues: readonly OwnedQueue[]): Asked {
     const names = queues.map(({ channel, conversation }) => {
       return { channel, conversation: toText(conversation) };
     });
@@ -235,7 +244,7 @@ export class Moves implements TrailingTransaction {
   }
 }
 
-/** The conversation that the tables name so. */
+/** The conversation with this name in the tables. */
 export function whereOf({ channel, conversation }: QueueName): Where {
   return {
     channel: channel as ChannelKey,
@@ -252,7 +261,7 @@ function newestOf(rows: Rows): readonly [string, string] {
   return names.reduce((newest, one) => (isBehind(one, newest) ? one : newest));
 }
 
-/** By their bytes, as the server compares them. */
+/** Compares bytes, as the server does. */
 function isBehind(one: readonly [string, string], other: readonly [string, string]): boolean {
   const [a, b] = [one, other].map((name) => Buffer.from(name.join('\0')));
   return Buffer.compare(a!, b!) > 0;

@@ -25,7 +25,7 @@ postgresTest('what another instance accepts in between is worked in its place', 
   await accept(one, said('ann', 'first'));
   const claim = await comesIn(one);
   await accept(other, said('ann', 'second'));
-  // The gap before it shows that something has come elsewhere.
+  // The gap before it shows that another instance has accepted a message.
   await accept(one, said('ann', 'third'));
   await noneIn(one);
   await noneIn(other);
@@ -113,7 +113,7 @@ postgresTest('so it is where the one before took it for what waited in it', asyn
   const [janitor, one] = await all.beginTwo();
   await exchange(one, 'ann', 'hello');
   await all.owned('ann', null);
-  // Nobody but the keeper takes what waits.
+  // Only the janitor takes waiting rows.
   one.ledger.serve([]);
   const client = await all.another();
   await client.query('BEGIN; UPDATE svc.lane SET tail = 2, waits = 2');
@@ -138,7 +138,7 @@ postgresTest('a lane that nobody else has had in between is remembered', async (
   await deliverAll(one);
   await all.owned('ann', null);
   await accept(one, said('ann', 'again'));
-  // Nothing is read, so it is there at once.
+  // It needs no read, so it is there at once.
   const [second] = await takeIn(one);
   assert.deepEqual(
     second?.memory.turns.map(({ text }) => text),

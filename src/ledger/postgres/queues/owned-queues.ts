@@ -1,12 +1,15 @@
 /**
- * The lanes that this instance has: conversations that it alone works. What of them is unsettled
- * stands in the working set.
+ * The queues that this instance owns: conversations that it alone works. The working set has their
+ * unsettled rows.
  *
  *     free → (taken with a message, or because rows wait) → reading → ready → (quiet) → free
  *
- * A lane is read where rows may lie in it that this instance does not know: after it was taken, and
- * where the number of a message shows that others came between, which another instance accepted.
- * Until then what comes into it waits, so that messages are worked in the order of their numbers.
+ * A queue is read where it may have rows that this instance does not know. That is so after it was
+ * taken, and where the number of a message shows that another instance accepted messages in
+ * between. Messages that arrive wait until the read has ended, so that they are worked in the order
+ * of their numbers.
+ *
+ * The file also has `LostQueues`, which frees the queues of dead instances.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { keyOf, type Where } from '../../engine/memories.ts';
@@ -16,12 +19,12 @@ import type { ConversationQueue } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { History } from '../ledger/history.ts';
 import type { QueueFacts } from '../write/writes.ts';
-import { OwnedQueue, type Arrived, type QueueGrowth } from './owned-queue.ts';
+import { OwnedQueue, type ArrivedMessage, type QueueGrowth } from './owned-queue.ts';
 import type { Reads } from '../deps.ts';
 import { RowPages, type QueueName } from './queue-reads.ts';
 
-/** Of so many lanes that were let go it is known which. */
-const leftMax = 1_000;
+/** This instance remembers this many queues that it released last. */
+const releasedMax = 1_000;
 
 export type OwnedQueuesDeps = {
   readonly instance: number;
@@ -34,26 +37,26 @@ export class OwnedQueues {
   readonly unread = new UnreadQueues();
   readonly #deps: OwnedQueuesDeps;
   readonly #queues = new Map<string, OwnedQueue>();
-  /** Those that may be let go, and since when, the oldest first. */
+  /** Queues that may be released, with the time since when, the oldest first. */
   readonly #resting = new Map<OwnedQueue, SteadyTime>();
-  /** Some are leaving, or were once. */
+  /** Some queues are leaving, or were at some time. */
   #hasLeaving = false;
-  /** Those that were let go last, and how often each was taken by then. */
-  readonly #left = new Map<string, number>();
-  /** One is being emptied. */
-  #emptying = false;
+  /** The queues that were released last, each with its epoch at that time. */
+  readonly #released = new Map<string, number>();
+  /** A queue is being emptied. */
+  #isEmptying = false;
   #isClosing = false;
   #keepsParked = false;
-  #changed: () => void = () => {};
+  #listener: () => void = () => {};
 
   constructor(deps: OwnedQueuesDeps) {
     this.#deps = deps;
-    deps.rows.onRest((queue) => this.#changedIn(queue));
+    deps.rows.onRest((queue) => this.#rowsChanged(queue));
   }
 
-  /** Is told when there is a lane more to be read, or to be let go. */
-  onChange(changed: () => void): void {
-    this.#changed = changed;
+  /** Called when one more queue is to be read or may be released. */
+  onChange(listener: () => void): void {
+    this.#listener = listener;
   }
 
   get resting(): ReadonlyMap<OwnedQueue, SteadyTime> {
@@ -73,10 +76,10 @@ export class OwnedQueues {
   }
 
   /**
-   * A message of this instance has landed. It is entered once all before it in its lane are; where
-   * the lane is another's it is left to that one.
+   * A message of this instance has landed. It enters the working set once all messages before it in
+   * its queue have. Where another instance owns the queue, the message is left to that one.
    */
-  arrive(arrived: Arrived, facts: QueueFacts): void {
+  arrive(arrived: ArrivedMessage, facts: QueueFacts): void {
     if (facts.owner !== this.#deps.instance) {
       if (this.#isClosing) arrived.enter(arrived.arrival);
       return;
@@ -87,9 +90,9 @@ export class OwnedQueues {
   }
 
   /**
-   * Something was put back into it, which counts as a message.
-   * @returns `next`: nothing else has come before it; `later`: that is read first; `theirs`: the
-   *   lane is another's, or free
+   * Something was put back into the queue, which counts as a message.
+   * @returns `next`: nothing else has come before it; `later`: other rows are read first; `theirs`:
+   *   another instance owns the queue, or none does
    */
   grew(where: Where, to: QueueGrowth): 'next' | 'later' | 'theirs' {
     const queue = this.get(where);
@@ -105,13 +108,13 @@ export class OwnedQueues {
     return 'next';
   }
 
-  /** @param tail its newest number, as it was lately: what is not known here is read */
+  /** @param tail the queue's newest number, read lately: unknown messages are read */
   mayHaveGrown(queue: OwnedQueue, tail: number): void {
     if (!this.has(queue) || queue.isLeaving || queue.unread !== 'nothing') return;
     if (tail > queue.upTo) this.read(queue, 'messages', tail);
   }
 
-  /** It was taken since rows wait in it. @param tail its newest number */
+  /** This instance has taken the queue because rows wait in it. @param tail its newest number */
   take(where: Where, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
     const queue = this.#begin(where, epoch, 0);
@@ -119,21 +122,21 @@ export class OwnedQueues {
     else this.read(queue, 'all', tail);
   }
 
-  /** There may be rows that are not known here. @param upTo the newest number that is known of */
+  /** Marks a queue that may have unknown rows as unread. @param upTo its newest known number */
   read(queue: OwnedQueue, what: 'messages' | 'all', upTo: number): void {
     queue.unread = what;
     queue.upTo = Math.max(queue.upTo, upTo);
     this.#resting.delete(queue);
     this.unread.add(queue);
-    this.#changed();
+    this.#listener();
   }
 
   /**
-   * All up to a number has been entered. What came meanwhile follows.
-   * @param upTo what was known of when the read began, or was found by it
-   * @param messages how many were found behind those that were known
+   * A read has entered all rows up to a number. Messages that came meanwhile follow.
+   * @param upTo the newest number that was known when the read began, or that the read found
+   * @param messages how many unknown messages the read found
    */
-  wasRead(queue: OwnedQueue, upTo: number, messages: number): void {
+  readEnded(queue: OwnedQueue, upTo: number, messages: number): void {
     if (queue.unread === 'all') queue.hasParked = queue.hasOthers = false;
     else if (upTo - queue.tail > messages) queue.hasOthers = true;
     queue.unread = 'nothing';
@@ -144,27 +147,27 @@ export class OwnedQueues {
     this.#restIfQuiet(queue);
   }
 
-  /** @param keeps lanes stay as long as parked replies lie in them: nobody else would take those */
+  /** @param keeps whether queues with parked replies stay: no other instance would take them */
   keepParked(keeps: boolean): void {
     if (this.#keepsParked === keeps) return;
     this.#keepsParked = keeps;
     if (!keeps) for (const queue of this.#queues.values()) this.#restIfQuiet(queue);
   }
 
-  /** It may be let go: nothing of it is in hand. */
+  /** The queue may be released: nothing of it is in hand. */
   rest(queue: OwnedQueue): void {
     if (!queue.isLeaving && (queue.unread !== 'nothing' || queue.arrived.length > 0)) return;
     if (this.#isKept(queue)) return;
     if (!this.#resting.has(queue)) this.#resting.set(queue, this.#deps.steady());
-    this.#changed();
+    this.#listener();
   }
 
-  restsNoMore(queue: OwnedQueue): void {
+  stopResting(queue: OwnedQueue): void {
     this.#resting.delete(queue);
   }
 
-  /** It could not be let go. @param tail its newest number: what is not known here is read */
-  stays(queue: OwnedQueue, tail: number): void {
+  /** The queue could not be released. @param tail its newest number: unknown rows are read */
+  releaseFailed(queue: OwnedQueue, tail: number): void {
     if (!this.has(queue)) return;
     if (this.#isClosing) {
       queue.isLeaving = true;
@@ -172,35 +175,40 @@ export class OwnedQueues {
     }
     this.#resting.delete(queue);
     const isMore = tail > queue.upTo;
-    // A reply that is in hand may be gone before the answer comes, which still has it.
+    // Only a quiet queue is read whole: while a reply is in hand, the answer of the read could
+    // still have that reply after it is gone.
     if (!this.#isQuiet(queue)) {
       if (isMore) this.read(queue, 'messages', tail);
     } else if (isMore || queue.hasParked) this.read(queue, 'all', tail);
     else this.rest(queue);
   }
 
-  /** It is being let go. @returns false: it is no longer to be */
-  mayGo(queue: OwnedQueue): boolean {
+  /** Asked just before a release. @returns false: it must not be released any more */
+  mayRelease(queue: OwnedQueue): boolean {
     if (this.#isClosing) return this.has(queue);
     const isRead = queue.isLeaving || (queue.unread === 'nothing' && queue.arrived.length === 0);
     return this.has(queue) && this.#isQuiet(queue) && isRead && !this.#isKept(queue);
   }
 
-  /** It is free, or another's. */
-  gone(queue: OwnedQueue): void {
+  /** The queue is free, or another instance owns it. */
+  remove(queue: OwnedQueue): void {
     this.#resting.delete(queue);
     this.unread.delete(queue);
     if (!this.has(queue)) return;
     const key = keyOf(queue);
     this.#queues.delete(key);
-    this.#left.delete(key);
-    this.#left.set(key, queue.epoch);
-    if (this.#left.size > leftMax) this.#left.delete(this.#left.keys().next().value!);
+    this.#released.delete(key);
+    this.#released.set(key, queue.epoch);
+    if (this.#released.size > releasedMax)
+      this.#released.delete(this.#released.keys().next().value!);
     this.#deps.history.left(queue);
   }
 
-  /** What waits in it leaves the working set; it is let go once what is in hand has ended. */
-  leave(queue: OwnedQueue): void {
+  /**
+   * Waiting rows of the queue leave the working set. It is released once the rows in hand have
+   * ended.
+   */
+  startLeaving(queue: OwnedQueue): void {
     if (queue.isLeaving) return;
     queue.isLeaving = true;
     this.#hasLeaving = true;
@@ -213,15 +221,15 @@ export class OwnedQueues {
     return this.#isClosing;
   }
 
-  /** All are let go as they are; what lies in them is counted on here. */
+  /** All queues are released as they are; their rows still count here. */
   close(): void {
     this.#isClosing = true;
     this.unread.clear();
     for (const queue of this.#queues.values()) this.#resting.set(queue, this.#deps.steady());
-    this.#changed();
+    this.#listener();
   }
 
-  /** Messages of theirs that have landed and wait to be entered are not wanted any more. */
+  /** Drops landed messages of deleted people or conversations that wait to be entered. */
   forget({ whose, beforeId }: Theirs): void {
     for (const queue of this.#queues.values()) {
       if (queue.arrived.length === 0) continue;
@@ -231,14 +239,14 @@ export class OwnedQueues {
     }
   }
 
-  #enter(queue: OwnedQueue, arrived: Arrived): void {
+  #enter(queue: OwnedQueue, arrived: ArrivedMessage): void {
     if (arrived.n <= queue.tail) return;
     if (queue.unread === 'nothing' && arrived.n === queue.tail + 1) {
       queue.tail = arrived.n;
       queue.upTo = Math.max(queue.upTo, arrived.n);
       this.#resting.delete(queue);
       arrived.enter(arrived.arrival);
-      // It was forgotten on its way.
+      // The message may have been deleted on its way.
       this.#restIfQuiet(queue);
       return;
     }
@@ -250,17 +258,17 @@ export class OwnedQueues {
   #ownedBy(where: Where, { epoch, waits }: QueueFacts, tail: number): OwnedQueue {
     const known = this.get(where);
     if (known !== undefined && known.epoch === epoch) return known;
-    // It was let go, and that was lost: others may have left messages in it.
-    const isLost = this.#left.get(keyOf(where)) === epoch;
-    const isRead = waits > 0 || isLost;
-    const queue = this.#begin(where, epoch, isRead ? 0 : tail);
-    if (isRead) this.read(queue, 'all', tail);
+    // The queue was released, and that write was lost: others may have left messages in it.
+    const isLost = this.#released.get(keyOf(where)) === epoch;
+    const mustRead = waits > 0 || isLost;
+    const queue = this.#begin(where, epoch, mustRead ? 0 : tail);
+    if (mustRead) this.read(queue, 'all', tail);
     return queue;
   }
 
   #begin(where: Where, epoch: number, tail: number): OwnedQueue {
     const known = this.get(where);
-    if (known !== undefined) this.gone(known);
+    if (known !== undefined) this.remove(known);
     const queue = new OwnedQueue(where, epoch, tail);
     this.#queues.set(keyOf(where), queue);
     this.#deps.history.taken(where, epoch);
@@ -283,14 +291,14 @@ export class OwnedQueues {
   }
 
   #empty(queue: OwnedQueue): void {
-    if (this.#emptying) return;
-    this.#emptying = true;
+    if (this.#isEmptying) return;
+    this.#isEmptying = true;
     this.#deps.rows.remove(queue.channel, queue.conversation, (row) => !row.taken);
-    this.#emptying = false;
+    this.#isEmptying = false;
     this.#restIfQuiet(queue);
   }
 
-  #changedIn(known: ConversationQueue): void {
+  #rowsChanged(known: ConversationQueue): void {
     if (this.#isClosing) return;
     if (!known.isQuiet && !this.#hasLeaving) return;
     const queue = this.get(known);
@@ -300,7 +308,7 @@ export class OwnedQueues {
   }
 }
 
-/** Lanes that are to be read before what has come into them is worked. */
+/** Queues that must be read before messages that arrived in them are worked. */
 class UnreadQueues {
   readonly #queues = new Set<OwnedQueue>();
   /** How many are being read. */
@@ -327,7 +335,7 @@ class UnreadQueues {
     this.#queues.clear();
   }
 
-  /** All of them; from now on they count as being read. */
+  /** Returns all of them; from now on they count as being read. */
   take(): readonly OwnedQueue[] {
     const queues = [...this.#queues];
     this.#queues.clear();
@@ -335,89 +343,91 @@ class UnreadQueues {
     return queues;
   }
 
-  /** Whatever was taken was read, or is not to be any more. */
+  /** All queues that `take` returned were read, or need not be any more. */
   allRead(): void {
     this.#reading = 0;
   }
 }
 
-// Finds lanes whose owner is no more, by the rows that lie in them, and makes them free. Once an
-// instance has died all rows are looked through; else a page at each beat, so that nothing lies
-// where nobody looks.
+// Finds queues whose owner is dead by their rows, and frees them. Once an instance has died it
+// checks all rows. Otherwise it checks a page at each heartbeat, so that no row lies in a queue
+// that nobody looks at.
 
-/** So many lanes are made free in one go. */
+/** One statement frees at most this many queues. */
 const queuesMax = 500;
 
-/** $2: parked replies count, too; else they are found when they are due. */
-const lostQueuesIsLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
+/** $2: parked replies count, too; without it they are found when they are due. */
+const isLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
   OR (lane.owner IS NOT NULL AND NOT EXISTS (
     SELECT FROM svc.instance AS one WHERE one.id = lane.owner AND NOT one.dead
   ))`;
 
-const buried = 'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
+const markCleaned =
+  'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
 
 type LostQueuesDeps = {
   readonly reads: Reads;
-  /** Whether parked replies are to be in hand as well: there is nobody else. */
+  /** Whether parked replies must be in hand as well, because there is no other instance. */
   readonly takesParked: () => boolean;
-  /** Makes lanes free. @returns false: it is not known whether they are */
+  /** Frees queues. @returns false: some may not be free */
   readonly free: (queues: readonly QueueName[]) => Promise<boolean>;
-  /** Writes down that they are over. */
+  /** Records that the dead instances need no further cleanup. */
   readonly write: (text: string, values: readonly unknown[]) => Promise<boolean>;
 };
 
 export class LostQueues {
   readonly #deps: LostQueuesDeps;
   readonly #pages: RowPages;
-  #looking: Promise<void> | null = null;
-  /** The dead that the newest look is for, and whether it goes over all rows. */
-  #lookedFor: readonly number[] = [];
-  #isWhole = false;
+  #check: Promise<void> | null = null;
+  /** The dead instances that the newest check is for, and whether it covers all rows. */
+  #checkedFor: readonly number[] = [];
+  #checksWhole = false;
 
   constructor(deps: LostQueuesDeps) {
     this.#deps = deps;
-    this.#pages = new RowPages(deps.reads, lostQueuesIsLost);
+    this.#pages = new RowPages(deps.reads, isLost);
   }
 
   /**
-   * Resolves when all lanes of the dead are free, or cannot be made so now. Never rejects.
-   * @param dead instances that are dead, and whose lanes may not be free
-   * @param isWhole all rows are looked at; else a page, unless a look goes on
+   * Resolves when all queues of the dead instances are free, or cannot be freed now. Never rejects.
+   * @param dead instances that are dead, and whose queues may not be free
+   * @param isWhole checks all rows; otherwise one page, unless a check is under way
    */
-  look(dead: readonly number[], isWhole = dead.length > 0): Promise<void> {
-    const before = this.#looking;
-    const isAsked = dead.every((id) => this.#lookedFor.includes(id)) && (!isWhole || this.#isWhole);
-    if (before !== null && isAsked) return before;
-    this.#lookedFor = dead;
-    this.#isWhole = isWhole;
-    const looked = (before ?? Promise.resolve())
-      .then(async () => void (await (isWhole ? this.#lookAtAll(dead) : this.#next())))
+  check(dead: readonly number[], isWhole = dead.length > 0): Promise<void> {
+    const before = this.#check;
+    const isCovered =
+      dead.every((id) => this.#checkedFor.includes(id)) && (!isWhole || this.#checksWhole);
+    if (before !== null && isCovered) return before;
+    this.#checkedFor = dead;
+    this.#checksWhole = isWhole;
+    const running = (before ?? Promise.resolve())
+      .then(async () => void (await (isWhole ? this.#checkAll(dead) : this.#checkPage())))
       .catch(() => {})
       .finally(() => {
-        if (this.#looking === looked) this.#looking = null;
+        if (this.#check === running) this.#check = null;
       });
-    this.#looking = looked;
-    return looked;
+    this.#check = running;
+    return running;
   }
 
-  async #lookAtAll(dead: readonly number[]): Promise<void> {
+  async #checkAll(dead: readonly number[]): Promise<void> {
     this.#pages.begin();
-    let isSound = true;
+    let areFreed = true;
     for (let isOver = false; !isOver;) {
-      const seen = await this.#next();
-      isSound &&= seen.isSound;
-      isOver = seen.isLast;
+      const page = await this.#checkPage();
+      areFreed &&= page.areFreed;
+      isOver = page.isLast;
     }
-    if (isSound && dead.length > 0) await this.#deps.write(buried, [dead]);
+    if (areFreed && dead.length > 0) await this.#deps.write(markCleaned, [dead]);
   }
 
-  async #next(): Promise<{ readonly isLast: boolean; readonly isSound: boolean }> {
+  async #checkPage(): Promise<{ readonly isLast: boolean; readonly areFreed: boolean }> {
     const { free, takesParked } = this.#deps;
     const { queues, isLast } = await this.#pages.next(takesParked());
-    let isSound = true;
+    let areFreed = true;
     for (let from = 0; from < queues.length; from += queuesMax) {
-      if (!(await free(queues.slice(from, from + queuesMax)))) isSound = false;
+      if (!(await free(queues.slice(from, from + queuesMax)))) areFreed = false;
     }
-    return { isLast, isSound };
+    return { isLast, areFreed };
   }
 }

@@ -1,4 +1,4 @@
-/** Lanes in which nothing lies but replies that are tried again later. */
+/** Queues whose only rows are replies that are tried again later. */
 import assert from 'node:assert/strict';
 import {
   accept,
@@ -19,10 +19,10 @@ import {
 import { failure } from '../../../domain/failure.ts';
 
 const hour = 3_600_000;
-/** Its receiver asks for an hour, so that may lie ahead, also after a start. */
+/** The receiver asks for an hour, so the next try may lie ahead, also after a start. */
 const why = failure('server_error', { retryAfterMs: hour });
 
-/** A reply that is tried again in an hour, and holds nothing up. @returns when that is */
+/** A reply that is tried again in an hour, and blocks no other. @returns when that is */
 async function park(store: TestStore, conversation: string): Promise<number> {
   await exchange(store, conversation, 'hello', `to ${conversation}`);
   const reply = await comesOut(store);

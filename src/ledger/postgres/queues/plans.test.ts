@@ -1,4 +1,4 @@
-/** How the server finds lanes, and what lies in them, among many that are idle. */
+/** How the server finds queues and their rows among many idle ones. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { hook } from '../../../../test/contract/ledger/kit.ts';
@@ -19,10 +19,13 @@ import { LostQueues, OwnedQueues } from './owned-queues.ts';
 import { Moves } from './moves.ts';
 import { UnknownQueues } from './queues.ts';
 
-/** ANALYZE looks at 30,000 rows of a table, chosen by chance: none here has more. */
+/** ANALYZE samples 30,000 rows of a table at random; no table here has more. */
 const messages = 12_000;
 const idle = 25_000;
-/** A page of rows is 2,000 of many more: of up to 12,000 all may be read, which is as quick. */
+/**
+ * A page has 2,000 of many more rows. Of up to 12,000 rows the server may read all, which is as
+ * quick.
+ */
 const waitingMore = 16_000;
 const instance = 7;
 const named = Array.from({ length: 500 }, (_, n) => {
@@ -30,7 +33,7 @@ const named = Array.from({ length: 500 }, (_, n) => {
 });
 const history = { taken() {}, left() {}, drop() {} };
 
-/** Notes what is asked, and finds the same at each time. */
+/** Records the statements, and gives the same answer to each. */
 function noting(asked: Asked[], found: Rows = []): Reads {
   return {
     async ask(one) {
@@ -48,7 +51,7 @@ function ownedQueues() {
   return { rows, queues };
 }
 
-/** Every kind of take, and of letting go: in order, in disorder, and where that was in vain. */
+/** Every kind of take and of release: in order, out of order, and in vain. */
 function askedByMoves(): readonly Asked[] {
   const { rows, queues } = ownedQueues();
   const moves = new Moves({
@@ -60,12 +63,12 @@ function askedByMoves(): readonly Asked[] {
     steady: steadyNow,
   });
   for (const queue of queues) {
-    if (queue.conversation < 'c3') queues.leave(queue);
-    else queues.wasRead(queue, 5, 0);
-    queue.skips = 20;
+    if (queue.conversation < 'c3') queues.startLeaving(queue);
+    else queues.readEnded(queue, 5, 0);
+    queue.failedReleases = 20;
   }
   void moves.takeWaiting({ channels: [hook], allBut: [hook], suspectsOf: 'all', now: 2e12 });
-  void moves.takeBefore();
+  void moves.findEarlierTakes();
   void moves.takeOwn(named);
   void moves.free(named, 1);
   const { asked } = moves.take();
@@ -73,7 +76,7 @@ function askedByMoves(): readonly Asked[] {
   return asked;
 }
 
-/** What is read of lanes that were taken, and of one that is kept by a reply. */
+/** The reads of queues that were taken, and of one that a reply keeps. */
 async function askedByReads(): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   const reads = noting(asked);
@@ -87,11 +90,11 @@ async function askedByReads(): Promise<readonly Asked[]> {
   const address = { channel: hook, target: '' };
   const reply = { ...of, address, text: 'hi', createdAt: 1, sessionStarted: null };
   rows.addReply(reply, new MessageProgress(1, null), 1);
-  await new GrownQueues({ rows, queues, reads }).look();
+  await new GrownQueues({ rows, queues, reads }).check();
   return asked;
 }
 
-/** What a keeper looks for, page by page, and what it counts. */
+/** The searches of a janitor, page by page, and its counts. */
 async function askedByJanitor(): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   const reads = noting(asked, [{ channel: null, last: '', rows: 0, letters: 0 }]);
@@ -100,10 +103,10 @@ async function askedByJanitor(): Promise<readonly Asked[]> {
     return true;
   };
   const free = async (): Promise<boolean> => true;
-  await new LostQueues({ reads, takesParked: () => true, free, write }).look([1], true);
+  await new LostQueues({ reads, takesParked: () => true, free, write }).check([1], true);
   const looksFor = { isKnown: () => true, async take() {} };
   const unknown = new UnknownQueues({ instance, reads, now: () => 2e12, ...looksFor });
-  for (let table = 0; table < 2; table++) await unknown.look();
+  for (let table = 0; table < 2; table++) await unknown.check();
   await new Counting(reads, steadyNow).count({
     held: () => ({ messages: 0, bytes: 0 }),
     isPartial: () => true,
@@ -118,11 +121,14 @@ async function allAsked(): Promise<readonly Asked[]> {
   return [...new Map(all.map((one) => [one.text, one])).values()];
 }
 
-/** Instances and holds are few, and what waits is bounded: it is counted as a whole. */
+/**
+ * There are few instances and takeovers. The waiting rows are limited, and one statement counts
+ * them as a whole.
+ */
 const mayReadWhole = ({ text }: Asked): readonly string[] =>
   text.includes('count(DISTINCT message_id)') ? ['inbox', 'outbox'] : ['instance', 'hold'];
 
-/** Two sets that are held against each other row by row. */
+/** Two sets that are compared with each other row by row. */
 function isSquare(node: PlanNode): boolean {
   const { Plans = [] } = node;
   const isNested = node['Node Type'] === 'Nested Loop' && Plans.length > 1;
@@ -143,8 +149,8 @@ async function judge(client: Client, when: string): Promise<void> {
 }
 
 /**
- * Many messages wait, some with their owner gone, and many more conversations are idle.
- * @param act is done when the tables have a part of their rows
+ * Many messages wait, the owners of some are gone, and many more conversations are idle.
+ * @param act runs when the tables have a part of their rows
  */
 async function fillQueues(client: Client, act: () => Promise<unknown>): Promise<void> {
   await fill(client, { messages, waiting: (messages * 3) / 4, turnsEach: 20 });
@@ -174,9 +180,9 @@ async function fillQueues(client: Client, act: () => Promise<unknown>): Promise<
 }
 
 /**
- * The server itself gathers statistics of one table at a time, and whenever it likes: first VACUUM
- * tells it how many rows there are, then ANALYZE what is in them. Of the tables that are vacuumed
- * any may be analyzed already. What ANALYZE has found is forgotten when it is rolled back.
+ * The server gathers statistics of one table at a time, whenever it likes. VACUUM first tells it
+ * how many rows a table has; ANALYZE then samples their content. Any of the vacuumed tables may be
+ * analyzed already. A rollback drops the result of ANALYZE.
  */
 async function judgeAll(client: Client, order: readonly string[]): Promise<void> {
   for (let known = 0; known <= order.length; known++) {
@@ -193,7 +199,7 @@ async function judgeAll(client: Client, order: readonly string[]): Promise<void>
   await judge(client, 'all is known');
 }
 
-/** None of them, each, each two, and so on. */
+/** No table, each table, each pair, and so on. */
 function choicesOf(tables: readonly string[]): readonly (readonly string[])[] {
   return tables.reduce<readonly (readonly string[])[]>(
     (choices, table) => [...choices, ...choices.map((choice) => [...choice, table])],
@@ -201,7 +207,7 @@ function choicesOf(tables: readonly string[]): readonly (readonly string[])[] {
   );
 }
 
-/** What the server knows at first, and in which order it comes to know more. */
+/** What the server knows at first, and the order in which it learns more. */
 const cases = [
   { knows: 'nothing', order: ['svc.inbox', 'svc.outbox', 'svc.lane'] },
   { knows: 'that all is empty', order: ['svc.outbox', 'svc.lane', 'svc.inbox'] },

@@ -8,7 +8,7 @@ import type { Reads } from '../deps.ts';
 import { QueueReads } from './queue-reads.ts';
 import { OwnedQueues } from './owned-queues.ts';
 
-/** A lane is being read. */
+/** A read of a queue is under way. */
 async function reading() {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
   const history = { taken() {}, left() {}, drop() {} };

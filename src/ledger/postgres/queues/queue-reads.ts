@@ -1,4 +1,7 @@
-/** What lies unsettled in lanes: read, and put into the working set in its order. */
+/**
+ * Reads the unsettled rows of queues, and enters them into the working set in order. Also has the
+ * searches over rows and queues that find what this instance does not know.
+ */
 import type { Message } from '../../../domain/message.ts';
 import { plannedTry } from '../../engine/durability.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
@@ -19,22 +22,22 @@ import type { Rows } from '../write/statement.ts';
 import type { OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
 
-/** So many lanes are read at once. */
+/** One read covers at most this many queues. */
 const queuesMax = 500;
 
-const here = 'channel = x.channel AND conversation = x.conversation';
-const asked = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
+const sameQueue = 'channel = x.channel AND conversation = x.conversation';
+const requestedQueues = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
   conversation text COLLATE "C", after bigint)`;
 const messages = `
-SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
+SELECT x.place, one.* FROM ${requestedQueues} CROSS JOIN LATERAL (
   SELECT ${messageColumns}, n, replayed,
     EXISTS (SELECT FROM svc.outbox WHERE message_id = inbox.id) AS answered
-  FROM svc.inbox AS inbox WHERE ${here} AND n > x.after OFFSET 0
+  FROM svc.inbox AS inbox WHERE ${sameQueue} AND n > x.after OFFSET 0
 ) AS one
 ORDER BY x.place, one.n`;
 const replies = `
-SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
-  SELECT ${replyColumns}, seq FROM svc.outbox WHERE ${here} OFFSET 0
+SELECT x.place, one.* FROM ${requestedQueues} CROSS JOIN LATERAL (
+  SELECT ${replyColumns}, seq FROM svc.outbox WHERE ${sameQueue} OFFSET 0
 ) AS one
 ORDER BY x.place, one.seq`;
 
@@ -43,18 +46,18 @@ export type QueueReadsDeps = {
   readonly queues: OwnedQueues;
   readonly history: Pick<History, 'drop'>;
   readonly reads: Reads;
-  /** Holds messages that may have ended a process. */
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Is told of replies whose next try lay too far ahead. */
+  /** Called with replies whose next try lay too far ahead. */
   readonly sooner: (replies: readonly SoonerReply[]) => void;
+  /** Isolates messages that may have ended a process. */
   readonly crashIsolation: Pick<CrashIsolation, 'hold' | 'suspects'>;
-  /** Nothing can be read any more. */
+  /** Called when reading has failed for good. */
   readonly failed: (error: unknown) => void;
 };
 
-/** A lane as it was when it was asked for. */
-type Asked = {
+/** A queue as it was when its read began. */
+type ReadRequest = {
   readonly queue: OwnedQueue;
   readonly upTo: number;
   readonly isWhole: boolean;
@@ -69,24 +72,24 @@ export class QueueReads {
     this.#deps = deps;
   }
 
-  /** Reads all that are to be read. Resolves when none is left; never rejects. */
+  /** Reads all queues that are to be read. Resolves when none is left; never rejects. */
   run(): Promise<void> {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
-      // It may have come after the last look.
+      // A queue may have come after the last check.
       if (this.#deps.queues.unread.hasAny) void this.run();
     });
     return this.#running;
   }
 
-  /** Resolves when what is being read just now has been entered, or cannot be. */
+  /** Resolves when the rows that are being read now have been entered, or cannot be. */
   async underWay(): Promise<void> {
     await this.#underWay.catch(() => {});
   }
 
   async #run(): Promise<void> {
     const { queues, failed } = this.#deps;
-    // Those that are taken together are read together.
+    // Queues that are taken together are read together.
     await Promise.resolve();
     try {
       while (queues.unread.hasAny) {
@@ -98,45 +101,47 @@ export class QueueReads {
         queues.unread.allRead();
       }
     } catch (error) {
-      // When all lanes are let go the connection that reads is closed.
+      // When all queues are released, the connection for reads is closed.
       if (!queues.isClosing) failed(error);
     }
   }
 
   async #read(unread: readonly OwnedQueue[]): Promise<void> {
     const { reads, queues } = this.#deps;
-    const all = unread.map((queue): Asked => {
+    const all = unread.map((queue): ReadRequest => {
       return { queue, upTo: queue.upTo, isWhole: queue.unread === 'all' };
     });
-    const places = all.map(placed);
+    const places = all.map(placeOf);
     const whole = places.filter((_place, at) => all[at]!.isWhole);
     const [inbox, outbox] = await Promise.all([
       reads.ask({ text: messages, values: [JSON.stringify(places)] }),
       whole.length === 0 ? [] : reads.ask({ text: replies, values: [JSON.stringify(whole)] }),
     ]);
-    const said = Map.groupBy(inbox, ({ place }) => Number(place));
-    const answered = Map.groupBy(outbox, ({ place }) => Number(place));
-    const tried: Suspect[] = [];
-    // The oldest are offered first.
-    const ids = all.map((_one, at) => (said.get(at)?.[0]?.['id'] as string | undefined) ?? '');
+    const messagesByPlace = Map.groupBy(inbox, ({ place }) => Number(place));
+    const repliesByPlace = Map.groupBy(outbox, ({ place }) => Number(place));
+    const suspects: Suspect[] = [];
+    // The working set offers the oldest first.
+    const ids = all.map(
+      (_one, at) => (messagesByPlace.get(at)?.[0]?.['id'] as string | undefined) ?? '',
+    );
     const inOrder = [...all.entries()].sort(([a], [b]) => (ids[a]! < ids[b]! ? -1 : 1));
     for (const [at, one] of inOrder) {
       if (!queues.has(one.queue) || one.queue.isLeaving) continue;
-      const suspect = this.#enter(one, said.get(at) ?? [], answered.get(at) ?? []);
-      if (suspect !== null) tried.push(suspect);
+      const suspect = this.#enter(one, messagesByPlace.get(at) ?? [], repliesByPlace.get(at) ?? []);
+      if (suspect !== null) suspects.push(suspect);
     }
-    this.#hold(tried);
+    this.#isolate(suspects);
   }
 
-  #hold(tried: readonly Suspect[]): void {
+  #isolate(suspects: readonly Suspect[]): void {
     const { rows, crashIsolation } = this.#deps;
-    const chosen = chooseSuspects(tried, crashIsolation.suspects);
-    for (const one of tried) if (!chosen.includes(one)) rows.goOn(one.row.queue);
+    const chosen = chooseSuspects(suspects, crashIsolation.suspects);
+    for (const one of suspects) if (!chosen.includes(one)) rows.goOn(one.row.queue);
     crashIsolation.hold(chosen);
   }
 
-  /** All messages are there before the first reply, and all replies before a message is offered. */
-  #enter({ queue, upTo, isWhole }: Asked, inbox: Rows, outbox: Rows): Suspect | null {
+  /** Enters all messages before the first reply, and all replies before a message is offered. */
+  #enter({ queue, upTo, isWhole }: ReadRequest, inbox: Rows, outbox: Rows): Suspect | null {
     const { rows, queues } = this.#deps;
     const { channel, conversation } = queue;
     const wasBusy = rows.queuesOn(channel, conversation)[0]?.inBusy === true;
@@ -147,11 +152,11 @@ export class QueueReads {
     const suspect = this.#enterMessages(queue, unknown, isWhole && isFirst, progressOf);
     this.#enterReplies(known, outbox, progressOf);
     rows.goOn(known, wasBusy || suspect !== null);
-    queues.wasRead(queue, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
+    queues.readEnded(queue, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
     return suspect;
   }
 
-  /** @param isFirst what is first here is the first of its lane */
+  /** @param isFirst whether the first message of `inbox` is the first of its queue */
   #enterMessages(
     queue: OwnedQueue,
     inbox: Rows,
@@ -163,7 +168,7 @@ export class QueueReads {
     if (inbox.some(({ replayed }) => replayed === true)) this.#drop(queue);
     for (const [at, found] of inbox.entries()) {
       const { stored, attempts, alone } = foundMessage(found, rows.nextSeq());
-      const row = rows.restoreMessage(stored, textOf(queue, stored.head.id));
+      const row = rows.restoreMessage(stored, arrivedMessage(queue, stored.head.id));
       row.attempt = attempts + 1;
       row.poison = alone >= aloneMax;
       if (found['answered'] === true) progressOf.set(stored.head.id, row.progress);
@@ -173,7 +178,10 @@ export class QueueReads {
     return suspect;
   }
 
-  /** With a message that was dead the turn went that its burial had left. */
+  /**
+   * A dead letter was replayed. The turn that dead-lettering it had left is gone, so the history
+   * that this instance knows is stale.
+   */
   #drop({ channel, conversation }: OwnedQueue): void {
     const { rows, history } = this.#deps;
     rows.outdate(channel, conversation);
@@ -201,33 +209,33 @@ export class QueueReads {
   }
 }
 
-function placed({ queue, isWhole }: Asked, place: number): object {
+function placeOf({ queue, isWhole }: ReadRequest, place: number): object {
   const { channel, conversation, tail } = queue;
   return { place, channel, conversation: toText(conversation), after: isWhole ? 0 : tail };
 }
 
-/** What came to this instance need not be read again. */
-function textOf(queue: OwnedQueue, id: string): Message | null {
+/** A message that arrived at this instance, so that its text need not be read again. */
+function arrivedMessage(queue: OwnedQueue, id: string): Message | null {
   return queue.arrived.find(({ arrival }) => arrival.message.id === id)?.arrival.message ?? null;
 }
 
-// Looks through all unsettled rows, a page at a time, for lanes of which something is so.
+// Searches all unsettled rows, a page at a time, for queues that meet a condition.
 
-/** So many rows are looked at in one go. */
+/** One page has at most this many rows. */
 const rowsMax = 2_000;
 
 export type QueueName = { readonly channel: string; readonly conversation: string };
 
 type Page = {
   readonly queues: readonly QueueName[];
-  /** It was the last one, and the next is the first again. */
+  /** It was the last page; the next one is the first again. */
   readonly isLast: boolean;
 };
 
 /**
- * @param runs whether a row is one that is worked without waiting for its time
- * @param which of the rows that come after $1: `seen`, with their `lane`
- * @param until of which rows the pages are; left out: of all
+ * @param runs SQL: whether a row is worked without waiting for its time
+ * @param which SQL: the condition on `seen`, a row of the page, and its `lane`; values from $2
+ * @param until SQL: a further condition on the rows of the pages; left out: all rows
  */
 function pageOf(table: string, runs: string, which: string, until: string): string {
   return `
@@ -245,11 +253,11 @@ UNION ALL SELECT NULL, NULL, max(id), count(*)::int FROM seen`;
 export class RowPages {
   readonly #reads: Reads;
   readonly #texts: readonly string[];
-  /** The table that is looked through, and how far. */
+  /** The table that is being searched, and how far. */
   #table = 0;
   #last = '';
 
-  /** As `pageOf` has them; values count from $2. */
+  /** As `pageOf`. */
   constructor(reads: Reads, which: string, until = '') {
     this.#reads = reads;
     this.#texts = [
@@ -258,7 +266,7 @@ export class RowPages {
     ];
   }
 
-  /** The next page is the first. */
+  /** The next page is the first one. */
   begin(): void {
     this.#table = 0;
     this.#last = '';
@@ -279,12 +287,13 @@ function nameOf({ channel, conversation }: Rows[number]): QueueName {
   return { channel: String(channel), conversation: String(conversation) };
 }
 
-// Finds what other instances have accepted in lanes that are kept by replies alone. When a lane is
-// let go such messages show, but a reply may wait long for its next try, and they are not to wait
-// with it. Lanes with messages show them by the next number, or are let go after the last of them.
+// Finds messages that other instances accepted in queues that only replies keep here. Such messages
+// show when the queue is released. But a reply may wait long for its next try, and the messages
+// must not wait with it. A queue with messages shows new ones by a gap in the numbers, or is
+// released after its last message.
 
-/** So many lanes are looked at in one go; the others have their turn after them. */
-const grownQueuesQueuesMax = 1_000;
+/** One search covers at most this many queues; the others have their turn after them. */
+const grownQueuesMax = 1_000;
 
 const tails = `
 SELECT x.place, lane.tail FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
@@ -302,19 +311,19 @@ type GrownQueuesDeps = {
 
 export class GrownQueues {
   readonly #deps: GrownQueuesDeps;
-  #isLooking = false;
-  /** How many were passed over, so that all have their turn. */
+  #isChecking = false;
+  /** How many queues earlier searches covered, so that each has its turn. */
   #from = 0;
 
   constructor(deps: GrownQueuesDeps) {
     this.#deps = deps;
   }
 
-  /** Nothing is done while a look goes on. Never rejects. */
-  async look(): Promise<void> {
-    const waiting = this.#isLooking ? [] : this.#waiting();
+  /** Does nothing while a search is under way. Never rejects. */
+  async check(): Promise<void> {
+    const waiting = this.#isChecking ? [] : this.#waiting();
     if (waiting.length === 0) return;
-    this.#isLooking = true;
+    this.#isChecking = true;
     const { queues, reads } = this.#deps;
     try {
       const named = waiting.map(({ channel, conversation, epoch }, place) => {
@@ -324,16 +333,16 @@ export class GrownQueues {
       for (const { place, tail } of found)
         queues.mayHaveGrown(waiting[Number(place)]!, Number(tail));
     } catch {
-      // The next beat looks again.
+      // The next heartbeat searches again.
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 
   #waiting(): readonly OwnedQueue[] {
     const all = [...this.#deps.queues].filter((queue) => this.#waitsForReplies(queue));
     if (this.#from >= all.length) this.#from = 0;
-    const some = all.slice(this.#from, this.#from + grownQueuesQueuesMax);
+    const some = all.slice(this.#from, this.#from + grownQueuesMax);
     this.#from += some.length;
     return some;
   }

@@ -1,24 +1,25 @@
 /**
- * The statements by which lanes change hands. $1 names lanes, or is this instance. None of them
- * waits for the lock of a lane.
+ * The statements by which queues change hands. $1 is a list of queues, or this instance. None waits
+ * for the lock of a queue.
  *
- * Lanes are looked for one at a time, by their key, and changed where they lie (`ctid`): for a join
- * with many rows the planner would read the whole table. A lane that changes between the look and
- * the lock is left as it is, and not told.
+ * They look queues up one at a time by key, and change them by their place (`ctid`): for a join
+ * with many rows the planner would read the whole table. A queue that changes between the lookup
+ * and the lock stays as it is, and is not returned.
  */
 import { latestTry } from '../ledger/stored-rows.ts';
 import { aloneMax, attemptsMax } from '../../engine/order/crash-isolation.ts';
 
-/** So many lanes change hands in one statement. */
+/** One statement changes at most this many queues. */
 export const queuesMax = 500;
 
-const named = 'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C")';
-const here = (table: string): string =>
+const givenQueues =
+  'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C")';
+const sameQueue = (table: string): string =>
   `channel = ${table}.channel AND conversation = ${table}.conversation`;
-/** The lane of each row of `table`. */
+/** The queue of each row of `table`. */
 const queuesOf = (table: string, columns: string, which: string, lock = 'OFFSET 0'): string => `
 CROSS JOIN LATERAL (
-  SELECT ${columns} FROM svc.lane AS lane WHERE ${here(table)} AND ${which} ${lock}
+  SELECT ${columns} FROM svc.lane AS lane WHERE ${sameQueue(table)} AND ${which} ${lock}
 ) AS lane`;
 const unlocked = 'FOR UPDATE SKIP LOCKED';
 const places = (which: string): string => `ctid = ANY(ARRAY(SELECT place FROM ${which}))`;
@@ -26,8 +27,9 @@ const places = (which: string): string => `ctid = ANY(ARRAY(SELECT place FROM ${
 const isSame = 'owner = $2 AND epoch = x.epoch';
 
 /**
- * $2: this instance. `given`: also where more has come, which the next owner reads. One that is
- * late, after its connection was lost, finds that the lane was taken again since.
+ * $2: this instance. `given`: releases also where more rows have come, which the next owner reads.
+ * A release that comes late, after a lost connection, does nothing when the queue was taken again
+ * since.
  */
 export const release = `
 WITH mine AS (
@@ -44,40 +46,43 @@ WITH mine AS (
 SELECT channel, conversation, tail, true AS goes FROM free
 UNION ALL SELECT channel, conversation, tail, false FROM mine WHERE NOT goes`;
 
-/** Given back in order: nothing that waits in them is a suspect, unless it is condemned. */
-export const untried = `
+/**
+ * For queues that are given back in order: no message in them is suspected, unless it is poison.
+ */
+export const clearAttempts = `
 UPDATE svc.inbox SET attempts = 0, alone = 0 WHERE id = ANY(ARRAY(
-  SELECT was.id FROM ${named} CROSS JOIN LATERAL (
-    SELECT id FROM svc.inbox WHERE ${here('x')} AND (attempts > 0 OR alone > 0)
+  SELECT was.id FROM ${givenQueues} CROSS JOIN LATERAL (
+    SELECT id FROM svc.inbox WHERE ${sameQueue('x')} AND (attempts > 0 OR alone > 0)
       AND alone < ${aloneMax} OFFSET 0
   ) AS was
 ))`;
 
-/** Whose each of these is; nobody's where it is no more. */
+/** The owner of each of these queues; null where the queue is gone. */
 export const owners = `
-SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM ${named} LEFT JOIN LATERAL (
-  SELECT owner, epoch FROM svc.lane WHERE ${here('x')} OFFSET 0
+SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM ${givenQueues} LEFT JOIN LATERAL (
+  SELECT owner, epoch FROM svc.lane WHERE ${sameQueue('x')} OFFSET 0
 ) AS lane ON true`;
 
-/** $2: channels; $3 and $4: whether all others but these, too. */
+/** $2: channels. $3 and $4: whether all other channels except $4 count, too. */
 const mayTake = 'owner IS NULL AND (channel = ANY($2) OR ($3 AND channel <> ALL($4)))';
-const take = (found: string): string => `
+const takeQueues = (found: string): string => `
 UPDATE svc.lane SET owner = $1, epoch = epoch + 1, waits = greatest(waits, 2)
 WHERE ctid = ANY(ARRAY(${found}))
 RETURNING channel, conversation, epoch, tail`;
 
 /**
- * From a place on, so that none waits for ever behind others. $5, $6: the place. $7 and $8: whether
- * those with a suspect in front are taken, too; else of which channels they are.
+ * Continues from a place, so that no queue waits for ever behind others. $5, $6: the place. $7, $8:
+ * whether queues with a suspected message in front are taken, too; else the channels whose such
+ * queues are.
  */
-export const takeWaiting = take(`
+export const takeWaiting = takeQueues(`
   SELECT ctid FROM svc.lane
   WHERE waits >= 2 AND (waits < 3 OR $7 OR channel = ANY($8)) AND ${mayTake}
     AND (channel, conversation) > ($5, $6)
   ORDER BY channel, conversation LIMIT ${queuesMax} ${unlocked}`);
 
-/** Lanes of parked replies whose time has come. $5: now, milliseconds since 1970. */
-export const takeDue = take(`
+/** Queues of parked replies that are due. $5: now, milliseconds since 1970. */
+export const takeDue = takeQueues(`
   SELECT lane.place FROM (
     SELECT DISTINCT channel, conversation FROM (
       SELECT channel, conversation FROM svc.outbox WHERE parked AND due_at <= $5
@@ -86,43 +91,44 @@ export const takeDue = take(`
   ) AS due ${queuesOf('due', 'ctid AS place', `waits < 2 AND ${mayTake}`, unlocked)}
   LIMIT ${queuesMax}`);
 
-/** Those that this instance has taken since something waits in them. */
+/** The queues that this instance has taken because rows wait in them. */
 export const takenBefore =
   'SELECT channel, conversation, epoch, tail FROM svc.lane WHERE waits >= 2 AND owner = $1';
 
-/** Which of these are this instance's. $2: this instance. */
-export const own = `
-SELECT lane.* FROM ${named}
+/** Which of these queues are this instance's. $2: this instance. */
+export const ownQueues = `
+SELECT lane.* FROM ${givenQueues}
 ${queuesOf('x', 'channel, conversation, epoch, tail', 'owner = $2')}`;
 
-/** The owner is no more; or nobody has it, and nobody looks for it. */
+/** The owner is dead; or the queue has no owner, and no instance looks for it. */
 const isLost = `((owner IS NULL AND waits < 2) OR (owner IS NOT NULL
     AND NOT EXISTS (SELECT FROM svc.instance WHERE id = lane.owner AND NOT dead)))`;
-/** Rows in the lanes of those who ended so. */
-const theirs = (kinds: string, ...rows: readonly string[]): string => `id = ANY(ARRAY(
+/** Rows in the queues of owners that ended in one of these ways. */
+const rowsOfEnds = (kinds: string, ...rows: readonly string[]): string => `id = ANY(ARRAY(
     SELECT one.id FROM ends CROSS JOIN LATERAL (${rows.join(' UNION ALL ')}) AS one
     WHERE ends.kind IN (${kinds})
   ))`;
 const rowsIn = (table: string, which: string): string =>
-  `(SELECT id FROM svc.${table} WHERE ${here('ends')} ${which})`;
-/** What an operator answers by hand was not at work. */
-const worked = `AND NOT EXISTS (SELECT FROM svc.hold WHERE ${here('ends')} AND until_at > $2)`;
-const heads = rowsIn('inbox', `${worked} ORDER BY n LIMIT 1`);
-const marked = `AND (attempts > 0 OR alone > 0) AND alone < ${aloneMax} OFFSET 0`;
+  `(SELECT id FROM svc.${table} WHERE ${sameQueue('ends')} ${which})`;
+/** A queue that an operator had taken over was not being worked. */
+const unheld = `AND NOT EXISTS (SELECT FROM svc.hold WHERE ${sameQueue('ends')} AND until_at > $2)`;
+const firstMessages = rowsIn('inbox', `${unheld} ORDER BY n LIMIT 1`);
+const withAttempts = `AND (attempts > 0 OR alone > 0) AND alone < ${aloneMax} OFFSET 0`;
 const nextReply = rowsIn('outbox', 'AND NOT parked ORDER BY seq LIMIT 1');
 
 /**
- * Makes lanes free whose owner is no more. What was first in them counts as tried, unless the owner
- * ended by a fault of the storage, or in order: then nothing in them does any more. A reply that
- * was due may have been sent, and so may one that was due by a clock that was ahead. $2: now.
+ * Frees queues whose owner is dead. The first message of each counts as tried, with two exceptions.
+ * After an end by the storage it does not. After an end in order nothing in the queue counts as
+ * tried any more. A reply that was due may have been sent, and so may one that was due by a clock
+ * that was ahead. $2: now.
  */
-export const free = `
+export const freeQueues = `
 WITH lost AS (
-  SELECT lane.* FROM ${named}
+  SELECT lane.* FROM ${givenQueues}
   ${queuesOf('x', 'ctid AS place, channel, conversation, owner', isLost, unlocked)}
 ), freed AS (
   UPDATE svc.lane SET owner = NULL, waits = CASE WHEN (
-      SELECT true FROM svc.inbox AS head WHERE ${here('lane')}
+      SELECT true FROM svc.inbox AS head WHERE ${sameQueue('lane')}
         AND (attempts >= ${attemptsMax - 1} OR alone >= ${aloneMax}) LIMIT 1
     ) THEN 3 ELSE 2 END
   WHERE ${places('lost')}
@@ -134,16 +140,16 @@ WITH lost AS (
   FROM freed JOIN lost USING (channel, conversation)
   LEFT JOIN svc.instance AS was ON was.id = lost.owner
 ), tried AS (
-  UPDATE svc.inbox SET attempts = attempts + 1 WHERE ${theirs("'crash'", heads)}
+  UPDATE svc.inbox SET attempts = attempts + 1 WHERE ${rowsOfEnds("'crash'", firstMessages)}
 ), cleared AS (
   UPDATE svc.inbox SET attempts = 0, alone = 0
-  WHERE ${theirs("'clean'", rowsIn('inbox', marked))}
+  WHERE ${rowsOfEnds("'clean'", rowsIn('inbox', withAttempts))}
 ), spared AS (
   UPDATE svc.inbox SET alone = alone - 1
-  WHERE ${theirs("'storage'", rowsIn('inbox', 'AND id = ends.alone OFFSET 0'))}
+  WHERE ${rowsOfEnds("'storage'", rowsIn('inbox', 'AND id = ends.alone OFFSET 0'))}
 ), sent AS (
   UPDATE svc.outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = true
-  WHERE ${theirs("'crash', 'storage'", nextReply, rowsIn('outbox', 'AND parked OFFSET 0'))}
+  WHERE ${rowsOfEnds("'crash', 'storage'", nextReply, rowsIn('outbox', 'AND parked OFFSET 0'))}
     AND (coalesce(due_at, 0) <= $2 OR due_at > ${latestTry('$2')})
 )
 SELECT channel, conversation FROM freed`;

@@ -1,7 +1,7 @@
 /**
- * Which conversations this instance works: it takes lanes with the messages that it accepts, and
- * those in which rows wait; it lets go of what is quiet, and of what it may not work any more; and
- * as the keeper it makes free what the dead have had.
+ * Which conversations this instance works. It takes queues with the messages that it accepts, and
+ * queues in which rows wait. It releases queues that are quiet, and queues that it may not work any
+ * more. As the janitor it frees the queues of dead instances.
  */
 import { channelTypeOf, timeText, type ChannelKey } from '../../../domain/ids.ts';
 import { aborted } from '../../../lib/stop.ts';
@@ -18,31 +18,33 @@ import type { Taker } from '../write/accepts.ts';
 import { janitorLease, type BeatingPeers } from '../peers/peers.ts';
 import { GrownQueues, QueueReads, RowPages, type QueueName } from './queue-reads.ts';
 import { LostQueues, OwnedQueues } from './owned-queues.ts';
-import { Moves, whereOf, type Taking } from './moves.ts';
+import { Moves, whereOf, type TakeFilter } from './moves.ts';
 import type { OwnedQueue } from './owned-queue.ts';
 import { messengerTypes } from '../../../channels/registry.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 
-/** What of the news of a beat concerns lanes. */
+/** The part of a heartbeat's news that concerns queues. */
 export type QueueNews = {
   readonly alive: readonly { readonly id: number }[];
   readonly unburied: readonly { readonly id: number }[];
-  readonly posts: readonly { readonly name: string; readonly owner: number | null }[];
+  readonly leases: readonly { readonly name: string; readonly owner: number | null }[];
 };
 
 export type QueuesDeps = {
   readonly instance: number;
   readonly rows: WorkingSet;
   readonly history: History;
-  /** For what messages wait for. */
+  /** For reads that messages wait for. */
   readonly reads: Reads;
   readonly slowReads: Reads;
-  /** So many messages this instance has in hand at most; the rest waits for whoever has room. */
+  /**
+   * How many messages this instance has in hand at most; the rest waits for an instance with room.
+   */
   readonly heldMax: number;
   readonly counting: Counting;
-  /** Is told how many dead letters there are; null: as many as this instance knows of. */
+  /** Called with the number of dead letters; null: as many as this instance knows. */
   readonly lettersCounted: (letters: number | null) => void;
-  /** Is told of replies whose next try lay too far ahead. */
+  /** Called with replies whose next try lay too far ahead. */
   readonly sooner: (replies: readonly SoonerReply[]) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -60,16 +62,16 @@ export class Queues {
   #unknown: UnknownQueues | null = null;
   #grown: GrownQueues | null = null;
   #crashIsolation: CrashIsolation | null = null;
-  /** The channels that are served here; null: nobody has said yet. */
+  /** The channels that this instance serves; null: not yet known. */
   #served: readonly ChannelKey[] | null = null;
-  #leases: QueueNews['posts'] = [];
-  /** Those that are dead, and whose lanes may not be free. */
+  #leases: QueueNews['leases'] = [];
+  /** Dead instances whose queues may not be free. */
   #unburied: readonly number[] = [];
-  #heard: () => void = () => {};
-  /** An answer was lost: lanes may be taken that are not known here. */
+  #leasesKnown: () => void = () => {};
+  /** An answer was lost: this instance may own queues that it does not know. */
   #isUnsure = false;
   #taking: Promise<void> | null = null;
-  #isAsked = false;
+  #takeRequested = false;
   #closing = false;
 
   constructor(deps: QueuesDeps) {
@@ -85,7 +87,7 @@ export class Queues {
     this.moves = new Moves({ instance, rows, queues: this.owned, drop, soon, steady });
   }
 
-  /** Begins to work lanes. @param failed nothing can be read any more */
+  /** Begins to work queues. @param failed called when reading has failed for good */
   begin(
     batches: PostgresBatches,
     peers: BeatingPeers,
@@ -129,76 +131,79 @@ export class Queues {
   }
 
   /**
-   * Takes up the posts that every instance wants, and what waits if there is nobody else. Resolves
-   * once it is known who has them, and what it took can be worked.
-   * @param end ends the posts
+   * Asks for the leases that every instance wants, and takes waiting queues if it is the only
+   * instance. Resolves once the leases have owners, and the queues that it took can be worked.
+   * @param end ends the leases
    */
   async start(end: AbortSignal): Promise<void> {
     const peers = this.#peers!;
     for (const lease of [janitorLease, crashIsolationLease]) void peers.hold(lease, aborted, end);
-    await this.#heardOfLeases();
+    await this.#untilLeasesKnown();
     if (this.#batches!.broken) throw new Error('another instance has the database for itself');
     this.owned.keepParked(peers.share() === 1);
     if (peers.share() > 1) return;
-    await this.#lost!.look(this.#unburied, true);
+    await this.#lost!.check(this.#unburied, true);
     await this.takeWaiting();
   }
 
-  /** What is accepted now is taken, if there is room. */
+  /** How accepting takes queues now, which depends on the room. */
   get taker(): Taker {
     const { instance } = this.#deps;
     const takesSuspects = this.#peers?.holds(crashIsolationLease) === true;
     return { instance, takes: this.#hasRoom, takesSuspects };
   }
 
-  /** Lanes that are being read or taken. */
+  /** Queues that are being read or taken. */
   get pending(): number {
     return this.owned.unread.pending + this.moves.pending;
   }
 
   serve(channels: readonly ChannelKey[]): void {
     this.#served = channels;
-    this.#letGoOfOthers();
+    this.#leaveOthersQueues();
     void this.takeWaiting();
   }
 
-  hear({ unburied, posts: leases, alive }: QueueNews): void {
+  hear({ unburied, leases, alive }: QueueNews): void {
     this.#leases = leases;
     this.#unburied = unburied.map(({ id }) => id);
     const ids = new Set(alive.map(({ id }) => id));
-    const isHad = (lease: string): boolean =>
+    const hasLiveOwner = (lease: string): boolean =>
       leases.some(({ name, owner }) => name === lease && owner !== null && ids.has(owner));
-    if (isHad(janitorLease) && isHad(crashIsolationLease)) this.#heard();
-    // What was accepted at the last moment is left to others as well.
+    if (hasLiveOwner(janitorLease) && hasLiveOwner(crashIsolationLease)) this.#leasesKnown();
+    // Messages that were accepted at the last moment are left to others as well.
     if (this.#closing) return this.drain();
     this.owned.keepParked(this.#peers?.share() === 1);
-    this.#letGoOfOthers();
-    if (this.#isTrying) this.#letGoOfUntried();
+    this.#leaveOthersQueues();
+    if (this.#isTrying) this.#leaveUntried();
     void this.#count();
-    void this.#unknown?.look();
-    if (this.#peers!.share() > 1) void this.#grown?.look();
+    void this.#unknown?.check();
+    if (this.#peers!.share() > 1) void this.#grown?.check();
     if (this.#peers?.holds(janitorLease) === true) {
-      const looked = this.#lost!.look(this.#unburied);
-      if (unburied.length > 0) void looked.then(() => this.takeWaiting());
+      const checked = this.#lost!.check(this.#unburied);
+      if (unburied.length > 0) void checked.then(() => this.takeWaiting());
     }
     void this.takeWaiting();
   }
 
-  /** As many as there is room for; resolves when they are in the working set. Never rejects. */
+  /**
+   * Takes as many queues as there is room for. Resolves when their rows are in the working set.
+   * Never rejects.
+   */
   takeWaiting(): Promise<void> {
-    this.#isAsked = true;
+    this.#takeRequested = true;
     this.#taking ??= this.#takeAll().finally(() => {
       this.#taking = null;
-      // It may have been asked for after the last look.
-      if (this.#isAsked && this.#batches?.broken === false) void this.takeWaiting();
+      // A call may have come after the last check.
+      if (this.#takeRequested && this.#batches?.broken === false) void this.takeWaiting();
     });
     return this.#taking;
   }
 
   async #takeAll(): Promise<void> {
-    while (this.#isAsked && this.#batches?.broken === false) {
-      this.#isAsked = false;
-      if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
+    while (this.#takeRequested && this.#batches?.broken === false) {
+      this.#takeRequested = false;
+      if (this.#isUnsure) this.#isUnsure = !(await this.moves.findEarlierTakes());
       for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
         const which = channelsToWork(this.#served, this.#peers!, this.#deps.rows);
         const more = await this.moves.takeWaiting({ ...which, now: this.#deps.now() });
@@ -215,22 +220,24 @@ export class Queues {
     await this.#reading?.underWay();
   }
 
-  /** Frees all lanes that are not at work, in order: others go on with them. */
+  /**
+   * Releases all queues that are not being worked, in order, so that other instances continue them.
+   */
   drain(): void {
     this.#closing = true;
     if (this.owned.isClosing || this.#peers === null || !this.#hasOthers) return;
-    for (const queue of this.owned) this.owned.leave(queue);
+    for (const queue of this.owned) this.owned.startLeaving(queue);
     this.#crashIsolation?.changed();
   }
 
-  /** Lets go of all, with what lies in them. */
+  /** Releases all queues with their rows. */
   close(): void {
     this.#closing = true;
     this.moves.close();
     this.owned.close();
   }
 
-  /** What this instance has not in hand, as of the last count. */
+  /** The rows that this instance does not have in hand, as of the last count. */
   get elsewhere(): { readonly messages: number; readonly bytes: number } {
     return this.#deps.counting.elsewhere;
   }
@@ -241,14 +248,14 @@ export class Queues {
     const hasOthers = (): boolean => this.#peers!.share() > 1;
     return counting.count({
       held: () => ({ messages: totals.unsettled, bytes: totals.bytes }),
-      // Alone, and with room for all that waits, this instance has everything in hand.
+      // The only instance, with room for all waiting rows, has everything in hand.
       isPartial: () => hasOthers() || totals.unsettled >= heldMax / 2,
       hasOthers,
       lettersCounted,
     });
   }
 
-  /** While a suspect is tried here, the other instances work what comes. */
+  /** While this instance tries a suspected message alone, the others work new messages. */
   get #isTrying(): boolean {
     return this.#hasOthers && this.#crashIsolation?.isTrying === true;
   }
@@ -259,61 +266,64 @@ export class Queues {
 
   get #hasRoom(): boolean {
     const { rows, heldMax } = this.#deps;
-    // Alone it works on what waits, until it lets go of all.
+    // The only instance works waiting rows until it releases all.
     if (this.#closing && (this.#hasOthers || this.owned.isClosing)) return false;
     return !this.#isTrying && rows.totals.unsettled < heldMax;
   }
 
-  /** Resolves when somebody alive has each post; also when there are no more news. */
-  #heardOfLeases(): Promise<void> {
+  /** Resolves when a live instance has each lease; also when no more news come. */
+  #untilLeasesKnown(): Promise<void> {
     return new Promise((resolve) => {
-      this.#heard = resolve;
+      this.#leasesKnown = resolve;
       this.#peers!.heartbeat.onEnd(resolve);
     });
   }
 
-  /** Also of what was served here when it was looked for, and was taken later. */
-  #letGoOfOthers(): void {
+  /** Also leaves queues that were looked for while this instance served them, and taken later. */
+  #leaveOthersQueues(): void {
     const others = channelsOfOthers(this.#served, this.#peers!, this.#leases);
-    let hasLeft = false;
+    let anyLeft = false;
     for (const queue of this.owned) {
       if (queue.isLeaving || !others(queue.channel)) continue;
-      this.owned.leave(queue);
-      hasLeft = true;
+      this.owned.startLeaving(queue);
+      anyLeft = true;
     }
-    if (hasLeft) this.#crashIsolation?.changed();
+    if (anyLeft) this.#crashIsolation?.changed();
   }
 
-  /** What is not in hand, and is not tried itself. */
-  #letGoOfUntried(): void {
+  /**
+   * Leaves the queues that are not in hand, except those of the suspected messages that it tries.
+   */
+  #leaveUntried(): void {
     const { rows } = this.#deps;
     for (const queue of this.owned) {
       const [known] = rows.queuesOn(queue.channel, queue.conversation);
       const first = known?.inbox.peek();
       const isSuspect = first !== undefined && this.#crashIsolation!.has(first);
-      if (!queue.isLeaving && !isSuspect) this.owned.leave(queue);
+      if (!queue.isLeaving && !isSuspect) this.owned.startLeaving(queue);
     }
   }
 }
 
-// Of which channels an instance may take lanes.
+// The channels whose queues an instance may take.
 
-/** The post of the one that tries suspects. */
+/** The lease of the instance that tries suspected messages. */
 const crashIsolationLease = 'quarantine';
 
-/** So many rows of channels that are not served are in hand at most. */
+/** At most this many rows of channels that are not served are in hand. */
 const unservedMax = 5_000;
 
 /**
- * A messenger's lanes are worked where its post is; the keeper has those that nobody serves. Nobody
- * else may try a messenger's suspects, so they are tried there as well, whoever tries the others.
- * @param served null: nobody has said yet
+ * The instance with a messenger's lease works the queues of that messenger. It also tries their
+ * suspected messages, since no other instance may; another one may try the suspected messages of
+ * other channels. The janitor works the queues of channels that no instance serves.
+ * @param served null: not yet known
  */
 function channelsToWork(
   served: readonly ChannelKey[] | null,
   peers: Pick<Peers, 'share' | 'holds'>,
   rows: Pick<WorkingSet, 'backlog'>,
-): Pick<Taking, 'channels' | 'allBut' | 'suspectsOf'> {
+): Pick<TakeFilter, 'channels' | 'allBut' | 'suspectsOf'> {
   const triesAll = peers.holds(crashIsolationLease);
   if (served === null) {
     const allBut = peers.share() === 1 ? [] : null;
@@ -328,10 +338,10 @@ function channelsToWork(
 }
 
 /**
- * A messenger's lanes are another's that has its post; those that are not served here are the
- * keeper's, or belong to whoever serves them.
+ * A messenger's queues belong to the instance with its lease. Queues of channels that are not
+ * served here belong to the janitor, or to an instance that serves them.
  * @param served as for `channelsToWork`
- * @returns whether a channel is one of those
+ * @returns whether the queues of a channel belong to another instance
  */
 function channelsOfOthers(
   served: readonly ChannelKey[] | null,
@@ -339,21 +349,21 @@ function channelsOfOthers(
   leases: readonly { readonly name: string; readonly owner: number | null }[],
 ): (channel: ChannelKey) => boolean {
   const theirs = leases.filter(({ owner }) => owner !== null && owner !== peers.id);
-  const had = new Set(theirs.flatMap(({ name }) => (isLease(name) ? [name] : [])));
+  const leasedElsewhere = new Set(theirs.flatMap(({ name }) => (isLease(name) ? [name] : [])));
   const own = peers.share() === 1 || peers.holds(janitorLease) ? null : served;
-  return (channel) => had.has(channel) || own?.includes(channel) === false;
+  return (channel) => leasedElsewhere.has(channel) || own?.includes(channel) === false;
 }
 
-/** Whether one instance alone works that channel: the one with the post of its name. */
+/** Whether one instance alone works that channel: the one with the lease of its name. */
 function isLease(channel: string): boolean {
   return (messengerTypes as readonly string[]).includes(channelTypeOf(channel as ChannelKey));
 }
 
-// Finds lanes that are this instance's by the tables, and that it does not know: a crash of the
-// server has undone that they were let go. Whoever accepts a message there leaves it to this
-// instance. At each beat a page of the rows is looked at that have lain for a while.
+// Finds queues that belong to this instance by the tables, but that it does not know: a crash of
+// the server has undone their release. Other instances leave messages that they accept there to
+// this one. At each heartbeat this checks a page of rows that have lain for some time.
 
-/** What is in hand is seldom older. */
+/** Rows in hand are seldom older. */
 const oldMs = 10_000;
 
 type UnknownQueuesDeps = {
@@ -368,26 +378,26 @@ type UnknownQueuesDeps = {
 export class UnknownQueues {
   readonly #deps: UnknownQueuesDeps;
   readonly #pages: RowPages;
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(deps: UnknownQueuesDeps) {
     this.#deps = deps;
     this.#pages = new RowPages(deps.reads, 'lane.owner = $2', ' AND id < $3');
   }
 
-  /** Nothing is done while a look goes on. Never rejects. */
-  async look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  /** Does nothing while a check is under way. Never rejects. */
+  async check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
       const { instance, now, isKnown, take } = this.#deps;
       const { queues } = await this.#pages.next(instance, timeText(now() - oldMs));
       const unknown = queues.filter((queue) => !isKnown(queue));
       if (unknown.length > 0) await take(unknown);
     } catch {
-      // The next beat looks again.
+      // The next heartbeat checks again.
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 }

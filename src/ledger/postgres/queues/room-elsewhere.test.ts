@@ -1,4 +1,4 @@
-/** How much there is over all instances, as one of them knows it. */
+/** How much work there is over all instances, as one of them knows it. */
 import assert from 'node:assert/strict';
 import {
   accept,

@@ -1,4 +1,4 @@
-/** What a start finds in PostgreSQL: the same as SQLite finds in the same rows. */
+/** A start on PostgreSQL finds the same as a start on SQLite with the same rows. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { effects, until } from '../../../../test/contract/ledger/kit.ts';
@@ -15,7 +15,7 @@ import { statements } from '../../sqlite/write/statements.ts';
 
 const hook = 'webhook' as ChannelKey;
 const now = Date.now();
-/** Its receiver asked for an hour. */
+/** The receiver asked for an hour. */
 const later = {
   due_at: now + 3_600_000,
   failure: JSON.stringify(failure('overloaded', { retryAfterMs: 3_600_000 })),
@@ -37,7 +37,7 @@ const reply = (id: string, conversation: string, seq: number, of: number, more: 
   return { ...usual, id, conversation, seq, message_id: idOf(of), ...more };
 };
 
-/** Bob's first message has been a dead letter, and is to be buried; cid's has run alone once. */
+/** Bob's first message is poison, and is to become a dead letter; cid's has run alone once. */
 const messages = [
   message(2, 'ann', 7, { attempts: 1 }),
   message(4, 'ann', 8, { attempts: 1 }),
@@ -79,7 +79,7 @@ async function inPostgres({ ended }: End) {
   return { stored, suspects, ...(await workOff(one)) };
 }
 
-/** All messages as they come, and all replies but the one that is not due. */
+/** Works all messages as they come, and all replies but the one that is not due. */
 async function workOff({ ledger }: TestStore) {
   const said = new Map<string, object>();
   const sent = new Map<string, object>();
@@ -102,7 +102,7 @@ async function workOff({ ledger }: TestStore) {
 
 const sorted = (map: ReadonlyMap<string, object>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** The rows as SQLite has them: one number for all, in the order in which they are told. */
+/** The same rows in SQLite: one sequence for all, in the order of this file. */
 function inFile({ ended }: End) {
   using db = new DatabaseSync(':memory:');
   migrateFile(db);

@@ -1,4 +1,4 @@
-/** Who tries suspects of a channel that one instance alone works. */
+/** Who tries suspected messages of a channel that only one instance works. */
 import assert from 'node:assert/strict';
 import { answer, noneIn, until } from '../../../../test/contract/ledger/kit.ts';
 import { idOf, put } from '../../../../test/fake/ledger-rows.ts';
@@ -32,7 +32,7 @@ postgresTest('a messenger’s suspect is tried where its post is, whoever tries 
   assert.equal((await comesIn(other, bot)).message.id, idOf(2));
 });
 
-/** How many messages run alone, as their marks say. */
+/** How many messages have run alone, by their counters. */
 async function ranAlone({ client }: TestStores): Promise<number> {
   const { rows } = await client.query<{ n: number }>(
     'SELECT count(*)::int AS n FROM svc.inbox WHERE alone > 0',

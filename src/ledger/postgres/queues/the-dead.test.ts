@@ -1,4 +1,4 @@
-/** What becomes of the lanes of an instance that is no more, and who is blamed for its end. */
+/** The queues of an instance that has died, and which messages are suspected of its end. */
 import assert from 'node:assert/strict';
 import {
   accept,
@@ -26,7 +26,7 @@ import type { OutClaim } from '../../ledger.ts';
 
 const quick = { limits: { aloneMs: 30_000, besideMs: 0, stallMs: 120_000 } };
 
-/** Of ann a message is in hand and one waits; of bob a reply is in hand, and of eve one waits. */
+/** A message of ann is in hand and one waits. A reply of bob is in hand, and one of eve waits. */
 async function atWork(one: TestStore): Promise<void> {
   await exchange(one, 'bob', 'hello', 'to bob', 'also to bob');
   await comesOut(one);
@@ -150,7 +150,7 @@ postgresTest('one that was declared dead takes no lane any more', async () => {
   await put(client, 'lane', { waits: 2 });
   await put(client, 'inbox', {});
   await client.query('COMMIT');
-  // It looks for what waits.
+  // It looks for waiting rows.
   one.ledger.serve([hook]);
   await until('its storage has failed', () => one.fault() !== null);
   assert.equal((await all.queue('ann'))?.owner, null);
@@ -223,7 +223,7 @@ postgresTest('a suspect is left to the one that has the post', async () => {
   assert.equal(one.peers.holds('quarantine'), true, 'who came first');
   const waits = { tail: 1, waits: 3 };
   const again = { attempts: 2 };
-  // Nobody may take it before more has come at the other one.
+  // Nobody may take it before more has come at the other instance.
   const client = await all.another();
   await client.query('BEGIN');
   await put(client, 'lane', waits);

@@ -1,4 +1,7 @@
-/** A person asks at one instance for another try of replies that others have in hand, or nobody. */
+/**
+ * A person at one instance asks for another try of replies that other instances have in hand, or
+ * none.
+ */
 import assert from 'node:assert/strict';
 import { deliver, exchange, noneOut, until } from '../../../../test/contract/ledger/kit.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
@@ -6,7 +9,10 @@ import { comesOut, TestStores, type TestStore } from '../../../../test/fake/post
 import { failure } from '../../../domain/failure.ts';
 import type { OutClaim } from '../../ledger.ts';
 
-/** Its receiver asks for an hour, so that may lie ahead, also where its lane is taken again. */
+/**
+ * The receiver asks for an hour, so the next try may lie ahead, also where the queue is taken
+ * again.
+ */
 const why = failure('server_error', { status: 500, retryAfterMs: 3_600_000 });
 const any = { channel: null, failure: null, status: null };
 
@@ -19,7 +25,7 @@ async function failed(store: TestStore, conversation: string, park: boolean): Pr
   return claim.reply.id;
 }
 
-/** Takes and delivers what comes at any of them, until there are so many. */
+/** Takes and delivers replies at all of them, until there are so many. */
 async function sentBy(stores: readonly TestStore[], number: number): Promise<readonly OutClaim[]> {
   const sent: OutClaim[] = [];
   const take = async (): Promise<void> => {

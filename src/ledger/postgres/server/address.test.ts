@@ -1,4 +1,4 @@
-/** URLs of servers: what they say, what is wrong with them, and that no password gets out. */
+/** URLs of servers: their content, their problems, and that no password gets out. */
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { test } from 'node:test';

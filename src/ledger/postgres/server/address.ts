@@ -1,9 +1,10 @@
 /**
- * Where the server is, and how svc proves to itself that it is the right one: read from the URL,
- * which is a secret. Neither a problem nor a warning repeats any of it that could be the password.
+ * Where the server is, and how svc verifies that it is the right one. Both come from the URL, which
+ * is a secret: no problem or warning repeats a part of it that could be the password.
  *
- * Source: PostgreSQL, "Connection URIs" and "SSL Support" of libpq. What differs: nothing is read
- * from variables or files beside it, and a certificate is verified unless the URL says otherwise.
+ * Source: PostgreSQL, "Connection URIs" and "SSL Support" of libpq. The differences: nothing comes
+ * from environment variables or other files, and a certificate is verified unless the URL says
+ * otherwise.
  */
 import { userInfo } from 'node:os';
 import { rangeOf } from '../../../lib/ip-address.ts';
@@ -18,28 +19,29 @@ export type ServerHost = {
 
 type Hosts = { readonly hosts: readonly ServerHost[] } | { readonly problem: string };
 
-const usualPort = 5432;
-const most = 16;
+const defaultPort = 5432;
+const hostsMax = 16;
 
 /**
- * @param written what stands between the user and the database: `db1:5432,db2`, or nothing
+ * @param written the part between the user and the database: `db1:5432,db2`, or nothing
  * @param named the parameter `host`, which goes before it
- * @param ports the parameter `port`: one for all, or one for each
+ * @param ports the parameter `port`: one for all hosts, or one for each
  */
 function hostsOf(written: string, named: string | undefined, ports: string | undefined): Hosts {
-  const found =
+  const parsed =
     named === undefined
-      ? written.split(',').map(ofAuthority)
+      ? written.split(',').map(hostOfAuthority)
       : named.split(',').map((host) => ({ host, port: null }));
-  if (found.length > most) return { problem: `The URL names more than ${most} hosts; name fewer.` };
-  const given = ports?.split(',') ?? [];
-  if (given.length > 1 && given.length !== found.length) {
+  if (parsed.length > hostsMax)
+    return { problem: `The URL names more than ${hostsMax} hosts; name fewer.` };
+  const givenPorts = ports?.split(',') ?? [];
+  if (givenPorts.length > 1 && givenPorts.length !== parsed.length) {
     return { problem: 'The URL has another number of ports than of hosts; give one port for all.' };
   }
   const hosts: ServerHost[] = [];
-  for (const [index, one] of found.entries()) {
-    const port = portOf(one?.port ?? given[index] ?? given[0] ?? null);
-    // Neither is repeated: a password with a / in it would stand here.
+  for (const [index, one] of parsed.entries()) {
+    const port = portOf(one?.port ?? givenPorts[index] ?? givenPorts[0] ?? null);
+    // Neither message repeats its text: a password with a / in it would stand here.
     if (one === null || !isHost(one.host)) return { problem: unreadable };
     if (port === null) return { problem: 'The URL has a port that is none; write 1 to 65535.' };
     hosts.push({ host: one.host, port });
@@ -51,7 +53,9 @@ const unreadable =
   'The URL names no host that can be read. Write a name or an address, an IPv6 address in ' +
   'brackets, or ?host=/var/run/postgresql for the folder of a socket.';
 
-function ofAuthority(text: string): { readonly host: string; readonly port: string | null } | null {
+function hostOfAuthority(
+  text: string,
+): { readonly host: string; readonly port: string | null } | null {
   const match = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(text);
   if (match === null) return null;
   const [, six, name = '', port = ''] = match;
@@ -68,37 +72,39 @@ function isHost(host: string): boolean {
 }
 
 function portOf(text: string | null): number | null {
-  if (text === null || text === '') return usualPort;
+  if (text === null || text === '') return defaultPort;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   return port > 0 && port < 65_536 ? port : null;
 }
 
 /**
- * `disable`: without encryption. `require`: encrypted, and nobody looks who answers. `verify-ca`:
- * who answers has a certificate of an authority that is believed. `verify-full`: and of that name.
+ * - `disable`: not encrypted.
+ * - `require`: encrypted, but the server's identity is not verified.
+ * - `verify-ca`: the server has a certificate of a trusted authority.
+ * - `verify-full`: that certificate also names the host.
  */
 export type Encryption = 'disable' | 'require' | 'verify-ca' | 'verify-full';
 
-/** What a URL says. */
-type Parts = {
+/** The content of a URL. */
+type AddressParts = {
   /** In the order in which they are tried. */
   readonly hosts: readonly ServerHost[];
   readonly user: string;
   readonly database: string;
   readonly encryption: Encryption;
-  /** A file with the authorities to believe; `system`: those of this machine; null: Node's own. */
+  /** A file with the trusted authorities; `system`: those of this machine; null: those of Node. */
   readonly authorities: string | null;
-  /** How long one host may take to answer; null: what the caller has, shared among the hosts. */
+  /** How long one host may take to answer; null: the caller's timeout, shared among the hosts. */
   readonly hostTimeoutMs: number | null;
   readonly applicationName: string;
   /** Sentences about what the URL gives up. */
   readonly warnings: readonly string[];
 };
 
-/** A URL that was read. Shown or written as JSON it does not tell its password. */
+/** A parsed URL. Its text form and its JSON do not contain the password. */
 export class ServerAddress {
   readonly kind = 'address';
-  readonly hosts: Parts['hosts'];
+  readonly hosts: AddressParts['hosts'];
   readonly user: string;
   readonly database: string;
   readonly encryption: Encryption;
@@ -108,7 +114,7 @@ export class ServerAddress {
   readonly warnings: readonly string[];
   readonly #password: string | null;
 
-  constructor(parts: Parts, password: string | null) {
+  constructor(parts: AddressParts, password: string | null) {
     this.hosts = parts.hosts;
     this.user = parts.user;
     this.database = parts.database;
@@ -120,7 +126,7 @@ export class ServerAddress {
     this.#password = password;
   }
 
-  /** Null: the server is to believe without one. */
+  /** Null: the server must accept the user without a password. */
   password(): string | null {
     return this.#password;
   }
@@ -132,7 +138,7 @@ export class ServerAddress {
   }
 }
 
-/** What is wrong with a URL, each as a sentence that says what to do. */
+/** The problems of a URL, each as a sentence that says what to do. */
 export type AddressProblems = { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 /** `db.example:5432`, or the folder of a socket. */
@@ -141,48 +147,49 @@ export function formatHost({ host, port }: ServerHost): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether what is sent there stays on this machine. */
+/** Whether data sent there stays on this machine. */
 export function isLocal({ host }: ServerHost): boolean {
   return host.startsWith('/') || host === 'localhost' || rangeOf(host) === 'loopback';
 }
 
-const form = 'postgres://user:password@host:5432/database';
-const signs =
+const example = 'postgres://user:password@host:5432/database';
+const escapes =
   'in a user or password write each of / ? # @ : % as its code (%2F %3F %23 %40 %3A %25)';
 
-/** @returns a list of problems where it is no address of a server */
+/** @returns a list of problems where the URL is not the address of a server */
 export function readAddress(url: string): ServerAddress | AddressProblems {
   const scheme = /^postgres(?:ql)?:\/\//i.exec(url);
-  if (scheme === null) return problemsOf(`The URL has to begin with postgres://, as in ${form}.`);
+  if (scheme === null)
+    return problemsOf(`The URL has to begin with postgres://, as in ${example}.`);
   const [, authority = '', path = '', query = ''] =
     /^([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url.slice(scheme[0].length)) ?? [];
-  // What stands there may be the end of a password.
+  // The text after such a sign may be the end of a password.
   if (/[@#]/.test(path + query) || /[#\s]/.test(authority)) {
-    return problemsOf(`The URL has a sign where it cannot stand: ${signs}.`);
+    return problemsOf(`The URL has a sign where it cannot stand: ${escapes}.`);
   }
   const at = authority.lastIndexOf('@');
   const [, user = '', password = null] =
     /^([^:]*)(?::(.*))?$/s.exec(at < 0 ? '' : authority.slice(0, at)) ?? [];
-  const read = parametersOf(query);
-  const problems = [...read.problems];
-  const plain = (text: string): string => {
+  const parsed = parametersOf(query);
+  const problems = [...parsed.problems];
+  const decodePart = (text: string): string => {
     const decoded = decode(text);
-    if (decoded === null) problems.push(`The URL has a % that begins no code: ${signs}.`);
+    if (decoded === null) problems.push(`The URL has a % that begins no code: ${escapes}.`);
     return decoded ?? '';
   };
-  const hosts = hostsOf(authority.slice(at + 1), read.parameters.host, read.parameters.port);
+  const hosts = hostsOf(authority.slice(at + 1), parsed.parameters.host, parsed.parameters.port);
   if ('problem' in hosts) problems.push(hosts.problem);
-  const named = read.parameters.user ?? plain(user);
+  const named = parsed.parameters.user ?? decodePart(user);
   const who = named === '' ? ownName() : named;
-  if (who === null) problems.push(`The URL names no user; write it as in ${form}.`);
-  const given = read.parameters.password ?? (password === null ? null : plain(password));
-  const database = read.parameters.dbname ?? plain(path);
-  if (database.includes('/')) problems.push(`The URL has a / too many: ${signs}.`);
+  if (who === null) problems.push(`The URL names no user; write it as in ${example}.`);
+  const given = parsed.parameters.password ?? (password === null ? null : decodePart(password));
+  const database = parsed.parameters.dbname ?? decodePart(path);
+  if (database.includes('/')) problems.push(`The URL has a / too many: ${escapes}.`);
   if ([who ?? '', given ?? '', database].some((text) => text.includes('\0'))) {
     problems.push('The URL has a NUL, which no name and no password can have; take it out.');
   }
   if ('problem' in hosts || who === null || problems.length > 0) return problemsOf(...problems);
-  const parts = partsOf(hosts.hosts, read.parameters);
+  const parts = partsOf(hosts.hosts, parsed.parameters);
   return new ServerAddress(
     { ...parts, user: who, database: database === '' ? who : database },
     given === '' ? null : given,
@@ -192,13 +199,13 @@ export function readAddress(url: string): ServerAddress | AddressProblems {
 function partsOf(
   hosts: readonly ServerHost[],
   parameters: Parameters,
-): Omit<Parts, 'user' | 'database'> {
+): Omit<AddressParts, 'user' | 'database'> {
   const far = hosts.find((host) => !isLocal(host));
   const { sslmode: mode, sslrootcert: authorities = null } = parameters;
   const encryption = mode ?? (far === undefined ? 'disable' : 'verify-full');
   return {
     hosts,
-    // As libpq has it: who names authorities wants them to be asked.
+    // As in libpq: a URL that names authorities wants the certificate verified.
     encryption: encryption === 'require' && authorities !== null ? 'verify-ca' : encryption,
     authorities,
     hostTimeoutMs: parameters.connectTimeoutMs ?? null,
@@ -258,13 +265,21 @@ type Parameters = {
 
 type Read = { readonly parameters: Parameters; readonly problems: readonly string[] };
 
-/** They are as they stand, while the others are read. */
-const texts = ['host', 'port', 'user', 'password', 'dbname', 'sslrootcert', 'application_name'];
-const known = [...texts, 'sslmode', 'connect_timeout', 'target_session_attrs'];
+/** These are taken as they are; the others are parsed. */
+const textParameters = [
+  'host',
+  'port',
+  'user',
+  'password',
+  'dbname',
+  'sslrootcert',
+  'application_name',
+];
+const parameterNames = [...textParameters, 'sslmode', 'connect_timeout', 'target_session_attrs'];
 
 const modes: Readonly<Record<string, Encryption>> = {
   disable: 'disable',
-  // Both would go on without encryption where somebody on the way says that there is none.
+  // In libpq both go on without encryption when somebody between claims that the server has none.
   allow: 'require',
   prefer: 'require',
   require: 'require',
@@ -273,7 +288,7 @@ const modes: Readonly<Record<string, Encryption>> = {
 };
 const timeoutSecondsMax = 300;
 
-const others = `It knows ${known.join(', ')}.`;
+const allowed = `It knows ${parameterNames.join(', ')}.`;
 
 /** @param query without the question mark */
 function parametersOf(query: string): Read {
@@ -283,20 +298,24 @@ function parametersOf(query: string): Read {
   const pairs = query.split('&').filter((pair) => pair !== '');
   for (const pair of pairs) {
     const [name = '', ...rest] = pair.split('=');
-    const value = addressParametersDecode(rest.join('='));
+    const value = decode(rest.join('='));
     if (value === null) problems.push(`The URL's ${nameOf(name)} has a % that begins no code.`);
     else if (Object.hasOwn(parameters, name)) problems.push(`The URL has ${nameOf(name)} twice.`);
     else {
-      const wrong = take(parameters, name, value);
+      const wrong = setParameter(parameters, name, value);
       if (wrong !== null) problems.push(wrong);
     }
   }
   return { parameters: parameters, problems };
 }
 
-/** @returns what is wrong with it */
-function take(parameters: Record<string, unknown>, name: string, value: string): string | null {
-  if (texts.includes(name)) {
+/** @returns what is wrong with it; null: nothing */
+function setParameter(
+  parameters: Record<string, unknown>,
+  name: string,
+  value: string,
+): string | null {
+  if (textParameters.includes(name)) {
     if (value !== '') parameters[name] = value;
     return null;
   }
@@ -313,7 +332,7 @@ function take(parameters: Record<string, unknown>, name: string, value: string):
       parameters['connectTimeoutMs'] = seconds * 1_000;
       return null;
     }
-    // That is what svc does in any case.
+    // svc finds the primary in any case.
     case 'target_session_attrs':
       if (['read-write', 'primary', 'any', ''].includes(value)) return null;
       return (
@@ -321,19 +340,11 @@ function take(parameters: Record<string, unknown>, name: string, value: string):
         'Take it out, since svc looks for the primary in any case.'
       );
     default:
-      return `The URL has ${nameOf(name)}, which svc does not know; take it out. ${others}`;
+      return `The URL has ${nameOf(name)}, which svc does not know; take it out. ${allowed}`;
   }
 }
 
-/** What is no name may be a piece of a password. */
+/** A text that is not a valid name may be a piece of a password. */
 function nameOf(name: string): string {
   return /^[a-z][a-z_]{1,40}$/.test(name) ? name : 'a parameter';
-}
-
-function addressParametersDecode(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }

@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/tls/', import.meta.url));
 
-/** @param from its URL, with the hosts that are tried before it */
+/** @param from the URL of a server. @returns the same URL, with `hosts` in front of its host */
 function after(hosts: string, from: string): string {
   const url = new URL(from);
   return from.replace(url.host, `${hosts},${url.host}`);
@@ -182,7 +182,7 @@ ownPostgresTest('a password is asked for, and a certificate is looked at', async
   rmSync(folder, { recursive: true });
 });
 
-/** How much of what was asked has not gone to the system yet. */
+/** How many bytes of the statements have not gone to the system yet. */
 function heldBack(client: Client): number {
   const { connection } = client as unknown as {
     connection: { stream: { writableLength: number } };

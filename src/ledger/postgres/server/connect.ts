@@ -1,4 +1,4 @@
-/** A connection to the host that takes writes. */
+/** Opens a connection to the host that takes writes. */
 import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { getCACertificates, rootCertificates, type ConnectionOptions } from 'node:tls';
@@ -8,11 +8,11 @@ import { codeOf, isOfTls } from './errors.ts';
 import { loadPg } from './pg.ts';
 
 export type ConnectOptions = {
-  /** For all hosts together; 10 s where it is left out. */
+  /** For all hosts together; left out: 10 s. */
   readonly timeoutMs?: number;
-  /** Takes a host that is a standby or takes no writes, too: for a look at it. */
+  /** Also takes a standby, or a host that takes no writes: for a probe. */
   readonly anyHost?: boolean;
-  /** Gives it up. */
+  /** Stops the attempt. */
   readonly signal?: AbortSignal;
 };
 
@@ -24,9 +24,9 @@ export type ConnectOptions = {
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: string;
-  /** Where, for people; empty where it never came to a host. */
+  /** The host, for people; empty where no host was tried. */
   readonly host: string;
-  /** The server's function that refused; empty where it was not the server itself. */
+  /** The server's function that refused; empty where the error is not the server's. */
   readonly routine: string;
 
   constructor(code: string, message: string, host: string, cause?: unknown) {
@@ -41,29 +41,29 @@ export class ConnectError extends Error {
 const timeoutMsUsual = 10_000;
 const int8 = 20;
 const numeric = 1700;
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /**
- * Tries one host after the other. A lost connection throws nowhere: its statements reject, and it
- * emits `error` and `end`.
- * @param address a text is read as a URL
- * @throws ConnectError of the host that tells most
+ * Tries one host after the other. A connection that is lost later throws nowhere: its statements
+ * reject, and it emits `error` and `end`.
+ * @param address a text is parsed as a URL
+ * @throws the ConnectError of the host that tells most
  */
 export async function connect(
   address: string | ServerAddress,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  const to = typeof address === 'string' ? readAddress(address) : address;
-  if (to.kind === 'problems') throw new ConnectError('SVC_URL', to.problems.join(' '), '');
-  const authorities = await authoritiesOf(to);
-  const share = (options.timeoutMs ?? timeoutMsUsual) / to.hosts.length;
+  const target = typeof address === 'string' ? readAddress(address) : address;
+  if (target.kind === 'problems') throw new ConnectError('SVC_URL', target.problems.join(' '), '');
+  const authorities = await authoritiesOf(target);
+  const hostShareMs = (options.timeoutMs ?? timeoutMsUsual) / target.hosts.length;
   const errors: ConnectError[] = [];
-  for (const host of to.hosts) {
+  for (const host of target.hosts) {
     try {
-      return await connectTo(host, to, authorities, {
-        timeoutMs: to.hostTimeoutMs ?? share,
+      return await connectTo(host, target, authorities, {
+        timeoutMs: target.hostTimeoutMs ?? hostShareMs,
         anyHost: options.anyHost ?? false,
-        signal: options.signal ?? never,
+        signal: options.signal ?? neverAborted,
       });
     } catch (error) {
       errors.push(asConnectError(error, host));
@@ -72,15 +72,16 @@ export async function connect(
   throw errors.toSorted((a, b) => weightOf(b) - weightOf(a))[0]!;
 }
 
-/** Ends a connection at once: for one that no longer answers. All its statements reject. */
+/** Ends a connection at once, for one that no longer answers. All its statements reject. */
 export function cut(client: Client): void {
-  // Its only way that does not wait for the other side.
+  // The client has no other way to end that does not wait for the server.
   streamOf(client).destroy();
 }
 
 /**
- * What is asked in it is written at once, not question by question: that spares both sides a call
- * of the system, and the server a wake-up, for each. @param ask asks without waiting
+ * Sends the statements of `ask` together, with one system call instead of one for each. That saves
+ * system calls on both sides, and wake-ups of the server. @param ask sends statements without
+ * waiting for answers
  */
 export function inOneGo<T>(client: Client, ask: () => T): T {
   const stream = streamOf(client);
@@ -92,7 +93,7 @@ export function inOneGo<T>(client: Client, ask: () => T): T {
   }
 }
 
-/** Not among the types. */
+/** The types of the library lack it. */
 function streamOf(client: Client): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }
@@ -152,7 +153,7 @@ async function clientFor(
     port: host.port,
     user: address.user,
     database: address.database,
-    // A function keeps the client from looking into variables and files.
+    // A function keeps the client from reading variables and files.
     password: () => passwordOf(host, address),
     application_name: address.applicationName,
     ssl: encryptionFor(host, address, authorities),
@@ -167,7 +168,7 @@ async function clientFor(
     },
   };
   const client = new Connection(config);
-  // It takes these from variables, and a pooler refuses them.
+  // The client takes these from environment variables, and a pooler refuses them.
   const { connectionParameters } = client as unknown as {
     connectionParameters: { options?: unknown; replication?: unknown };
   };
@@ -180,12 +181,12 @@ async function clientFor(
 }
 
 /** A stream, as far as the library's parser uses it. */
-type Readable = { on(event: string, hear: (part: Buffer) => void): unknown };
+type Readable = { on(event: string, listener: (part: Buffer) => void): unknown };
 
 /**
- * The library reads in a listener of the socket, and throws there at what it does not know: another
- * way to sign in, or a damaged message. That would end the process. Here it ends the connection,
- * with the same error.
+ * Lets a parse error end the connection, with the same error, and not the process. The library
+ * reads in a listener of the socket. It throws there at input that it does not know: another
+ * sign-in method, or a damaged message.
  */
 function containReading(client: Client): void {
   const { connection } = client as unknown as {
@@ -193,10 +194,10 @@ function containReading(client: Client): void {
   };
   const attach = connection.attachListeners.bind(connection);
   connection.attachListeners = (stream: Duplex) => {
-    const on: Readable['on'] = (event, hear) =>
+    const on: Readable['on'] = (event, listener) =>
       stream.on(event, (part: Buffer) => {
         try {
-          hear(part);
+          listener(part);
         } catch (error) {
           stream.destroy(error as Error);
         }
@@ -208,8 +209,8 @@ function containReading(client: Client): void {
 function passwordOf(host: ServerHost, address: ServerAddress): string {
   const password = address.password();
   if (password !== null) return password;
-  const what = 'it asks for a password, and the URL has none';
-  throw new ConnectError('SVC_NO_PASSWORD', what, formatHost(host));
+  const message = 'it asks for a password, and the URL has none';
+  throw new ConnectError('SVC_NO_PASSWORD', message, formatHost(host));
 }
 
 function encryptionFor(
@@ -225,7 +226,7 @@ function encryptionFor(
   };
 }
 
-/** Certificates to believe; null: those that Node brings. */
+/** Trusted certificates; null: those that Node brings. */
 async function authoritiesOf({
   authorities,
   encryption,
@@ -247,7 +248,10 @@ function asConnectError(error: unknown, host: ServerHost): ConnectError {
   return new ConnectError(codeOf(error) || noTls, message, formatHost(host), error);
 }
 
-/** What only a person can mend tells more than what passes, and an answer more than none. */
+/**
+ * An error that only a person can fix tells more than one that passes. An answer of a server tells
+ * more than no answer.
+ */
 function weightOf({ code }: ConnectError): number {
   if (/^(?:28|3D|42)/.test(code) || code === 'SVC_NO_PASSWORD') return 4;
   if (isOfTls(code) || code === 'SVC_NO_TLS') return 3;

@@ -1,4 +1,4 @@
-/** What errors of a real server, of the way to it and of a pooler mean. */
+/** What errors of a real server, of the connection to it and of a pooler mean. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from 'pg';

@@ -1,26 +1,29 @@
 /**
- * What an error of the server, of the way to it, or of a pooler before it means for who asked.
+ * What an error means to the caller: an error of the server, of the connection to it, or of a
+ * pooler in front of it.
  *
  * Source: PostgreSQL, appendix A, "Error Codes".
  */
 
 /**
- * `away`: the connection is lost, or that server takes no writes; wait, connect, send again.
- * `again`: rolled back, and may do when it is sent again. `full`: the server has no room.
- * `fenced`: another instance took over. `conflict`: something stands elsewhere than was expected.
- * `fault`: all else.
+ * - `away`: the connection is lost, or that server takes no writes. Wait, connect, send again.
+ * - `again`: the transaction is rolled back, and may succeed when it is sent again.
+ * - `full`: the server has no room.
+ * - `fenced`: another instance took over.
+ * - `conflict`: a row has another state than the statement expected.
+ * - `fault`: all else.
  */
 export type Fault = 'away' | 'again' | 'full' | 'fenced' | 'conflict' | 'fault';
 
-/** A statement before it in the same transaction has failed, and that one says why. */
+/** An earlier statement of the transaction failed; the error of that one says why. */
 export const abortedState = '25P02';
 
 const byState: Readonly<Record<string, Fault>> = {
-  // The fence divides by the number of rows that it could change.
+  // The fence divides by the number of rows that it could change: none means that it is fenced.
   '22012': 'fenced',
-  // A move of a cursor takes the logarithm of nothing where one stands elsewhere.
+  // A statement that moves a cursor takes the logarithm of 0 when the cursor stands elsewhere.
   '2201E': 'conflict',
-  // Connected to what was the primary, or to one that an administrator made read-only.
+  // The connection leads to a former primary, or an administrator made the server read-only.
   '25006': 'away',
   // The server ended the connection, and with it the transaction.
   '25P03': 'away',
@@ -38,8 +41,8 @@ const byState: Readonly<Record<string, Fault>> = {
 
 const byClass: Readonly<Record<string, Fault>> = { '08': 'away', '40': 'again', '53': 'full' };
 
-/** What the system says of a way that may be there again. */
-const ofTheWay = new Set(
+/** Codes of the system and of `connect.ts` for a server that may be reachable again later. */
+const connectionCodes = new Set(
   (
     'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ' +
     'ENETDOWN ENETRESET ENOTFOUND EAI_AGAIN EAI_FAIL EADDRNOTAVAIL ENOENT EACCES EMFILE ENFILE ' +
@@ -47,26 +50,27 @@ const ofTheWay = new Set(
   ).split(' '),
 );
 
-/** What the client says where it has no code. */
-const withoutCode =
+/** Messages of the client library that come without a code. */
+const awayMessages =
   /^(?:Connection terminated|timeout expired|Client (?:has encountered|was closed))/;
 
 export function faultOf(error: unknown): Fault {
   const { code, message, routine } = partsOf(error);
-  if (code === '') return withoutCode.test(message) ? 'away' : 'fault';
-  if (!/^[0-9A-Z]{5}$/.test(code) || ofTheWay.has(code)) {
-    return ofTheWay.has(code) || isOfTls(code) ? 'away' : 'fault';
+  if (code === '') return awayMessages.test(message) ? 'away' : 'fault';
+  if (!/^[0-9A-Z]{5}$/.test(code) || connectionCodes.has(code)) {
+    return connectionCodes.has(code) || isOfTls(code) ? 'away' : 'fault';
   }
   const kind = code.slice(0, 2);
-  // The server says where in it an error arose; a pooler, which may find its server again, does
-  // not. The server's own breach of the protocol is a fault of this program.
+  // An error of the server names the server's function in `routine`. An error of a pooler does not,
+  // and the pooler may find its server again. A protocol error that the server reports is a fault
+  // of this program.
   if (kind === '08' || kind === 'XX') return routine === '' ? 'away' : 'fault';
   return byState[code] ?? byClass[kind] ?? 'fault';
 }
 
 /**
- * The error of a transaction whose statements were sent in one go, since all after the first that
- * failed say only that.
+ * The cause, when a transaction's statements were sent together: each statement after the first
+ * failed one only says that an earlier one failed.
  * @param errors in the order of the statements
  */
 export function firstOf(errors: readonly unknown[]): unknown {
@@ -78,7 +82,9 @@ export function codeOf(error: unknown): string {
   return partsOf(error).code;
 }
 
-/** Whether a code is of the encryption: a certificate, or what both sides can speak. */
+/**
+ * Whether a code concerns the encryption: a certificate, or the versions that both sides speak.
+ */
 export function isOfTls(code: string): boolean {
   return (
     /^ERR_(?:SSL|TLS)_/.test(code) ||
@@ -92,9 +98,9 @@ type Parts = { readonly code: string; readonly message: string; readonly routine
 
 function partsOf(error: unknown): Parts {
   if (typeof error !== 'object' || error === null) return { code: '', message: '', routine: '' };
-  const of = (name: string): string => {
+  const textIn = (name: string): string => {
     const value = (error as Readonly<Record<string, unknown>>)[name];
     return typeof value === 'string' ? value : '';
   };
-  return { code: of('code'), message: of('message'), routine: of('routine') };
+  return { code: textIn('code'), message: textIn('message'), routine: textIn('routine') };
 }

@@ -1,4 +1,6 @@
-/** What a look at the server of a URL tells commands: it changes nothing, and holds up nobody. */
+/**
+ * What commands can learn about the server of a URL. It changes nothing there, and blocks nobody.
+ */
 import type { Client } from 'pg';
 import type { TLSSocket } from 'node:tls';
 import type { StoreProblem } from '../../ledger.ts';
@@ -12,15 +14,15 @@ export type ServerProbe = {
   readonly kind: 'looked';
   /** Which of the URL's hosts answered, for people: `db.example:5432`. */
   readonly host: string;
-  /** As the server says it: `15.6`. */
+  /** As the server names it: `15.6`. */
   readonly version: string;
   /** Whether it is new enough for svc. */
   readonly isKnown: boolean;
   /** The protocol of the connection, `TLSv1.3`; null: it is not encrypted. */
   readonly tls: string | null;
-  /** Sentences about what the URL gives up, of which none repeats a secret. */
+  /** Sentences about what the URL gives up. None repeats a secret. */
   readonly warnings: readonly string[];
-  /** `UTF8`, as it has to be. */
+  /** svc needs `UTF8`. */
   readonly encoding: string;
   readonly fsync: boolean;
   readonly fullPageWrites: boolean;
@@ -28,13 +30,15 @@ export type ServerProbe = {
   readonly synchronousCommit: string;
   /** Standbys that a commit waits for now; null: this user may not see them. */
   readonly synchronousStandbys: number | null;
-  /** What the user lacks, as the end of a sentence: `may not make a schema`; null: nothing. */
+  /**
+   * The right that the user lacks, as the end of a sentence: `may not make a schema`; null: none.
+   */
   readonly lacking: string | null;
-  /** All that svc keeps there. */
+  /** The size of all that svc has there. */
   readonly bytes: number;
   /** The version of svc's tables; null: none were made yet. */
   readonly schema: number | null;
-  /** They are older than this program's by so many steps; below 0: newer. */
+  /** How many steps they are older than this program's; below 0: newer. */
   readonly stepsBehind: number;
   /** A svc that runs on the database now; null: none. */
   readonly owner: { readonly version: string; readonly heartbeatAgoMs: number } | null;
@@ -42,15 +46,15 @@ export type ServerProbe = {
   readonly newestAt: number | null;
 };
 
-type More = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newestAt'>;
+type ServerDetails = Pick<ServerProbe, 'synchronousStandbys' | 'owner' | 'newestAt'>;
 
-/** @returns a problem: it cannot be looked at */
+/** @returns a problem when the server cannot be inspected */
 export async function probeServer(url: string): Promise<ServerProbe | StoreProblem> {
   return onServer(url, async (client, address) => {
     const facts = await lookAt(client);
     const hasTables = facts.schema === 'ours' && facts.missingRight === null;
     const schema = hasTables ? facts.schemaVersion : null;
-    const more = await moreOf(client, hasTables);
+    const details = await detailsOf(client, hasTables);
     return {
       kind: 'looked',
       host: `${client.host}:${client.port}`,
@@ -66,15 +70,15 @@ export async function probeServer(url: string): Promise<ServerProbe | StoreProbl
       bytes: facts.bytes,
       schema,
       stepsBehind: schema === null ? 0 : migrationFiles().length - schema,
-      ...more,
+      ...details,
     };
   });
 }
 
 /**
- * Why what is kept there cannot be read as it is: the server is away, svc has made no tables there
- * (`storage_missing`), they are older (`storage_older`) or newer (`storage_newer_schema`).
- * @returns null: it can be
+ * Why this program cannot read the database as it is: the server is away, svc has made no tables
+ * there (`storage_missing`), or they are older (`storage_older`) or newer (`storage_newer_schema`).
+ * @returns null: it can
  */
 export async function schemaProblem(url: string): Promise<StoreProblem | null> {
   return onServer<StoreProblem | null>(url, async (client, address) => {
@@ -92,13 +96,13 @@ export async function schemaProblem(url: string): Promise<StoreProblem | null> {
 }
 
 /**
- * Connects for one look.
- * @param signal gives it up
- * @returns a problem: it cannot be looked at
+ * Opens a connection, runs `act` on it, and ends it.
+ * @param signal stops it
+ * @returns a problem when the server cannot be used
  */
 export async function onServer<T>(
   url: string,
-  look: (client: Client, address: ServerAddress) => Promise<T>,
+  act: (client: Client, address: ServerAddress) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T | StoreProblem> {
   const address = readAddress(url);
@@ -111,7 +115,7 @@ export async function onServer<T>(
     const giveUp = (): void => cut(client);
     signal?.addEventListener('abort', giveUp);
     try {
-      return await look(client, address);
+      return await act(client, address);
     } finally {
       signal?.removeEventListener('abort', giveUp);
       await client.end();
@@ -131,13 +135,14 @@ const newestIn = (table: string): string =>
   `(SELECT accepted_at FROM svc.${table} ORDER BY id DESC LIMIT 1)`;
 const newest = `SELECT greatest(${newestIn('inbox')}, ${newestIn('message')}) AS at`;
 
-async function moreOf(client: Client, hasTables: boolean): Promise<More> {
+async function detailsOf(client: Client, hasTables: boolean): Promise<ServerDetails> {
   const { rows } = await client.query<{ waits: number; hidden: boolean | null }>(standbys);
   const { waits, hidden } = rows[0]!;
   const synchronousStandbys = hidden === true ? null : waits;
   if (!hasTables) return { synchronousStandbys, owner: null, newestAt: null };
-  const found = await client.query<{ version: string; ago: number }>(owners);
-  const owner = found.rows.map(({ version, ago }) => ({ version, heartbeatAgoMs: ago }))[0] ?? null;
+  const instances = await client.query<{ version: string; ago: number }>(owners);
+  const owner =
+    instances.rows.map(({ version, ago }) => ({ version, heartbeatAgoMs: ago }))[0] ?? null;
   const { rows: messages } = await client.query<{ at: number | null }>(newest);
   return { synchronousStandbys, owner, newestAt: messages[0]!.at };
 }

@@ -1,4 +1,4 @@
-/** A step is made while the release before works, and holds nobody up for long. */
+/** A migration runs while the release before works, and blocks nobody for long. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
@@ -19,7 +19,7 @@ class Bench implements AsyncDisposable {
     this.#url = url;
   }
 
-  /** With an instance. */
+  /** With one instance that works. */
   static async open(): Promise<Bench> {
     const bench = new Bench(await migratedDatabase());
     const client = await bench.client();
@@ -39,7 +39,7 @@ class Bench implements AsyncDisposable {
     return migrate(await this.client(), told, next, lockMs);
   }
 
-  /** Resolves when somebody waits for a table. */
+  /** Resolves when a session waits for a lock on a table. */
   async waits(): Promise<void> {
     const client = await this.client();
     const text =
@@ -85,7 +85,7 @@ postgresTest('where a step and who reads wait for each other, it is tried again'
   await reading.query('BEGIN; SELECT FROM svc.lane');
   const migrating = it.migrate(['inbox', 'lane'], 60_000);
   await it.waits();
-  // Whoever of the two has waited for longer is chosen to give way.
+  // PostgreSQL ends the one of the two that has waited for longer.
   await reading.query('SELECT FROM svc.inbox').catch(() => {});
   await reading.query('ROLLBACK');
   assert.equal(await migrating, steps.length + 1);

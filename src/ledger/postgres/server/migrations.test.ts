@@ -1,4 +1,7 @@
-/** The schema: made once by whoever comes first, all of it or nothing, and never over another's. */
+/**
+ * The schema: made once by the first instance, whole or not at all, and never over another
+ * program's.
+ */
 import assert from 'node:assert/strict';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import { connect, cut } from './connect.ts';
@@ -70,7 +73,7 @@ postgresTest('an upgrade that breaks off at any step leaves what was there', asy
   assert.deepEqual(await tables(), []);
   for (let whole = 1; whole <= later.length; whole++) {
     const client = await connect(url);
-    // While it waits in a step, its connection is lost, as in a kill.
+    // The connection is lost while a step waits, as in a kill.
     const waiting = [...steps, ...later.slice(0, whole), 'SELECT pg_sleep(600)'];
     const ended = assert.rejects(migrate(client, undefined, waiting));
     const asleep =
@@ -79,7 +82,7 @@ postgresTest('an upgrade that breaks off at any step leaves what was there', asy
     while ((await watch.query(asleep, [pid])).rowCount === 0);
     cut(client);
     await ended;
-    // The server finds out when it next looks at that connection.
+    // The server notices when it next checks that connection.
     await watch.query('SELECT pg_terminate_backend($1, 60000)', [pid]);
     assert.deepEqual(await tables(), []);
     assert.deepEqual(await version(url), [steps.length]);

@@ -1,11 +1,11 @@
 /**
- * The schema's history: numbered SQL files, each applied once, in order, all in one transaction
- * under a lock that holds back other instances which start at the same time.
+ * The schema's history: numbered SQL files. Each is applied once, in order, all in one transaction.
+ * A lock holds back other instances that start at the same time.
  *
  * A program runs on its own schema and on the next one, so that instances can be replaced one after
- * the other: a step adds, the next release uses it, and the one after that drops what is old. What
- * a step adds has a value where the release before writes. It is done in a moment, since nobody
- * works meanwhile: it reads and rewrites no large table.
+ * the other. A step adds something, the next release uses it, and the release after that drops the
+ * old thing. A new column has a default value for the writes of the release before. A step takes
+ * only a moment, since nobody works meanwhile: it reads and rewrites no large table.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
@@ -22,17 +22,17 @@ export function migrationSteps(): readonly string[] {
   return ownSteps.map(({ sql }) => sql);
 }
 
-/** A schema named svc has tables, but is not ours. */
+/** A schema named svc has tables, but belongs to another program. */
 export class ForeignSchema extends Error {
   override readonly name = 'ForeignSchema';
 }
 
-/** A svc wrote here that is newer by more than one step. */
+/** A newer svc wrote here, by more than one step. */
 export class NewerSchema extends Error {
   override readonly name = 'NewerSchema';
 }
 
-/** From the version that a database has to the one that it is to have. */
+/** From the version that a database has to the version that it gets. */
 export type Upgrade = { readonly from: number; readonly to: number };
 
 export type SchemaState =
@@ -42,64 +42,65 @@ export type SchemaState =
   | { readonly kind: 'ours' };
 
 /**
- * Brings a database to this program's schema, or leaves it as it was. Where the schema is there, no
- * right to change it is needed. Instances of the release before may work meanwhile: a step that
- * cannot have its tables soon lets them go on, and is tried again.
- * @param begun told once before the first step of a database that was in use: it may take minutes
- * @param lockMs how long a step waits for a table, and everybody else with it
+ * Brings a database to this program's schema, or leaves it as it was. Where the schema is current,
+ * it needs no right to change it. Instances of the release before may work meanwhile. A step that
+ * does not get its tables soon lets them go on, and is tried again.
+ * @param onBegin called once before the first step on a database that was in use, which may take
+ *   minutes
+ * @param lockMs how long a step waits for a table, and all other users of the table with it
  * @returns the version that the database has now: this program's, or the next
- * @throws ForeignSchema, NewerSchema, and what the server says
+ * @throws ForeignSchema, NewerSchema, or the server's error
  */
 export async function migrate(
   client: Client,
-  begun: (upgrade: Upgrade) => void = () => {},
+  onBegin: (upgrade: Upgrade) => void = () => {},
   steps: readonly string[] = migrationSteps(),
   lockMs = lockMsUsual,
 ): Promise<number> {
-  let isTold = false;
-  const told = (upgrade: Upgrade): void => {
-    if (!isTold) begun(upgrade);
-    isTold = true;
+  let hasBegun = false;
+  const beginOnce = (upgrade: Upgrade): void => {
+    if (!hasBegun) onBegin(upgrade);
+    hasBegun = true;
   };
   for (;;) {
-    const version = await tryToMigrate(client, { begun: told, steps, lockMs });
+    const version = await tryToMigrate(client, { onBegin: beginOnce, steps, lockMs });
     if (version !== null) return version;
-    await pause(againMs);
+    await pause(retryMs);
   }
 }
 
-/** Less than the time after which instances say that the server is away. */
+/** Less than the time after which instances report that the server is away. */
 const lockMsUsual = 3_000;
-const againMs = 1_000;
-/** Another one has a table for too long, or each waits for one that the other has. */
-const tryAgain = new Set(['55P03', '40P01']);
+const retryMs = 1_000;
+/** Another transaction has a table for too long, or the two wait for each other. */
+const retryStates = new Set(['55P03', '40P01']);
 
 type Migrating = {
-  readonly begun: (upgrade: Upgrade) => void;
+  readonly onBegin: (upgrade: Upgrade) => void;
   readonly steps: readonly string[];
   readonly lockMs: number;
 };
 
-/** @returns null: others had what it needs, and it is as it was */
-async function tryToMigrate(client: Client, parts: Migrating): Promise<number | null> {
+/** @returns null: others have the tables that it needs, and the database is as it was */
+async function tryToMigrate(client: Client, options: Migrating): Promise<number | null> {
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
-    const version = await migrateUnderLock(client, parts);
+    const version = await migrateUnderLock(client, options);
     await client.query('COMMIT');
     return version;
   } catch (error) {
-    // Where the connection is lost, the server does this by itself.
+    // Where the connection is lost, the server rolls back by itself.
     await client.query('ROLLBACK').catch(() => {});
-    if (!tryAgain.has(codeOf(error))) throw error;
+    if (!retryStates.has(codeOf(error))) throw error;
     return null;
   }
 }
 
 async function migrateUnderLock(
   client: Client,
-  { begun, steps, lockMs }: Migrating,
+  { onBegin, steps, lockMs }: Migrating,
 ): Promise<number> {
-  // A step, and the wait for another start's, may take minutes, whatever a role is given.
+  // A step may take minutes, and so may the wait for another start, whatever limits a role has.
   await client.query('SET LOCAL statement_timeout = 0');
   await client.query('SET LOCAL lock_timeout = 0');
   await client.query('SELECT pg_advisory_xact_lock($1, $2)', lock);
@@ -111,9 +112,10 @@ async function migrateUnderLock(
   }
   if (version >= steps.length) return version;
   if (version > 0) {
-    begun({ from: version, to: steps.length });
+    onBegin({ from: version, to: steps.length });
     await client.query(`SET LOCAL lock_timeout = ${lockMs}`);
-    // Every flight begins with it: from here on none is under way, in whatever order tables follow.
+    // Every batch begins with this table. From here on none is under way, in whatever order a step
+    // locks other tables.
     await client.query('LOCK TABLE svc.instance IN ACCESS EXCLUSIVE MODE');
   }
   if (kind === 'none') await client.query('CREATE SCHEMA svc');
@@ -124,7 +126,7 @@ async function migrateUnderLock(
   return steps.length;
 }
 
-/** "svc1" in ASCII, and what is locked. */
+/** "svc1" in ASCII, and 1 for the migrations. */
 const lock = [0x73766331, 1];
 
 /** Whether this program cannot run on a schema. */
@@ -132,7 +134,7 @@ export function isTooNew(version: number, known = migrationFiles().length): bool
   return version > known + 1;
 }
 
-/** Read from the catalogue, which everybody may. */
+/** Reads the catalogue, which every user may. */
 export async function schemaState(client: Client): Promise<SchemaState> {
   const { rows } = await client.query<{ made: boolean; things: number; ours: boolean }>(
     `SELECT count(n.oid) > 0 AS made, count(c.oid) AS things,
@@ -150,7 +152,7 @@ export async function schemaState(client: Client): Promise<SchemaState> {
   return { kind: things > 0 ? 'foreign' : 'empty' };
 }
 
-/** The version of a schema that is ours. */
+/** The version of a schema that belongs to svc. */
 export async function schemaVersion(client: Client): Promise<number> {
   const { rows } = await client.query<{ version: number }>('SELECT version FROM svc.schema');
   return rows[0]?.version ?? 0;

@@ -1,11 +1,11 @@
-/** A server that says what the library does not know: the connection ends, and nothing else. */
+/** A server that sends what the library does not know: only the connection ends. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connect } from './connect.ts';
 
-/** A message: its type, its length, and what it holds. */
+/** A protocol message: its type, its length, and its content. */
 function message(type: string, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   return Buffer.concat([Buffer.from(type), int32(4 + body.length), body]);
@@ -19,7 +19,7 @@ function int32(value: number): Buffer {
 
 const ready = message('Z', Buffer.from('I'));
 const signedIn = Buffer.concat([message('R', int32(0)), ready]);
-/** More columns than it tells of. */
+/** It announces more columns than it describes. */
 const damaged = message('T', Buffer.from([0, 9, 1]));
 
 /** Two columns of type boolean, in which both are false. */
@@ -42,7 +42,7 @@ function writable(): Buffer {
   ]);
 }
 
-/** @param answers to what comes, one after the other */
+/** @param answers sent in turn, one for each message that arrives */
 async function startServer(answers: readonly Buffer[]) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

@@ -1,4 +1,4 @@
-/** The client's package, loaded where a server is used. */
+/** Loads the client package where a server is used. */
 import type pg from 'pg';
 
 export async function loadPg(): Promise<typeof pg> {

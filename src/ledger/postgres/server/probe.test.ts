@@ -1,4 +1,6 @@
-/** What a look finds at servers of all kinds, and what a start refuses, in sentences. */
+/**
+ * What a probe finds at servers of all kinds, and the sentences with which a start refuses one.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newDatabase, ownPostgresTest, postgresTest } from '../../../../test/fake/postgres.ts';

@@ -1,4 +1,4 @@
-/** What a look at a server tells, without changing anything there. */
+/** Facts about a server, read without changing anything there. */
 import type { Client } from 'pg';
 import { migrationFiles, schemaState, schemaVersion, type SchemaState } from './migrations.ts';
 
@@ -6,34 +6,34 @@ export type ServerFacts = {
   /** As the server numbers itself: 150006 is 15.6. */
   readonly versionNumber: number;
   readonly version: string;
-  /** Off: a power cut may take what was acknowledged, or all of it. */
+  /** Off: a power cut may lose acknowledged messages, or the whole database. */
   readonly fsync: boolean;
   /** `off`: a commit is acknowledged before it is on the disk. */
   readonly synchronousCommit: string;
-  /** Off: a power cut may leave half a page, unless the file system writes whole ones. */
+  /** Off: a power cut may leave half a page, unless the file system writes whole pages. */
   readonly fullPageWrites: boolean;
-  /** Commits wait for a standby, so the loss of this machine loses nothing. */
+  /** Commits wait for a standby, so that losing the server's machine loses nothing. */
   readonly synchronousStandby: boolean;
   readonly encoding: string;
   readonly isStandby: boolean;
   readonly isReadOnly: boolean;
-  /** Of this connection; a pooler's own way to the server is not seen. */
+  /** Of this connection; a pooler's own connection to the server is not seen. */
   readonly isEncrypted: boolean;
   readonly schema: SchemaState['kind'];
   /** 0: there is none, or this user may not read it. */
   readonly schemaVersion: number;
-  /** What the user lacks, as an administrator would grant it; null: nothing. */
+  /** The right that the user lacks, as an administrator would grant it; null: none. */
   readonly missingRight: string | null;
-  /** All that svc keeps there. */
+  /** The size of all that svc has there. */
   readonly bytes: number;
-  /** How many more this user may open. */
+  /** How many more connections this user may open. */
   readonly connectionsLeft: number;
   /** How far the server's clock is ahead of this machine's, in milliseconds. */
   readonly clockAheadMs: number;
 };
 
-/** Room for the slowest server; a migration under way may hold a table for longer. */
-const lookMs = 10_000;
+/** Enough for the slowest server; a migration under way may lock a table for longer. */
+const probeMs = 10_000;
 
 type Settings = {
   number: number;
@@ -76,18 +76,18 @@ const size = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS 
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = 'svc' AND c.relkind IN ('r', 'm')`;
 
-/** @throws what the server says, where it is lost or takes too long */
+/** @throws the server's error, also when it takes too long */
 export async function lookAt(client: Client): Promise<ServerFacts> {
   await client.query('BEGIN READ ONLY');
   try {
-    await client.query(`SET LOCAL statement_timeout = ${lookMs}`);
-    return await lookInside(client);
+    await client.query(`SET LOCAL statement_timeout = ${probeMs}`);
+    return await readFacts(client);
   } finally {
     await client.query('ROLLBACK').catch(() => {});
   }
 }
 
-async function lookInside(client: Client): Promise<ServerFacts> {
+async function readFacts(client: Client): Promise<ServerFacts> {
   const before = Date.now();
   const found = (await client.query<Settings>(settings)).rows[0]!;
   const now = (before + Date.now()) / 2;
@@ -159,7 +159,7 @@ async function tableWithoutRights(client: Client): Promise<string | null> {
 }
 
 function isEncrypted(client: Client): boolean {
-  // Not among the types.
+  // The types of the library lack this.
   const { connection } = client as unknown as { connection: { stream: { encrypted?: boolean } } };
   return connection.stream.encrypted === true;
 }

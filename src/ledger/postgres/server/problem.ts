@@ -1,20 +1,20 @@
 /**
- * Why a server cannot be used, and what a person can do about it. Neither the URL nor its password
- * stands in a sentence.
+ * Why a server cannot be used, and what a person can do about it. No sentence has the URL or its
+ * password.
  */
 import type { StoreProblem } from '../../ledger.ts';
 import { codeOf, faultOf, isOfTls } from './errors.ts';
 import type { ServerFacts } from './probe.ts';
 import { ForeignSchema, isTooNew, migrationFiles, NewerSchema } from './migrations.ts';
 
-/** The oldest that has all that svc asks of one. */
+/** The oldest PostgreSQL release that has all features that svc uses. */
 export const versionMin = 14;
 
 const otherUrl = 'name another database in the URL';
 const andUrl = 'and that the URL names the right host and port';
 
 /**
- * @param error what connecting, looking or migrating threw
+ * @param error thrown while connecting, probing or migrating
  * @param where the address, for people: `database "svc" on db.example:5432`
  */
 export function problemOf(error: unknown, where: string): StoreProblem {
@@ -43,7 +43,7 @@ export function problemOf(error: unknown, where: string): StoreProblem {
   return passingProblem(at, error, message);
 }
 
-/** What may be gone at the next start. */
+/** Problems that may be gone at the next start. */
 function passingProblem(at: string, error: unknown, message: string): StoreProblem {
   const code = codeOf(error);
   if (code === 'SVC_STANDBY') {
@@ -80,32 +80,32 @@ function passingProblem(at: string, error: unknown, message: string): StoreProbl
 }
 
 /** @returns why a start does not use that server; null: it does */
-export function refusalOf(look: ServerFacts, where: string): StoreProblem | null {
+export function refusalOf(facts: ServerFacts, where: string): StoreProblem | null {
   const at = `The ${where}`;
-  if (look.versionNumber < versionMin * 10_000) {
+  if (facts.versionNumber < versionMin * 10_000) {
     const what = `svc needs ${versionMin} or newer; upgrade it, or name another server in the URL`;
-    return problem('storage_too_old', `${at} is PostgreSQL ${look.version}, and ${what}.`);
+    return problem('storage_too_old', `${at} is PostgreSQL ${facts.version}, and ${what}.`);
   }
-  if (look.encoding !== 'UTF8') {
+  if (facts.encoding !== 'UTF8') {
     const how = "make one with ENCODING 'UTF8' TEMPLATE template0, and name that in the URL";
-    return problem('storage_encoding', `${at} has the encoding ${look.encoding}; ${how}.`);
+    return problem('storage_encoding', `${at} has the encoding ${facts.encoding}; ${how}.`);
   }
-  if (look.isStandby) return problemOf({ code: 'SVC_STANDBY' }, where);
-  if (look.isReadOnly) return problemOf({ code: 'SVC_READ_ONLY' }, where);
+  if (facts.isStandby) return problemOf({ code: 'SVC_STANDBY' }, where);
+  if (facts.isReadOnly) return problemOf({ code: 'SVC_READ_ONLY' }, where);
   const off = [
-    ...(look.fsync ? [] : ['fsync']),
-    ...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),
+    ...(facts.fsync ? [] : ['fsync']),
+    ...(facts.synchronousCommit === 'off' ? ['synchronous_commit'] : []),
   ].join(' and ');
   if (off !== '') {
     const what = `has ${off} off: it would lose what svc has acknowledged; switch that on there`;
     return problem('storage_not_durable', `${at} ${what}.`);
   }
-  if (look.schema === 'foreign') return foreignProblem(where);
-  if (isTooNew(look.schemaVersion, migrationFiles().length)) return newerProblem(where);
-  return look.missingRight === null ? null : rightsProblem(where, look.missingRight);
+  if (facts.schema === 'foreign') return foreignProblem(where);
+  if (isTooNew(facts.schemaVersion, migrationFiles().length)) return newerProblem(where);
+  return facts.missingRight === null ? null : rightsProblem(where, facts.missingRight);
 }
 
-/** @param holder who has it, for people; null: that is not known */
+/** @param holder the svc that uses it, for people; null: unknown */
 export function lockedProblem(where: string, holder: string | null): StoreProblem {
   const by = holder === null ? '' : ` (${holder})`;
   const what = `is in use by another svc${by}. Stop that one, or ${otherUrl}`;
@@ -118,7 +118,7 @@ export function aloneProblem(where: string, holder: string): StoreProblem {
   return problem('storage_locked', `The ${where} ${what}. Stop that one, then start this one.`);
 }
 
-/** Its tables have been locked for so long as only a command does. */
+/** Its tables have been locked for longer than anything but a command locks them. */
 export function movedProblem(where: string): StoreProblem {
   const what = 'is locked by another program, as svc migrate does';
   return problem('storage_locked', `The ${where} ${what}. Start svc when that has ended.`);
@@ -168,7 +168,10 @@ function certificateProblem(at: string, code: string): StoreProblem {
   return problem('storage_tls', `${at} ${what}.`);
 }
 
-/** A restart may find the server again, with room, and another instance gone. */
+/**
+ * Problems that a restart may solve: the server is back, has room again, or another instance is
+ * gone.
+ */
 const passing = new Set([
   'storage_unreachable',
   'storage_full',

@@ -8,12 +8,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 const long = 60_000;
 const asked = { text: 'SELECT 1', values: [] };
 
-/** As the server says it, with its code. */
+/** An error of the server, with its code. */
 function refusal(code: string, message: string): ConnectError {
   return new ConnectError(code, message, 'a host', { code, message, routine: 'here' });
 }
 
-/** A connection that answers so, in turn: rows, or an error. */
+/** A connection that gives these answers in turn: rows, or an error. */
 function clientOf(...answers: (readonly object[] | Error)[]): Client {
   const query = (): Promise<unknown> => {
     const answer = answers.shift()!;
@@ -73,7 +73,7 @@ test('a fault of the question is told', async () => {
   assert.deepEqual(await reads.ask(asked), [{ n: 1 }]);
 });
 
-/** A way that fell silent: what is asked is never answered, until the connection is cut. */
+/** A dead connection: nothing is answered until it is cut. */
 function silent(): Client {
   const cut = Promise.withResolvers<never>();
   const connection = { stream: { destroy: () => cut.reject(lost) } };
@@ -90,7 +90,7 @@ test('a connection that answers nothing is given up, and all is asked over anoth
 });
 
 test('a server that is slow is waited for longer each time, until it answers', async () => {
-  /** Too late for the first patience; a slow machine asks once more. */
+  /** Later than the first timeout; a slow machine asks once more. */
   const replyDelayMs = 300;
   const slow = (): Client => {
     const cut = Promise.withResolvers<never>();

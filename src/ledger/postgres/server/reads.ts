@@ -1,4 +1,4 @@
-/** A connection that reads: it comes about when it is first asked, and again when it is lost. */
+/** A connection for reading. It opens at first use, and opens again when it is lost. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { steadyNow } from '../../../lib/clock.ts';
@@ -7,33 +7,33 @@ import type { Asked, Rows } from '../write/statement.ts';
 import { ConnectError, cut } from './connect.ts';
 import { faultOf, type Fault } from './errors.ts';
 
-/** Without any answer for so long a connection is given up at last. */
+/** A connection without any answer for this long is given up in any case. */
 const silentMsMax = 60_000;
 const pauseMs = 200;
 const passing: ReadonlySet<Fault> = new Set<Fault>(['away', 'again', 'full']);
 
-/** Answers that are owed at the end are heard for so long. */
+/** At the end this waits so long for answers that are still missing. */
 const endMs = 500;
 
 /**
- * How many answers it owes, when it is given up for the want of one, and who is told that there is
- * no more to come.
+ * Per connection: how many answers are missing, the timer that gives it up, and a callback for when
+ * none is missing any more.
  */
-type Owing = { answers: number; late: NodeJS.Timeout | null; over: (() => void) | null };
+type PendingAnswers = { answers: number; late: NodeJS.Timeout | null; onLast: (() => void) | null };
 
 export class ServerReads implements Reads {
   readonly #connect: () => Promise<Client>;
   readonly #closing = new AbortController();
   readonly #silentMsMin: number;
-  /** Twice as long each time that it was too short. */
+  /** Doubles each time that it was too short. */
   #silentMs: number;
-  readonly #owing = new WeakMap<Client, Owing>();
+  readonly #pending = new WeakMap<Client, PendingAnswers>();
   #client: Promise<Client> | null = null;
   #wasConnected = false;
 
   /**
    * @param connect rejects where no host answers now
-   * @param silentMs how long a connection may owe answers without giving one, at first
+   * @param silentMs how long a connection may leave questions without an answer, at first
    */
   constructor(connect: () => Promise<Client>, silentMs: number) {
     this.#connect = connect;
@@ -42,9 +42,9 @@ export class ServerReads implements Reads {
   }
 
   /**
-   * While the server is away, or its disk is full, this waits, and asks again.
-   * @throws what the server says of the question, why a first connection cannot be had, and after
-   *   the end
+   * While the server is away or its disk is full, this waits and asks again.
+   * @throws the server's error, the reason why there is no first connection, or the close of this
+   *   storage
    */
   async ask(asked: Asked): Promise<Rows> {
     for (;;) {
@@ -63,24 +63,25 @@ export class ServerReads implements Reads {
     this.#closing.abort(new Error('the storage is closed'));
     const client = await this.#client?.catch(() => null);
     if (client == null) return;
-    await this.#heard(client);
+    await this.#waitForAnswers(client);
     cut(client);
   }
 
   /**
-   * A pooler before the server may give whoever asks next what is answered to one that has gone.
+   * A pooler in front of the server may give a late answer to the next client of the connection. So
+   * this waits for the missing answers.
    */
-  async #heard(client: Client): Promise<void> {
-    const owing = this.#owing.get(client);
-    if (owing === undefined || owing.answers === 0) return;
+  async #waitForAnswers(client: Client): Promise<void> {
+    const pending = this.#pending.get(client);
+    if (pending === undefined || pending.answers === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    owing.over = resolve;
+    pending.onLast = resolve;
     const late = setTimeout(resolve, endMs);
     await promise;
     clearTimeout(late);
   }
 
-  /** A server in trouble refuses a connection with many a word. */
+  /** A server in trouble refuses connections with various errors; all of them may pass. */
   #mayPass(error: unknown): boolean {
     const fault = faultOf(error);
     const isRefused = error instanceof ConnectError;
@@ -92,34 +93,34 @@ export class ServerReads implements Reads {
     this.#client ??= this.#connect();
     const client = await this.#client;
     this.#wasConnected = true;
-    const owing = this.#watched(client);
+    const pending = this.#watch(client);
     const askedAt = steadyNow();
     try {
       const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
       if (steadyNow() - askedAt < this.#silentMsMin) this.#silentMs = this.#silentMsMin;
       return rows;
     } finally {
-      this.#answered(owing);
+      this.#countAnswer(pending);
     }
   }
 
-  /** A way that fell silent is not told from a slow server but by time. */
-  #watched(client: Client): Owing {
-    const owing = this.#owing.get(client) ?? { answers: 0, late: null, over: null };
-    this.#owing.set(client, owing);
-    owing.answers++;
-    owing.late ??= setTimeout(() => {
+  /** Only time tells a dead connection from a slow server. */
+  #watch(client: Client): PendingAnswers {
+    const pending = this.#pending.get(client) ?? { answers: 0, late: null, onLast: null };
+    this.#pending.set(client, pending);
+    pending.answers++;
+    pending.late ??= setTimeout(() => {
       this.#silentMs = Math.min(2 * this.#silentMs, silentMsMax);
       cut(client);
     }, this.#silentMs);
-    return owing;
+    return pending;
   }
 
-  #answered(owing: Owing): void {
-    owing.answers--;
-    if (owing.answers > 0) return void owing.late?.refresh();
-    clearTimeout(owing.late ?? undefined);
-    owing.late = null;
-    owing.over?.();
+  #countAnswer(pending: PendingAnswers): void {
+    pending.answers--;
+    if (pending.answers > 0) return void pending.late?.refresh();
+    clearTimeout(pending.late ?? undefined);
+    pending.late = null;
+    pending.onLast?.();
   }
 }

@@ -1,4 +1,4 @@
-/** The steps of the schema, in SQL. The build puts their texts in the place of this module. */
+/** The migration steps as SQL. The build puts their texts in the place of this module. */
 import { readSqlSteps } from '../../../lib/sql-steps.ts';
 
 export const steps = readSqlSteps(new URL('./steps/', import.meta.url));

@@ -1,4 +1,4 @@
-/** Texts that the server would refuse come back as they were, and stay apart. */
+/** Texts that the server would refuse come back as they were, and stay distinct. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -7,7 +7,7 @@ import { runs } from '../../../../test/support/runs.ts';
 import { connect } from './connect.ts';
 import { fromText, toText } from './text.ts';
 
-/** Any UTF-16, with the signs that matter more often than chance would have them. */
+/** Any UTF-16, with the special signs more often than by chance. */
 const anyText = fc
   .array(
     fc.oneof(
