@@ -2,15 +2,17 @@ import type { Attachment, Picture } from '../../domain/attachment.ts';
 import type { Media, Message } from '../../domain/message.ts';
 import type { KeptAttachments, KeptPicture, InClaim } from '../ledger.ts';
 import type { OpenClaims } from './order/open-claims.ts';
-import type { Awaitable } from './storage.ts';
+
+/** At once, or later. */
+type Read<T> = T | Promise<T>;
 
 /** What a storage does for it; reads reject when it has failed. */
 export interface StoredAttachments {
   /** Does not wait while nothing can be written. A message that is gone keeps nothing. */
   keep(message: Message, attachments: readonly Attachment[]): Promise<boolean>;
-  of(message: Message): Awaitable<readonly Attachment[]>;
-  acceptedAt(message: Message, at: number): Awaitable<readonly (readonly Attachment[])[]>;
-  picturesSince(message: Message, since: number, n: number): Awaitable<readonly KeptPicture[]>;
+  of(message: Message): Read<readonly Attachment[]>;
+  acceptedAt(message: Message, at: number): Read<readonly (readonly Attachment[])[]>;
+  picturesSince(message: Message, since: number, n: number): Read<readonly KeptPicture[]>;
 }
 
 /** Only while a claim holds: nothing is written of a message that was forgotten meanwhile. */

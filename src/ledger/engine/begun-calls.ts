@@ -1,7 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import type { InClaim } from '../ledger.ts';
-import type { Awaitable } from './storage.ts';
 
 /** One call of a message, in whichever of its runs it began. */
 export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
@@ -9,7 +8,7 @@ export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' 
   readonly ending: CallEnding | null;
 };
 
-type Load = (message: Message) => Awaitable<readonly RunningCall[]>;
+type Load = (message: Message) => readonly RunningCall[] | Promise<readonly RunningCall[]>;
 
 type Call = {
   readonly kept: Omit<RunningCall, 'ending'>;

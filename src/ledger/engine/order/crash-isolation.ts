@@ -24,7 +24,8 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import { later, type SteadyTime } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
 import type { InRow } from './rows.ts';
-import type { WorkingSet } from './working-set.ts';
+import type { ReadyQueues } from './ready-queues.ts';
+import type { Totals } from './totals.ts';
 
 export type Suspect = {
   readonly row: InRow;
@@ -60,8 +61,21 @@ export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly S
   return [...poison, ...others.slice(0, most)];
 }
 
+/** The part of the working set that crash isolation needs. */
+type IsolatedRows = {
+  readonly ready: ReadyQueues;
+  readonly totals: Totals;
+  takeHeld(row: InRow): void;
+  holdAgain(row: InRow): void;
+};
+
+/** Whether that message may have ended the process: so it runs alone, joined to no other. */
+export function isSuspect({ attempt, poison }: InRow): boolean {
+  return poison || attempt > attemptsMax;
+}
+
 export type CrashIsolationDeps = {
-  readonly rows: WorkingSet;
+  readonly rows: IsolatedRows;
   readonly steady: () => SteadyTime;
   readonly limits: CrashIsolationLimits;
   /** Writes down how often it has run alone. Resolves once that is safe; false: it cannot be. */

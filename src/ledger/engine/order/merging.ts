@@ -7,7 +7,7 @@ import { apartMs, mediaOf, type Gather, type Message } from '../../../domain/mes
 import type { PlatformTime } from '../../../domain/message.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
-import { attemptsMax } from './crash-isolation.ts';
+import { isSuspect } from './crash-isolation.ts';
 import { noneJoined, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
 
 /** So many are joined at most, the first included. */
@@ -151,11 +151,6 @@ function isOneWith(first: Message, { gather, sender, sensitivity, context }: Mes
 
 function keyOf(gather: Gather): string {
   return gather.kind === 'album' ? `album ${gather.key}` : gather.kind;
-}
-
-/** It may end the process: it runs as the message that it is, so that it can be found. */
-function isSuspect({ attempt, poison }: InRow): boolean {
-  return poison || attempt > attemptsMax;
 }
 
 function isWholeIn(row: InRow): row is WholeInRow {
