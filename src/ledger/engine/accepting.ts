@@ -1,4 +1,6 @@
-/** How messages come in: counted from the moment they are let in, claimable after the commit. */
+/**
+ * Accepts messages: they count from the moment they are let in, and are claimable after the commit.
+ */
 import type { Acceptance } from '../../channels/channel.ts';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
@@ -10,7 +12,7 @@ import { bytesOfMessage } from './order/weight.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
 
-/** `underWay` holds until the message is entered, or until the storage has answered. */
+/** `underWay`: true until the message has entered the working set, or the storage has answered. */
 type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
 
 const nowhere = { messages: 0, bytes: 0 };
@@ -47,7 +49,7 @@ export class Accepting {
     return acceptance;
   }
 
-  /** With what is on its way into the storage. */
+  /** The room left, with the messages on their way into the storage deducted. */
   room(): { readonly messages: number; readonly bytes: number } {
     const { storage, rows } = this.#deps;
     const { hasRoom, limits, elsewhere = nowhere } = storage;
@@ -60,8 +62,8 @@ export class Accepting {
   }
 
   /**
-   * Messages of theirs that are on their way are not to be worked.
-   * @returns what to call when all of them have arrived
+   * Keeps their messages that are on their way out of the working set.
+   * @returns a function to call when all of them have arrived
    */
   unwanted(theirs: Theirs): () => void {
     this.#unwanted.add(theirs);
@@ -69,7 +71,7 @@ export class Accepting {
   }
 
   #arrive(inbound: Inbound): UnderWay {
-    // When it was said stands in what it is gathered by.
+    // `gather` holds the time at which the message was sent.
     const { dedupeKey, keyCheck, saidAt: _, edits: __, ...facts } = inbound;
     const { rows, ids, now } = this.#deps;
     const { sensitivity = 'private' } = facts;

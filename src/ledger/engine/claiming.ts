@@ -1,6 +1,4 @@
-/**
- * How rows are handed out and taken back, with what they say and what their conversation remembers.
- */
+/** Hands rows out and takes them back, with their texts and the memory of their conversation. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { unreadBehind } from './order/merging.ts';
@@ -16,11 +14,11 @@ export type ClaimingDeps = {
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
   readonly open: OpenClaims;
-  /** Is told of a text or a history that cannot be read. */
+  /** Called when a text or a history cannot be read. */
   readonly failed: (error: unknown) => void;
 };
 
-/** Why a reply waits of which no try has failed: the platform takes no more just now. */
+/** Why a reply waits although no attempt failed: the platform accepts no more just now. */
 const paced = { kind: 'rate_limited', status: null } as const;
 
 export class Claiming {
@@ -31,7 +29,7 @@ export class Claiming {
     this.#deps = deps;
   }
 
-  /** From now on nothing is handed out, since the end of a claim could not be written down. */
+  /** Hands out nothing from now on, since the end of a claim could not be written. */
   stop(): void {
     this.#stopped = true;
   }
@@ -47,7 +45,10 @@ export class Claiming {
     return [...first, ...(await this.#take(box, channel, n - first.length))];
   }
 
-  /** Rows of a channel that is not served, also those that are held back: to be buried. */
+  /**
+   * Claims rows of a channel that is not served, also those that crash isolation holds back. They
+   * become dead letters.
+   */
   async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     if (this.#stopped) return [];
     const { crashIsolation } = this.#deps.storage;
@@ -60,7 +61,7 @@ export class Claiming {
     return this.#take(box, channel, n, held);
   }
 
-  /** @param at before which a reply is not handed out again; absent: at once */
+  /** @param at a reply is not handed out again before this time; absent: at once */
   release(claim: Claim, at?: number): void {
     const { open, rows } = this.#deps;
     const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
@@ -70,12 +71,12 @@ export class Claiming {
     rows.postpone(row, at, false);
   }
 
-  /** Claims on such messages are lost, and the messages wait again. */
+  /** Revokes the claims on matching messages. The messages wait again. */
   takeBack(matches: (row: InRow) => boolean): void {
     this.#giveBack(this.#deps.open.revoke((row) => row.box === 'in' && matches(row)));
   }
 
-  /** @param taken those that go before, counted in n */
+  /** @param taken rows that go first; they count towards n */
   #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
     while (!this.#stopped && taken.length < n) {
       const row = this.#deps.rows.take(box, channel);
@@ -94,7 +95,7 @@ export class Claiming {
     return taken.every((row) => storage.isReady(row) && unreadWith(row).length === 0);
   }
 
-  /** Rows may be taken away, or the ledger end, while they are read. */
+  /** Reads the texts first. Meanwhile rows may be removed, and the ledger may close. */
   async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
     const { storage, failed } = this.#deps;
     let left = taken;
@@ -103,7 +104,7 @@ export class Claiming {
         await storage.read(left.flatMap((row) => this.#unreadOf(row)));
       } catch (error) {
         this.#giveBack(this.#stillThere(left));
-        // Of a storage that is closed nothing can be read.
+        // A closed storage cannot be read.
         if (!this.#stopped) failed(error);
         return [];
       }
@@ -118,7 +119,7 @@ export class Claiming {
     return this.#deps.storage.isReady(row) ? unreadWith(row) : [row];
   }
 
-  /** Only what was read tells whether it is to be gathered. */
+  /** A message whose text was not in memory may have to wait for messages to merge with. */
   #gatheredOf(taken: readonly Row[]): readonly Row[] {
     const { rows, storage } = this.#deps;
     return taken.filter((row) => {
@@ -127,7 +128,10 @@ export class Claiming {
     });
   }
 
-  /** What was taken away meanwhile ends here; what an operator has now waits again. */
+  /**
+   * Ends the rows that were removed meanwhile, and gives back those of conversations taken over
+   * meanwhile.
+   */
   #stillThere(taken: readonly Row[]): readonly Row[] {
     for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
     const left = taken.filter(({ gone }) => !gone);
@@ -155,7 +159,7 @@ export class Claiming {
     return claims;
   }
 
-  /** Each is the first of its lane again, and they are the first to be taken, in their order. */
+  /** Gives rows back. They are the first to be taken again, in their order. */
   #giveBack(taken: readonly Row[]): void {
     const { rows, storage } = this.#deps;
     for (const row of taken.toReversed()) {
@@ -165,7 +169,7 @@ export class Claiming {
   }
 }
 
-/** What has to be known before it is claimed, since it may be one message with it. */
+/** The rows whose text decides whether they are merged with this row. */
 function unreadWith(row: Row): readonly Row[] {
   return row.box === 'in' ? unreadBehind(row) : nothing;
 }

@@ -1,7 +1,7 @@
 /**
- * What a person may do with replies that wait for another try. Where several processes work on one
- * storage each has some of them in hand, and nobody the rest: then the storage knows all, and tells
- * the others.
+ * Tries deferred replies at once, for an operator. With several processes on one storage, each
+ * process holds some of the replies. Then the storage knows all of them, and notifies the other
+ * processes.
  */
 import type { DeferredGroup, TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { OutRow } from './order/rows.ts';
@@ -10,7 +10,7 @@ import type { DeferredReplies } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
 const groupsMax = 100;
-/** While so many replies of a channel wait to be handed out, no others are put behind them. */
+/** While this many replies of a channel are ready, no more are added. */
 const readyMax = 500;
 
 export type DeferredDeps = {
@@ -18,7 +18,7 @@ export type DeferredDeps = {
   readonly now: () => number;
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
-  /** Does one request of a person after the other; after the ledger's end it answers `closed`. */
+  /** Runs one operator request after the other. After the end of the ledger it returns `closed`. */
   readonly ask: <T>(act: () => Promise<T>, closed: T) => Promise<T>;
 };
 
@@ -55,7 +55,7 @@ export class Deferred implements DeferredReplies {
     }, failed);
   }
 
-  /** Another process asks for it: those that this one has in hand. */
+  /** Makes due the replies that this process holds, for another process. */
   async tryHere(ids: readonly string[]): Promise<void> {
     await this.#moveOwn(
       ids.flatMap((id) => this.#own(id) ?? []),
@@ -74,7 +74,9 @@ export class Deferred implements DeferredReplies {
     return row === null ? [] : [row];
   }
 
-  /** From now on no timer offers them; they can be handed out once that is written down. */
+  /**
+   * Makes replies due. No timer offers them any more; they can be handed out once that is written.
+   */
   async #moveOwn(found: readonly OutRow[], most: number): Promise<TriedNow> {
     const { now, rows, storage } = this.#deps;
     const moving = found.slice(0, most);

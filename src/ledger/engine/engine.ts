@@ -1,9 +1,9 @@
 /**
- * The ledger, whatever it is kept in: the working set in memory, and a storage under it. Three
- * entries a message: accepted, turn done, delivered. Nothing becomes claimable before the commit
- * that made it so, and what a commit changes in memory is changed here and nowhere else.
+ * The ledger over any storage: it keeps the working set in memory. It makes three entries for each
+ * message: accepted, turn done, delivered. Nothing becomes claimable before the commit that made it
+ * so. Only this class changes memory after a commit.
  *
- * open → failed (nothing is accepted or handed out; whoever runs this is told, once) | closed
+ * open → failed (accepts and hands out nothing; `onFault` is called once) or closed
  */
 import type { Acceptance } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -49,11 +49,13 @@ import { KeptPreviews } from './kept-previews.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { turnEndOf } from './turn-ends.ts';
 
-/** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
+/** The ledger owns its storage and closes it. `rows`: the rows that the start found in it. */
 export type LedgerDeps = ArrivalDeps &
   Clock & {
     readonly news: LedgerNews;
-    /** Told once when the storage has failed for good; everything after is refused. */
+    /**
+     * Called once when the storage has failed for good; the ledger refuses everything afterwards.
+     */
     readonly onFault?: (error: unknown) => void;
   };
 
@@ -78,7 +80,7 @@ export class QueueLedger implements Ledger {
   readonly #claiming: Claiming;
   readonly #unroutable: Unroutable;
   readonly #forgetting: Forgetting;
-  /** Requests of people are done one at a time. */
+  /** Runs one request of an operator after the other. */
   readonly #asked = new OneAtATime();
   readonly #onFault: (error: unknown) => void;
   #failed = false;
@@ -282,7 +284,7 @@ export class QueueLedger implements Ledger {
     this.#onFault(error);
   }
 
-  /** @param why it is a dead letter; null: it is answered */
+  /** @param why the reason of a dead letter; null: the message is answered */
   #endTurn(claim: InClaim, why: Failure | null, effects: Effects | null): Promise<boolean> {
     const row = this.#open.endIn(claim);
     if (row === null) return no;
@@ -303,7 +305,7 @@ export class QueueLedger implements Ledger {
     this.#intakeLimit.settled();
   }
 
-  /** @param closed what is returned after the ledger's end; without it the promise rejects */
+  /** @param closed the result after the end of the ledger; without it the promise rejects */
   #ask<T>(act: () => Promise<T>, closed?: T): Promise<T> {
     return this.#asked.do(async () => {
       if (this.#closing === null) return act();

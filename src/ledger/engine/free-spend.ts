@@ -6,8 +6,8 @@ const gatherMs = 1_000;
 type Gathered = { readonly charged: Charged; change: SpendChange };
 
 /**
- * What free models used, gathered for a second before it is written: no budget waits for it, and
- * each turn would else write two rows more. A process that dies loses that second of it.
+ * Collects the use of free models for one second before it is written. No budget waits for it, and
+ * each turn would otherwise write two more rows. A process that dies loses that second.
  */
 export class FreeSpend {
   readonly #write: (charged: Charged, change: SpendChange) => void;
@@ -27,7 +27,9 @@ export class FreeSpend {
     this.#timer ??= setTimeout(this.flush, gatherMs).unref();
   }
 
-  /** Hands on what is gathered: before a storage closes or forgets, and before sums are read. */
+  /**
+   * Writes what is collected. Call it before a storage closes or forgets, and before sums are read.
+   */
   readonly flush = (): void => {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -37,13 +39,13 @@ export class FreeSpend {
   };
 }
 
-/** Free models have no price. */
+/** The key of one sum. Free models have no price. */
 function keyOf({ day, brain, model, sender }: Charged): string {
   const whose = sender === null ? '' : `${sender.channel}\0${sender.id}`;
   return `${day}\0${brain}\0${model}\0${whose}`;
 }
 
-/** Nothing of a free model is reserved. */
+/** Adds two changes. Use of a free model is never reserved. */
 function both(one: SpendChange, other: SpendChange): SpendChange {
   return {
     calls: one.calls + other.calls,

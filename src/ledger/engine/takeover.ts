@@ -1,7 +1,7 @@
 /**
- * How a conversation is held, answered by hand and given back. What a person asks is done one at a
- * time; a hold is written down before it begins, and what is written down is said in memory by
- * `heldHere`, in every process that may work the conversation.
+ * Takes conversations over for an operator, answers them, and gives them back. Operator requests
+ * run one at a time. A takeover is written before it begins. `heldHere` then puts it into effect,
+ * in every process that may work the conversation.
  */
 import type { Message } from '../../domain/message.ts';
 import type { ConversationKey } from '../../domain/story.ts';
@@ -24,13 +24,13 @@ export type HoldingDeps = Clock & {
   readonly claiming: Claiming;
   readonly asked: OneAtATime;
   readonly news: LedgerNews;
-  /** There may be more room. */
+  /** Called when there may be more room. */
   readonly settled: () => void;
 };
 
 type Held = HeldConversation & {
   readonly end: Deadline;
-  /** A clock that was ahead wrote a later end down: that does not pass by itself. */
+  /** A clock that was ahead wrote a later end. That end does not expire by itself. */
   readonly isFar: boolean;
 };
 type MakeEffects = (one: TakeoverMessage, isLast: boolean) => Effects;
@@ -86,9 +86,9 @@ export class Holding implements Takeovers {
   }
 
   /**
-   * What is written down takes effect here. Resolves when all that was on its way into the storage
-   * has its place, so that nothing of a held conversation is at work any more.
-   * @param hold null: it is not held any more
+   * Puts a written takeover, or its end, into effect in this process. Resolves when everything on
+   * its way into the storage has its place. From then on nothing of the conversation is at work.
+   * @param hold null: the takeover has ended
    */
   async heldHere(where: ConversationKey, hold: Hold | null): Promise<void> {
     if (hold === null) return this.#lift(where);
@@ -105,7 +105,7 @@ export class Holding implements Takeovers {
     await storage.written();
   }
 
-  /** It is held no more, wherever it is worked. @returns false: that cannot be written down */
+  /** Ends a takeover in all processes. @returns false: that cannot be written */
   async end(where: ConversationKey): Promise<boolean> {
     if (this.of(where) === null) return true;
     if (this.#closed || !(await this.#deps.storage.byHand.keep(where, null))) return false;
@@ -113,7 +113,7 @@ export class Holding implements Takeovers {
     return true;
   }
 
-  /** Nothing is held any more, in memory, and nothing will be. */
+  /** Ends all takeovers in memory, and begins none afterwards. */
   endAll(): void {
     this.#closed = true;
     for (const held of this.held()) this.#lift(held);
@@ -124,7 +124,7 @@ export class Holding implements Takeovers {
     for (const { end } of this.#held.values()) end.cancel();
   }
 
-  /** @returns null: it cannot be written down */
+  /** Begins or renews a takeover. @returns null: it cannot be written */
   async #touch(where: ConversationKey): Promise<Hold | null> {
     const now = Math.round(this.#deps.now());
     const hold = { since: this.of(where)?.since ?? now, untilAt: now + holdMs };
@@ -160,7 +160,7 @@ export class Holding implements Takeovers {
       const { now, storage, news } = this.#deps;
       const hold = this.#held.get(keyOf(where));
       if (hold === undefined || this.#closed) return;
-      // The clock was set back meanwhile, or it was touched.
+      // The clock was set back meanwhile, or the takeover was renewed.
       if (now() < hold.untilAt) return this.#keep(where, hold);
       if (hold.isFar) await storage.byHand.keep(where, null);
       else storage.byHand.expired(now());
@@ -198,7 +198,7 @@ export class Holding implements Takeovers {
     return found.filter(isWholeIn);
   }
 
-  /** Each of them is answered on what those before it leave. */
+  /** The ends of the messages. Each answer sees the memory that the messages before it leave. */
   async #endsOf(rows: readonly WholeInRow[], make: MakeEffects): Promise<readonly TurnEnd[]> {
     const { storage, now } = this.#deps;
     const first = rows[0]!;
@@ -213,13 +213,13 @@ export class Holding implements Takeovers {
         return { reply, seq: this.#deps.rows.nextSeq() };
       });
       const end = { row, at: now(), memory, why: null, effects, replies };
-      // Without storage no turn remembers the one before.
+      // Without storage, no turn remembers the one before.
       if (durable) known = memoryAfter(message, memory, effects, storage.history.bounds);
       return end;
     });
   }
 
-  /** Their answer is written: the messages leave the working set, and its replies come into it. */
+  /** The answer is written: removes its messages from the working set, and adds its replies. */
   #settle({ channel, conversation }: ConversationKey, ends: readonly TurnEnd[]): void {
     const { rows, storage, settled } = this.#deps;
     for (const { row, replies } of ends) {

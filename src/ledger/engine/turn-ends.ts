@@ -1,4 +1,6 @@
-/** What the end of a turn is to the storage, with the messages that were one with its own. */
+/**
+ * Makes the end of a turn for the storage, with the ends of the messages merged into its message.
+ */
 import type { Failure } from '../../domain/failure.ts';
 import type { MessageId } from '../../domain/ids.ts';
 import type { Trace } from '../../domain/trace.ts';
@@ -11,7 +13,7 @@ type Ended = {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly memory: Memory;
-  /** It is a dead letter; null: it is answered. */
+  /** The reason of a dead letter; null: it is answered. */
   readonly why: Failure | null;
   readonly effects: Effects | null;
 };
@@ -26,7 +28,10 @@ export function turnEndOf(ended: Ended, nextSeq: () => number): TurnEnd {
   return { ...ended, replies, joined };
 }
 
-/** It tells with which message it was answered, and no step of that one's turn again. */
+/**
+ * The trace of a merged message. It names the message that it was answered with, and has no other
+ * steps.
+ */
 function joinedTrace(
   trace: Trace | null,
   { head: { acceptedAt }, attempt }: WholeInRow,

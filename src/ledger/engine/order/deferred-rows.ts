@@ -1,20 +1,23 @@
-/** The replies that wait for their time, by channel and by why their last try failed. */
+/**
+ * The replies that wait for their next attempt, by channel and by the reason why the last attempt
+ * failed.
+ */
 import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../../domain/records.ts';
 import type { OutRow } from './rows.ts';
 
-/** So many of a group are looked at, the first to have failed. */
+/** At most this many replies of a group are examined, those that failed first. */
 const lookedMax = 10_000;
 
 type Group = Pick<DeferredGroup, 'channel' | 'failure' | 'status'> & {
-  /** In the order in which their last tries failed. */
+  /** In the order in which their last attempts failed. */
   readonly rows: Map<string, OutRow>;
 };
 
 export class DeferredRows {
   readonly #groups = new Map<string, Group>();
-  /** How many wait for their time. */
+  /** How many replies wait. */
   size = 0;
 
   add(row: OutRow): void {
@@ -45,7 +48,7 @@ export class DeferredRows {
     return null;
   }
 
-  /** The channels that some wait on. */
+  /** The channels of the waiting replies. */
   get channels(): ReadonlySet<ChannelKey> {
     return new Set(this.#groups.values().map(({ channel }) => channel));
   }
@@ -61,7 +64,7 @@ export class DeferredRows {
     });
   }
 
-  /** Those that fit and were last tried before that time, up to so many. */
+  /** Up to `most` replies that match the filter and were last handed out before that time. */
   some(filter: DeferredFilter, before: number, most: number): OutRow[] {
     const found: OutRow[] = [];
     for (const { rows, ...group } of this.#groups.values()) {
@@ -86,7 +89,7 @@ function fitsGroup(
   );
 }
 
-/** One of which that is not known any more was cancelled on its way. */
+/** A reply without a known reason counts as cancelled. */
 function whyOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
   return why ?? { kind: 'cancelled', status: null };
 }

@@ -1,4 +1,4 @@
-/** How rows leave the working set, and how those that are one message go with the first of them. */
+/** Takes rows out of the working set, and merges messages that are handed out as one. */
 import type { DelayQueue } from './delay-queue.ts';
 import { piecesOf } from './merging.ts';
 import type { ReadyQueues } from './ready-queues.ts';
@@ -16,7 +16,7 @@ export class Leaving {
     this.#delayed = delayed;
   }
 
-  /** What is one message with a row that was taken is handed out with it. */
+  /** Merges into a taken message the messages behind it that belong to it. */
   join(row: InRow): void {
     row.joined = piecesOf(row);
     for (const piece of row.joined) {
@@ -25,7 +25,7 @@ export class Leaving {
     }
   }
 
-  /** What was joined to it are messages of their own again. */
+  /** Undoes `join`: the merged messages are separate messages again. */
   part(row: InRow): void {
     for (const piece of row.joined) {
       if (piece.gone) continue;
@@ -35,14 +35,17 @@ export class Leaving {
     row.joined = noneJoined;
   }
 
-  /** It is done with, and all that was joined to it: the first rows of their lane. */
+  /**
+   * Removes an ended message and the messages merged into it. They are the first rows of their
+   * queue.
+   */
   settle(row: InRow): void {
     for (const piece of row.joined) if (!piece.gone) this.#settleOne(piece);
     if (!row.gone) this.#settleOne(row);
     row.joined = noneJoined;
   }
 
-  /** Taken away, wherever it is. */
+  /** Removes a row that `ConversationQueue.extract` has taken out, whatever its state. */
   vanish(row: Row): void {
     row.gone = true;
     if (row.taken) this.#totals.claimed[row.box]--;

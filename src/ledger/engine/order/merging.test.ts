@@ -12,7 +12,7 @@ import { WorkingSet } from './working-set.ts';
 const channel = 'messenger_a:77' as ChannelKey;
 const acceptedAt = 1_000;
 
-/** What one person has said just now, in pieces. */
+/** Messages that one person has sent just now. */
 function burst(...texts: readonly string[]) {
   return pieces(...texts.map((text) => ({ text })));
 }
@@ -56,7 +56,7 @@ test('a message that may end the process runs as the message that it is', () => 
   rows.close();
 });
 
-/** What the model is told of the first and what is one with it. */
+/** The merged message, with the first of these as its head. */
 function joinedIn(all: readonly Partial<Message>[]): Message {
   const { rows, said } = pieces(...all);
   const [first] = said as readonly WholeInRow[];
@@ -66,7 +66,7 @@ function joinedIn(all: readonly Partial<Message>[]): Message {
   return joinedMessage(first!);
 }
 
-/** At those seconds by a platform's clock that counts so, or at those milliseconds. */
+/** Messages that the platform dates to these seconds; its clock counts in seconds. */
 const saidAtSeconds = (...seconds: readonly number[]) => saidAtMs(1_000, seconds);
 function saidAtMs(stepMs: number, times: readonly number[], ms = 1_500) {
   return times.map((time): Partial<Message> => {

@@ -1,7 +1,7 @@
 /**
- * Messages that are one: the pieces of an album, and what a person says in quick succession. Each
- * is a row of its own, and what belongs together is found when the first of them is handed out: so
- * a start joins them again as before.
+ * Merges messages that belong together: the pictures of an album, and texts that a person sends in
+ * quick succession. Each stays a row of its own. The engine finds what belongs together when it
+ * hands out the first, so a restart merges the same messages again.
  */
 import { apartMs, mediaOf, type Gather, type Message } from '../../../domain/message.ts';
 import type { PlatformTime } from '../../../domain/message.ts';
@@ -10,30 +10,36 @@ import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import { isSuspect } from './crash-isolation.ts';
 import { noneJoined, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
 
-/** So many are joined at most, the first included. */
+/** At most this many messages are merged, the first included. */
 const piecesMax = 10;
-/** All together, from the first to the last. */
+/** The longest time from the first merged message to the last. */
 const gatheringMsMax = 10_000;
-/** What comes beyond this is a turn of its own; a message that is longer by itself stands alone. */
+/**
+ * The longest merged text. The message that would exceed it is a turn of its own. A single message
+ * may be longer.
+ */
 const charactersMax = 16_000;
 
-/** @property deadlines by that clock; left out: of its own */
+/** @property deadlines timers by `steady`; left out: new ones are made */
 export type GatheringClock = Clock & { readonly deadlines?: Deadlines };
 
-/** Heads of idle lanes that wait for what may be one message with them. */
+/** First messages of idle queues that wait for messages to merge with. */
 export class Gathering {
   readonly #now: () => number;
   readonly #deadlines: Deadlines;
   readonly #over: (head: InRow) => void;
 
-  /** @param over is told of each head that waits no more */
+  /** @param over called with each message whose wait is over */
   constructor(clock: GatheringClock, over: (head: InRow) => void) {
     this.#now = clock.now;
     this.#deadlines = clock.deadlines ?? createDeadlines(clock.steady);
     this.#over = over;
   }
 
-  /** Whether it waits from now on; asked again it waits for what belongs to it by then. */
+  /**
+   * Starts or restarts the wait of a message, by what its queue holds now. @returns false: it need
+   * not wait
+   */
   waits(head: InRow): boolean {
     const { queue } = head;
     this.stop(queue);
@@ -52,7 +58,7 @@ export class Gathering {
   }
 }
 
-/** What lies behind a row in its lane that is one message with it, as far as its text is here. */
+/** The messages behind this one that are merged with it, as far as their text is in memory. */
 export function piecesOf(head: InRow): readonly WholeInRow[] {
   if (!isWholeIn(head) || head.message.gather === undefined || isSuspect(head)) return noneJoined;
   const { message } = head;
@@ -69,7 +75,7 @@ export function piecesOf(head: InRow): readonly WholeInRow[] {
   return pieces.length === 0 ? noneJoined : pieces;
 }
 
-/** Rows that may be one with it and have to be read before that is known. */
+/** The messages that may be merged with this one, but whose text has to be read first. */
 export function unreadBehind(head: InRow): readonly InRow[] {
   const { message } = head;
   if (message?.gather === undefined || isSuspect(head)) return noneJoined;
@@ -77,9 +83,9 @@ export function unreadBehind(head: InRow): readonly InRow[] {
 }
 
 /**
- * What the person said, all told. It bears the id of the first. The reply to an album points at its
- * first piece, that to a burst at what was said last. All came from the same, so that nobody's
- * words are told as another's; of what they reply to the first counts.
+ * The merged message. It has the id of the first, and the first quotation among them. The reply to
+ * an album points at its first message, and the reply to a burst at the last. All are from one
+ * sender and of one origin, so no words are attributed to another person.
  */
 export function joinedMessage({ message: first, joined }: WholeInRow): Message {
   if (joined.length === 0) return first;
@@ -98,7 +104,10 @@ export function joinedMessage({ message: first, joined }: WholeInRow): Message {
   };
 }
 
-/** Milliseconds for which more may come; a clock that is set back makes it wait no longer. */
+/**
+ * How many milliseconds to wait for more; 0: no wait. Setting the clock back makes the wait no
+ * longer.
+ */
 function leftMs(head: InRow, now: number): number {
   const gather = head.message?.gather;
   if (gather === undefined || isSuspect(head)) return 0;
@@ -110,7 +119,7 @@ function leftMs(head: InRow, now: number): number {
   return Math.min(overAt - now, gather.ms);
 }
 
-/** By what is known of every row: who said it. */
+/** The rows behind that are of the same sender. This is known even for rows without text. */
 function* candidates(head: InRow): Generator<InRow> {
   const { inbox } = head.queue;
   for (let at = 1; at < piecesMax; at++) {
@@ -121,14 +130,17 @@ function* candidates(head: InRow): Generator<InRow> {
   }
 }
 
-/** The pieces of an album are one however far apart they come. */
+/** Messages of an album belong together whatever time lies between them. */
 function isSoon(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean {
   const { gather } = first.message;
   if (gather?.kind !== 'burst') return true;
   return leastApartMs(before, row) <= gather.ms && leastApartMs(first, row) <= gatheringMsMax;
 }
 
-/** By this machine's clock what is fetched after an outage would have been said at once. */
+/**
+ * The time between two messages. It goes by the platform’s clock if both have its time: after an
+ * outage, svc receives old messages all at once.
+ */
 function leastApartMs(one: WholeInRow, other: WholeInRow): number {
   const [before, after] = [saidAtOf(one.message), saidAtOf(other.message)];
   if (before !== undefined && after !== undefined) return apartMs(before, after);

@@ -1,13 +1,13 @@
 /**
- * What of a lane may be taken next: its first message and its first reply, each when nothing of its
- * side is under way.
+ * Decides what of a conversation queue may be taken next: its first message and its first reply.
+ * Each is offered when nothing of its side is offered or claimed.
  */
 import type { Gathering } from './merging.ts';
 import type { Queues } from './queues.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 import type { ConversationQueue, Row } from './rows.ts';
 
-/** A conversation with so many unsettled replies gets no further message offered. */
+/** A queue with this many unsettled replies gets no further message offered. */
 const repliesMax = 100;
 
 export class Offering {
@@ -27,13 +27,18 @@ export class Offering {
     this.#rested = rested;
   }
 
-  /** @param isRestoring rows of before are being put back: no message is offered until all are */
+  /**
+   * @param isRestoring true while a start restores rows: no message is offered until all are back
+   */
   restoring(isRestoring: boolean): void {
     this.#isRestoring = isRestoring;
     if (!isRestoring) for (const queue of this.#queues) this.message(queue);
   }
 
-  /** Where its first message may still be one with more, it is offered in its time. */
+  /**
+   * Offers the first message of the queue. A message that may still be merged with others is
+   * offered when its wait ends.
+   */
   message(queue: ConversationQueue): void {
     const head = queue.inbox.peek();
     if (queue.gathering !== null) this.withdraw(queue);
@@ -44,7 +49,7 @@ export class Offering {
     this.#ready.offer(head);
   }
 
-  /** A head that waits for more does so no longer. */
+  /** Stops the wait of the first message for messages to merge with. */
   withdraw(queue: ConversationQueue): void {
     if (queue.gathering === null) return;
     this.#gathering.stop(queue);
@@ -58,7 +63,7 @@ export class Offering {
     this.#ready.offer(head);
   }
 
-  /** A row was given back: it is the first to be taken, unless an operator has its lane. */
+  /** Offers a released row before all others. A message of a taken-over queue is not offered. */
   again(row: Row): void {
     if (row.box === 'in' && row.queue.byHand) row.queue.inBusy = false;
     else this.#ready.offerFirst(row);
@@ -71,7 +76,7 @@ export class Offering {
     this.rest(queue);
   }
 
-  /** The end of a row that is gone has been written down. */
+  /** Call when the end of a removed row is written: the next row of its side may start. */
   pass(row: Row): void {
     if (row.box === 'in') row.queue.inBusy = false;
     else if (!row.parked) row.queue.outBusy = false;

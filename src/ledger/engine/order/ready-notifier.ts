@@ -5,13 +5,14 @@ type Wake = (box: Box, channel: ChannelKey) => void;
 type Ring = { readonly box: Box; readonly channel: ChannelKey };
 
 /**
- * Tells that something has become claimable. It tells once for all that became so in one go, soon
- * afterwards and never inside the change, so that a listener may claim at once.
+ * Notifies listeners that rows have become claimable. It combines all changes of one go into one
+ * notification. It calls the listeners in a microtask, never inside the change, so that a listener
+ * may claim at once.
  */
 export class ReadyNotifier {
   readonly #listeners = new Set<Wake>();
   readonly #rings: Ring[] = [];
-  /** Two lists in turn, so that ringing allocates nothing. */
+  /** Two lists that take turns, so that a notification allocates nothing. */
   #rung: Ring[] = [];
   #told: Ring[] = [];
 
@@ -40,7 +41,7 @@ export class ReadyNotifier {
     rung.length = 0;
   };
 
-  /** There are few channels, and each has one of these for either box. */
+  /** There are few channels, and each has one entry for each box. */
   #ringOf(box: Box, channel: ChannelKey): Ring {
     let ring = this.#rings.find((one) => one.box === box && one.channel === channel);
     if (ring === undefined) this.#rings.push((ring = { box, channel }));

@@ -1,10 +1,10 @@
-/** How much a working set holds, and how much of it has been handed out. */
+/** How much a working set holds, and how much of it is handed out. */
 import type { Box } from '../../../domain/event.ts';
 import type { OutRow, MessageProgress } from './rows.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 
 export class Totals {
-  /** Messages not settled, with their replies, and their bytes. */
+  /** Unsettled messages with their replies, and their bytes. */
   unsettled = 0;
   bytes = 0;
   readonly claimed: Record<Box, number> = { in: 0, out: 0 };
@@ -14,7 +14,7 @@ export class Totals {
     this.bytes += bytes;
   }
 
-  /** @param of the progress of the message that it answers; null: that one is gone */
+  /** @param of the progress of the message that the reply answers; null: the message is gone */
   replyCame({ bytes }: OutRow, of: MessageProgress | null): void {
     if (of === null) this.unsettled++;
     else of.open++;
@@ -25,7 +25,7 @@ export class Totals {
     this.bytes -= bytes;
   }
 
-  /** One row fewer is open; with the last of them the message is settled. */
+  /** Counts a row as closed. With the last row of a message, the message is settled. */
   left(progress: MessageProgress): void {
     if (--progress.open > 0) return;
     this.unsettled--;
@@ -33,7 +33,10 @@ export class Totals {
     progress.close();
   }
 
-  /** @param deferred replies that wait for their time; `queues`: conversations that have rows */
+  /**
+   * @param deferred replies that wait for their next attempt
+   * @param queues conversations that have rows
+   */
   gauges(ready: ReadyQueues, deferred: number, queues: number) {
     const { claimed } = this;
     return {

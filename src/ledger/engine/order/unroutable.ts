@@ -1,11 +1,11 @@
 /**
- * Rows whose channel is not served: it is gone from the configuration, or is another bot's. The
- * rows wait, since a person may bring the channel back. When a channel has not been served for
- * seven days its rows become dead letters, a batch at a time, without a word to the sender: there
- * is nobody to say it to. A reply that waits for its next try is buried at that time.
+ * Rows whose channel is not served: it is gone from the configuration, or belongs to another bot.
+ * The rows wait, since an operator may bring the channel back. After seven days without service its
+ * rows become dead letters, a batch at a time. The senders are not informed, since no channel can
+ * reach them. Replies that wait for their next attempt become dead letters when that is due.
  *
- * A channel: served → unroutable (not served, and it has rows; the moment is kept) → served again,
- * or without rows: the moment is forgotten. Nothing is unroutable before the first `serve`.
+ * A channel goes served → unroutable (not served, and has rows; the time is written) → served again
+ * or without rows (the time is forgotten). Nothing is unroutable before the first `serve`.
  */
 import type { Box } from '../../../domain/event.ts';
 import { failure, type Failure } from '../../../domain/failure.ts';
@@ -15,22 +15,22 @@ import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/dea
 import type { ChannelBacklog, Claim, LedgerNews } from '../../ledger.ts';
 import type { WorkingSet } from './working-set.ts';
 
-/** The cursor that says since when a channel is not served; empty: the channel is served. */
+/** The cursor with the time since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
 
 const keptMs = 7 * 86_400_000;
-/** How often to look whether what waits is due. */
+/** Pause between two checks whether waiting rows are due. */
 const lookMs = 60_000;
 const batch = 100;
 
 export type UnroutableDeps = Clock & {
   readonly rows: Pick<WorkingSet, 'backlog'>;
   readonly news: LedgerNews;
-  /** When a channel began to be unroutable, as a process before this one wrote it down. */
+  /** Since when a channel is unroutable, as an earlier process wrote it; null: it is not. */
   readonly read: (channel: ChannelKey) => number | null;
-  /** Writes that moment down; null: the channel is routable. */
+  /** Writes since when the channel is unroutable; null: it is routable. */
   readonly keep: (channel: ChannelKey, since: number | null) => void;
-  /** The next n rows of that channel, whatever is held back for the served ones. */
+  /** Claims the next n rows of the channel, also those that crash isolation holds back. */
   readonly take: (box: Box, channel: ChannelKey, n: number) => Promise<readonly Claim[]>;
   readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
 };
@@ -38,9 +38,9 @@ export type UnroutableDeps = Clock & {
 export class Unroutable {
   readonly #deps: UnroutableDeps;
   readonly #deadlines: Deadlines;
-  /** The channels that are served; null: nobody has said yet. */
+  /** The served channels; null: `serve` was not called yet. */
   #served: ReadonlySet<ChannelKey> | null = null;
-  /** As many as there are channels with rows that are not served. */
+  /** Since when each channel that is not served and has rows is unroutable. */
   readonly #since = new Map<ChannelKey, number>();
   #next: Deadline | null = null;
   #burying = false;
@@ -57,7 +57,7 @@ export class Unroutable {
     this.#look();
   }
 
-  /** Unsettled rows of all such channels. */
+  /** How many unsettled rows the unroutable channels have. */
   get rows(): number {
     if (this.#served === null) return 0;
     let rows = 0;
@@ -127,7 +127,7 @@ export class Unroutable {
 
   /** @returns whether there may be more */
   async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
-    // Others have their turn between two batches.
+    // Other work runs between two batches.
     await new Promise(setImmediate);
     if (this.#closed || this.#isServed(channel)) return false;
     const claims = await this.#deps.take(box, channel, batch);
