@@ -1,4 +1,7 @@
-/** Reads of the form without storage: the stories of the last messages, and the dead among them. */
+/**
+ * The reader of the memory backend: the stories of the last messages, and the dead letters among
+ * them.
+ */
 import {
   triesMax,
   type DeadLetter,
@@ -33,7 +36,7 @@ import {
   type ReplyCounts,
 } from '../../domain/records.ts';
 
-/** @param stories the ring that the memory form tells its stories to */
+/** @param stories the ring in which the memory storage records its stories */
 export function createMemoryReader(stories: StoryRing): LedgerReader {
   const letters = (): readonly DeadLetterText[] =>
     [...stories].flatMap(lettersOf).sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
@@ -79,7 +82,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       if (after === null) return emptyPage;
       const uses = stories.uses.told();
       const from = after[0] === '' ? 0 : uses.findIndex(({ key }) => key === after[0]) + 1;
-      // When the place has been written over since, there is no next page.
+      // If the ring has dropped the use at this key, there is no next page.
       const rows = after[0] !== '' && from === 0 ? [] : uses.slice(from);
       return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
     },
@@ -131,7 +134,7 @@ function triesOf({ tries, settledAt, deliveredInMs: ms }: KeptReply): readonly D
   return [...failed, last].slice(-triesMax);
 }
 
-/** The message itself, and each reply to it, with its parts as one. */
+/** The dead letters of a story: its message, and its replies, each with its parts as one letter. */
 function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
   const { channel, acceptedAt, attempts, settledAt, failure } = kept;
   const id = kept.id.toString();
@@ -174,7 +177,7 @@ function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
   return letters;
 }
 
-/** Stands for ids that belong to a person, which are not kept without storage. */
+/** Replaces the ids of persons, which are not kept without storage. */
 const unknown = '' as ConversationId;
 
 function withoutText(letter: DeadLetterText): DeadLetter {
@@ -187,9 +190,9 @@ function withoutArguments(use: ToolUseText): ToolUseRow {
   return { key, messageId, channel, at, ms, tool, mode, rule, outcome };
 }
 
-// Finding in the form without storage: the last messages and replies, by their ids.
+// Search in the memory backend: finds the last messages and replies by their ids.
 
-/** @param stories the ring that the memory form tells its stories to */
+/** @param stories the ring in which the memory storage records its stories */
 export function memorySearch(stories: StoryRing): SearchReader {
   return {
     async foundIds(beginning, asked) {
@@ -200,16 +203,16 @@ export function memorySearch(stories: StoryRing): SearchReader {
         .flatMap((story) => recordsIn(story, range))
         .take(looksMax)
         .toArray();
-      // Of many the highest ids, which are not always the last to come.
+      // If there are many, the highest ids; they are not always the newest rows.
       const highest = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limitOf(asked) + 1);
       return pageOfIds(highest, asked);
     },
-    // No text is kept, so all that are have been looked at.
+    // No text is kept, so the search is complete.
     foundTexts: async () => ({ ...emptyPage, complete: true, indexedSince: null }),
   };
 }
 
-/** More ids that begin so are no answer to a question. */
+/** At most this many ids are examined: more are no useful answer. */
 const looksMax = 5_000;
 
 function* recordsIn(story: KeptStory, { from, before }: IdRange): Generator<IdRecord> {
@@ -229,14 +232,13 @@ function* recordsIn(story: KeptStory, { from, before }: IdRange): Generator<IdRe
   }
 }
 
-// The lists of the form without storage: of the last messages, as their stories are told. They
-// are read on the thread that everything else runs on: a page reads in the order of the ring, puts
-// nothing in order, and ends when it is full.
+// The lists of the memory backend. They run on the main thread, so a page reads in the order of the
+// ring, sorts nothing, and ends when it is full.
 
-/** Before every row. */
+/** The key before every row. */
 const newest: [number] = [Number.MAX_SAFE_INTEGER];
 
-/** @param stories the ring that the memory form tells its stories to */
+/** @param stories the ring in which the memory storage records its stories */
 export function memoryRecords(stories: StoryRing): RecordsReader {
   return {
     async messages(filter, asked) {
@@ -247,7 +249,7 @@ export function memoryRecords(stories: StoryRing): RecordsReader {
       const rows = fitting.take(limit + 1).toArray();
       return pageOf(rows, limit, ({ place }) => [place], messageRow);
     },
-    // Nobody's id is kept.
+    // No sender ids are kept.
     origins: async () => [],
     async deliveries(filter, asked) {
       const limit = limitOf(asked);

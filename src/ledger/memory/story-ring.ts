@@ -1,8 +1,8 @@
 /**
- * The stories of the last messages, for the form that keeps nothing else: what happened and no
- * text. Whatever lives as long as 10,000 messages is promoted by the garbage collector, and every
- * message pays for it: so slots are made once and written over for ever, ids are digits in them,
- * and of what a message made only its trace stays. A look-up is a scan: people ask seldom.
+ * The stories of the last messages for the memory backend: what happened, without texts. The
+ * garbage collector promotes objects that live as long as 10,000 messages, and every message pays
+ * for that. So slots are made once and overwritten for ever. They hold ids as digits, and only the
+ * trace of all objects that a message makes. A look-up scans the ring: operators ask seldom.
  */
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
@@ -35,19 +35,22 @@ import type {
 import { isOf } from '../engine/order/removal.ts';
 
 const storiesMax = 10_000;
-/** So many replies of each story are kept in order; of a story with more, the newest. */
+/**
+ * The order of replies is kept for this many replies for each story on average. The oldest are
+ * dropped first.
+ */
 const repliesEach = 2;
 /** The length of the id of a part of a split reply. */
 const idLengthMax = 25;
 
-/** Not yet: a number too, so that a field of times stays one. */
+/** No time yet. It is a number, so that a field of times always holds numbers. */
 const never = Number.NaN;
 
 export function timeOrNull(time: number): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** The digits of an id, written into the same bytes for ever. */
+/** An id as digits, always written into the same bytes. */
 class KeptId {
   readonly #digits = new Uint8Array(idLengthMax);
   #length = 0;
@@ -65,7 +68,7 @@ class KeptId {
     return true;
   }
 
-  /** Whether it is the id of the same whole reply, or of a part of it. */
+  /** Whether it is the id of the same reply, or of another part of it. */
   isOfReply(id: string): boolean {
     for (let at = wholeIdLength - 1; at >= 0; at--) {
       if (id.charCodeAt(at) !== this.#digits[at]) return false;
@@ -88,7 +91,7 @@ export class KeptReply {
   dueAt = never;
   settledAt = never;
   deliveredInMs = never;
-  /** The failed ones. */
+  /** The failed attempts. */
   tries: DeliveryTry[] | null = null;
   failure: FailureSummary | null = null;
 
@@ -125,7 +128,7 @@ export class KeptStory {
   attempts = 0;
   trace: Trace | null = null;
   failure: FailureSummary | null = null;
-  /** All replies that were ever in this slot: the first `count` are those of this story. */
+  /** All replies that were ever in this slot. The first `count` belong to this story. */
   readonly replies: KeptReply[] = [];
   count = 0;
 }
@@ -146,7 +149,10 @@ export class StoryRing {
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;
-  /** For each of the last replies, in the order they were made: its story, and its place in it. */
+  /**
+   * The story of each of the last replies, in the order in which they were made, and the reply’s
+   * index in the story.
+   */
   readonly #madePlaces: Float64Array;
   readonly #madeParts: Uint32Array;
   #made = 0;
@@ -157,7 +163,7 @@ export class StoryRing {
     this.#madeParts = new Uint32Array(repliesEach * size);
   }
 
-  /** @returns the place by which the story is told on; after `size` more it is forgotten */
+  /** @returns the place of the story for later calls. After `size` more stories it is forgotten */
   accepted({ id, channel, acceptedAt }: Message): number {
     const slot = this.#slotFor(this.#begun % this.#size);
     slot.place = ++this.#begun;
@@ -184,7 +190,7 @@ export class StoryRing {
     if (slot === null) return;
     slot.state = why === null ? 'answered' : 'dead';
     slot.settledAt = now;
-    // Only a fault ends a try. A message that could never be tried had no try.
+    // Only a fault ends an attempt. A message that could never be tried had no attempt.
     slot.attempts = why === null || why.kind === 'fault' ? row.attempt : row.attempt - 1;
     if (why !== null) slot.failure = toldOf(why);
     if (effects === null) return;
@@ -229,7 +235,7 @@ export class StoryRing {
 
   /**
    * @param tried false: it dies with the part before it
-   * @returns whether it is the first of its reply's parts to die, as far as that is still known
+   * @returns whether it is the first part of its reply to die, as far as that is known
    */
   died(row: OutRow, now: number, why: Failure, tried: boolean): boolean {
     const reply = this.#replyOf(row);
@@ -251,13 +257,13 @@ export class StoryRing {
     return this.#slots[Symbol.iterator]();
   }
 
-  /** The stories that began before the one at `place`, newest first; each as it is when reached. */
+  /** The stories before the one at `place`, newest first, each in its state when it is reached. */
   *before(place: number): Generator<KeptStory> {
     const oldest = Math.max(1, this.#begun - this.#size + 1);
     for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#at(at)!;
   }
 
-  /** The replies that were made before the one of that number, newest first. */
+  /** The replies before the one with that number, newest first. */
   *madeBefore(number: number): Generator<MadeReply> {
     const oldest = Math.max(1, this.#made - this.#madePlaces.length + 1);
     for (let at = Math.min(number - 1, this.#made); at >= oldest; at--) {
@@ -274,7 +280,7 @@ export class StoryRing {
     return slot;
   }
 
-  /** Null: another story has taken its place. */
+  /** The story at a place; null: a newer one has overwritten it. */
   #at(place: number): KeptStory | null {
     const slot = this.#slots[(place - 1) % this.#size];
     return slot?.place === place ? slot : null;
@@ -301,10 +307,10 @@ function toldOf({ kind, whose, status, detail }: Failure): FailureSummary {
   return { kind, whose, status, detail };
 }
 
-/** A row with its number: rows count from 1, over all that were ever added. */
+/** A row with its number. Numbers start at 1 and count all rows ever added. */
 type KeptAudit = AuditRow & { readonly seq: number };
 
-/** What operators did, for the form that keeps nothing else: the last rows. */
+/** The last operator actions of the memory backend. */
 export class AuditRing {
   readonly #rows: KeptAudit[] = [];
   #added = 0;
@@ -320,9 +326,9 @@ export class AuditRing {
   }
 }
 
-/** The figures of the form that keeps nothing else: as long as any form keeps them. */
+/** The figures of the memory backend. It keeps them as long as any backend does. */
 export class FigureRing implements StoredFigures, FiguresReader {
-  /** In the order in which they were kept first. */
+  /** In the order in which they were first kept. */
   readonly #rows = new Map<string, FigureRow>();
 
   async keep(rows: readonly FigureRow[]): Promise<boolean> {
@@ -350,7 +356,7 @@ export class FigureRing implements StoredFigures, FiguresReader {
     });
   }
 
-  /** So many as there are in that time. */
+  /** Drops the oldest rows of that length above the number that the retention time allows. */
   #drop(lengthMs: number): void {
     const { forMs } = kept.find((one) => one.lengthMs === lengthMs)!;
     const of = [...this.#rows].filter(([, row]) => row.lengthMs === lengthMs);
@@ -363,13 +369,13 @@ function firstOf(rows: readonly FigureRow[], length: RowLength): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** The last uses of tools, for the form that keeps nothing else: without what the model gave. */
+/** The last tool uses of the memory backend, without the arguments of the model. */
 const usesMax = 1_000;
 
 type Kept = { readonly message: Whereabouts; readonly use: ToolUse };
 type Whereabouts = Pick<Message, 'id' | 'channel' | 'conversation' | 'sender'>;
 
-/** What belongs to a person is not told without storage. */
+/** Replaces the ids of persons, which are not shown without storage. */
 const unknown = '' as ConversationId;
 
 class ToolUseRing {
@@ -386,7 +392,7 @@ class ToolUseRing {
     if (this.#kept.length > usesMax) this.#kept = this.#kept.slice(-usesMax);
   }
 
-  /** A use is told as `unknown` until its own end, or that of its turn, is told. */
+  /** Adds a use with the outcome `unknown`, until its own end or that of its turn is reported. */
   begun(message: Message, { key, at, tool, mode, rule }: BegunCall): void {
     const use = { key, at, ms: 0, tool, mode, rule, arguments: '' };
     this.add(message, [{ ...use, outcome: 'unknown', told: null }]);
@@ -399,7 +405,7 @@ class ToolUseRing {
     this.#kept[at] = { ...begun, use: { ...begun.use, outcome, ms } };
   }
 
-  /** The last n of a conversation, newest first. */
+  /** The last n uses of a conversation, newest first. */
   of(channel: ChannelKey, conversation: ConversationId, n: number): readonly ToolUse[] {
     const here = this.#kept.filter(
       ({ message }) => message.channel === channel && message.conversation === conversation,
@@ -414,7 +420,7 @@ class ToolUseRing {
     this.#kept = this.#kept.filter(({ message }) => !isOf(whose, message, message.sender.id));
   }
 
-  /** All of them, newest first. */
+  /** All uses, newest first. */
   told(): readonly ToolUseText[] {
     return this.#kept.toReversed().map(({ message: { id, channel }, use }) => {
       return { ...use, messageId: id, channel, conversation: unknown, arguments: null, told: null };

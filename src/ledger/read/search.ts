@@ -1,4 +1,4 @@
-/** What is found, as the rows of a storage tell it. */
+/** Makes search results from the rows of a storage. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
@@ -7,14 +7,14 @@ import { turnOutcomes } from '../../domain/trace.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
 import { keyAfter, limitOf, pageOf } from '../pages.ts';
 
-/** state: 0 unsettled, 1 settled, 2 dead. */
+/** `state`: 0 unsettled, 1 settled, 2 dead. */
 type Ended = {
   readonly state: number;
   readonly brain: string | null;
   readonly outcome: string | null;
 };
 
-/** A message, a reply, or a part of one. */
+/** A message, a reply, or a part of a reply. */
 export type IdRecord = Ended & {
   readonly box: Box;
   readonly id: string;
@@ -23,13 +23,13 @@ export type IdRecord = Ended & {
   readonly at: number;
 };
 
-/** All ids that begin so lie between these two. */
+/** All ids with a prefix lie between these two; `before` is excluded. */
 export type IdRange = { readonly from: string; readonly before: string };
 
-/** It comes behind every digit of an id. */
+/** The key before every row: it sorts behind every digit of an id. */
 const first: [string] = ['~'];
 
-/** @returns null where nothing can be found: behind a place of no page, or by so few characters */
+/** @returns null: nothing can be found, since the page key is invalid or the prefix too short */
 export function rangeOfIds(beginning: string, asked: PageAsked): IdRange | null {
   const id = beginning.trim().toLowerCase();
   const after = keyAfter(asked, first);
@@ -39,7 +39,7 @@ export function rangeOfIds(beginning: string, asked: PageAsked): IdRange | null 
 
 const isBeginning = new RegExp(`^[0-9a-z-]{${idPrefixMin},25}$`);
 
-/** @param found of each kind the highest ids: where there are so many, one more than the limit */
+/** @param found the highest ids of each kind; one more than the limit if there are that many */
 export function pageOfIds(found: readonly IdRecord[], asked: PageAsked): Page<FoundRow> {
   const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
   return pageOf(newest, limitOf(asked), (row) => [row.id], idRowOf);
@@ -67,13 +67,13 @@ function outcomeOf(told: string | null): FoundRow['outcome'] {
   return turnOutcomes.find((known) => known === told) ?? null;
 }
 
-/** What was said once, and where. */
+/** A turn that the search found. */
 export type TextRecord = {
   readonly channel: string;
   readonly conversation: string;
   readonly at: number;
   readonly sender: string | null;
-  /** Null: it is not known any more. */
+  /** Null: the message is not kept any more. */
   readonly message: (Ended & { readonly id: string }) | null;
 };
 
@@ -114,13 +114,13 @@ export function conversationRowOf(
   return textRowOf({ ...where, sender: null, message: null }, null);
 }
 
-/** A command is found by how it begins; null: something else is looked for. */
+/** The command that the words begin with, lower case; null: they ask for something else. */
 export function commandIn(words: string): string | null {
   const asked = words.trim().toLowerCase();
   return asked.startsWith('/') && asked.length > 1 ? asked : null;
 }
 
-/** So many conversations are found by their ids. */
+/** At most this many conversations are found by their ids. */
 export const conversationsMax = 5;
-/** So many texts that are in no index are looked at one by one. */
+/** At most this many texts that are in no index are examined one by one. */
 export const looksAtTextsMax = 2_000;
