@@ -100,7 +100,7 @@ export interface Ledger extends AuditTrail {
   /** What the ledger promises to its callers. */
   readonly durability: Durability;
   readonly figures: StoredFigures;
-  /** Tool calls that wait for a person’s approval. */
+  /** Tool calls that wait for a person's approval. */
   readonly approvals: Approvals;
   readonly spend: SpendBook;
   /**
@@ -160,7 +160,7 @@ export interface Ledger extends AuditTrail {
    * become dead letters after seven days.
    */
   serve(channels: readonly ChannelKey[]): void;
-  /** Sets how much a claim’s memory holds: the widest history bounds of all brains. */
+  /** Sets how much a claim's memory holds: the widest history bounds of all brains. */
   remember(bounds: HistoryBounds): void;
   /**
    * Puts a dead letter back at the end of its queue, with its id. A reply is marked late, and its
@@ -285,13 +285,13 @@ export type Effects = {
   readonly turn: TurnRow | null;
   /** Ends the active session before `turn` is written; null: it goes on. */
   readonly session: SessionMove | null;
-  /** The new start of the brain’s window, before this turn; absent: unchanged. */
+  /** The new start of the brain's window, before this turn; absent: unchanged. */
   readonly window?: { readonly brain: string; readonly start: WindowStart };
   /** A quoted block with which the (empty) session begins, in the place of a turn; null: none. */
   readonly imported: QuotedBlock | null;
-  /** Unanswered turns of the claim’s memory that later turns do not see. */
+  /** Unanswered turns of the claim's memory that later turns do not see. */
   readonly leftOut: readonly TurnRow[];
-  /** Unanswered turns of the claim’s memory that are marked `doubted` from now on. */
+  /** Unanswered turns of the claim's memory that are marked `doubted` from now on. */
   readonly doubted: readonly TurnRow[];
   /** Applied in this order. */
   readonly notes: readonly NoteMove[];
@@ -312,7 +312,7 @@ export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed
 /**
  * Reads for operators: lists, traces, dead letters, conversations, exports. It writes nothing,
  * holds up no message, and sees what was committed. Every list is bounded. `after` is the `next` of
- * the previous page. Ids and codes are safe to show; types with `Text` in their name hold people’s
+ * the previous page. Ids and codes are safe to show; types with `Text` in their name hold people's
  * texts. A read without an answer rejects with ReadFailed: the storage cannot be read, or too many
  * reads wait.
  */
@@ -410,7 +410,7 @@ export class ReadFailed extends Error {
   }
 }
 
-// Tool calls that wait for a person’s approval. They are written with the turn that asked
+// Tool calls that wait for a person's approval. They are written with the turn that asked
 // (`Effects.asked`), and end with the turn that follows (`Effects.settled`). Each of these is one
 // commit. If several people decide at the same time, on any instance, one of them succeeds.
 
@@ -554,7 +554,7 @@ export type Reserving =
   | { readonly kind: 'unwritten' };
 
 /**
- * The amount under a limit before this reservation, used and reserved, in the form of the limit’s
+ * The amount under a limit before this reservation, used and reserved, in the form of the limit's
  * `most`.
  */
 export type LimitSum = { readonly limit: SpendLimit; readonly before: number | string };

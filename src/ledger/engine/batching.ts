@@ -1,7 +1,7 @@
 /** Batches of writes, and the callers that wait for them. */
 
 /**
- * A caller that waits for the writes up to `until`, from the end of the previous caller’s. `Told`
+ * A caller that waits for the writes up to `until`, from the end of the previous caller's. `Told`
  * is the result of a commit.
  */
 export type Waiter<Told> = {
@@ -24,7 +24,7 @@ export type Gathered<Write, Told> = {
 
 /**
  * The batch without the writes of callers that can be refused.
- * @param isLeftOut whether a caller’s writes are dropped silently; left out: none are
+ * @param isLeftOut whether a caller's writes are dropped silently; left out: none are
  */
 export function withoutRefused<Write, Told>(
   { writes, waiting }: Gathered<Write, Told>,

@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import type { InClaim } from '../ledger.ts';
 
-/** A call that a message’s turn has begun, in this run or an earlier one. */
+/** A call that a message's turn has begun, in this run or an earlier one. */
 export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
   /** How it ended; null: svc did not see its end. */
   readonly ending: CallEnding | null;

@@ -129,7 +129,7 @@ type StoredWindows = {
   readonly starts: readonly (readonly [string, number, number])[];
 };
 
-/** The windows as JSON for the conversation’s row; null: every window begins with the session. */
+/** The windows as JSON for the conversation's row; null: every window begins with the session. */
 export function windowsText({ session, windows }: Pick<Memory, 'session' | 'windows'>) {
   if (windows.size === 0) return null;
   const starts = Array.from(windows, ([brain, { after, at }]) => [brain, after, at] as const);

@@ -51,7 +51,7 @@ export type SpendPart = { readonly charged: Charged; readonly change: SpendChang
 /**
  * The reservation of a call.
  *
- * A row has one price of input. Tokens from a provider’s cache may have another price. They are
+ * A row has one price of input. Tokens from a provider's cache may have another price. They are
  * charged to a row of that price, which counts no call. The reservation is in the row of the dearer
  * price. The other row is made with it, since settling makes no rows.
  */

@@ -150,7 +150,7 @@ export class StoryRing {
   readonly #size: number;
   #begun = 0;
   /**
-   * The story of each of the last replies, in the order in which they were made, and the reply’s
+   * The story of each of the last replies, in the order in which they were made, and the reply's
    * index in the story.
    */
   readonly #madePlaces: Float64Array;

@@ -1,7 +1,7 @@
 /**
  * The ids with which links name conversations. An id is the encrypted key of its conversation, so
  * none is stored. Every release gives a conversation the same id, as long as the database keeps its
- * secret. Without the secret nobody can read a platform’s id from it or make an id. Nor can anyone
+ * secret. Without the secret nobody can read a platform's id from it or make an id. Nor can anyone
  * see whether two ids belong to one person. Construction: the synthetic initialization vector of
  * RFC 5297, with HMAC-SHA-256 in the place of CMAC.
  */

@@ -138,7 +138,7 @@ function isSoon(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean
 }
 
 /**
- * The time between two messages. It goes by the platform’s clock if both have its time: after an
+ * The time between two messages. It goes by the platform's clock if both have its time: after an
  * outage, svc receives old messages all at once.
  */
 function leastApartMs(one: WholeInRow, other: WholeInRow): number {

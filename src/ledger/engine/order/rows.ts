@@ -26,7 +26,7 @@ export class ConversationQueue {
   byHand = false;
   /** Set while the first message waits for messages to merge with. */
   gathering: Deadline | null = null;
-  /** Counts changes of the conversation’s memory that its own turns did not make. */
+  /** Counts changes of the conversation's memory that its own turns did not make. */
   historyVersion = 0;
 
   constructor(channel: ChannelKey, conversation: ConversationId) {
@@ -71,7 +71,7 @@ export class ConversationQueue {
 export class MessageProgress {
   open = 1;
   readonly bytes: number;
-  /** The place of the message’s story in the ring of the memory backend. */
+  /** The place of the message's story in the ring of the memory backend. */
   story = 0;
   /** Who sent the message; null: not known, as for replies after a restart. */
   readonly sender: string | null;
