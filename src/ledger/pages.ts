@@ -40,12 +40,12 @@ export function pageOf<R, T>(
   rows: readonly R[],
   limit: number,
   placeOf: (row: R) => PageKey,
-  tell: (row: R) => T,
+  toRow: (row: R) => T,
 ): Page<T> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { rows: shown.map(tell), next: more ? nextOf(placeOf(last)) : null };
+  return { rows: shown.map(toRow), next: more ? nextOf(placeOf(last)) : null };
 }
 
 /** The text that asks for the rows behind a key. */

@@ -96,8 +96,8 @@ export const store: readonly Fault[] = [
   {
     name: 'What a move expects is compared with what was written alone.',
     file: 'src/ledger/engine/order/cursors.ts',
-    find: 'return asked.at(-1)?.value ?? stored;',
-    replace: 'return asked.length > 0 && stored === undefined ? null : stored;',
+    find: 'return pending.at(-1)?.value ?? stored;',
+    replace: 'return pending.length > 0 && stored === undefined ? null : stored;',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {

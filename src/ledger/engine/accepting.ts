@@ -13,9 +13,9 @@ import type { WorkingSet } from './order/working-set.ts';
 import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
 
 /** `underWay`: true until the message has entered the working set, or the storage has answered. */
-type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
+type PendingArrival = Arrival & { readonly bytes: number; isPending: boolean };
 
-const nowhere = { messages: 0, bytes: 0 };
+const nothing = { messages: 0, bytes: 0 };
 const settled = new MessageProgress(0, null);
 settled.open = 0;
 
@@ -45,15 +45,15 @@ export class Accepting {
     if (refusal !== null) return refusal;
     const arrivals = batch.map((inbound) => this.#arrive(inbound));
     const acceptance = await this.#deps.storage.accept(arrivals, cursors, this.#enter);
-    for (const arrival of arrivals) this.#leave(arrival);
+    for (const arrival of arrivals) this.#arrived(arrival);
     return acceptance;
   }
 
   /** The room left, with the messages on their way into the storage deducted. */
   room(): { readonly messages: number; readonly bytes: number } {
     const { storage, rows } = this.#deps;
-    const { hasRoom, limits, elsewhere = nowhere } = storage;
-    if (!hasRoom) return nowhere;
+    const { hasRoom, limits, elsewhere = nothing } = storage;
+    if (!hasRoom) return nothing;
     const { unsettled, bytes } = rows.totals;
     return {
       messages: Math.max(0, limits.messagesMax - unsettled - elsewhere.messages - this.messages),
@@ -70,7 +70,7 @@ export class Accepting {
     return () => void this.#unwanted.delete(theirs);
   }
 
-  #arrive(inbound: Inbound): UnderWay {
+  #arrive(inbound: Inbound): PendingArrival {
     // `gather` holds the time at which the message was sent.
     const { dedupeKey, keyCheck, saidAt: _, edits: __, ...facts } = inbound;
     const { rows, ids, now } = this.#deps;
@@ -80,11 +80,11 @@ export class Accepting {
     this.messages++;
     this.bytes += bytes;
     const key = { dedupeKey, keyCheck: keyCheck ?? null };
-    return { message, seq: rows.nextSeq(), ...key, bytes, underWay: true };
+    return { message, seq: rows.nextSeq(), ...key, bytes, isPending: true };
   }
 
   readonly #enter = (arrival: Arrival): MessageProgress => {
-    this.#leave(arrival as UnderWay);
+    this.#arrived(arrival as PendingArrival);
     const { message, seq } = arrival;
     for (const { whose, beforeId } of this.#unwanted) {
       if (message.id < beforeId && isOf(whose, message, message.sender.id)) return settled;
@@ -92,9 +92,9 @@ export class Accepting {
     return this.#deps.rows.addMessage(message, seq).progress;
   };
 
-  #leave(arrival: UnderWay): void {
-    if (!arrival.underWay) return;
-    arrival.underWay = false;
+  #arrived(arrival: PendingArrival): void {
+    if (!arrival.isPending) return;
+    arrival.isPending = false;
     this.messages--;
     this.bytes -= arrival.bytes;
   }

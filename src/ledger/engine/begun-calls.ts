@@ -40,8 +40,8 @@ export class BegunCalls {
       });
   }
 
-  async begin(claim: InClaim, asked: BegunCall): Promise<LoggedCall> {
-    const { key, hash, tool, sensitivity, arguments: given } = asked;
+  async begin(claim: InClaim, wanted: BegunCall): Promise<LoggedCall> {
+    const { key, hash, tool, sensitivity, arguments: given } = wanted;
     const calls = await this.#of(claim.message);
     const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
     if (before === undefined) {

@@ -19,7 +19,7 @@ export type ClaimingDeps = {
 };
 
 /** Why a reply waits although no attempt failed: the platform accepts no more just now. */
-const paced = { kind: 'rate_limited', status: null } as const;
+const pacedReason = { kind: 'rate_limited', status: null } as const;
 
 export class Claiming {
   readonly #deps: ClaimingDeps;
@@ -52,13 +52,13 @@ export class Claiming {
   async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     if (this.#stopped) return [];
     const { crashIsolation } = this.#deps.storage;
-    const held: Row[] = [];
+    const suspects: Row[] = [];
     for (let left = box === 'in' ? n : 0; left > 0; left--) {
       const row = crashIsolation?.takeUnserved(channel);
       if (row == null) break;
-      held.push(row);
+      suspects.push(row);
     }
-    return this.#take(box, channel, n, held);
+    return this.#take(box, channel, n, suspects);
   }
 
   /** @param at a reply is not handed out again before this time; absent: at once */
@@ -67,7 +67,7 @@ export class Claiming {
     const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
     if (row === null) return;
     if (row.box === 'in' || at === undefined) return this.#giveBack([row]);
-    row.why ??= paced;
+    row.why ??= pacedReason;
     rows.postpone(row, at, false);
   }
 
@@ -103,12 +103,12 @@ export class Claiming {
       try {
         await storage.read(left.flatMap((row) => this.#unreadOf(row)));
       } catch (error) {
-        this.#giveBack(this.#stillThere(left));
+        this.#giveBack(this.#stillPresent(left));
         // A closed storage cannot be read.
         if (!this.#stopped) failed(error);
         return [];
       }
-      left = this.#gatheredOf(this.#stillThere(left));
+      left = this.#withoutMergeWaits(this.#stillPresent(left));
     }
     if (!this.#stopped && storage.mayHandOut && this.#areReady(left)) return this.#claimsOf(left);
     this.#giveBack(left);
@@ -120,11 +120,11 @@ export class Claiming {
   }
 
   /** A message whose text was not in memory may have to wait for messages to merge with. */
-  #gatheredOf(taken: readonly Row[]): readonly Row[] {
+  #withoutMergeWaits(taken: readonly Row[]): readonly Row[] {
     const { rows, storage } = this.#deps;
     return taken.filter((row) => {
       if (row.box === 'out' || row.message?.gather === undefined) return true;
-      return storage.crashIsolation?.has(row) === true || !rows.gatherOn(row);
+      return storage.crashIsolation?.has(row) === true || !rows.waitToMerge(row);
     });
   }
 
@@ -132,7 +132,7 @@ export class Claiming {
    * Ends the rows that were removed meanwhile, and gives back those of conversations taken over
    * meanwhile.
    */
-  #stillThere(taken: readonly Row[]): readonly Row[] {
+  #stillPresent(taken: readonly Row[]): readonly Row[] {
     for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
     const left = taken.filter(({ gone }) => !gone);
     const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.byHand;
@@ -148,7 +148,7 @@ export class Claiming {
       for (const row of taken) {
         if (row.box === 'out') claims.push(open.claimOut(row, now()));
         else {
-          if (row.message.gather !== undefined) rows.leaving.join(row);
+          if (row.message.gather !== undefined) rows.leaving.merge(row);
           claims.push(open.claimIn(row, storage.history.of(row.message)));
         }
       }

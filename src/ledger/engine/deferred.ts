@@ -33,8 +33,8 @@ export class Deferred implements DeferredReplies {
 
   async groups(): Promise<readonly DeferredGroup[]> {
     const { rows, storage } = this.#deps;
-    const found = (await storage.deferredReplies?.groups()) ?? rows.delayed.deferred.groups();
-    return found.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
+    const groups = (await storage.deferredReplies?.groups()) ?? rows.delayed.deferred.groups();
+    return groups.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
   }
 
   tryNow(which: WhichDeferred, most: number): Promise<TriedNow> {
@@ -69,7 +69,7 @@ export class Deferred implements DeferredReplies {
 
   #find(which: WhichDeferred, most: number): readonly OutRow[] {
     const { deferred } = this.#deps.rows.delayed;
-    if (which.kind === 'all') return deferred.some(which.filter, which.before, most);
+    if (which.kind === 'all') return deferred.matching(which.filter, which.before, most);
     const row = deferred.find(which.id);
     return row === null ? [] : [row];
   }
@@ -77,13 +77,13 @@ export class Deferred implements DeferredReplies {
   /**
    * Makes replies due. No timer offers them any more; they can be handed out once that is written.
    */
-  async #moveOwn(found: readonly OutRow[], most: number): Promise<TriedNow> {
+  async #moveOwn(replies: readonly OutRow[], most: number): Promise<TriedNow> {
     const { now, rows, storage } = this.#deps;
-    const moving = found.slice(0, most);
+    const moving = replies.slice(0, most);
     const moved: TriedNow = {
       kind: 'moved',
       moved: moving.length,
-      more: found.length > moving.length,
+      more: replies.length > moving.length,
     };
     if (moving.length === 0) return moved;
     for (const row of moving) {

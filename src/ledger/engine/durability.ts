@@ -43,8 +43,8 @@ export function plannedTry(
 
 /** The longest pause after that many attempts of the schedule, in whole milliseconds. */
 function pauseMsMax(tries: number, retryAfterMs: number | null): number {
-  const asked = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
-  return Math.ceil(Math.max(longestGapsMs[tries - 1] ?? 0, asked, pacedMsMin));
+  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
+  return Math.ceil(Math.max(longestGapsMs[tries - 1] ?? 0, askedMs, pacedMsMin));
 }
 
 /** The shortest pause of a reply that its platform rate-limits. */

@@ -6,7 +6,7 @@ import { isBefore, removeRows, rowIsOf } from './order/removal.ts';
 import type { Row } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { Accepting } from './accepting.ts';
-import type { Holding } from './takeover.ts';
+import type { ActiveTakeovers } from './takeover.ts';
 import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
 
 export type ForgettingDeps = {
@@ -17,7 +17,7 @@ export type ForgettingDeps = {
   readonly accepting: Accepting;
   /** Called when there may be more room. */
   readonly settled: () => void;
-  readonly byHand: Pick<Holding, 'end'>;
+  readonly byHand: Pick<ActiveTakeovers, 'end'>;
 };
 
 const nobody: ReadonlySet<string> = new Set();

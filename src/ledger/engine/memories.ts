@@ -19,10 +19,10 @@ const entryBytes = 256;
 
 export type Where = Pick<Message, 'channel' | 'conversation'>;
 
-type Kept = { readonly memory: Memory; epoch: number };
+type CachedMemory = { readonly memory: Memory; epoch: number };
 
 export class Memories {
-  #memories = new Cache<string, Kept>(bytesMax);
+  #memories = new Cache<string, CachedMemory>(bytesMax);
   /** The widest history bounds of all brains. */
   #bounds = historyBounds;
 

@@ -28,7 +28,7 @@ export function memoryAfter(
 ): Memory {
   const move = effects?.session ?? null;
   const turn = effects?.turn ?? null;
-  const turns = move === null ? without(before.turns, effects?.leftOut ?? []) : [];
+  const turns = move === null ? withoutTurns(before.turns, effects?.leftOut ?? []) : [];
   const imported = effects?.imported ?? null;
   const added: TurnRow[] =
     imported === null ? [] : [{ at: acceptedAt, ...imported, reply: null, quoted: true }];
@@ -62,6 +62,6 @@ function windowsAfter(before: WindowStarts, effects: Effects | null): WindowStar
   return windows;
 }
 
-function without(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {
+function withoutTurns(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {
   return leftOut.length === 0 ? turns : turns.filter((turn) => !leftOut.includes(turn));
 }

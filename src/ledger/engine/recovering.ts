@@ -70,7 +70,7 @@ export class Recovering {
   readonly #marked: { readonly row: InRow; readonly alone: number }[] = [];
   readonly #died: OutRow[] = [];
   readonly #sooner: SoonerReply[] = [];
-  readonly #tried: Suspect[] = [];
+  readonly #suspected: Suspect[] = [];
 
   /** @param now milliseconds since 1970: a reply due by then may have been sent */
   constructor(rows: WorkingSet, end: LastEnd, now: number) {
@@ -81,25 +81,25 @@ export class Recovering {
   }
 
   /** Restores a message. Call in order, for all messages before the first reply. */
-  message({ stored, answered, ...found }: FoundMessage): void {
+  message({ stored, answered, ...counts }: FoundMessage): void {
     const row = this.#rows.restoreMessage(stored);
     const { unclean, mayBlame, ranAlone } = this.#end;
     // A message of a taken-over conversation was not at work.
     const head = unclean && !row.queue.byHand && row.queue.inbox.peek() === row;
     const blamed = head && mayBlame(row);
-    const alone = found.alone - (ranAlone(row) ? 1 : 0);
-    if (alone < found.alone) this.#marked.push({ row, alone });
+    const alone = counts.alone - (ranAlone(row) ? 1 : 0);
+    if (alone < counts.alone) this.#marked.push({ row, alone });
     const poison = alone >= aloneMax;
     const cleared = !unclean && !poison;
-    const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
+    const attempts = cleared ? 0 : counts.attempts + (blamed ? 1 : 0);
     if (blamed) this.#blamed.push(row);
-    if (cleared && found.attempts > 0) this.#cleared.push(row);
+    if (cleared && counts.attempts > 0) this.#cleared.push(row);
     const suspect = poison || (head && attempts >= attemptsMax);
     row.attempt = attempts + 1;
     row.poison = poison;
     if (suspect) {
       row.queue.inBusy = true;
-      this.#tried.push({ row, alone });
+      this.#suspected.push({ row, alone });
     }
     if (answered) this.#progressOf.set(row.head.id, row.progress);
   }
@@ -125,7 +125,7 @@ export class Recovering {
 
   /** Call when all rows are restored. */
   done(): Recovered {
-    const suspects = chooseSuspects(this.#tried);
+    const suspects = chooseSuspects(this.#suspected);
     this.#rows.restoring(false);
     return {
       blamed: this.#blamed,

@@ -61,7 +61,7 @@ export function openedParts(charged: Charged, most: Tokens): readonly SpendPart[
   const [dearer, other] = isCachedDearer ? [cached, fresh] : [fresh, cached];
   return [
     { charged: dearer, change: openedBy(most) },
-    { charged: other, change: nothing },
+    { charged: other, change: noChange },
   ];
 }
 
@@ -93,7 +93,7 @@ function ratesOf(charged: Charged) {
   return { fresh, cached, isCachedDearer: dearest(price).input === cachedInput };
 }
 
-const nothing: SpendChange = {
+const noChange: SpendChange = {
   calls: 0,
   estimatedCalls: 0,
   input: 0,
@@ -103,7 +103,7 @@ const nothing: SpendChange = {
 };
 
 function openedBy({ input, output }: Tokens): SpendChange {
-  return { ...nothing, openInput: input, openOutput: output };
+  return { ...noChange, openInput: input, openOutput: output };
 }
 
 export function settledBy(reserved: Tokens | null, used: Used | null): SpendChange {
@@ -180,7 +180,7 @@ export function spendRows(groups: Iterable<SpendGroup>): readonly SpendRow[] {
     const key = `${group.channel} ${group.key}`;
     const known = rows.get(key);
     const row = rowOf(group);
-    rows.set(key, known === undefined ? row : added(known, row));
+    rows.set(key, known === undefined ? row : sumOfRows(known, row));
   }
   return [...rows.values()].toSorted(compareRows).slice(0, spendRowsMax);
 }
@@ -197,27 +197,27 @@ function rowOf({ key, channel, firstDay, lastDay, price, costing, ...sums }: Spe
   return { ...of, calls, tokens, costing, estimatedCalls, open, cost, openCost };
 }
 
-function added(one: SpendRow, other: SpendRow): SpendRow {
+function sumOfRows(one: SpendRow, other: SpendRow): SpendRow {
   return {
     key: one.key,
     channel: one.channel,
     firstDay: one.firstDay < other.firstDay ? one.firstDay : other.firstDay,
     lastDay: one.lastDay > other.lastDay ? one.lastDay : other.lastDay,
     calls: one.calls + other.calls,
-    tokens: tokensTogether(one.tokens, other.tokens),
-    costing: tokensTogether(one.costing, other.costing),
+    tokens: sumOfTokens(one.tokens, other.tokens),
+    costing: sumOfTokens(one.costing, other.costing),
     estimatedCalls: one.estimatedCalls + other.estimatedCalls,
-    open: tokensTogether(one.open, other.open),
-    cost: together(one.cost, other.cost),
-    openCost: together(one.openCost, other.openCost),
+    open: sumOfTokens(one.open, other.open),
+    cost: sumOfCosts(one.cost, other.cost),
+    openCost: sumOfCosts(one.openCost, other.openCost),
   };
 }
 
-function tokensTogether(one: Tokens, other: Tokens): Tokens {
+function sumOfTokens(one: Tokens, other: Tokens): Tokens {
   return { input: one.input + other.input, output: one.output + other.output };
 }
 
-function together(one: string | null, other: string | null): string | null {
+function sumOfCosts(one: string | null, other: string | null): string | null {
   return one === null || other === null ? (one ?? other) : sumOf(one, other);
 }
 

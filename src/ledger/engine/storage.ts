@@ -65,7 +65,7 @@ export interface LedgerStorage {
   readonly byHand: StoredTakeovers;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before everything else. */
-  listen(told: StorageReport): void;
+  listen(report: StorageReport): void;
 
   /**
    * Writes messages and moves cursors, all or nothing. At the commit it calls `enter` for each
@@ -301,7 +301,7 @@ export type TurnEnd = {
 
 /** The ids of the messages that it ends. */
 export function idsOf({ row, joined = [] }: TurnEnd): readonly MessageId[] {
-  return [row.head.id, ...joined.map((piece) => piece.row.head.id)];
+  return [row.head.id, ...joined.map((other) => other.row.head.id)];
 }
 
 /** The end of a message that was merged into another. It changes only its own row. */

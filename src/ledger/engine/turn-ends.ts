@@ -8,7 +8,7 @@ import type { WholeInRow } from './order/rows.ts';
 import type { Effects, Memory } from '../ledger.ts';
 import type { TurnEnd } from './storage.ts';
 
-type Ended = {
+type EndedTurn = {
   readonly row: WholeInRow;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -18,12 +18,12 @@ type Ended = {
   readonly effects: Effects | null;
 };
 
-export function turnEndOf(ended: Ended, nextSeq: () => number): TurnEnd {
+export function turnEndOf(ended: EndedTurn, nextSeq: () => number): TurnEnd {
   const { row, effects } = ended;
   const replies = (effects?.replies ?? []).map((reply) => ({ reply, seq: nextSeq() }));
-  if (row.joined.length === 0) return { ...ended, replies };
-  const joined = row.joined.map((piece) => {
-    return { row: piece, trace: joinedTrace(effects?.trace ?? null, piece, row.head.id) };
+  if (row.merged.length === 0) return { ...ended, replies };
+  const joined = row.merged.map((other) => {
+    return { row: other, trace: mergedTrace(effects?.trace ?? null, other, row.head.id) };
   });
   return { ...ended, replies, joined };
 }
@@ -32,7 +32,7 @@ export function turnEndOf(ended: Ended, nextSeq: () => number): TurnEnd {
  * The trace of a merged message. It names the message that it was answered with, and has no other
  * steps.
  */
-function joinedTrace(
+function mergedTrace(
   trace: Trace | null,
   { head: { acceptedAt }, attempt }: WholeInRow,
   answeredWith: MessageId,

@@ -54,9 +54,9 @@ export class KeptApprovals implements Approvals {
   }
 
   readonly reads: ApprovalsReader = {
-    approvals: async (state, asked) => {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, newest);
+    approvals: async (state, page) => {
+      const limit = limitOf(page);
+      const after = keyAfter(page, newest);
       if (after === null) return emptyPage;
       const rows = this.#newestFirst().filter(
         (one) => one.id < after[0] && (state === null || one.state === state),

@@ -76,7 +76,7 @@ export const memoryDurability: Durability = {
 };
 
 /** Whether a message is new, a resend, or another message with the key of an earlier one. */
-type Which = 'new' | 'duplicate' | 'key_reused';
+type Recognition = 'new' | 'duplicate' | 'key_reused';
 
 class MemoryReceipt implements Receipt {
   readonly id: MessageId;
@@ -84,10 +84,10 @@ class MemoryReceipt implements Receipt {
   readonly keyReused: boolean;
   readonly #progress: MessageProgress;
 
-  constructor(id: MessageId, progress: MessageProgress, which: Which) {
+  constructor(id: MessageId, progress: MessageProgress, recognition: Recognition) {
     this.id = id;
-    this.duplicate = which === 'duplicate';
-    this.keyReused = which === 'key_reused';
+    this.duplicate = recognition === 'duplicate';
+    this.keyReused = recognition === 'key_reused';
     this.#progress = progress;
   }
 
@@ -201,7 +201,7 @@ export class MemoryStorage implements LedgerStorage {
     keep: async () => true,
     expired: () => {},
     answered: async (ends, then) => {
-      for (const end of ends) this.#settled(end);
+      for (const end of ends) this.#recordEnd(end);
       then();
       return 'answered';
     },
@@ -247,7 +247,7 @@ export class MemoryStorage implements LedgerStorage {
   read(_rows: readonly Row[]): Awaitable<void> {}
 
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
-    this.#settled(end);
+    this.#recordEnd(end);
     if (end.why !== null) this.deadLetters.count += 1 + (end.joined?.length ?? 0);
     then();
     return done;
@@ -308,11 +308,11 @@ export class MemoryStorage implements LedgerStorage {
 
   async close(): Promise<void> {}
 
-  #settled({ row, at, why, effects, joined = [] }: TurnEnd): void {
+  #recordEnd({ row, at, why, effects, joined = [] }: TurnEnd): void {
     this.#stories.settled(row, at, why, effects);
     this.#labels.ended(row.message, effects);
-    for (const { row: piece, trace } of joined) {
-      this.#stories.settled(piece, at, why, { replies: [], trace });
+    for (const { row: other, trace } of joined) {
+      this.#stories.settled(other, at, why, { replies: [], trace });
     }
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);
     if (effects?.asked === undefined && effects?.settled === undefined) return;

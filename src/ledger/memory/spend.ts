@@ -60,7 +60,7 @@ export class MemorySpend implements SpendBook, SpendReader {
   async spent(by: SpendBy, since: string): Promise<readonly SpendRow[]> {
     const groups = by === 'sender' ? this.#ofSenders : this.#all;
     const rows = [...groups.values()].flat();
-    return spendRows(rows.filter((row) => row.place.day >= since && isAny(row)).map(groupBy(by)));
+    return spendRows(rows.filter((row) => row.place.day >= since && isUsed(row)).map(groupBy(by)));
   }
 
   #totals(place: SpendPlace): readonly SpendTotal[] {
@@ -76,7 +76,7 @@ export class MemorySpend implements SpendBook, SpendReader {
 
   #add(place: SpendPlace, change: SpendChange): void {
     const row = this.#row(place);
-    if (row !== undefined) return void (row.sums = together(row.sums, change));
+    if (row !== undefined) return void (row.sums = sumOfChanges(row.sums, change));
     const groups = this.#groupsFor(place);
     const key = keyOf(place);
     const rows = groups.get(key);
@@ -108,7 +108,7 @@ function totalOf({ place, sums }: Row): SpendTotal {
   return { price, input: sums.input + sums.openInput, output: sums.output + sums.openOutput };
 }
 
-function together(one: SpendChange, other: SpendChange): SpendChange {
+function sumOfChanges(one: SpendChange, other: SpendChange): SpendChange {
   return {
     calls: one.calls + other.calls,
     estimatedCalls: one.estimatedCalls + other.estimatedCalls,
@@ -119,7 +119,7 @@ function together(one: SpendChange, other: SpendChange): SpendChange {
   };
 }
 
-function isAny({ sums }: Row): boolean {
+function isUsed({ sums }: Row): boolean {
   const { calls, input, output, openInput, openOutput } = sums;
   return calls + input + output + openInput + openOutput > 0;
 }

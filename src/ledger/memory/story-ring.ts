@@ -110,7 +110,7 @@ export class KeptReply {
   failed(startedAt: number, now: number, why: Failure): void {
     const { kind, status } = why;
     this.attempts++;
-    this.failure = toldOf(why);
+    this.failure = failureSummary(why);
     if (this.tries?.length === triesMax) this.tries.shift();
     this.tries ??= [];
     this.tries.push({ startedAt, ms: now - startedAt, failed: kind, status });
@@ -186,13 +186,13 @@ export class StoryRing {
     why: Failure | null,
     effects: { readonly replies: readonly Reply[]; readonly trace: Trace | null } | null,
   ): void {
-    const slot = this.#at(row.progress.story);
+    const slot = this.#storyAt(row.progress.story);
     if (slot === null) return;
     slot.state = why === null ? 'answered' : 'dead';
     slot.settledAt = now;
     // Only a fault ends an attempt. A message that could never be tried had no attempt.
     slot.attempts = why === null || why.kind === 'fault' ? row.attempt : row.attempt - 1;
-    if (why !== null) slot.failure = toldOf(why);
+    if (why !== null) slot.failure = failureSummary(why);
     if (effects === null) return;
     slot.trace = effects.trace;
     for (const reply of effects.replies) {
@@ -242,7 +242,7 @@ export class StoryRing {
     if (reply === null) return true;
     const first = !this.#hasDeadPart(row);
     if (tried) reply.failed(row.takenAt, now, why);
-    else reply.failure = toldOf(why);
+    else reply.failure = failureSummary(why);
     reply.state = 'dead';
     reply.settledAt = now;
     return first;
@@ -260,7 +260,7 @@ export class StoryRing {
   /** The stories before the one at `place`, newest first, each in its state when it is reached. */
   *before(place: number): Generator<KeptStory> {
     const oldest = Math.max(1, this.#begun - this.#size + 1);
-    for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#at(at)!;
+    for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#storyAt(at)!;
   }
 
   /** The replies before the one with that number, newest first. */
@@ -268,7 +268,7 @@ export class StoryRing {
     const oldest = Math.max(1, this.#made - this.#madePlaces.length + 1);
     for (let at = Math.min(number - 1, this.#made); at >= oldest; at--) {
       const index = at % this.#madePlaces.length;
-      const story = this.#at(this.#madePlaces[index]!);
+      const story = this.#storyAt(this.#madePlaces[index]!);
       const reply = story?.replies[this.#madeParts[index]!];
       if (story != null && reply !== undefined) yield { number: at, story, reply };
     }
@@ -281,19 +281,19 @@ export class StoryRing {
   }
 
   /** The story at a place; null: a newer one has overwritten it. */
-  #at(place: number): KeptStory | null {
+  #storyAt(place: number): KeptStory | null {
     const slot = this.#slots[(place - 1) % this.#size];
     return slot?.place === place ? slot : null;
   }
 
   #hasDeadPart({ progress, head }: OutRow): boolean {
-    const slot = this.#at(progress.story);
+    const slot = this.#storyAt(progress.story);
     const replies = slot?.replies.slice(0, slot.count) ?? [];
     return replies.some(({ state, id }) => state === 'dead' && id.isOfReply(head.id));
   }
 
   #replyOf({ progress, head: { id } }: OutRow): KeptReply | null {
-    const slot = this.#at(progress.story);
+    const slot = this.#storyAt(progress.story);
     if (slot === null) return null;
     for (let at = 0; at < slot.count; at++) {
       const reply = slot.replies[at]!;
@@ -303,7 +303,7 @@ export class StoryRing {
   }
 }
 
-function toldOf({ kind, whose, status, detail }: Failure): FailureSummary {
+function failureSummary({ kind, whose, status, detail }: Failure): FailureSummary {
   return { kind, whose, status, detail };
 }
 
@@ -321,7 +321,7 @@ export class AuditRing {
   }
 
   /** Newest first. */
-  told(): readonly KeptAudit[] {
+  newestFirst(): readonly KeptAudit[] {
     return this.#rows.toReversed();
   }
 }
@@ -339,15 +339,15 @@ export class FigureRing implements StoredFigures, FiguresReader {
     return true;
   }
 
-  async figures(asked: FiguresAsked): Promise<KeptFigures> {
+  async figures(query: FiguresAsked): Promise<KeptFigures> {
     const rows = [...this.#rows.values()];
-    const gathering = new Gathering(asked);
+    const gathering = new Gathering(query);
     const fits = ({ lengthMs, at }: FigureRow): boolean =>
-      lengthMs === asked.lengthMs && at >= asked.from && at < asked.until;
+      lengthMs === query.lengthMs && at >= query.from && at < query.until;
     for (const row of rows.filter(fits).toSorted((one, other) => one.at - other.at)) {
       gathering.add(row);
     }
-    const { run, first, last } = asked.own;
+    const { run, first, last } = query.own;
     const isOwn = (row: FigureRow): boolean =>
       row.lengthMs === minuteMs && row.run === run && row.at >= first && row.at <= last;
     return gathering.told({
@@ -372,14 +372,14 @@ function firstOf(rows: readonly FigureRow[], length: RowLength): number | null {
 /** The last tool uses of the memory backend, without the arguments of the model. */
 const usesMax = 1_000;
 
-type Kept = { readonly message: Whereabouts; readonly use: ToolUse };
-type Whereabouts = Pick<Message, 'id' | 'channel' | 'conversation' | 'sender'>;
+type KeptUse = { readonly message: UseOrigin; readonly use: ToolUse };
+type UseOrigin = Pick<Message, 'id' | 'channel' | 'conversation' | 'sender'>;
 
 /** Replaces the ids of persons, which are not shown without storage. */
 const unknown = '' as ConversationId;
 
 class ToolUseRing {
-  #kept: Kept[] = [];
+  #kept: KeptUse[] = [];
 
   add({ id, channel, conversation, sender }: Message, uses: readonly ToolUseWithResult[]): void {
     if (uses.length === 0) return;
@@ -421,7 +421,7 @@ class ToolUseRing {
   }
 
   /** All uses, newest first. */
-  told(): readonly ToolUseText[] {
+  newestFirst(): readonly ToolUseText[] {
     return this.#kept.toReversed().map(({ message: { id, channel }, use }) => {
       return { ...use, messageId: id, channel, conversation: unknown, arguments: null, told: null };
     });

@@ -13,7 +13,7 @@ import type { ConversationKey } from '../../domain/story.ts';
 export const idCipherPlace = { channel: 'svc', name: 'conversation_seal' } as const;
 
 /** Begins every id, so that neither a path nor a flag mistakes it for something else. */
-const mark = 'c';
+const prefix = 'c';
 const vectorBytes = 12;
 /** Texts are padded to a multiple of this length, so that the length of an id reveals little. */
 const blockBytes = 16;
@@ -32,14 +32,14 @@ export class ConversationIdCipher {
     // A channel key holds no zero byte. JSON escapes everything that UTF-8 cannot hold.
     const text = padded(Buffer.from(`${channel}\0${JSON.stringify(conversation).slice(1, -1)}`));
     const vector = digestOf(this.#ofVector, text).subarray(0, vectorBytes);
-    return mark + Buffer.concat([vector, this.#crypt(vector, text)]).toString('base64url');
+    return prefix + Buffer.concat([vector, this.#crypt(vector, text)]).toString('base64url');
   }
 
   /** @returns null: this secret did not make the id */
   keyOf(id: string): ConversationKey | null {
-    const bytes = Buffer.from(id.slice(mark.length), 'base64url');
+    const bytes = Buffer.from(id.slice(prefix.length), 'base64url');
     const sealed = bytes.length - vectorBytes;
-    if (!id.startsWith(mark) || sealed <= 0 || sealed % blockBytes !== 0) return null;
+    if (!id.startsWith(prefix) || sealed <= 0 || sealed % blockBytes !== 0) return null;
     const vector = bytes.subarray(0, vectorBytes);
     const text = this.#crypt(vector, bytes.subarray(vectorBytes));
     const key = keyIn(text.subarray(0, text.lastIndexOf(0x80)).toString());

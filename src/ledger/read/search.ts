@@ -27,22 +27,22 @@ export type IdRecord = Ended & {
 export type IdRange = { readonly from: string; readonly before: string };
 
 /** The key before every row: it sorts behind every digit of an id. */
-const first: [string] = ['~'];
+const newest: [string] = ['~'];
 
 /** @returns null: nothing can be found, since the page key is invalid or the prefix too short */
-export function rangeOfIds(beginning: string, asked: PageAsked): IdRange | null {
+export function rangeOfIds(beginning: string, page: PageAsked): IdRange | null {
   const id = beginning.trim().toLowerCase();
-  const after = keyAfter(asked, first);
+  const after = keyAfter(page, newest);
   if (after === null || !isBeginning.test(id)) return null;
   return { from: id, before: after[0] < `${id}~` ? after[0] : `${id}~` };
 }
 
 const isBeginning = new RegExp(`^[0-9a-z-]{${idPrefixMin},25}$`);
 
-/** @param found the highest ids of each kind; one more than the limit if there are that many */
-export function pageOfIds(found: readonly IdRecord[], asked: PageAsked): Page<FoundRow> {
-  const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  return pageOf(newest, limitOf(asked), (row) => [row.id], idRowOf);
+/** @param records the highest ids of each kind; one more than the limit if there are that many */
+export function pageOfIds(records: readonly IdRecord[], page: PageAsked): Page<FoundRow> {
+  const newestFirst = records.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  return pageOf(newestFirst, limitOf(page), (row) => [row.id], idRowOf);
 }
 
 function idRowOf({ box, id, messageId, channel, at, state, ...ended }: IdRecord): FoundRow {
@@ -63,8 +63,8 @@ function idRowOf({ box, id, messageId, channel, at, state, ...ended }: IdRecord)
 const messageStates = ['waiting', 'answered', 'dead'] as const;
 const replyStates = ['waiting', 'delivered', 'dead'] as const;
 
-function outcomeOf(told: string | null): FoundRow['outcome'] {
-  return turnOutcomes.find((known) => known === told) ?? null;
+function outcomeOf(stored: string | null): FoundRow['outcome'] {
+  return turnOutcomes.find((known) => known === stored) ?? null;
 }
 
 /** A turn that the search found. */
@@ -116,8 +116,8 @@ export function conversationRowOf(
 
 /** The command that the words begin with, lower case; null: they ask for something else. */
 export function commandIn(words: string): string | null {
-  const asked = words.trim().toLowerCase();
-  return asked.startsWith('/') && asked.length > 1 ? asked : null;
+  const command = words.trim().toLowerCase();
+  return command.startsWith('/') && command.length > 1 ? command : null;
 }
 
 /** At most this many conversations are found by their ids. */

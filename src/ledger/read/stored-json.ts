@@ -41,28 +41,28 @@ export function traceOf(kept: Kept): Trace | null {
   const trace = fieldsOf(kept);
   const times = [trace['acceptedAt'], trace['claimedAt'], trace['decidedAt'], trace['attempt']];
   const steps = trace['steps'];
-  const sound =
+  const isValid =
     times.every((time) => typeof time === 'number') &&
     typeof trace['brain'] === 'string' &&
     typeof trace['outcome'] === 'string' &&
     Array.isArray(steps) &&
     steps.every((step) => typeof (step as { kind?: unknown } | null)?.kind === 'string');
-  return sound ? whole(trace as unknown as Trace) : null;
+  return isValid ? withDefaults(trace as unknown as Trace) : null;
 }
 
 /** @param kept the trace of a turn that an operator answered; empty: not kept any more */
 export function takeoverOf(kept: Kept): Takeovers | null {
   if (kept === null) return null;
   const { steps } = fieldsOf(kept);
-  const step = (Array.isArray(steps) ? (steps as unknown[]) : []).find(isOperators);
+  const step = (Array.isArray(steps) ? (steps as unknown[]) : []).find(isOperatorStep);
   return { answeredWith: step?.answeredWith ?? null };
 }
 
-const isOperators = (step: unknown): step is { readonly answeredWith?: MessageId | null } =>
+const isOperatorStep = (step: unknown): step is { readonly answeredWith?: MessageId | null } =>
   (step as { kind?: unknown } | null)?.kind === 'operator';
 
 /** Sets the fields that steps of older releases lack to null. */
-function whole(trace: Trace): Trace {
+function withDefaults(trace: Trace): Trace {
   const steps = trace.steps.map((step): TraceStep => {
     if (step.kind !== 'model') return step;
     const tries = step.tries.map((one) => {

@@ -89,18 +89,18 @@ const replyStates = ['waiting', 'delivered', 'dead'] as const;
  * @param rows the replies, in the order in which they were made
  */
 export function storyOf(
-  told: MessageRecord,
+  record: MessageRecord,
   trace: string | null,
   rows: readonly ReplyRecord[],
 ): Story {
   return {
-    id: told.id,
-    channel: told.channel as ChannelKey,
-    acceptedAt: told.acceptedAt,
-    state: states[told.state] ?? 'waiting',
-    diedUnder: told.diedUnder,
-    settledAt: told.settledAt,
-    failure: failureOf(told.failure),
+    id: record.id,
+    channel: record.channel as ChannelKey,
+    acceptedAt: record.acceptedAt,
+    state: states[record.state] ?? 'waiting',
+    diedUnder: record.diedUnder,
+    settledAt: record.settledAt,
+    failure: failureOf(record.failure),
     trace: traceOf(trace),
     replies: rows.map(replyStory),
   };
@@ -139,26 +139,26 @@ export type SaidRecord = {
 /** @returns null when the stored text cannot be read any more */
 export function storyTextOf(
   idCipher: ConversationIdCipher,
-  found: SaidRecord,
+  record: SaidRecord,
   replies: readonly { readonly id: string; readonly body: string }[],
   uses: readonly ToolUseRecord[],
 ): StoryText | null {
-  const said = saidIn(found.body);
+  const said = messageTextIn(record.body);
   if (said === null) return null;
-  const channel = found.channel as ChannelKey;
-  const conversation = found.conversation as ConversationId;
+  const channel = record.channel as ChannelKey;
+  const conversation = record.conversation as ConversationId;
   return {
     ...said,
     conversation,
     conversationId: idCipher.idOf({ channel, conversation }),
-    sensitivity: found.private ? 'private' : 'public',
+    sensitivity: record.private ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
-    unsent: unsentOf(found.unsent),
+    unsent: unsentOf(record.unsent),
     tools: uses.map(toolUseTextOf),
   };
 }
 
-function saidIn(body: string): Pick<StoryText, 'sender' | 'text' | 'media'> | null {
+function messageTextIn(body: string): Pick<StoryText, 'sender' | 'text' | 'media'> | null {
   const { sender, text, media } = fieldsOf(body);
   if (typeof text !== 'string' || typeof sender !== 'object' || sender === null) return null;
   const { id, name } = sender as Readonly<Record<string, unknown>>;
@@ -210,20 +210,20 @@ export function fitsMessage(filter: MessageFilter, row: MessageSummary): boolean
 export type ReplySummary = { readonly state: number; readonly at: number | null };
 
 /** @param sent the replies to the message */
-export function messageRowOf(told: MessageSummary, sent: readonly ReplySummary[]): MessageRow {
-  const { id, acceptedAt, settledAt, brain } = told;
-  const state = messageStates[told.state] ?? 'waiting';
+export function messageRowOf(summary: MessageSummary, sent: readonly ReplySummary[]): MessageRow {
+  const { id, acceptedAt, settledAt, brain } = summary;
+  const state = messageStates[summary.state] ?? 'waiting';
   const counted = (wanted: number): number => sent.filter((one) => one.state === wanted).length;
   const replies: ReplyCounts = { waiting: counted(0), delivered: counted(1), dead: counted(2) };
   const ends = sent.flatMap(({ state: how, at }) => (how === 1 && at !== null ? [at] : []));
   return {
     id,
-    channel: told.channel as ChannelKey,
+    channel: summary.channel as ChannelKey,
     brain,
     acceptedAt,
     state,
-    outcome: turnOutcomes.find((known) => known === told.outcome) ?? null,
-    model: told.model as ModelName | null,
+    outcome: turnOutcomes.find((known) => known === summary.outcome) ?? null,
+    model: summary.model as ModelName | null,
     settledAt,
     totalMs: totalOf({ state, acceptedAt }, replies, ends.length === 0 ? null : Math.max(...ends)),
     replies,
@@ -258,21 +258,21 @@ function stateOf({ state, dueAt }: DeliveryRecord): DeliveryState {
   return dueAt === null ? 'waiting' : 'deferred';
 }
 
-export function deliveryOf(told: DeliveryRecord): DeliveryRow {
-  const { id, message, createdAt, attempts, dueAt } = told;
-  const state = stateOf(told);
+export function deliveryOf(record: DeliveryRecord): DeliveryRow {
+  const { id, message, createdAt, attempts, dueAt } = record;
+  const state = stateOf(record);
   return {
     id,
     message,
-    channel: told.channel as ChannelKey,
+    channel: record.channel as ChannelKey,
     createdAt,
     state,
     // The column counts the failed attempts.
     attempts: attempts + (state === 'delivered' ? 1 : 0),
     nextAt: state === 'deferred' ? dueAt : null,
-    possibleDuplicate: Boolean(told.possibleDuplicate),
-    late: Boolean(told.late),
-    failure: state === 'delivered' ? null : failureOf(told.failure),
+    possibleDuplicate: Boolean(record.possibleDuplicate),
+    late: Boolean(record.late),
+    failure: state === 'delivered' ? null : failureOf(record.failure),
   };
 }
 
@@ -321,8 +321,8 @@ export function turnText(record: SpokenTurn): TurnText {
   const { channel, conversation, messageId, session, at, sender, text, reply, model } = record;
   // A turn without a sender is a quoted block and answers no message.
   const answered = sender === null || messageId === '' ? null : messageId;
-  const told = { channel, conversation, messageId: answered, session, at, sender, text, reply };
-  return { ...told, model, byHand: takeoverOf(record.handTrace) };
+  const turn = { channel, conversation, messageId: answered, session, at, sender, text, reply };
+  return { ...turn, model, byHand: takeoverOf(record.handTrace) };
 }
 
 /** A row of a tool use. */

@@ -12,7 +12,7 @@ import { excerptCharactersMax, type Excerpt, type Hit } from '../../domain/searc
 // Finds the words of a question in a text, and makes the excerpt.
 
 /** The searched fields of one message. */
-type Said = {
+type SearchedMessage = {
   readonly text: string | null;
   readonly reply: string | null;
   readonly sender: string | null;
@@ -29,10 +29,10 @@ const leadCharacters = 50;
  * @returns null: one of the terms is nowhere; an excerpt of null: all terms are in the ids
  */
 export function matchOf(
-  said: Said,
+  message: SearchedMessage,
   terms: readonly Term[],
 ): { readonly excerpt: Excerpt | null } | null {
-  const fields = [said.text, said.reply, said.sender, said.conversation];
+  const fields = [message.text, message.reply, message.sender, message.conversation];
   const found = fields.map((field) => (field === null ? null : findIn(field, terms)));
   const all = new Set(found.flatMap((one) => [...(one?.terms ?? [])]));
   if (all.size < terms.length) return null;
@@ -72,7 +72,7 @@ function findIn(text: string, terms: readonly Term[]): FoundIn {
  * A letter with its marks, a Hangul syllable with all its parts, a narrow kana with its sign. A hit
  * in the folded text marks all of these characters.
  */
-const hitsLetters = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
+const letterWithMarks = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
 const hitsAscii = /^[\0-\x7f]*$/;
 
 /** `placeOf` maps a position in the folded text to one in the original. */
@@ -83,7 +83,7 @@ function foldWithPlaces(text: string): {
   if (hitsAscii.test(text)) return { folded: fold(text), placeOf: (at) => at };
   const places: number[] = [];
   let folded = '';
-  for (const { 0: letter, index } of text.matchAll(hitsLetters)) {
+  for (const { 0: letter, index } of text.matchAll(letterWithMarks)) {
     folded += fold(letter);
     while (places.length < folded.length) places.push(index);
   }
@@ -91,12 +91,12 @@ function foldWithPlaces(text: string): {
 }
 
 function excerptOf(text: string, hits: readonly Hit[]): Excerpt {
-  const ordered = joined(hits.toSorted((a, b) => a.from - b.from));
+  const ordered = withoutOverlaps(hits.toSorted((a, b) => a.from - b.from));
   const first = ordered[0]!;
   const from = wordStart(text, Math.max(0, first.from - leadCharacters), first.from);
   const head = from > 0 ? '… ' : '';
   const room = excerptCharactersMax - head.length - 2;
-  const to = text.length - from <= room ? text.length : wholeEnd(text, from + room);
+  const to = text.length - from <= room ? text.length : characterBoundary(text, from + room);
   const shown = `${head}${text.slice(from, to)}${to < text.length ? ' …' : ''}`;
   const moved = ordered
     .filter((hit) => hit.from < to)
@@ -108,7 +108,7 @@ function excerptOf(text: string, hits: readonly Hit[]): Excerpt {
 }
 
 /** Merges overlapping hits. */
-function joined(ordered: readonly Hit[]): readonly Hit[] {
+function withoutOverlaps(ordered: readonly Hit[]): readonly Hit[] {
   const apart: Hit[] = [];
   for (const hit of ordered) {
     const last = apart.at(-1);
@@ -122,11 +122,11 @@ function joined(ordered: readonly Hit[]): readonly Hit[] {
 function wordStart(text: string, from: number, before: number): number {
   if (from === 0) return 0;
   const space = text.slice(from, before).search(/\s/);
-  return space === -1 ? wholeEnd(text, from) : from + space + 1;
+  return space === -1 ? characterBoundary(text, from) : from + space + 1;
 }
 
 /** Moves a position so that it splits no surrogate pair. */
-function wholeEnd(text: string, at: number): number {
+function characterBoundary(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
 }
@@ -158,7 +158,7 @@ export function fold(text: string): string {
 const scripts = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar'];
 /** The prolonged sound mark belongs to two of the scripts. */
 const spaceless = `${scripts.map((name) => `\\p{sc=${name}}`).join('')}\\u30fc`;
-const wordsPiece = new RegExp(
+const wordPattern = new RegExp(
   `(?<run>[${spaceless}]+)|[[\\p{L}\\p{N}\\p{M}]--[${spaceless}]]+`,
   'gv',
 );
@@ -168,7 +168,7 @@ export type Piece = { readonly text: string; readonly at: number; readonly isRun
 
 /** @param folded a result of `fold` */
 export function* piecesOf(folded: string): Generator<Piece> {
-  for (const found of folded.matchAll(wordsPiece)) {
+  for (const found of folded.matchAll(wordPattern)) {
     yield { text: found[0], at: found.index, isRun: found.groups?.['run'] !== undefined };
   }
 }
@@ -191,18 +191,18 @@ export function wordsOf(...texts: readonly (string | null)[]): string {
 
 /** The words of a folded text; plain ASCII takes a faster way. */
 function wordsIn(folded: string): Iterable<string> {
-  if (ascii.test(folded)) return (folded.match(asciiWord) ?? []).map(cut);
+  if (ascii.test(folded)) return (folded.match(asciiWord) ?? []).map(shortened);
   return piecesOf(folded).flatMap(({ text, isRun }) =>
-    isRun ? [...pairsOf(text), lastOf(text)] : [cut(text)],
+    isRun ? [...pairsOf(text), lastOf(text)] : [shortened(text)],
   );
 }
 
 /** One word of a question. A run is found anywhere, any other word at the start of a word. */
 export type Term = Pick<Piece, 'text' | 'isRun'>;
 
-export function termsOf(asked: string): readonly Term[] {
-  const pieces = piecesOf(fold(asked)).take(termsMax);
-  return pieces.map(({ text, isRun }) => ({ text: cut(text), isRun })).toArray();
+export function termsOf(question: string): readonly Term[] {
+  const pieces = piecesOf(fold(question)).take(termsMax);
+  return pieces.map(({ text, isRun }) => ({ text: shortened(text), isRun })).toArray();
 }
 
 /**
@@ -234,7 +234,7 @@ function isLow(text: string): boolean {
   return last >= 0xdc00 && last <= 0xdfff;
 }
 
-function cut(word: string): string {
+function shortened(word: string): string {
   if (word.length <= wordCharactersMax) return word;
   const start = word.slice(0, wordCharactersMax);
   return start.isWellFormed() ? start : start.slice(0, -1);

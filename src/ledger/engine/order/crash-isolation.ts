@@ -19,11 +19,11 @@
  * A message is poison when the process ended twice while it ran alone. It comes first, and becomes
  * a dead letter without a run.
  *
- * A suspect goes held → newest → ended (answered or dead), cleared, or held again (given back: that
- * counts as no run). It is cleared when it has run for `aloneMs`. From then on the others start
- * beside it, since a slow model must not stop the service. A cleared message counts as new at the
- * next unclean end, so that it never stands before the guilty one for ever. All suspects together
- * stop the others for `stallMs` at most.
+ * A suspect goes waiting → running → ended (answered or dead), cleared, or waiting again. It waits
+ * again when it is given back, which counts as no run. It is cleared when it has run for `aloneMs`.
+ * From then on the others start beside it, since a slow model must not stop the service. A cleared
+ * message counts as new at the next unclean end, so that it does not precede the guilty one for
+ * ever. All suspects together stop the others for `stallMs` at most.
  *
  * Deliveries wait as well: if a delivery ended the process, the suspect would be blamed for it. The
  * price: a message that ends the process only after `aloneMs` is not found.
@@ -42,7 +42,7 @@ export type Suspect = {
 };
 
 /** Pause between two checks whether the claims of others have ended. */
-const lookMs = 20;
+const pollMs = 20;
 
 /** A message is poison after this many ends of the process while it ran alone. */
 export const aloneMax = 2;
@@ -113,16 +113,16 @@ export class CrashIsolation {
   readonly #deps: CrashIsolationDeps;
   readonly #deadlines: Deadlines;
   /** Suspects that have not run. Those of a channel that is not served stop nothing. */
-  #held: Suspect[] = [];
-  #newest: Suspect | null = null;
-  /** The newest suspect runs alone, and its mark is on the disk. */
-  #marked = false;
-  #aside: Deadline | null = null;
-  #stall: Deadline | null = null;
+  #waiting: Suspect[] = [];
+  #running: Suspect | null = null;
+  /** The running suspect is alone, and its mark is on the disk. */
+  #isMarked = false;
+  #clearTimer: Deadline | null = null;
+  #stallTimer: Deadline | null = null;
   /** The served channels; null: all are. */
   #served: ReadonlySet<ChannelKey> | null = null;
   #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
-  #turn: Deadline | null = null;
+  #phaseTimer: Deadline | null = null;
   #closed = false;
 
   constructor(suspects: readonly Suspect[], deps: CrashIsolationDeps) {
@@ -135,20 +135,20 @@ export class CrashIsolation {
   /** Adds suspects. The working set holds each of them back already. */
   hold(suspects: readonly Suspect[]): void {
     if (suspects.length === 0 || this.#closed) return;
-    this.#held = [...this.#held, ...suspects].sort(
+    this.#waiting = [...this.#waiting, ...suspects].sort(
       (a, b) =>
         Number(b.row.poison) - Number(a.row.poison) || a.alone - b.alone || a.row.seq - b.row.seq,
     );
-    if (this.#phase !== 'open') return this.#proceed();
+    if (this.#phase !== 'open') return this.#notify();
     this.#phase = 'beside';
-    this.#stall?.cancel();
-    this.#stall = null;
-    this.#after(this.#deps.limits.besideMs, () => this.#close());
-    this.#proceed();
+    this.#stallTimer?.cancel();
+    this.#stallTimer = null;
+    this.#schedule(this.#deps.limits.besideMs, () => this.#beginClosing());
+    this.#notify();
   }
 
   get suspects(): number {
-    return this.#held.length + (this.#newest === null ? 0 : 1);
+    return this.#waiting.length + (this.#running === null ? 0 : 1);
   }
 
   /** Whether everything else waits for suspects now. */
@@ -158,49 +158,50 @@ export class CrashIsolation {
 
   /** Whether this message is suspected. */
   has(row: InRow): boolean {
-    return this.#newest?.row === row || this.#held.some((one) => one.row === row);
+    return this.#running?.row === row || this.#waiting.some((one) => one.row === row);
   }
 
   /** The message that runs alone, with its mark on the disk; null: none does. */
   get alone(): InRow | null {
-    return this.#marked ? (this.#newest?.row ?? null) : null;
+    return this.#isMarked ? (this.#running?.row ?? null) : null;
   }
 
   /** Whether everything else has to wait now. A call that finds no suspect left opens for good. */
   holdsOthers(): boolean {
     if (this.#phase === 'beside' || this.#phase === 'open') return false;
-    if (this.#newest !== null || this.#first() !== undefined) return true;
+    if (this.#running !== null || this.#firstWaiting() !== undefined) return true;
     this.#phase = 'open';
     return false;
   }
 
   serve(channels: readonly ChannelKey[]): void {
     this.#served = new Set(channels);
-    this.#proceed();
+    this.#notify();
   }
 
   /** The next suspect, if it may run now and is of this channel; else null. */
   async next(channel: ChannelKey): Promise<InRow | null> {
-    const suspect = this.#first();
-    if (this.#newest !== null || suspect?.row.queue.channel !== channel) return null;
+    const suspect = this.#firstWaiting();
+    if (this.#running !== null || suspect?.row.queue.channel !== channel) return null;
     if (!this.#mayRun(suspect)) return null;
-    this.#held.splice(this.#held.indexOf(suspect), 1);
-    this.#newest = suspect;
+    this.#waiting.splice(this.#waiting.indexOf(suspect), 1);
+    this.#running = suspect;
     const { row } = suspect;
     if (!row.poison) {
-      this.#marked = this.#phase === 'alone';
-      if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
+      this.#isMarked = this.#phase === 'alone';
+      if (this.#isMarked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
       // It was removed or taken over while its mark was being written.
       if (row.gone) return null;
-      if (row.queue.byHand) return this.#heldAgain(suspect);
+      if (row.queue.byHand) return this.#notRun(suspect);
       // The suspect has not run, and will not.
       if (this.#closed) {
-        if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
+        if (this.#isMarked) void this.#mark(suspect, suspect.alone - 1);
         return null;
       }
       const { aloneMs, stallMs } = this.#deps.limits;
-      this.#aside = this.#deadlines.after(aloneMs, () => this.#clear(suspect));
-      if (this.#marked) this.#stall ??= this.#deadlines.after(stallMs, () => this.#open());
+      this.#clearTimer = this.#deadlines.after(aloneMs, () => this.#clear(suspect));
+      if (this.#isMarked)
+        this.#stallTimer ??= this.#deadlines.after(stallMs, () => this.#beginOpen());
     }
     this.#deps.rows.takeHeld(row);
     return row;
@@ -212,44 +213,44 @@ export class CrashIsolation {
    */
   takeUnserved(channel: ChannelKey): InRow | null {
     if (this.#served === null || this.#served.has(channel)) return null;
-    const at = this.#held.findIndex(
+    const at = this.#waiting.findIndex(
       ({ row: { queue } }) => queue.channel === channel && !queue.byHand,
     );
     if (at < 0) return null;
-    const [suspect] = this.#held.splice(at, 1);
+    const [suspect] = this.#waiting.splice(at, 1);
     this.#deps.rows.takeHeld(suspect!.row);
     return suspect!.row;
   }
 
   /** Call for every message that is answered or dead. */
   ended(row: InRow): void {
-    if (this.#newest?.row === row) this.#leave();
+    if (this.#running?.row === row) this.#runEnded();
   }
 
   /** Call when messages were removed, or when takeovers changed. Removed suspects stop nothing. */
   changed(): void {
-    this.#held = this.#held.filter(({ row }) => !row.gone);
-    if (this.#newest?.row.gone === true) this.#leave();
-    else this.#proceed();
+    this.#waiting = this.#waiting.filter(({ row }) => !row.gone);
+    if (this.#running?.row.gone === true) this.#runEnded();
+    else this.#notify();
   }
 
   /**
    * Call for every message that is given back. @returns true: it is a suspect, and is held again
    */
   released(row: InRow): boolean {
-    const suspect = this.#newest;
+    const suspect = this.#running;
     if (suspect?.row !== row) return false;
     this.#deps.rows.holdAgain(row);
-    this.#heldAgain(suspect);
+    this.#notRun(suspect);
     return true;
   }
 
   /** Hands out no suspect from now on. */
   close(): void {
     this.#closed = true;
-    this.#turn?.cancel();
-    this.#aside?.cancel();
-    this.#stall?.cancel();
+    this.#phaseTimer?.cancel();
+    this.#clearTimer?.cancel();
+    this.#stallTimer?.cancel();
   }
 
   /** A poison message only becomes a dead letter, so it need not wait. */
@@ -258,27 +259,27 @@ export class CrashIsolation {
   }
 
   /** Begins `closing`, and `alone` once the claims of the others have ended or the time is over. */
-  #close(): void {
+  #beginClosing(): void {
     this.#phase = 'closing';
     const { steady, rows, limits } = this.#deps;
     const latestAt = later(steady(), limits.besideMs);
-    const look = (): void => {
-      if (rows.totals.claimed.in > 0 && steady() < latestAt) return this.#after(lookMs, look);
+    const poll = (): void => {
+      if (rows.totals.claimed.in > 0 && steady() < latestAt) return this.#schedule(pollMs, poll);
       this.#phase = 'alone';
-      this.#proceed();
+      this.#notify();
     };
-    look();
+    poll();
   }
 
-  #after(ms: number, act: () => void): void {
+  #schedule(ms: number, act: () => void): void {
     if (ms <= 0) return act();
-    this.#turn = this.#deadlines.after(ms, act);
+    this.#phaseTimer = this.#deadlines.after(ms, act);
   }
 
   /** A suspect of a taken-over conversation does not run, and stops nothing. */
-  #first(): Suspect | undefined {
+  #firstWaiting(): Suspect | undefined {
     const isServed = (key: ChannelKey): boolean => this.#served?.has(key) !== false;
-    return this.#held.find(({ row: { queue } }) => !queue.byHand && isServed(queue.channel));
+    return this.#waiting.find(({ row: { queue } }) => !queue.byHand && isServed(queue.channel));
   }
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {
@@ -287,49 +288,49 @@ export class CrashIsolation {
   }
 
   /** Takes a suspect back that has not run. */
-  #heldAgain(suspect: Suspect): null {
-    if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
-    this.#held.unshift(suspect);
-    this.#leave();
+  #notRun(suspect: Suspect): null {
+    if (this.#isMarked) void this.#mark(suspect, suspect.alone - 1);
+    this.#waiting.unshift(suspect);
+    this.#runEnded();
     return null;
   }
 
   #clear({ row }: Suspect): void {
     this.#deps.clear(row);
-    this.#marked = false;
+    this.#isMarked = false;
     this.#phase = 'open';
-    this.#leave();
+    this.#runEnded();
   }
 
   /**
    * Begins `open` because the others have waited for `stallMs`. The running suspect is not alone
    * any more.
    */
-  #open(): void {
+  #beginOpen(): void {
     if (this.#phase === 'open') return;
     this.#phase = 'open';
-    if (this.#newest !== null && this.#marked) {
-      void this.#mark(this.#newest, this.#newest.alone - 1);
-      this.#marked = false;
+    if (this.#running !== null && this.#isMarked) {
+      void this.#mark(this.#running, this.#running.alone - 1);
+      this.#isMarked = false;
     }
-    this.#proceed();
+    this.#notify();
   }
 
-  #leave(): void {
-    this.#aside?.cancel();
-    this.#aside = null;
-    this.#newest = null;
-    this.#marked = false;
-    this.#proceed();
+  #runEnded(): void {
+    this.#clearTimer?.cancel();
+    this.#clearTimer = null;
+    this.#running = null;
+    this.#isMarked = false;
+    this.#notify();
   }
 
   /** Notifies the worker pools that may claim now. */
-  #proceed(): void {
+  #notify(): void {
     const { rows } = this.#deps;
-    const first = this.#newest === null ? this.#first() : undefined;
+    const first = this.#running === null ? this.#firstWaiting() : undefined;
     if (first !== undefined && this.#mayRun(first)) rows.ready.ring('in', first.row.queue.channel);
     if (!this.holdsOthers()) {
-      this.#stall?.cancel();
+      this.#stallTimer?.cancel();
       rows.ready.ringAll();
     }
   }

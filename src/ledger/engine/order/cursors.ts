@@ -4,7 +4,7 @@
  * cursors of the same storage, only the storage can compare. Then nothing read from it is
  * remembered.
  *
- * A move goes asked → landed or refused. Moves of one cursor land in the order in which they were
+ * A move goes pending → landed or refused. Moves of one cursor land in the order in which they were
  * asked for. A storage that has no room for one move also refuses the moves behind it.
  */
 import type { Acceptance } from '../../../channels/channel.ts';
@@ -20,7 +20,7 @@ type Place = {
   /** The position in the storage; undefined: it has to be read. */
   stored: Value | undefined;
   /** Moves on their way, in order. */
-  readonly asked: CursorMove[];
+  readonly pending: CursorMove[];
   /**
    * How many moves have landed or were refused. A read that began before the last of them may be
    * outdated.
@@ -67,7 +67,7 @@ export class Cursors {
    */
   move(moves: readonly CursorMove[]): boolean {
     for (const move of moves) if (!this.#isAsExpected(move)) return false;
-    for (const move of moves) this.#placeOf(move.channel, move.name).asked.push(move);
+    for (const move of moves) this.#placeOf(move.channel, move.name).pending.push(move);
     return true;
   }
 
@@ -75,7 +75,7 @@ export class Cursors {
   landed(moves: readonly CursorMove[]): void {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
-      answer(place, move);
+      removePending(place, move);
       if (!this.#isShared) place.stored = move.value;
     }
   }
@@ -84,7 +84,7 @@ export class Cursors {
   refused(moves: readonly CursorMove[]): void {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
-      answer(place, move);
+      removePending(place, move);
       place.stored = undefined;
     }
   }
@@ -92,7 +92,7 @@ export class Cursors {
   #isAsExpected({ channel, name, expected }: CursorMove): boolean {
     if (expected === undefined) return true;
     if (this.#isShared) {
-      const underWay = this.#placeOf(channel, name).asked.at(-1);
+      const underWay = this.#placeOf(channel, name).pending.at(-1);
       return underWay === undefined || underWay.value === expected;
     }
     const value = this.of(channel, name);
@@ -103,7 +103,7 @@ export class Cursors {
 
   /** @param value as it was read; moves that were begun meanwhile are newer */
   #keep(place: Place, value: Value): Value {
-    if (this.#isShared) return place.asked.at(-1)?.value ?? value;
+    if (this.#isShared) return place.pending.at(-1)?.value ?? value;
     if (place.stored === undefined) place.stored = value;
     return valueOf(place) ?? null;
   }
@@ -113,18 +113,18 @@ export class Cursors {
     const key = `${channel} ${name}`;
     const known = this.#places.get(key);
     if (known !== undefined) return known;
-    const place: Place = { stored: undefined, asked: [], answered: 0 };
+    const place: Place = { stored: undefined, pending: [], answered: 0 };
     this.#places.set(key, place);
     return place;
   }
 }
 
-function valueOf({ asked, stored }: Place): Value | undefined {
-  return asked.at(-1)?.value ?? stored;
+function valueOf({ pending, stored }: Place): Value | undefined {
+  return pending.at(-1)?.value ?? stored;
 }
 
-function answer(place: Place, move: CursorMove): void {
-  const at = place.asked.indexOf(move);
-  if (at >= 0) place.asked.splice(at, 1);
+function removePending(place: Place, move: CursorMove): void {
+  const at = place.pending.indexOf(move);
+  if (at >= 0) place.pending.splice(at, 1);
   place.answered++;
 }

@@ -8,7 +8,7 @@ import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../../d
 import type { OutRow } from './rows.ts';
 
 /** At most this many replies of a group are examined, those that failed first. */
-const lookedMax = 10_000;
+const examinedMax = 10_000;
 
 type Group = Pick<DeferredGroup, 'channel' | 'failure' | 'status'> & {
   /** In the order in which their last attempts failed. */
@@ -24,7 +24,7 @@ export class DeferredRows {
     const key = keyOf(row);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      const { kind, status } = whyOf(row);
+      const { kind, status } = reasonOf(row);
       group = { channel: row.queue.channel, failure: kind, status, rows: new Map() };
       this.#groups.set(key, group);
     }
@@ -56,7 +56,7 @@ export class DeferredRows {
   groups(): DeferredGroup[] {
     return Array.from(this.#groups.values(), ({ rows, ...group }) => {
       let [oldestAt, nextAt] = [Infinity, Infinity];
-      for (const { head, dueAt } of rows.values().take(lookedMax)) {
+      for (const { head, dueAt } of rows.values().take(examinedMax)) {
         oldestAt = Math.min(oldestAt, head.createdAt);
         nextAt = Math.min(nextAt, dueAt);
       }
@@ -65,16 +65,16 @@ export class DeferredRows {
   }
 
   /** Up to `most` replies that match the filter and were last handed out before that time. */
-  some(filter: DeferredFilter, before: number, most: number): OutRow[] {
-    const found: OutRow[] = [];
+  matching(filter: DeferredFilter, before: number, most: number): OutRow[] {
+    const matches: OutRow[] = [];
     for (const { rows, ...group } of this.#groups.values()) {
       if (!fitsGroup(filter, group)) continue;
-      for (const row of rows.values().take(lookedMax)) {
-        if (found.length >= most) return found;
-        if (row.takenAt < before) found.push(row);
+      for (const row of rows.values().take(examinedMax)) {
+        if (matches.length >= most) return matches;
+        if (row.takenAt < before) matches.push(row);
       }
     }
-    return found;
+    return matches;
   }
 }
 
@@ -90,11 +90,11 @@ function fitsGroup(
 }
 
 /** A reply without a known reason counts as cancelled. */
-function whyOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
+function reasonOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
   return why ?? { kind: 'cancelled', status: null };
 }
 
 function keyOf(row: OutRow): string {
-  const { kind, status } = whyOf(row);
+  const { kind, status } = reasonOf(row);
   return `${row.queue.channel} ${kind} ${status}`;
 }

@@ -33,7 +33,7 @@ export class IntakeLimit {
 
   /** Call when something is settled: the waiting callers check again. */
   settled(): void {
-    for (const look of this.#waiting) look();
+    for (const check of this.#waiting) check();
   }
 
   /**
@@ -42,17 +42,17 @@ export class IntakeLimit {
    */
   whenRoom(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         const { messages, bytes } = this.#room();
         const over = signal.aborted || this.#closed !== null;
         if (!over && (messages <= 0 || bytes <= 0)) return;
-        this.#waiting.delete(look);
-        signal.removeEventListener('abort', look);
+        this.#waiting.delete(check);
+        signal.removeEventListener('abort', check);
         resolve();
       };
-      this.#waiting.add(look);
-      signal.addEventListener('abort', look);
-      look();
+      this.#waiting.add(check);
+      signal.addEventListener('abort', check);
+      check();
     });
   }
 }

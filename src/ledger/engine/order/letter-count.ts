@@ -27,8 +27,8 @@ export class LetterCount {
   remove(id: string): void {
     const whole = id.slice(0, wholeIdLength);
     const ends = this.#ends.get(whole) ?? [];
-    const left = ends.filter((end) => whole + end !== id);
-    if (left.length === 0) this.#ends.delete(whole);
-    else this.#ends.set(whole, left);
+    const remaining = ends.filter((end) => whole + end !== id);
+    if (remaining.length === 0) this.#ends.delete(whole);
+    else this.#ends.set(whole, remaining);
   }
 }

@@ -8,12 +8,12 @@ import type { PlatformTime } from '../../../domain/message.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import { isSuspect } from './crash-isolation.ts';
-import { noneJoined, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
+import { noneMerged, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
 
 /** At most this many messages are merged, the first included. */
-const piecesMax = 10;
+const mergedMax = 10;
 /** The longest time from the first merged message to the last. */
-const gatheringMsMax = 10_000;
+const mergeMsMax = 10_000;
 /**
  * The longest merged text. The message that would exceed it is a turn of its own. A single message
  * may be longer.
@@ -24,61 +24,62 @@ const charactersMax = 16_000;
 export type GatheringClock = Clock & { readonly deadlines?: Deadlines };
 
 /** First messages of idle queues that wait for messages to merge with. */
-export class Gathering {
+export class MergeWaits {
   readonly #now: () => number;
   readonly #deadlines: Deadlines;
-  readonly #over: (head: InRow) => void;
+  readonly #waitOver: (head: InRow) => void;
 
   /** @param over called with each message whose wait is over */
   constructor(clock: GatheringClock, over: (head: InRow) => void) {
     this.#now = clock.now;
     this.#deadlines = clock.deadlines ?? createDeadlines(clock.steady);
-    this.#over = over;
+    this.#waitOver = over;
   }
 
   /**
    * Starts or restarts the wait of a message, by what its queue holds now. @returns false: it need
    * not wait
    */
-  waits(head: InRow): boolean {
+  start(head: InRow): boolean {
     const { queue } = head;
     this.stop(queue);
-    const ms = leftMs(head, this.#now());
+    const ms = waitMs(head, this.#now());
     if (ms <= 0) return false;
-    queue.gathering = this.#deadlines.after(ms, () => {
-      queue.gathering = null;
-      this.#over(head);
+    queue.mergeWait = this.#deadlines.after(ms, () => {
+      queue.mergeWait = null;
+      this.#waitOver(head);
     });
     return true;
   }
 
   stop(queue: ConversationQueue): void {
-    queue.gathering?.cancel();
-    queue.gathering = null;
+    queue.mergeWait?.cancel();
+    queue.mergeWait = null;
   }
 }
 
 /** The messages behind this one that are merged with it, as far as their text is in memory. */
-export function piecesOf(head: InRow): readonly WholeInRow[] {
-  if (!isWholeIn(head) || head.message.gather === undefined || isSuspect(head)) return noneJoined;
+export function mergeableBehind(head: InRow): readonly WholeInRow[] {
+  if (!isWholeIn(head) || head.message.gather === undefined || isSuspect(head)) return noneMerged;
   const { message } = head;
-  const pieces: WholeInRow[] = [];
+  const merged: WholeInRow[] = [];
   let characters = message.text.length;
   let before = head;
   for (const row of candidates(head)) {
-    if (!isWholeIn(row) || !isOneWith(message, row.message) || !isSoon(head, before, row)) break;
+    if (!isWholeIn(row) || !belongsWith(message, row.message) || !isCloseInTime(head, before, row))
+      break;
     characters += 1 + row.message.text.length;
     if (characters > charactersMax) break;
-    pieces.push(row);
+    merged.push(row);
     before = row;
   }
-  return pieces.length === 0 ? noneJoined : pieces;
+  return merged.length === 0 ? noneMerged : merged;
 }
 
 /** The messages that may be merged with this one, but whose text has to be read first. */
 export function unreadBehind(head: InRow): readonly InRow[] {
   const { message } = head;
-  if (message?.gather === undefined || isSuspect(head)) return noneJoined;
+  if (message?.gather === undefined || isSuspect(head)) return noneMerged;
   return [...candidates(head)].filter(({ message: text }) => text === null);
 }
 
@@ -87,9 +88,9 @@ export function unreadBehind(head: InRow): readonly InRow[] {
  * an album points at its first message, and the reply to a burst at the last. All are from one
  * sender and of one origin, so no words are attributed to another person.
  */
-export function joinedMessage({ message: first, joined }: WholeInRow): Message {
-  if (joined.length === 0) return first;
-  const all = [first, ...joined.map(({ message }) => message)];
+export function mergedMessage({ message: first, merged }: WholeInRow): Message {
+  if (merged.length === 0) return first;
+  const all = [first, ...merged.map(({ message }) => message)];
   const { gather, context: _, further: __, ...whole } = first;
   const texts = all.map(({ text }) => text).filter((text) => text !== '');
   const [media = null, ...further] = all.flatMap(mediaOf);
@@ -108,21 +109,21 @@ export function joinedMessage({ message: first, joined }: WholeInRow): Message {
  * How many milliseconds to wait for more; 0: no wait. Setting the clock back makes the wait no
  * longer.
  */
-function leftMs(head: InRow, now: number): number {
+function waitMs(head: InRow, now: number): number {
   const gather = head.message?.gather;
   if (gather === undefined || isSuspect(head)) return 0;
-  const pieces = piecesOf(head);
-  const isOver = head.queue.inbox.length > 1 + pieces.length || pieces.length + 1 >= piecesMax;
+  const merged = mergeableBehind(head);
+  const isOver = head.queue.inbox.length > 1 + merged.length || merged.length + 1 >= mergedMax;
   if (isOver) return 0;
-  const last = pieces.at(-1) ?? head;
-  const overAt = Math.min(last.head.acceptedAt + gather.ms, head.head.acceptedAt + gatheringMsMax);
+  const last = merged.at(-1) ?? head;
+  const overAt = Math.min(last.head.acceptedAt + gather.ms, head.head.acceptedAt + mergeMsMax);
   return Math.min(overAt - now, gather.ms);
 }
 
 /** The rows behind that are of the same sender. This is known even for rows without text. */
 function* candidates(head: InRow): Generator<InRow> {
   const { inbox } = head.queue;
-  for (let at = 1; at < piecesMax; at++) {
+  for (let at = 1; at < mergedMax; at++) {
     const row = inbox.at(at);
     if (row === undefined || isSuspect(row) || row.taken) return;
     if (row.progress.sender !== head.progress.sender) return;
@@ -131,17 +132,17 @@ function* candidates(head: InRow): Generator<InRow> {
 }
 
 /** Messages of an album belong together whatever time lies between them. */
-function isSoon(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean {
+function isCloseInTime(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean {
   const { gather } = first.message;
   if (gather?.kind !== 'burst') return true;
-  return leastApartMs(before, row) <= gather.ms && leastApartMs(first, row) <= gatheringMsMax;
+  return distanceMs(before, row) <= gather.ms && distanceMs(first, row) <= mergeMsMax;
 }
 
 /**
  * The time between two messages. It goes by the platform's clock if both have its time: after an
  * outage, svc receives old messages all at once.
  */
-function leastApartMs(one: WholeInRow, other: WholeInRow): number {
+function distanceMs(one: WholeInRow, other: WholeInRow): number {
   const [before, after] = [saidAtOf(one.message), saidAtOf(other.message)];
   if (before !== undefined && after !== undefined) return apartMs(before, after);
   return other.head.acceptedAt - one.head.acceptedAt;
@@ -151,17 +152,17 @@ function saidAtOf({ gather }: Message): PlatformTime | undefined {
   return gather?.kind === 'burst' ? gather.saidAt : undefined;
 }
 
-function isOneWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {
+function belongsWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {
   if (first.gather === undefined || gather === undefined) return false;
   return (
     sender.id === first.sender.id &&
     sensitivity === first.sensitivity &&
     context?.forwardedFrom === first.context?.forwardedFrom &&
-    keyOf(gather) === keyOf(first.gather)
+    mergeKeyOf(gather) === mergeKeyOf(first.gather)
   );
 }
 
-function keyOf(gather: Gather): string {
+function mergeKeyOf(gather: Gather): string {
   return gather.kind === 'album' ? `album ${gather.key}` : gather.kind;
 }
 

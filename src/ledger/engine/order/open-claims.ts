@@ -3,7 +3,7 @@ import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import { Linked, LinkedSet } from '../../../lib/queue.ts';
 import { Stopper } from '../../../lib/stop.ts';
-import { joinedMessage } from './merging.ts';
+import { mergedMessage } from './merging.ts';
 import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from '../../ledger.ts';
 
@@ -18,7 +18,7 @@ class OpenInClaim extends Linked implements InClaim {
 
   constructor(row: WholeInRow, memory: Memory) {
     super();
-    this.message = joinedMessage(row);
+    this.message = mergedMessage(row);
     this.attempt = row.attempt;
     this.poison = row.poison;
     this.memory = memory;
@@ -92,7 +92,7 @@ export class OpenClaims {
     const lost: Stopper[] = [];
     for (const claim of this.#open) {
       const { row } = claim;
-      if (row === null || !isOn(row, matches)) continue;
+      if (row === null || !isAffected(row, matches)) continue;
       claim.row = null;
       this.#open.delete(claim);
       rows.push(row);
@@ -118,6 +118,6 @@ export class OpenClaims {
   }
 }
 
-function isOn(row: Row, matches: (row: Row) => boolean): boolean {
-  return matches(row) || (row.box === 'in' && row.joined.some(matches));
+function isAffected(row: Row, matches: (row: Row) => boolean): boolean {
+  return matches(row) || (row.box === 'in' && row.merged.some(matches));
 }

@@ -75,9 +75,9 @@ export class Queues {
 
   /** Cancels every timer of the queues. */
   stopTimers(): void {
-    for (const { outbox, gathering } of this) {
+    for (const { outbox, mergeWait } of this) {
       outbox.peek()?.due?.cancel();
-      gathering?.cancel();
+      mergeWait?.cancel();
     }
   }
 

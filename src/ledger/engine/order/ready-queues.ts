@@ -62,21 +62,21 @@ export class ReadyQueues {
   }
 
   /** Withdraws the offered rows that are removed. */
-  forgetGone(channel: ChannelKey): void {
+  withdrawGone(channel: ChannelKey): void {
     const queues = this.#channels.get(channel);
     queues?.in.extract(({ gone }) => gone);
     queues?.out.extract(({ gone }) => gone);
   }
 
   /** Adds an unsettled row. */
-  came(row: Row): void {
+  addUnsettled(row: Row): void {
     const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.inbox.add(row);
     else queues.outbox.add(row);
   }
 
   /** Removes a row that is settled or gone. */
-  went(row: Row): void {
+  removeUnsettled(row: Row): void {
     const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.inbox.delete(row);
     else queues.outbox.delete(row);
@@ -113,7 +113,7 @@ export class ReadyQueues {
   }
 
   close(): void {
-    this.#notifier.silence();
+    this.#notifier.close();
   }
 
   #of(channel: ChannelKey): ChannelQueues {

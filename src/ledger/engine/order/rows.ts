@@ -25,7 +25,7 @@ export class ConversationQueue {
   /** An operator has taken the conversation over: none of its messages is offered. */
   byHand = false;
   /** Set while the first message waits for messages to merge with. */
-  gathering: Deadline | null = null;
+  mergeWait: Deadline | null = null;
   /** Counts changes of the conversation's memory that its own turns did not make. */
   historyVersion = 0;
 
@@ -126,7 +126,7 @@ export type InRow = Linked & {
   /**
    * The messages directly behind it that were handed out with it as one message. They end with it.
    */
-  joined: readonly WholeInRow[];
+  merged: readonly WholeInRow[];
   /** The `historyVersion` of its queue when it was last handed out. */
   historyVersion: number;
   /**
@@ -196,7 +196,7 @@ export function isWhole(row: Row): row is WholeRow {
 }
 
 /** One empty list for all messages that are merged with no other. */
-export const noneJoined: readonly WholeInRow[] = [];
+export const noneMerged: readonly WholeInRow[] = [];
 
 export function makeInRow(
   head: MessageHead,
@@ -213,7 +213,7 @@ export function makeInRow(
     message,
     progress,
     attempt: 1,
-    joined: noneJoined,
+    merged: noneMerged,
     historyVersion: 0,
     taken: false,
     gone: false,

@@ -31,8 +31,8 @@ export class TakenOverQueues {
    * the caller revokes it.
    */
   take(channel: ChannelKey, conversation: ConversationId): void {
-    const held = this.#channels.get(channel) ?? new Set();
-    this.#channels.set(channel, held.add(conversation));
+    const conversations = this.#channels.get(channel) ?? new Set();
+    this.#channels.set(channel, conversations.add(conversation));
     for (const queue of this.#queues.on(channel, conversation)) {
       queue.byHand = true;
       const offered = this.#ready.withdraw(channel, (row) => row.queue === queue);
@@ -43,12 +43,12 @@ export class TakenOverQueues {
 
   /** Offers the first message of the conversation again. */
   giveBack(channel: ChannelKey, conversation: ConversationId): void {
-    const held = this.#channels.get(channel);
-    if (held?.delete(conversation) !== true) return;
-    if (held.size === 0) this.#channels.delete(channel);
+    const conversations = this.#channels.get(channel);
+    if (conversations?.delete(conversation) !== true) return;
+    if (conversations.size === 0) this.#channels.delete(channel);
     for (const queue of this.#queues.on(channel, conversation)) {
       queue.byHand = false;
-      this.#offering.goOn(queue);
+      this.#offering.offerNext(queue);
     }
   }
 

@@ -9,24 +9,24 @@ export class Totals {
   bytes = 0;
   readonly claimed: Record<Box, number> = { in: 0, out: 0 };
 
-  messageCame({ bytes }: MessageProgress): void {
+  addMessage({ bytes }: MessageProgress): void {
     this.unsettled++;
     this.bytes += bytes;
   }
 
   /** @param of the progress of the message that the reply answers; null: the message is gone */
-  replyCame({ bytes }: OutRow, of: MessageProgress | null): void {
+  addReply({ bytes }: OutRow, of: MessageProgress | null): void {
     if (of === null) this.unsettled++;
     else of.open++;
     this.bytes += bytes;
   }
 
-  replyWent({ bytes }: OutRow): void {
+  removeReply({ bytes }: OutRow): void {
     this.bytes -= bytes;
   }
 
   /** Counts a row as closed. With the last row of a message, the message is settled. */
-  left(progress: MessageProgress): void {
+  closeRow(progress: MessageProgress): void {
     if (--progress.open > 0) return;
     this.unsettled--;
     this.bytes -= progress.bytes;

@@ -20,7 +20,7 @@ export const unroutableCursor = 'unroutable_since';
 
 const keptMs = 7 * 86_400_000;
 /** Pause between two checks whether waiting rows are due. */
-const lookMs = 60_000;
+const checkMs = 60_000;
 const batch = 100;
 
 export type UnroutableDeps = Clock & {
@@ -43,7 +43,7 @@ export class Unroutable {
   /** Since when each channel that is not served and has rows is unroutable. */
   readonly #since = new Map<ChannelKey, number>();
   #next: Deadline | null = null;
-  #burying = false;
+  #isBurying = false;
   #closed = false;
 
   constructor(deps: UnroutableDeps) {
@@ -54,7 +54,7 @@ export class Unroutable {
   serve(channels: readonly ChannelKey[]): void {
     this.#served = new Set(channels);
     for (const channel of channels) this.#forget(channel);
-    this.#look();
+    this.#check();
   }
 
   /** How many unsettled rows the unroutable channels have. */
@@ -85,7 +85,7 @@ export class Unroutable {
     return this.#deps.rows.backlog().filter(({ channel }) => !this.#isServed(channel));
   }
 
-  #look(): void {
+  #check(): void {
     this.#next?.cancel();
     if (this.#closed) return;
     const waiting = this.#waiting();
@@ -97,7 +97,7 @@ export class Unroutable {
       if (!waiting.some((row) => row.channel === channel)) this.#forget(channel);
     }
     void this.#buryOld(now);
-    this.#next = this.#deadlines.after(lookMs, () => this.#look());
+    this.#next = this.#deadlines.after(checkMs, () => this.#check());
   }
 
   #begin(channel: ChannelKey, rows: number, now: number): void {
@@ -115,14 +115,14 @@ export class Unroutable {
   }
 
   async #buryOld(now: number): Promise<void> {
-    if (this.#burying) return;
-    this.#burying = true;
+    if (this.#isBurying) return;
+    this.#isBurying = true;
     for (const [channel, since] of this.#since) {
       if (now < since + keptMs) continue;
       while (await this.#buryBatch('in', channel));
       while (await this.#buryBatch('out', channel));
     }
-    this.#burying = false;
+    this.#isBurying = false;
   }
 
   /** @returns whether there may be more */

@@ -16,7 +16,7 @@ import { Queues } from './queues.ts';
 import { TakenOverQueues } from './taken-over-queues.ts';
 import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
-import { Gathering, type GatheringClock } from './merging.ts';
+import { MergeWaits, type GatheringClock } from './merging.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type {
@@ -37,7 +37,7 @@ export class WorkingSet {
   readonly ready = new ReadyQueues();
   readonly delayed: DelayQueue;
   readonly totals = new Totals();
-  readonly #gathering: Gathering;
+  readonly #mergeWaits: MergeWaits;
   readonly leaving: Leaving;
   readonly #offering: Offering;
   readonly byHand: TakenOverQueues;
@@ -47,9 +47,9 @@ export class WorkingSet {
   constructor(clock: GatheringClock) {
     const { ready } = this;
     this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
-    this.#gathering = new Gathering(clock, (row) => ready.offer(row));
+    this.#mergeWaits = new MergeWaits(clock, (row) => ready.offer(row));
     this.leaving = new Leaving(this.totals, ready, this.delayed);
-    this.#offering = new Offering(ready, this.#queues, this.#gathering);
+    this.#offering = new Offering(ready, this.#queues, this.#mergeWaits);
     this.byHand = new TakenOverQueues(this.#queues, ready, this.#offering);
   }
 
@@ -83,7 +83,7 @@ export class WorkingSet {
   /** @param held its first message is not offered */
   goOn(queue: ConversationQueue, held = false): void {
     queue.inBusy = held;
-    this.#offering.goOn(queue);
+    this.#offering.offerNext(queue);
   }
 
   addMessage(message: Message, seq: number): InRow {
@@ -93,7 +93,7 @@ export class WorkingSet {
   addReply(reply: Reply, of: MessageProgress, seq: number): OutRow {
     const row = this.#makeReply(replyRow(reply, seq), reply, of);
     row.queue.outbox.push(row);
-    this.#offering.reply(row.queue);
+    this.#offering.offerReply(row.queue);
     return row;
   }
 
@@ -108,8 +108,8 @@ export class WorkingSet {
   }
 
   /** Lets a taken message wait for messages to merge with. @returns false: it need not wait */
-  gatherOn(row: InRow): boolean {
-    if (!this.#gathering.waits(row)) return false;
+  waitToMerge(row: InRow): boolean {
+    if (!this.#mergeWaits.start(row)) return false;
     this.holdAgain(row);
     // A worker may take another message in its place.
     this.ready.ring('in', row.queue.channel);
@@ -134,19 +134,19 @@ export class WorkingSet {
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { queue } = row;
-    if (row.box === 'in') this.leaving.settle(row);
-    if (row.gone) return this.#offering.pass(row);
+    if (row.box === 'in') this.leaving.settleMessage(row);
+    if (row.gone) return this.#offering.endWritten(row);
     if (row.box === 'in') queue.inBusy = false;
     else {
       this.totals.claimed.out--;
-      this.leaving.drop(row);
-      for (const part of parts) this.leaving.drop(part);
+      this.leaving.settleReply(row);
+      for (const part of parts) this.leaving.settleReply(part);
       if (!row.parked) {
         queue.outBusy = false;
-        this.#offering.reply(queue);
+        this.#offering.offerReply(queue);
       }
     }
-    this.#offering.message(queue);
+    this.#offering.offerMessage(queue);
     this.#offering.rest(queue);
   }
 
@@ -155,7 +155,7 @@ export class WorkingSet {
    * messages again.
    */
   lost(row: Row): void {
-    if (row.box === 'in') this.leaving.part(row);
+    if (row.box === 'in') this.leaving.unmerge(row);
     this.settle(row);
   }
 
@@ -166,15 +166,15 @@ export class WorkingSet {
   giveBack(row: Row): void {
     this.totals.claimed[row.box]--;
     row.taken = false;
-    if (row.box === 'in') this.leaving.part(row);
-    this.#offering.again(row);
+    if (row.box === 'in') this.leaving.unmerge(row);
+    this.#offering.offerAgain(row);
   }
 
   /**
    * Offers a reply again at `at` (milliseconds since 1970). With `park` it leaves its queue first.
    */
   postpone(row: OutRow, at: number, park: boolean): void {
-    if (row.gone) return this.#offering.pass(row);
+    if (row.gone) return this.#offering.endWritten(row);
     this.totals.claimed.out--;
     row.taken = false;
     const { queue } = row;
@@ -182,7 +182,7 @@ export class WorkingSet {
       this.delayed.park(row);
       queue.outbox.shift();
       queue.outBusy = false;
-      this.#offering.reply(queue);
+      this.#offering.offerReply(queue);
     }
     this.delayed.until(row, at);
     this.#offering.rest(queue);
@@ -208,17 +208,17 @@ export class WorkingSet {
     const queues = this.#queues.on(channel, conversation);
     for (const queue of queues) {
       const rows = queue.extract(matches);
-      for (const row of rows) this.leaving.vanish(row);
+      for (const row of rows) this.leaving.removeExtracted(row);
       removed += rows.length;
     }
     for (const row of this.delayed.parked) {
       if (row.queue.channel !== channel || !matches(row)) continue;
       if (conversation !== null && row.queue.conversation !== conversation) continue;
-      this.leaving.vanish(row);
+      this.leaving.removeExtracted(row);
       removed++;
     }
-    this.ready.forgetGone(channel);
-    for (const queue of queues) this.#offering.goOn(queue);
+    this.ready.withdrawGone(channel);
+    for (const queue of queues) this.#offering.offerNext(queue);
     return removed;
   }
 
@@ -245,10 +245,10 @@ export class WorkingSet {
     const progress = new MessageProgress(bytes, known === sender ? known : sender);
     const row = makeInRow(head, message, queue, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.totals.messageCame(progress);
-    this.ready.came(row);
+    this.totals.addMessage(progress);
+    this.ready.addUnsettled(row);
     queue.inbox.push(row);
-    this.#offering.message(queue);
+    this.#offering.offerMessage(queue);
     return row;
   }
 
@@ -268,7 +268,7 @@ export class WorkingSet {
     }
     queue.outbox.push(row);
     if (dueAt === null || queue.outBusy) {
-      this.#offering.reply(queue);
+      this.#offering.offerReply(queue);
     } else {
       queue.outBusy = true;
       this.delayed.until(row, dueAt);
@@ -321,8 +321,8 @@ export class WorkingSet {
     const progress = of ?? new MessageProgress(0, null);
     const row = makeOutRow(head, reply, bytes, queue, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.totals.replyCame(row, of);
-    this.ready.came(row);
+    this.totals.addReply(row, of);
+    this.ready.addUnsettled(row);
     queue.replies++;
     return row;
   }
