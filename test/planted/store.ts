@@ -5,8 +5,8 @@ export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
     file: 'src/ledger/engine/order/offering.ts',
-    find: 'if (head === undefined || queue.inBusy || queue.byHand || this.#isRestoring) return;',
-    replace: 'if (head === undefined || queue.byHand || this.#isRestoring) return;',
+    find: '(head === undefined || queue.inBusy || queue.isTakenOver ||',
+    replace: '(head === undefined || queue.isTakenOver ||',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
   },
   {

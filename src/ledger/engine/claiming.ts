@@ -135,7 +135,7 @@ export class Claiming {
   #stillPresent(taken: readonly Row[]): readonly Row[] {
     for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
     const left = taken.filter(({ gone }) => !gone);
-    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.byHand;
+    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.isTakenOver;
     if (!left.some(isTakenOver)) return left;
     this.#giveBack(left.filter(isTakenOver));
     return left.filter((row) => !isTakenOver(row));

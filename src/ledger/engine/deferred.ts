@@ -46,7 +46,7 @@ export class Deferred implements DeferredReplies {
       if (shared === undefined) return this.#moveOwn(this.#find(which, room + 1), room);
       const ids = await shared.find(which, room + 1);
       const moving = ids.slice(0, room);
-      const own = moving.flatMap((id) => this.#own(id) ?? []);
+      const own = moving.flatMap((id) => this.#ownRow(id) ?? []);
       const known = new Set<string>(own.map(({ head }) => head.id));
       const theirs = moving.filter((id) => !known.has(id));
       if ((await this.#moveOwn(own, room)).kind !== 'moved') return failed;
@@ -58,12 +58,12 @@ export class Deferred implements DeferredReplies {
   /** Makes due the replies that this process holds, for another process. */
   async tryHere(ids: readonly string[]): Promise<void> {
     await this.#moveOwn(
-      ids.flatMap((id) => this.#own(id) ?? []),
+      ids.flatMap((id) => this.#ownRow(id) ?? []),
       ids.length,
     );
   }
 
-  #own(id: string): OutRow | null {
+  #ownRow(id: string): OutRow | null {
     return this.#deps.rows.delayed.deferred.find(id);
   }
 

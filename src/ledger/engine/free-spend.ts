@@ -1,3 +1,7 @@
+/**
+ * Collects the use of free models for one second before it is written. No budget waits for it, and
+ * each turn would otherwise write two more rows. A process that dies loses that second.
+ */
 import type { Charged, Used } from '../../domain/spend.ts';
 import { settledBy, type SpendChange } from './spending.ts';
 
@@ -5,10 +9,6 @@ const collectMs = 1_000;
 
 type Collected = { readonly charged: Charged; change: SpendChange };
 
-/**
- * Collects the use of free models for one second before it is written. No budget waits for it, and
- * each turn would otherwise write two more rows. A process that dies loses that second.
- */
 export class FreeSpend {
   readonly #write: (charged: Charged, change: SpendChange) => void;
   readonly #collected = new Map<string, Collected>();

@@ -1,11 +1,11 @@
-import type { OpenClaims } from './order/open-claims.ts';
-import type { Previews, InClaim } from '../ledger.ts';
-import type { LedgerStorage } from './storage.ts';
-
 /**
  * Keeps previews of unfinished replies. A preview is part of its message: it moves with the
  * message, and is deleted with it.
  */
+import type { OpenClaims } from './order/open-claims.ts';
+import type { Previews, InClaim } from '../ledger.ts';
+import type { LedgerStorage } from './storage.ts';
+
 export class KeptPreviews implements Previews {
   readonly #open: OpenClaims;
   readonly #storage: Pick<LedgerStorage, 'previewed'>;

@@ -85,7 +85,7 @@ export class Recovering {
     const row = this.#rows.restoreMessage(stored);
     const { unclean, mayBlame, ranAlone } = this.#end;
     // A message of a taken-over conversation was not at work.
-    const head = unclean && !row.queue.byHand && row.queue.inbox.peek() === row;
+    const head = unclean && !row.queue.isTakenOver && row.queue.inbox.peek() === row;
     const blamed = head && mayBlame(row);
     const alone = counts.alone - (ranAlone(row) ? 1 : 0);
     if (alone < counts.alone) this.#marked.push({ row, alone });

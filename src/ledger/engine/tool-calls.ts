@@ -1,10 +1,10 @@
+/** The log of tool calls. A call is written to the storage and the audit before it may run. */
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import { BegunCalls } from './begun-calls.ts';
 import type { CallLog, InClaim } from '../ledger.ts';
 import type { OpenClaims } from './order/open-claims.ts';
 import type { LedgerStorage } from './storage.ts';
 
-/** The log of tool calls. A call is written to the storage and the audit before it may run. */
 export class ToolCalls implements CallLog {
   readonly #open: OpenClaims;
   readonly #storage: LedgerStorage;

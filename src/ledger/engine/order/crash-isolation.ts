@@ -192,7 +192,7 @@ export class CrashIsolation {
       if (this.#isMarked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
       // It was removed or taken over while its mark was being written.
       if (row.gone) return null;
-      if (row.queue.byHand) return this.#notRun(suspect);
+      if (row.queue.isTakenOver) return this.#notRun(suspect);
       // The suspect has not run, and will not.
       if (this.#closed) {
         if (this.#isMarked) void this.#mark(suspect, suspect.alone - 1);
@@ -214,7 +214,7 @@ export class CrashIsolation {
   takeUnserved(channel: ChannelKey): InRow | null {
     if (this.#served === null || this.#served.has(channel)) return null;
     const at = this.#waiting.findIndex(
-      ({ row: { queue } }) => queue.channel === channel && !queue.byHand,
+      ({ row: { queue } }) => queue.channel === channel && !queue.isTakenOver,
     );
     if (at < 0) return null;
     const [suspect] = this.#waiting.splice(at, 1);
@@ -279,7 +279,9 @@ export class CrashIsolation {
   /** A suspect of a taken-over conversation does not run, and stops nothing. */
   #firstWaiting(): Suspect | undefined {
     const isServed = (key: ChannelKey): boolean => this.#served?.has(key) !== false;
-    return this.#waiting.find(({ row: { queue } }) => !queue.byHand && isServed(queue.channel));
+    return this.#waiting.find(
+      ({ row: { queue } }) => !queue.isTakenOver && isServed(queue.channel),
+    );
   }
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {

@@ -1,3 +1,4 @@
+/** Refuses batches for which the ledger has no room, and lets callers wait for room. */
 import type { Refused } from '../../../channels/channel.ts';
 import type { Inbound } from '../../../domain/message.ts';
 import { bytesOfMessage } from './weight.ts';
@@ -7,7 +8,6 @@ type Room = { readonly messages: number; readonly bytes: number };
 const fullRetryMs = 1_000;
 const closedRetryMs = 5_000;
 
-/** Refuses batches for which the ledger has no room, and lets callers wait for room. */
 export class IntakeLimit {
   readonly #room: () => Room;
   readonly #waiting = new Set<() => void>();

@@ -42,7 +42,7 @@ export class Offering {
   offerMessage(queue: ConversationQueue): void {
     const head = queue.inbox.peek();
     if (queue.mergeWait !== null) this.withdraw(queue);
-    if (head === undefined || queue.inBusy || queue.byHand || this.#isRestoring) return;
+    if (head === undefined || queue.inBusy || queue.isTakenOver || this.#isRestoring) return;
     if (queue.replies >= repliesMax) return;
     queue.inBusy = true;
     if (head.message?.gather !== undefined && this.#mergeWaits.start(head)) return;
@@ -65,7 +65,7 @@ export class Offering {
 
   /** Offers a released row before all others. A message of a taken-over queue is not offered. */
   offerAgain(row: Row): void {
-    if (row.box === 'in' && row.queue.byHand) row.queue.inBusy = false;
+    if (row.box === 'in' && row.queue.isTakenOver) row.queue.inBusy = false;
     else this.#ready.offerFirst(row);
     this.rest(row.queue);
   }
@@ -84,7 +84,7 @@ export class Offering {
   }
 
   rest(queue: ConversationQueue): void {
-    this.#queues.rest(queue);
+    this.#queues.updateIdle(queue);
     this.#restListener(queue);
   }
 }

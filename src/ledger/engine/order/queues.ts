@@ -24,7 +24,7 @@ export class Queues {
     let queue = queues.get(conversation);
     if (queue === undefined) {
       queue = new ConversationQueue(channel, conversation);
-      queue.byHand = this.isTakenOver(channel, conversation);
+      queue.isTakenOver = this.isTakenOver(channel, conversation);
       queues.set(conversation, queue);
       this.#queues++;
     } else if (queue.idle) {
@@ -43,7 +43,7 @@ export class Queues {
   }
 
   /** Call when a queue may have become empty. */
-  rest(queue: ConversationQueue): void {
+  updateIdle(queue: ConversationQueue): void {
     if (queue.idle || !queue.empty) return;
     queue.idle = true;
     if (++this.#idle > idleMax) this.#forgetIdle();

@@ -1,14 +1,14 @@
+/**
+ * Notifies listeners that rows have become claimable. It combines all changes of one go into one
+ * notification. It calls the listeners in a microtask, never inside the change, so that a listener
+ * may claim at once.
+ */
 import type { Box } from '../../../domain/event.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 
 type Wake = (box: Box, channel: ChannelKey) => void;
 type Notice = { readonly box: Box; readonly channel: ChannelKey };
 
-/**
- * Notifies listeners that rows have become claimable. It combines all changes of one go into one
- * notification. It calls the listeners in a microtask, never inside the change, so that a listener
- * may claim at once.
- */
 export class ReadyNotifier {
   readonly #listeners = new Set<Wake>();
   readonly #notices: Notice[] = [];

@@ -23,7 +23,7 @@ export class ConversationQueue {
   /** The queue has no rows. */
   idle = true;
   /** An operator has taken the conversation over: none of its messages is offered. */
-  byHand = false;
+  isTakenOver = false;
   /** Set while the first message waits for messages to merge with. */
   mergeWait: Deadline | null = null;
   /** Counts changes of the conversation's memory that its own turns did not make. */

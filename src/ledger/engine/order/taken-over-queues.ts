@@ -34,7 +34,7 @@ export class TakenOverQueues {
     const conversations = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, conversations.add(conversation));
     for (const queue of this.#queues.on(channel, conversation)) {
-      queue.byHand = true;
+      queue.isTakenOver = true;
       const offered = this.#ready.withdraw(channel, (row) => row.queue === queue);
       if (offered.length > 0) queue.inBusy = false;
       this.#offering.withdraw(queue);
@@ -47,7 +47,7 @@ export class TakenOverQueues {
     if (conversations?.delete(conversation) !== true) return;
     if (conversations.size === 0) this.#channels.delete(channel);
     for (const queue of this.#queues.on(channel, conversation)) {
-      queue.byHand = false;
+      queue.isTakenOver = false;
       this.#offering.offerNext(queue);
     }
   }
