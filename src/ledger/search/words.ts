@@ -73,14 +73,13 @@ function findIn(text: string, terms: readonly Term[]): FoundIn {
  * in the folded text marks all of these characters.
  */
 const letterWithMarks = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
-const hitsAscii = /^[\0-\x7f]*$/;
 
 /** `placeOf` maps a position in the folded text to one in the original. */
 function foldWithPlaces(text: string): {
   readonly folded: string;
   readonly placeOf: (at: number) => number;
 } {
-  if (hitsAscii.test(text)) return { folded: fold(text), placeOf: (at) => at };
+  if (ascii.test(text)) return { folded: fold(text), placeOf: (at) => at };
   const places: number[] = [];
   let folded = '';
   for (const { 0: letter, index } of text.matchAll(letterWithMarks)) {
