@@ -62,7 +62,7 @@ export class Accepting {
   }
 
   /**
-   * Keeps their messages that are on their way out of the working set.
+   * Keeps out of the working set those of their messages that are still on their way.
    * @returns a function to call when all of them have arrived
    */
   unwanted(theirs: Theirs): () => void {

@@ -45,8 +45,8 @@ export class Leaving {
     row.merged = noneMerged;
   }
 
-  /** Removes a row that `ConversationQueue.extract` has taken out, whatever its state. */
-  removeExtracted(row: Row): void {
+  /** Removes a row in any state. The caller has taken it out of its queue, or it is parked. */
+  remove(row: Row): void {
     row.gone = true;
     if (row.taken) this.#totals.claimed[row.box]--;
     this.#ready.removeUnsettled(row);

@@ -58,7 +58,7 @@ export class WorkingSet {
     return ++this.#seq;
   }
 
-  /** The last number that `nextSeq` gave. */
+  /** The last number given. */
   get lastSeq(): number {
     return this.#seq;
   }
@@ -208,13 +208,13 @@ export class WorkingSet {
     const queues = this.#queues.on(channel, conversation);
     for (const queue of queues) {
       const rows = queue.extract(matches);
-      for (const row of rows) this.leaving.removeExtracted(row);
+      for (const row of rows) this.leaving.remove(row);
       removed += rows.length;
     }
     for (const row of this.delayed.parked) {
       if (row.queue.channel !== channel || !matches(row)) continue;
       if (conversation !== null && row.queue.conversation !== conversation) continue;
-      this.leaving.removeExtracted(row);
+      this.leaving.remove(row);
       removed++;
     }
     this.ready.withdrawGone(channel);
