@@ -1,22 +1,22 @@
-/** Pages of a list: how long they may be, and the opaque text that asks for the next one. */
+/** Pages of lists: their length, and the opaque text that asks for the next page. */
 import { pageRowsMax, type Page, type PageAsked } from '../domain/page.ts';
 import type { DeadLetterReason } from '../domain/story.ts';
 
-/** Characters of text on one page; the row that passes it is the page's last. */
+/** Characters of text on one page. The row that passes this limit is the last of its page. */
 export const pageCharactersMax = 8 * 1024 * 1024;
 
-/** What orders a list: the values of one row, each in its place. */
+/** The sort key of a row, as a list of values. */
 export type PageKey = readonly (number | string)[];
 
-/** A whole number from 1 to `pageRowsMax`, whatever was asked for. */
+/** The page length: a whole number from 1 to `pageRowsMax`, whatever was asked for. */
 export function limitOf({ limit }: PageAsked): number {
   return Number.isNaN(limit) ? 1 : Math.min(pageRowsMax, Math.max(1, Math.trunc(limit)));
 }
 
 /**
- * Where a page begins.
- * @param beginning the place before every row; it shows how many values a place has, and which
- * @returns null when `after` is nothing that a page of this list gave
+ * The key behind which a page begins.
+ * @param beginning the key before every row; it shows the number and types of the values
+ * @returns null when no page of this list gave this `after`
  */
 export function keyAfter<P extends PageKey>({ after }: PageAsked, beginning: P): P | null {
   if (after === null) return beginning;
@@ -32,28 +32,31 @@ export function keyAfter<P extends PageKey>({ after }: PageAsked, beginning: P):
   }
 }
 
-/** @param rows up to one more than `limit`: then there is a next page */
+/**
+ * Makes a page.
+ * @param rows one row more than `limit` means that there is a next page
+ */
 export function pageOf<R, T>(
   rows: readonly R[],
   limit: number,
   placeOf: (row: R) => PageKey,
-  tell: (row: R) => T,
+  toRow: (row: R) => T,
 ): Page<T> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { rows: shown.map(tell), next: more ? nextOf(placeOf(last)) : null };
+  return { rows: shown.map(toRow), next: more ? nextOf(placeOf(last)) : null };
 }
 
-/** What asks for the rows behind a place. */
+/** The text that asks for the rows behind a key. */
 export function nextOf(place: PageKey): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-/** Behind a place that no page gave there is nothing. */
+/** The answer to an `after` that no page gave. */
 export const emptyPage: Page<never> = { rows: [], next: null };
 
-/** Adds up what has the same reason; most frequent first. */
+/** Sums the counts of equal reasons; most frequent first. */
 export function countReasons(counted: readonly DeadLetterReason[]): readonly DeadLetterReason[] {
   const reasons = new Map<string, DeadLetterReason>();
   for (const { box, kind, whose, status, detail, count } of counted) {

@@ -5,7 +5,7 @@ export const byHand: readonly Fault[] = [
   {
     name: 'A model is asked in a conversation that an operator has taken over.',
     file: 'src/ledger/engine/order/offering.ts',
-    find: 'queue.inBusy || queue.byHand || this.#isRestoring',
+    find: 'queue.inBusy || queue.isTakenOver || this.#isRestoring',
     replace: 'queue.inBusy || this.#isRestoring',
     seenBy: ['test/ledger/memory.test.ts'],
   },

@@ -5,8 +5,8 @@ export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
     file: 'src/ledger/engine/order/offering.ts',
-    find: 'if (head === undefined || queue.inBusy || queue.byHand || this.#isRestoring) return;',
-    replace: 'if (head === undefined || queue.byHand || this.#isRestoring) return;',
+    find: '(head === undefined || queue.inBusy || queue.isTakenOver ||',
+    replace: '(head === undefined || queue.isTakenOver ||',
     seenBy: ['test/ledger/memory.test.ts', 'test/ledger/sqlite.test.ts'],
   },
   {
@@ -96,8 +96,8 @@ export const store: readonly Fault[] = [
   {
     name: 'What a move expects is compared with what was written alone.',
     file: 'src/ledger/engine/order/cursors.ts',
-    find: 'return asked.at(-1)?.value ?? stored;',
-    replace: 'return asked.length > 0 && stored === undefined ? null : stored;',
+    find: 'return pending.at(-1)?.value ?? stored;',
+    replace: 'return pending.length > 0 && stored === undefined ? null : stored;',
     seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {

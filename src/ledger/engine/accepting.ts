@@ -1,4 +1,6 @@
-/** How messages come in: counted from the moment they are let in, claimable after the commit. */
+/**
+ * Accepts messages: they count from the moment they are let in, and are claimable after the commit.
+ */
 import type { Acceptance } from '../../channels/channel.ts';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
@@ -10,10 +12,10 @@ import { bytesOfMessage } from './order/weight.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
 
-/** `underWay` holds until the message is entered, or until the storage has answered. */
-type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
+/** `underWay`: true until the message has entered the working set, or the storage has answered. */
+type PendingArrival = Arrival & { readonly bytes: number; isPending: boolean };
 
-const nowhere = { messages: 0, bytes: 0 };
+const nothing = { messages: 0, bytes: 0 };
 const settled = new MessageProgress(0, null);
 settled.open = 0;
 
@@ -43,15 +45,15 @@ export class Accepting {
     if (refusal !== null) return refusal;
     const arrivals = batch.map((inbound) => this.#arrive(inbound));
     const acceptance = await this.#deps.storage.accept(arrivals, cursors, this.#enter);
-    for (const arrival of arrivals) this.#leave(arrival);
+    for (const arrival of arrivals) this.#arrived(arrival);
     return acceptance;
   }
 
-  /** With what is on its way into the storage. */
+  /** The room left, with the messages on their way into the storage deducted. */
   room(): { readonly messages: number; readonly bytes: number } {
     const { storage, rows } = this.#deps;
-    const { hasRoom, limits, elsewhere = nowhere } = storage;
-    if (!hasRoom) return nowhere;
+    const { hasRoom, limits, elsewhere = nothing } = storage;
+    if (!hasRoom) return nothing;
     const { unsettled, bytes } = rows.totals;
     return {
       messages: Math.max(0, limits.messagesMax - unsettled - elsewhere.messages - this.messages),
@@ -60,16 +62,16 @@ export class Accepting {
   }
 
   /**
-   * Messages of theirs that are on their way are not to be worked.
-   * @returns what to call when all of them have arrived
+   * Keeps out of the working set those of their messages that are still on their way.
+   * @returns a function to call when all of them have arrived
    */
   unwanted(theirs: Theirs): () => void {
     this.#unwanted.add(theirs);
     return () => void this.#unwanted.delete(theirs);
   }
 
-  #arrive(inbound: Inbound): UnderWay {
-    // When it was said stands in what it is gathered by.
+  #arrive(inbound: Inbound): PendingArrival {
+    // `gather` holds the time at which the message was sent.
     const { dedupeKey, keyCheck, saidAt: _, edits: __, ...facts } = inbound;
     const { rows, ids, now } = this.#deps;
     const { sensitivity = 'private' } = facts;
@@ -78,11 +80,11 @@ export class Accepting {
     this.messages++;
     this.bytes += bytes;
     const key = { dedupeKey, keyCheck: keyCheck ?? null };
-    return { message, seq: rows.nextSeq(), ...key, bytes, underWay: true };
+    return { message, seq: rows.nextSeq(), ...key, bytes, isPending: true };
   }
 
   readonly #enter = (arrival: Arrival): MessageProgress => {
-    this.#leave(arrival as UnderWay);
+    this.#arrived(arrival as PendingArrival);
     const { message, seq } = arrival;
     for (const { whose, beforeId } of this.#unwanted) {
       if (message.id < beforeId && isOf(whose, message, message.sender.id)) return settled;
@@ -90,9 +92,9 @@ export class Accepting {
     return this.#deps.rows.addMessage(message, seq).progress;
   };
 
-  #leave(arrival: UnderWay): void {
-    if (!arrival.underWay) return;
-    arrival.underWay = false;
+  #arrived(arrival: PendingArrival): void {
+    if (!arrival.isPending) return;
+    arrival.isPending = false;
     this.messages--;
     this.bytes -= arrival.bytes;
   }

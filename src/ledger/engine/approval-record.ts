@@ -1,10 +1,10 @@
-/** What waits for a yes, as its row is kept. */
+/** The stored form of an approval. */
 import { approvalCodeOf, approvalStates } from '../../domain/approval.ts';
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import { toolOutcomes } from '../../domain/tool-use.ts';
 
-/** `sender`: their id. `body`: JSON. Times are milliseconds since 1970. */
+/** `sender`: an id. `body`: JSON. Times are milliseconds since 1970. */
 export type ApprovalRecord = {
   readonly id: string;
   readonly code: string;
@@ -25,11 +25,11 @@ export type ApprovalRecord = {
   readonly body: string;
 };
 
-/** How many are told at once, as the contract has it. */
+/** The largest answers of `owed` and `waiting`, as the contract says. */
 export const approvalsOwedMax = 2_000;
 export const approvalsWaitingMax = 1_000;
 
-/** One that waits: all else comes later. */
+/** A waiting approval: the other fields come later. */
 export type AskedRecord = Omit<
   ApprovalRecord,
   'state' | 'decidedAt' | 'decidedBy' | 'settledAt' | 'outcome'
@@ -58,8 +58,8 @@ export function recordOfAsked(approval: Approval): AskedRecord {
 }
 
 /**
- * A state that nobody knows any more is no yes.
- * @throws where the body is damaged
+ * Reads a record. An unknown state counts as expired, never as a yes.
+ * @throws when the body is damaged
  */
 export function approvalFrom(record: ApprovalRecord): Approval {
   const { code, brain, tool, askedAt, expiresAt, decidedAt, decidedBy, settledAt } = record;

@@ -1,7 +1,7 @@
+/** The approvals of a storage, as long as the ledger is open. */
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
 import type { Approvals, Decided } from '../ledger.ts';
 
-/** Those of a storage, as long as the ledger is open. */
 export class OpenApprovals implements Approvals {
   readonly #stored: Approvals;
   readonly #isClosed: () => boolean;

@@ -1,19 +1,22 @@
+/** What was read of pictures and files, kept with the message that they came with. */
 import type { Attachment, Picture } from '../../domain/attachment.ts';
 import type { Media, Message } from '../../domain/message.ts';
 import type { KeptAttachments, KeptPicture, InClaim } from '../ledger.ts';
 import type { OpenClaims } from './order/open-claims.ts';
-import type { Awaitable } from './storage.ts';
 
-/** What a storage does for it; reads reject when it has failed. */
+/** A value at once, or a promise of it. */
+type Read<T> = T | Promise<T>;
+
+/** Reads and writes what was read of attachments. Reads reject when the storage has failed. */
 export interface StoredAttachments {
-  /** Does not wait while nothing can be written. A message that is gone keeps nothing. */
+  /** Never waits for a storage that cannot write. Keeps nothing for a message that is gone. */
   keep(message: Message, attachments: readonly Attachment[]): Promise<boolean>;
-  of(message: Message): Awaitable<readonly Attachment[]>;
-  acceptedAt(message: Message, at: number): Awaitable<readonly (readonly Attachment[])[]>;
-  picturesSince(message: Message, since: number, n: number): Awaitable<readonly KeptPicture[]>;
+  of(message: Message): Read<readonly Attachment[]>;
+  acceptedAt(message: Message, at: number): Read<readonly (readonly Attachment[])[]>;
+  picturesSince(message: Message, since: number, n: number): Read<readonly KeptPicture[]>;
 }
 
-/** Only while a claim holds: nothing is written of a message that was forgotten meanwhile. */
+/** Serves a claim only while it is open, so that nothing of a forgotten message is written. */
 export class ClaimedAttachments implements KeptAttachments {
   readonly #open: OpenClaims;
   readonly #stored: StoredAttachments;
@@ -58,7 +61,7 @@ export class ClaimedAttachments implements KeptAttachments {
   }
 }
 
-/** Without storage: as long as the message is at work, of which its media is a part. */
+/** Keeps attachments as long as the message is at work, since its media is a part of it. */
 export function attachmentsInMemory(): StoredAttachments {
   const kept = new WeakMap<Media, readonly Attachment[]>();
   return {
@@ -72,7 +75,7 @@ export function attachmentsInMemory(): StoredAttachments {
   };
 }
 
-/** `content` holds a text, or a picture in base64; `type` is a picture's alone. */
+/** `content`: a text, or a picture in base64. `type`: the type of a picture, else null. */
 export type AttachmentRow = {
   readonly place: number;
   readonly kind: Attachment['kind'];
@@ -100,7 +103,7 @@ export function attachmentRows(attachments: readonly Attachment[]): readonly Att
   });
 }
 
-/** A kind that this svc does not know is told as one that could not be read. */
+/** A kind that this release does not know becomes `unread`. */
 export function attachmentOf({ kind, name, type, content }: Record<string, unknown>): Attachment {
   const [named, text] = [String(name), String(content)];
   switch (kind) {
@@ -119,12 +122,12 @@ export function pictureOf(type: unknown, content: string): Picture {
   return { type: known, bytes: Buffer.from(content, 'base64') };
 }
 
-/** Rows with their `message_id`, in its order. */
+/** Groups rows by their `message_id`, in the order of the rows. */
 export function byMessage(rows: readonly Record<string, unknown>[]): readonly Attachment[][] {
   return [...Map.groupBy(rows, (row) => row['message_id']).values()].map((of) =>
     of.map(attachmentOf),
   );
 }
 
-/** A message's id is made at most this long before it is accepted. */
+/** A message gets its id at most this long before it is accepted. */
 export const idLagMs = 60_000;

@@ -1,16 +1,19 @@
-/** What is gathered to be written in one go, and who waits for it. */
+/** Batches of writes, and the callers that wait for them. */
 
 /**
- * A caller who waits for the writes up to `until`, from where those of the caller before end.
- * `Told` is what a commit tells.
+ * A caller that waits for the writes up to `until`, from the end of the previous caller's. `Told`
+ * is the result of a commit.
  */
 export type Waiter<Told> = {
   readonly until: number;
-  /** Null: it cannot be written. */
+  /** Called with the result of the commit; null: it cannot be written. */
   readonly written: (told: Told | null) => void;
-  /** Called when there is no room and no later try; null: the writes wait for room. */
+  /** Called when there is no room and nothing is tried again; null: the writes wait for room. */
   readonly refused: (() => void) | null;
-  /** Called where what its writes expect is not so; who has this goes alone. */
+  /**
+   * Called if a cursor stands elsewhere than its writes expect. A caller with this callback has a
+   * batch of its own.
+   */
   readonly conflicted?: () => void;
 };
 
@@ -20,8 +23,8 @@ export type Gathered<Write, Told> = {
 };
 
 /**
- * The same without the writes of callers who can be refused.
- * @param isLeftOut whether a caller's writes go without a word; left out: none of them do
+ * The batch without the writes of callers that can be refused.
+ * @param isLeftOut whether a caller's writes are dropped silently; left out: none are
  */
 export function withoutRefused<Write, Told>(
   { writes, waiting }: Gathered<Write, Told>,
@@ -43,7 +46,7 @@ export function withoutRefused<Write, Told>(
   return { writes: kept, waiting: staying, refused };
 }
 
-/** One of two, in their order. */
+/** Joins two batches, in their order. */
 export function joined<Write, Told>(
   first: Gathered<Write, Told>,
   then: Gathered<Write, Told>,

@@ -1,37 +1,37 @@
+/** The tool calls that runs of a message have begun, so that no run repeats one silently. */
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import type { InClaim } from '../ledger.ts';
-import type { Awaitable } from './storage.ts';
 
-/** One call of a message, in whichever of its runs it began. */
+/** A call that a message's turn has begun, in this run or an earlier one. */
 export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
-  /** Null: its end was not seen. */
+  /** How it ended; null: svc did not see its end. */
   readonly ending: CallEnding | null;
 };
 
-type Load = (message: Message) => Awaitable<readonly RunningCall[]>;
+type Load = (message: Message) => readonly RunningCall[] | Promise<readonly RunningCall[]>;
 
 type Call = {
   readonly kept: Omit<RunningCall, 'ending'>;
   ending: CallEnding | null;
-  /** The run in which it began, or which it answered last; null: a run of an earlier process. */
+  /** The run that began the call, or that it answered last; null: a run of an earlier process. */
   claim: InClaim | null;
 };
 
 /**
- * Which calls of a message may not be repeated. A call is known by its hash, wherever the model
- * asks for it; each one that an earlier run began answers one of this run, in their order.
+ * Knows which calls of a message may not be repeated. A call is known by its hash, wherever the
+ * model asks for it. Each call that an earlier run began answers one call of this run, in order.
  */
 export class BegunCalls {
   readonly #load: Load;
   readonly #calls = new WeakMap<Message, Call[]>();
 
-  /** @param load what was begun for a message before this process held it, in that order */
+  /** @param load reads what was begun for a message before this process held it, in order */
   constructor(load: Load) {
     this.#load = load;
   }
 
-  /** Calls that earlier runs began and this run has not asked for, in the order they began. */
+  /** Calls that earlier runs began and this run has not asked for, oldest first. */
   async earlier(claim: InClaim): Promise<readonly EarlierCall[]> {
     return (await this.#of(claim.message))
       .filter((call) => call.claim !== claim)
@@ -40,8 +40,8 @@ export class BegunCalls {
       });
   }
 
-  async begin(claim: InClaim, asked: BegunCall): Promise<LoggedCall> {
-    const { key, hash, tool, sensitivity, arguments: given } = asked;
+  async begin(claim: InClaim, wanted: BegunCall): Promise<LoggedCall> {
+    const { key, hash, tool, sensitivity, arguments: given } = wanted;
     const calls = await this.#of(claim.message);
     const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
     if (before === undefined) {
@@ -57,7 +57,7 @@ export class BegunCalls {
       : { kind: 'done', key: kept.key, ending };
   }
 
-  /** A call that has begun could not be written down, and did not run. */
+  /** Forgets a call that could not be written, and did not run. */
   drop({ message }: InClaim, key: string): void {
     const calls = this.#calls.get(message) ?? [];
     const at = calls.findIndex(({ kept }) => kept.key === key);
@@ -69,7 +69,7 @@ export class BegunCalls {
     if (call !== undefined) call.ending = ending;
   }
 
-  /** Those who ask while it is read get the same list. */
+  /** Callers that come while the calls are read get the same list. */
   async #of(message: Message): Promise<Call[]> {
     const known = this.#calls.get(message);
     if (known !== undefined) return known;

@@ -1,4 +1,7 @@
-/** What is kept of a message, a reply or a trace as one JSON text, beside what is queried. */
+/**
+ * The JSON texts of messages, replies and traces. A storage keeps them besides the columns that it
+ * queries.
+ */
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
@@ -29,7 +32,7 @@ export function replyBody(reply: Reply): string {
   });
 }
 
-/** A stored message; `acceptedAt`: milliseconds since 1970. */
+/** A stored message. `acceptedAt`: milliseconds since 1970. */
 export type MessageRecord = {
   readonly id: string;
   readonly channel: string;
@@ -39,7 +42,7 @@ export type MessageRecord = {
   readonly body: string;
 };
 
-/** @throws where the body is damaged */
+/** @throws when the body is damaged */
 export function messageFrom(record: MessageRecord): Message {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Message,
@@ -66,7 +69,7 @@ export function messageFrom(record: MessageRecord): Message {
   };
 }
 
-/** A stored reply; `createdAt`: milliseconds since 1970. */
+/** A stored reply. `createdAt`: milliseconds since 1970. */
 export type ReplyRecord = {
   readonly id: string;
   readonly channel: string;
@@ -75,7 +78,7 @@ export type ReplyRecord = {
   readonly body: string;
 };
 
-/** @throws where the body is damaged */
+/** @throws when the body is damaged */
 export function replyFrom(record: ReplyRecord): Reply {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Reply,
@@ -97,7 +100,7 @@ export function replyFrom(record: ReplyRecord): Reply {
   };
 }
 
-/** Brain, outcome and model: kept also where the trace itself is left out. */
+/** Brain, outcome and model of a turn. They are kept even if its trace is dropped. */
 export type Summary = {
   readonly brain: string | null;
   readonly outcome: string | null;
@@ -111,7 +114,7 @@ export function summaryOfTurn(effects: Pick<Effects, 'trace'> | null): Summary {
   return { brain, outcome, model };
 }
 
-/** Null: there are none. */
+/** The answers of models that were not sent, as JSON; null: none. */
 export function unsentText(effects: Effects | null): string | null {
   if (effects === null || effects.unsent.length === 0) return null;
   return JSON.stringify(effects.unsent.map(({ model, text }) => [model, text]));
@@ -119,7 +122,10 @@ export function unsentText(effects: Effects | null): string | null {
 
 const traceLengthMax = 2_560;
 
-/** A trace that is too long keeps when, who, how it ended, the first steps that fit, and why. */
+/**
+ * A trace as JSON. A trace that is too long keeps its fields, the first steps that fit, and the
+ * steps of the policy.
+ */
 export function traceText(trace: Trace): string {
   const whole = JSON.stringify(trace);
   return whole.length <= traceLengthMax ? whole : shortened(trace);

@@ -1,6 +1,4 @@
-/**
- * How rows are handed out and taken back, with what they say and what their conversation remembers.
- */
+/** Hands rows out and takes them back, with their texts and the memory of their conversation. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { unreadBehind } from './order/merging.ts';
@@ -16,12 +14,12 @@ export type ClaimingDeps = {
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
   readonly open: OpenClaims;
-  /** Is told of a text or a history that cannot be read. */
+  /** Called when a text or a history cannot be read. */
   readonly failed: (error: unknown) => void;
 };
 
-/** Why a reply waits of which no try has failed: the platform takes no more just now. */
-const paced = { kind: 'rate_limited', status: null } as const;
+/** Why a reply waits although no attempt failed: the platform accepts no more just now. */
+const pacedReason = { kind: 'rate_limited', status: null } as const;
 
 export class Claiming {
   readonly #deps: ClaimingDeps;
@@ -31,7 +29,7 @@ export class Claiming {
     this.#deps = deps;
   }
 
-  /** From now on nothing is handed out, since the end of a claim could not be written down. */
+  /** Hands out nothing from now on, since the end of a claim could not be written. */
   stop(): void {
     this.#stopped = true;
   }
@@ -47,35 +45,38 @@ export class Claiming {
     return [...first, ...(await this.#take(box, channel, n - first.length))];
   }
 
-  /** Rows of a channel that is not served, also those that are held back: to be buried. */
+  /**
+   * Claims rows of a channel that is not served, also those that crash isolation holds back. They
+   * become dead letters.
+   */
   async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     if (this.#stopped) return [];
     const { crashIsolation } = this.#deps.storage;
-    const held: Row[] = [];
+    const suspects: Row[] = [];
     for (let left = box === 'in' ? n : 0; left > 0; left--) {
       const row = crashIsolation?.takeUnserved(channel);
       if (row == null) break;
-      held.push(row);
+      suspects.push(row);
     }
-    return this.#take(box, channel, n, held);
+    return this.#take(box, channel, n, suspects);
   }
 
-  /** @param at before which a reply is not handed out again; absent: at once */
+  /** @param at a reply is not handed out again before this time; absent: at once */
   release(claim: Claim, at?: number): void {
     const { open, rows } = this.#deps;
     const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
     if (row === null) return;
     if (row.box === 'in' || at === undefined) return this.#giveBack([row]);
-    row.why ??= paced;
+    row.why ??= pacedReason;
     rows.postpone(row, at, false);
   }
 
-  /** Claims on such messages are lost, and the messages wait again. */
+  /** Revokes the claims on matching messages. The messages wait again. */
   takeBack(matches: (row: InRow) => boolean): void {
     this.#giveBack(this.#deps.open.revoke((row) => row.box === 'in' && matches(row)));
   }
 
-  /** @param taken those that go before, counted in n */
+  /** @param taken rows that go first; they count towards n */
   #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
     while (!this.#stopped && taken.length < n) {
       const row = this.#deps.rows.take(box, channel);
@@ -94,7 +95,7 @@ export class Claiming {
     return taken.every((row) => storage.isReady(row) && unreadWith(row).length === 0);
   }
 
-  /** Rows may be taken away, or the ledger end, while they are read. */
+  /** Reads the texts first. Meanwhile rows may be removed, and the ledger may close. */
   async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
     const { storage, failed } = this.#deps;
     let left = taken;
@@ -102,12 +103,12 @@ export class Claiming {
       try {
         await storage.read(left.flatMap((row) => this.#unreadOf(row)));
       } catch (error) {
-        this.#giveBack(this.#stillThere(left));
-        // Of a storage that is closed nothing can be read.
+        this.#giveBack(this.#stillPresent(left));
+        // A closed storage cannot be read.
         if (!this.#stopped) failed(error);
         return [];
       }
-      left = this.#gatheredOf(this.#stillThere(left));
+      left = this.#withoutMergeWaits(this.#stillPresent(left));
     }
     if (!this.#stopped && storage.mayHandOut && this.#areReady(left)) return this.#claimsOf(left);
     this.#giveBack(left);
@@ -118,20 +119,23 @@ export class Claiming {
     return this.#deps.storage.isReady(row) ? unreadWith(row) : [row];
   }
 
-  /** Only what was read tells whether it is to be gathered. */
-  #gatheredOf(taken: readonly Row[]): readonly Row[] {
+  /** A message whose text was not in memory may have to wait for messages to merge with. */
+  #withoutMergeWaits(taken: readonly Row[]): readonly Row[] {
     const { rows, storage } = this.#deps;
     return taken.filter((row) => {
       if (row.box === 'out' || row.message?.gather === undefined) return true;
-      return storage.crashIsolation?.has(row) === true || !rows.gatherOn(row);
+      return storage.crashIsolation?.has(row) === true || !rows.waitToMerge(row);
     });
   }
 
-  /** What was taken away meanwhile ends here; what an operator has now waits again. */
-  #stillThere(taken: readonly Row[]): readonly Row[] {
+  /**
+   * Ends the rows that were removed meanwhile, and gives back those of conversations taken over
+   * meanwhile.
+   */
+  #stillPresent(taken: readonly Row[]): readonly Row[] {
     for (const row of taken) if (row.gone) this.#deps.rows.settle(row);
     const left = taken.filter(({ gone }) => !gone);
-    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.byHand;
+    const isTakenOver = ({ box, queue }: Row): boolean => box === 'in' && queue.isTakenOver;
     if (!left.some(isTakenOver)) return left;
     this.#giveBack(left.filter(isTakenOver));
     return left.filter((row) => !isTakenOver(row));
@@ -144,7 +148,7 @@ export class Claiming {
       for (const row of taken) {
         if (row.box === 'out') claims.push(open.claimOut(row, now()));
         else {
-          if (row.message.gather !== undefined) rows.leaving.join(row);
+          if (row.message.gather !== undefined) rows.leaving.merge(row);
           claims.push(open.claimIn(row, storage.history.of(row.message)));
         }
       }
@@ -155,7 +159,7 @@ export class Claiming {
     return claims;
   }
 
-  /** Each is the first of its lane again, and they are the first to be taken, in their order. */
+  /** Gives rows back. They are the first to be taken again, in their order. */
   #giveBack(taken: readonly Row[]): void {
     const { rows, storage } = this.#deps;
     for (const row of taken.toReversed()) {
@@ -165,7 +169,7 @@ export class Claiming {
   }
 }
 
-/** What has to be known before it is claimed, since it may be one message with it. */
+/** The rows whose text decides whether they are merged with this row. */
 function unreadWith(row: Row): readonly Row[] {
   return row.box === 'in' ? unreadBehind(row) : nothing;
 }

@@ -1,7 +1,7 @@
 /**
- * What a person may do with replies that wait for another try. Where several processes work on one
- * storage each has some of them in hand, and nobody the rest: then the storage knows all, and tells
- * the others.
+ * Tries deferred replies at once, for an operator. With several processes on one storage, each
+ * process holds some of the replies. Then the storage knows all of them, and notifies the other
+ * processes.
  */
 import type { DeferredGroup, TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { OutRow } from './order/rows.ts';
@@ -10,7 +10,7 @@ import type { DeferredReplies } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
 const groupsMax = 100;
-/** While so many replies of a channel wait to be handed out, no others are put behind them. */
+/** While this many replies of a channel are ready, no more are added. */
 const readyMax = 500;
 
 export type DeferredDeps = {
@@ -18,7 +18,7 @@ export type DeferredDeps = {
   readonly now: () => number;
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
-  /** Does one request of a person after the other; after the ledger's end it answers `closed`. */
+  /** Runs one operator request after the other. After the end of the ledger it returns `closed`. */
   readonly ask: <T>(act: () => Promise<T>, closed: T) => Promise<T>;
 };
 
@@ -33,8 +33,8 @@ export class Deferred implements DeferredReplies {
 
   async groups(): Promise<readonly DeferredGroup[]> {
     const { rows, storage } = this.#deps;
-    const found = (await storage.deferredReplies?.groups()) ?? rows.delayed.deferred.groups();
-    return found.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
+    const groups = (await storage.deferredReplies?.groups()) ?? rows.delayed.deferred.groups();
+    return groups.toSorted((a, b) => b.count - a.count).slice(0, groupsMax);
   }
 
   tryNow(which: WhichDeferred, most: number): Promise<TriedNow> {
@@ -46,7 +46,7 @@ export class Deferred implements DeferredReplies {
       if (shared === undefined) return this.#moveOwn(this.#find(which, room + 1), room);
       const ids = await shared.find(which, room + 1);
       const moving = ids.slice(0, room);
-      const own = moving.flatMap((id) => this.#own(id) ?? []);
+      const own = moving.flatMap((id) => this.#ownRow(id) ?? []);
       const known = new Set<string>(own.map(({ head }) => head.id));
       const theirs = moving.filter((id) => !known.has(id));
       if ((await this.#moveOwn(own, room)).kind !== 'moved') return failed;
@@ -55,33 +55,35 @@ export class Deferred implements DeferredReplies {
     }, failed);
   }
 
-  /** Another process asks for it: those that this one has in hand. */
+  /** Makes due the replies that this process holds, for another process. */
   async tryHere(ids: readonly string[]): Promise<void> {
     await this.#moveOwn(
-      ids.flatMap((id) => this.#own(id) ?? []),
+      ids.flatMap((id) => this.#ownRow(id) ?? []),
       ids.length,
     );
   }
 
-  #own(id: string): OutRow | null {
+  #ownRow(id: string): OutRow | null {
     return this.#deps.rows.delayed.deferred.find(id);
   }
 
   #find(which: WhichDeferred, most: number): readonly OutRow[] {
     const { deferred } = this.#deps.rows.delayed;
-    if (which.kind === 'all') return deferred.some(which.filter, which.before, most);
+    if (which.kind === 'all') return deferred.matching(which.filter, which.before, most);
     const row = deferred.find(which.id);
     return row === null ? [] : [row];
   }
 
-  /** From now on no timer offers them; they can be handed out once that is written down. */
-  async #moveOwn(found: readonly OutRow[], most: number): Promise<TriedNow> {
+  /**
+   * Makes replies due. No timer offers them any more; they can be handed out once that is written.
+   */
+  async #moveOwn(replies: readonly OutRow[], most: number): Promise<TriedNow> {
     const { now, rows, storage } = this.#deps;
-    const moving = found.slice(0, most);
+    const moving = replies.slice(0, most);
     const moved: TriedNow = {
       kind: 'moved',
       moved: moving.length,
-      more: found.length > moving.length,
+      more: replies.length > moving.length,
     };
     if (moving.length === 0) return moved;
     for (const row of moving) {

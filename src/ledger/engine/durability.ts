@@ -1,5 +1,5 @@
-/** What every form promises that keeps what it accepts. */
 import { hourMs, minuteMs } from '../../lib/durations.ts';
+/** The promises of every backend that keeps what it accepts. */
 import type { OutState } from './order/rows.ts';
 import { retryAfterMsMax, type Durability } from '../ledger.ts';
 
@@ -20,13 +20,13 @@ export const keptDurability: Durability = {
   drainsBacklog: false,
 };
 
-/** A time that lay too far ahead. `aheadMs`: how much further than its schedule allows. */
+/** A planned attempt. `aheadMs`: how much further away it was than its schedule allows. */
 export type Planned = { readonly dueAt: number | null; readonly aheadMs: number };
 
 /**
- * When a stored reply is tried again. The clock may have been ahead when that was planned, and be
- * right again: then the time is as far from now as the schedule allows at most.
- * @param retryAfterMs the pause that the receiver asked for; null: it asked for none
+ * When to try a stored reply again. A clock that was ahead may have planned it too late. Then the
+ * time becomes the latest that the schedule allows from now.
+ * @param retryAfterMs the pause that the receiver asked for; null: none
  * @param now milliseconds since 1970
  */
 export function plannedTry(
@@ -39,22 +39,25 @@ export function plannedTry(
   return { dueAt: latest, aheadMs: dueAt - latest };
 }
 
-/** The longest pause after that many tries of the schedule, in whole milliseconds. */
+/** The longest pause after that many attempts of the schedule, in whole milliseconds. */
 function pauseMsMax(tries: number, retryAfterMs: number | null): number {
-  const asked = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
-  return Math.ceil(Math.max(longestGapsMs[tries - 1] ?? 0, asked, pacedMsMin));
+  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMsMax);
+  return Math.ceil(Math.max(longestGapsMs[tries - 1] ?? 0, askedMs, pacedMsMin));
 }
 
-/** A reply that its platform limits waits so long at least. */
+/** The shortest pause of a reply that its platform rate-limits. */
 export const pacedMsMin = 1_000;
 
-/** The gaps of the schedule, as long as chance makes them. */
+/** The gaps of the schedule with the largest jitter. */
 export const longestGapsMs: readonly number[] = keptDurability.deliveryGapsMs.map(
   (gapMs) => gapMs * (1 + keptDurability.jitter),
 );
 
-/** When so many writes are pending, traces are left out. */
+/** Traces are dropped when this many writes are pending. */
 export const tracesPendingMax = 5_000;
 
-/** To the sender a storage that takes nothing is like any full inbox: it passes by itself. */
+/**
+ * How long a sender waits before it retries while the storage accepts nothing. That passes by
+ * itself, like a full inbox.
+ */
 export const storageRetryMs = 5_000;

@@ -1,9 +1,9 @@
 /**
- * The ledger, whatever it is kept in: the working set in memory, and a storage under it. Three
- * entries a message: accepted, turn done, delivered. Nothing becomes claimable before the commit
- * that made it so, and what a commit changes in memory is changed here and nowhere else.
+ * The ledger over any storage: it keeps the working set in memory. It makes three entries for each
+ * message: accepted, turn done, delivered. Nothing becomes claimable before the commit that made it
+ * so. Only this class changes memory after a commit.
  *
- * open → failed (nothing is accepted or handed out; whoever runs this is told, once) | closed
+ * open → failed (accepts and hands out nothing; `onFault` is called once) or closed
  */
 import type { Acceptance } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -43,17 +43,19 @@ import { OpenApprovals } from './approvals.ts';
 import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
-import { Holding } from './takeover.ts';
+import { ActiveTakeovers } from './takeover.ts';
 import { gaugesOf, type LedgerStorage } from './storage.ts';
 import { KeptPreviews } from './kept-previews.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { turnEndOf } from './turn-ends.ts';
 
-/** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
+/** The ledger owns its storage and closes it. `rows`: the rows that the start found in it. */
 export type LedgerDeps = ArrivalDeps &
   Clock & {
     readonly news: LedgerNews;
-    /** Told once when the storage has failed for good; everything after is refused. */
+    /**
+     * Called once when the storage has failed for good; the ledger refuses everything afterwards.
+     */
     readonly onFault?: (error: unknown) => void;
   };
 
@@ -68,7 +70,7 @@ export class QueueLedger implements Ledger {
   readonly previews: KeptPreviews;
   readonly attachments: ClaimedAttachments;
   readonly deferred: Deferred;
-  readonly byHand: Holding;
+  readonly byHand: ActiveTakeovers;
   readonly #now: () => number;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
@@ -78,8 +80,8 @@ export class QueueLedger implements Ledger {
   readonly #claiming: Claiming;
   readonly #unroutable: Unroutable;
   readonly #forgetting: Forgetting;
-  /** Requests of people are done one at a time. */
-  readonly #asked = new OneAtATime();
+  /** Runs one request of an operator after the other. */
+  readonly #requests = new OneAtATime();
   readonly #onFault: (error: unknown) => void;
   #failed = false;
   #closing: Promise<void> | null = null;
@@ -101,7 +103,12 @@ export class QueueLedger implements Ledger {
     this.#accepting = new Accepting(deps, this.#intakeLimit);
     const failed = (error: unknown): void => this.#fail(error);
     this.#claiming = new Claiming({ ...deps, open: this.#open, failed });
-    this.deferred = new Deferred({ now, rows, storage, ask: (act, end) => this.#ask(act, end) });
+    this.deferred = new Deferred({
+      now,
+      rows,
+      storage,
+      ask: (act, end) => this.#request(act, end),
+    });
     this.#unroutable = new Unroutable({
       now,
       steady,
@@ -113,9 +120,9 @@ export class QueueLedger implements Ledger {
       bury: (claim, why) => this.bury(claim, why),
     });
     const settled = (): void => this.#intakeLimit.settled();
-    const [open, accepting, asked] = [this.#open, this.#accepting, this.#asked];
-    const held = { asked, claiming: this.#claiming, settled };
-    const byHand = new Holding({ now, steady, rows, storage, news, ...held });
+    const [open, accepting, requests] = [this.#open, this.#accepting, this.#requests];
+    const takeoverDeps = { requests, claiming: this.#claiming, settled };
+    const byHand = new ActiveTakeovers({ now, steady, rows, storage, news, ...takeoverDeps });
     this.byHand = byHand;
     const forgetting = new Forgetting({ ids, rows, open, storage, accepting, settled, byHand });
     this.#forgetting = forgetting;
@@ -177,9 +184,9 @@ export class QueueLedger implements Ledger {
     if (claim.box === 'in') return this.#endTurn(claim, why, effects ?? null);
     const row = this.#open.endOut(claim);
     if (row === null) return no;
-    const deps = laterParts(row);
+    const parts = laterParts(row);
     const end = { row, at: this.#now(), why };
-    return this.#storage.buried(end, deps, () => this.#settle(row, deps));
+    return this.#storage.buried(end, parts, () => this.#settle(row, parts));
   }
 
   async cursor(channel: ChannelKey, name: string): Promise<string | null> {
@@ -215,19 +222,19 @@ export class QueueLedger implements Ledger {
   }
 
   replay(id: string): Promise<DeadLetterMove> {
-    return this.#ask(() => this.#storage.deadLetters.replay(id), 'storage_failed');
+    return this.#request(() => this.#storage.deadLetters.replay(id), 'storage_failed');
   }
 
   discard(id: string): Promise<DeadLetterMove> {
-    return this.#ask(() => this.#storage.deadLetters.discard(id), 'storage_failed');
+    return this.#request(() => this.#storage.deadLetters.discard(id), 'storage_failed');
   }
 
   forget(whose: Whose): Promise<number> {
-    return this.#ask(() => this.#forgetting.forget(whose));
+    return this.#request(() => this.#forgetting.forget(whose));
   }
 
   clearNotes(of: NotesOf): Promise<number> {
-    return this.#ask(() => this.#storage.forgetting.clearNotes(of));
+    return this.#request(() => this.#storage.forgetting.clearNotes(of));
   }
 
   async recordWrite(row: AuditRow): Promise<boolean> {
@@ -282,7 +289,7 @@ export class QueueLedger implements Ledger {
     this.#onFault(error);
   }
 
-  /** @param why it is a dead letter; null: it is answered */
+  /** @param why the reason of a dead letter; null: the message is answered */
   #endTurn(claim: InClaim, why: Failure | null, effects: Effects | null): Promise<boolean> {
     const row = this.#open.endIn(claim);
     if (row === null) return no;
@@ -297,15 +304,15 @@ export class QueueLedger implements Ledger {
     });
   }
 
-  #settle(row: Row, deps: Parameters<WorkingSet['settle']>[1] = []): void {
-    this.#rows.settle(row, deps);
+  #settle(row: Row, parts: Parameters<WorkingSet['settle']>[1] = []): void {
+    this.#rows.settle(row, parts);
     if (row.box === 'in') this.#storage.crashIsolation?.ended(row);
     this.#intakeLimit.settled();
   }
 
-  /** @param closed what is returned after the ledger's end; without it the promise rejects */
-  #ask<T>(act: () => Promise<T>, closed?: T): Promise<T> {
-    return this.#asked.do(async () => {
+  /** @param closed the result after the end of the ledger; without it the promise rejects */
+  #request<T>(act: () => Promise<T>, closed?: T): Promise<T> {
+    return this.#requests.do(async () => {
       if (this.#closing === null) return act();
       if (closed === undefined) throw new Error('the ledger is closed');
       return closed;

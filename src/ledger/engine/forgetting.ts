@@ -1,4 +1,4 @@
-/** How what somebody said is forgotten: first from memory, then by the storage. */
+/** Forgets a person or a conversation: first in memory, then in the storage. */
 import type { IdSource } from '../../domain/ids.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { OpenClaims } from './order/open-claims.ts';
@@ -6,7 +6,7 @@ import { isBefore, removeRows, rowIsOf } from './order/removal.ts';
 import type { Row } from './order/rows.ts';
 import type { WorkingSet } from './order/working-set.ts';
 import type { Accepting } from './accepting.ts';
-import type { Holding } from './takeover.ts';
+import type { ActiveTakeovers } from './takeover.ts';
 import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
 
 export type ForgettingDeps = {
@@ -15,9 +15,9 @@ export type ForgettingDeps = {
   readonly open: OpenClaims;
   readonly storage: LedgerStorage;
   readonly accepting: Accepting;
-  /** There may be more room. */
+  /** Called when there may be more room. */
   readonly settled: () => void;
-  readonly byHand: Pick<Holding, 'end'>;
+  readonly byHand: Pick<ActiveTakeovers, 'end'>;
 };
 
 const nobody: ReadonlySet<string> = new Set();
@@ -29,21 +29,23 @@ export class Forgetting {
     this.#deps = deps;
   }
 
-  /** @returns how many messages, replies and turns went. Rejects when the storage has failed */
+  /**
+   * @returns how many messages, replies and turns were deleted. Rejects when the storage has failed
+   */
   async forget(whose: Whose): Promise<number> {
     const { ids, rows, storage, settled, byHand } = this.#deps;
     const before = rows.nextSeq();
     const theirs = { whose, beforeId: ids.message() };
     const gone = await this.forgetHere(theirs);
     const deleted = await storage.forgetting.forget({ ...theirs, ...gone, before });
-    // What is kept of a hold names the conversation.
+    // The stored takeover names the conversation.
     if (whose.kind === 'conversation') await byHand.end(whose);
     storage.crashIsolation?.changed();
     settled();
     return deleted;
   }
 
-  /** Messages that another process has answered leave the working set; work on them stops. */
+  /** Removes messages that another process has answered. Work on them stops. */
   answeredHere(where: ConversationKey, ids: ReadonlySet<string>): void {
     const { rows, open, storage, settled } = this.#deps;
     const isOne = ({ box, head }: Row): boolean => box === 'in' && ids.has(head.id);
@@ -53,9 +55,9 @@ export class Forgetting {
   }
 
   /**
-   * What of theirs is in memory goes, also what is on its way into the storage, or from it. Rejects
-   * when the storage has failed.
-   * @param answered ids of messages: replies to them are theirs
+   * Removes their rows from memory, also those on their way into or from the storage. Rejects when
+   * the storage has failed.
+   * @param answered ids of messages; replies to them are removed too
    */
   async forgetHere(
     theirs: Theirs,

@@ -20,7 +20,7 @@ const sum = (calls: number, estimatedCalls: number, input: number, output: numbe
   return { calls, estimatedCalls, input, output, openInput: 0, openOutput: 0 };
 };
 
-function gathered() {
+function openFreeSpend() {
   const written: [string, SpendChange][] = [];
   const free = new FreeSpend(({ model, day }, change) => {
     written.push([`${day} ${model}`, change]);
@@ -30,7 +30,7 @@ function gathered() {
 
 test('a second of what one free model used is one change', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { free, written } = gathered();
+  const { free, written } = openFreeSpend();
   free.add(charged, used(3, 1));
   t.mock.timers.tick(999);
   free.add(charged, used(4, 2, true));
@@ -42,7 +42,7 @@ test('a second of what one free model used is one change', (t) => {
 });
 
 test('what differs in its day or its model stays apart', () => {
-  const { free, written } = gathered();
+  const { free, written } = openFreeSpend();
   free.add(charged, used(1, 0));
   free.add({ ...charged, day: '2027-03-05' }, used(2, 0));
   free.add({ ...charged, model: 'other' as ModelName }, used(3, 0));
@@ -56,7 +56,7 @@ test('what differs in its day or its model stays apart', () => {
 
 test('a flush hands on at once, and the second begins anew', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { free, written } = gathered();
+  const { free, written } = openFreeSpend();
   free.add(charged, used(1, 0));
   t.mock.timers.tick(600);
   free.flush();

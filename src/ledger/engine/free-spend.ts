@@ -1,17 +1,17 @@
+/**
+ * Collects the use of free models for one second before it is written. No budget waits for it, and
+ * each turn would otherwise write two more rows. A process that dies loses that second.
+ */
 import type { Charged, Used } from '../../domain/spend.ts';
 import { settledBy, type SpendChange } from './spending.ts';
 
-const gatherMs = 1_000;
+const collectMs = 1_000;
 
-type Gathered = { readonly charged: Charged; change: SpendChange };
+type Collected = { readonly charged: Charged; change: SpendChange };
 
-/**
- * What free models used, gathered for a second before it is written: no budget waits for it, and
- * each turn would else write two rows more. A process that dies loses that second of it.
- */
 export class FreeSpend {
   readonly #write: (charged: Charged, change: SpendChange) => void;
-  readonly #gathered = new Map<string, Gathered>();
+  readonly #collected = new Map<string, Collected>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(write: (charged: Charged, change: SpendChange) => void) {
@@ -21,30 +21,32 @@ export class FreeSpend {
   add(charged: Charged, used: Used): void {
     const key = keyOf(charged);
     const change = settledBy(null, used);
-    const known = this.#gathered.get(key);
-    if (known === undefined) this.#gathered.set(key, { charged, change });
-    else known.change = both(known.change, change);
-    this.#timer ??= setTimeout(this.flush, gatherMs).unref();
+    const known = this.#collected.get(key);
+    if (known === undefined) this.#collected.set(key, { charged, change });
+    else known.change = sumOfChanges(known.change, change);
+    this.#timer ??= setTimeout(this.flush, collectMs).unref();
   }
 
-  /** Hands on what is gathered: before a storage closes or forgets, and before sums are read. */
+  /**
+   * Writes what is collected. Call it before a storage closes or forgets, and before sums are read.
+   */
   readonly flush = (): void => {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const all = [...this.#gathered.values()];
-    this.#gathered.clear();
+    const all = [...this.#collected.values()];
+    this.#collected.clear();
     for (const { charged, change } of all) this.#write(charged, change);
   };
 }
 
-/** Free models have no price. */
+/** The key of one sum. Free models have no price. */
 function keyOf({ day, brain, model, sender }: Charged): string {
-  const whose = sender === null ? '' : `${sender.channel}\0${sender.id}`;
-  return `${day}\0${brain}\0${model}\0${whose}`;
+  const senderKey = sender === null ? '' : `${sender.channel}\0${sender.id}`;
+  return `${day}\0${brain}\0${model}\0${senderKey}`;
 }
 
-/** Nothing of a free model is reserved. */
-function both(one: SpendChange, other: SpendChange): SpendChange {
+/** Adds two changes. Use of a free model is never reserved. */
+function sumOfChanges(one: SpendChange, other: SpendChange): SpendChange {
   return {
     calls: one.calls + other.calls,
     estimatedCalls: one.estimatedCalls + other.estimatedCalls,

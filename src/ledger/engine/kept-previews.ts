@@ -1,8 +1,11 @@
+/**
+ * Keeps previews of unfinished replies. A preview is part of its message: it moves with the
+ * message, and is deleted with it.
+ */
 import type { OpenClaims } from './order/open-claims.ts';
 import type { Previews, InClaim } from '../ledger.ts';
 import type { LedgerStorage } from './storage.ts';
 
-/** A preview is part of its message: it goes where the message goes, and is deleted with it. */
 export class KeptPreviews implements Previews {
   readonly #open: OpenClaims;
   readonly #storage: Pick<LedgerStorage, 'previewed'>;

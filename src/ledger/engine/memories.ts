@@ -1,6 +1,6 @@
 /**
- * What conversations at work remember, kept in memory so that a turn need not ask the storage: the
- * newest turns of the active session. It is bounded; what is not here is read.
+ * The memory of active conversations: the newest turns of their sessions. It saves a turn a read of
+ * the storage. It is bounded; what is missing is read.
  */
 import {
   historyBounds,
@@ -19,18 +19,18 @@ const entryBytes = 256;
 
 export type Where = Pick<Message, 'channel' | 'conversation'>;
 
-type Kept = { readonly memory: Memory; epoch: number };
+type CachedMemory = { readonly memory: Memory; epoch: number };
 
 export class Memories {
-  #memories = new Cache<string, Kept>(bytesMax);
-  /** The widest of all brains. */
+  #memories = new Cache<string, CachedMemory>(bytesMax);
+  /** The widest history bounds of all brains. */
   #bounds = historyBounds;
 
   get bounds(): HistoryBounds {
     return this.#bounds;
   }
 
-  /** @returns whether what is kept may be too little, and went */
+  /** @returns true: the bounds grew, so the kept memories may be too short and were dropped */
   remember(bounds: HistoryBounds): boolean {
     const before = this.#bounds;
     this.#bounds = bounds;
@@ -48,16 +48,19 @@ export class Memories {
   }
 
   /**
-   * To be called after the commit of a turn.
+   * Call after the commit of a turn.
    * @param memory what the next turn will see
-   * @param epoch where others may work the conversation in between: how often it was taken
+   * @param epoch how often the conversation was taken, where other processes may work it in between
    */
   put(where: Where, memory: Memory, epoch = 0): void {
     const key = keyOf(where);
     this.#memories.put(key, { memory, epoch }, bytesOf(memory, key));
   }
 
-  /** The conversation was taken for the so many-th time: what is older than the last time goes. */
+  /**
+   * The conversation was taken by this process for the `epoch`-th time. A memory older than the
+   * previous time is dropped.
+   */
   taken(where: Where, epoch: number): void {
     const kept = this.#memories.get(keyOf(where));
     if (kept === undefined) return;
@@ -65,7 +68,7 @@ export class Memories {
     else this.drop(where);
   }
 
-  /** What is stored of the conversation has changed. */
+  /** Call when the stored conversation has changed. */
   drop(where: Where): void {
     this.#memories.delete(keyOf(where));
   }
@@ -75,7 +78,7 @@ export class Memories {
   }
 }
 
-/** A conversation's own row; there is one once something besides turns is to be kept. */
+/** The row of a conversation. It exists once something besides turns is kept. */
 export type ConversationRecord = {
   readonly session: number;
   readonly startedAt: number;
@@ -89,16 +92,17 @@ export function keyOf({ channel, conversation }: Where): string {
   return `${channel} ${conversation}`;
 }
 
-/** The active session of a conversation; the first has no row of its own. */
+/** The number of the active session. The first session has no row. */
 export function activeSession(row: ConversationRecord | undefined): number {
   return row?.session ?? 1;
 }
 
 /**
- * What a message's turn sees.
- * @param turns the newest of the active session, oldest first: one more than `bounds` says, or all
+ * The memory that the turn of a message sees.
+ * @param turns the newest turns of the active session, oldest first: one more than `bounds` allows,
+ *   or all
  * @param bounds the widest of all brains
- * @param firstAt when its first turn was; asked only where it counts
+ * @param firstAt reads when the first turn was; called only if needed
  */
 export function memoryOf(
   { acceptedAt }: Pick<Message, 'acceptedAt'>,
@@ -121,18 +125,21 @@ export function memoryOf(
 
 type StoredWindows = {
   readonly session: number;
-  /** Brain, and its start's `after` and `at`. */
+  /** Brain, and `after` and `at` of its window start. */
   readonly starts: readonly (readonly [string, number, number])[];
 };
 
-/** For a conversation's row; null: every window begins with the session. */
+/** The windows as JSON for the conversation's row; null: every window begins with the session. */
 export function windowsText({ session, windows }: Pick<Memory, 'session' | 'windows'>) {
   if (windows.size === 0) return null;
   const starts = Array.from(windows, ([brain, { after, at }]) => [brain, after, at] as const);
   return JSON.stringify({ session: session.number, starts } satisfies StoredWindows);
 }
 
-/** A release that does not know windows leaves those of an earlier session. */
+/**
+ * Windows of an earlier session do not count: an older release, which knows no windows, leaves them
+ * there.
+ */
 function windowsIn(text: string | null, session: number): WindowStarts {
   if (text === null) return noStarts;
   const stored = JSON.parse(text) as StoredWindows;

@@ -1,4 +1,4 @@
-/** What a conversation remembers, from turn to turn. */
+/** The memory of a conversation after a turn. */
 import {
   newestTurns,
   noStarts,
@@ -10,11 +10,14 @@ import type { Message } from '../../domain/message.ts';
 import type { Effects, Memory } from '../ledger.ts';
 import type { TurnEnd } from './storage.ts';
 
-/** Brains whose windows are kept for one session; beyond it the one that was cut first goes. */
+/**
+ * The windows of at most this many brains are kept for a session. Beyond it, the window that was
+ * cut first is dropped.
+ */
 const windowsMax = 16;
 
 /**
- * What the conversation's next turn will see.
+ * The memory that the next turn of the conversation sees.
  * @param bounds the widest of all brains
  */
 export function memoryAfter(
@@ -25,7 +28,7 @@ export function memoryAfter(
 ): Memory {
   const move = effects?.session ?? null;
   const turn = effects?.turn ?? null;
-  const turns = move === null ? without(before.turns, effects?.leftOut ?? []) : [];
+  const turns = move === null ? withoutTurns(before.turns, effects?.leftOut ?? []) : [];
   const imported = effects?.imported ?? null;
   const added: TurnRow[] =
     imported === null ? [] : [{ at: acceptedAt, ...imported, reply: null, quoted: true }];
@@ -40,10 +43,10 @@ export function memoryAfter(
   };
 }
 
-/** Whether that is what a storage would read. */
+/** Whether `memoryAfter` gives the memory that the storage would read. */
 export function isKnownAfter({ row, effects }: TurnEnd): boolean {
   const isOutdated = row.historyVersion < row.queue.historyVersion;
-  // Older turns come into the window for those that are left out.
+  // Older turns take the places of those left out.
   const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
   return !row.gone && !isOutdated && !isOther;
 }
@@ -59,6 +62,6 @@ function windowsAfter(before: WindowStarts, effects: Effects | null): WindowStar
   return windows;
 }
 
-function without(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {
+function withoutTurns(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {
   return leftOut.length === 0 ? turns : turns.filter((turn) => !leftOut.includes(turn));
 }

@@ -1,7 +1,7 @@
 /**
- * What a start makes of the rows that it finds: where they stand in the working set, which message
- * was under way when the process died, and which reply may have been sent. The storage hands the
- * rows in, and writes down what has changed by it.
+ * Restores the rows that a start finds. It decides where they stand in the working set, which
+ * message was under way when the process died, and which reply may have been sent. The storage
+ * supplies the rows, and writes the resulting changes.
  */
 import { plannedTry } from './durability.ts';
 import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from './order/crash-isolation.ts';
@@ -14,44 +14,47 @@ export type FoundMessage = {
   readonly stored: StoredMessage;
   /** At how many unclean ends it was the next of its conversation. */
   readonly attempts: number;
-  /** How often the process ended while it ran alone. */
+  /** How many times the process ended while it ran alone. */
   readonly alone: number;
-  /** It was dead, is to be tried again, and has an unsettled reply. */
+  /** It was a dead letter, was replayed, and has an unsettled reply. */
   readonly answered: boolean;
 };
 export type FoundReply = {
   readonly stored: StoredReply;
   readonly state: OutState;
-  /** The pause that its receiver asked for at its last try, in milliseconds; null: none. */
+  /** The pause that the receiver asked for at the last attempt, in milliseconds; null: none. */
   readonly retryAfterMs: number | null;
 };
 
-/** Its next try was planned by a clock that was ahead, and is sooner now. */
+/** A reply whose next attempt a clock that was ahead planned too late. It is due sooner now. */
 export type SoonerReply = {
   readonly row: OutRow;
   readonly dueAt: number;
-  /** How much too far ahead it lay. */
+  /** How much too late it was planned, in milliseconds. */
   readonly aheadMs: number;
 };
 
 export type LastEnd = {
   /** The process ended without closing its storage. */
   readonly unclean: boolean;
-  /** Whether a message counts as tried for that end, if it was the next of its conversation. */
+  /** Whether that end counts against the message, if it was the next of its conversation. */
   readonly mayBlame: (row: InRow) => boolean;
-  /** Whether that message ran alone when the storage failed. */
+  /** Whether the message ran alone when the storage failed. */
   readonly ranAlone: (row: InRow) => boolean;
 };
 
-/** What is to be written down before anything is handed out. */
+/** The changes to write before anything is handed out. */
 export type Recovered = {
-  /** Messages that were under way: one attempt more. */
+  /** Messages that were under way: each gets one attempt more. */
   readonly blamed: readonly InRow[];
-  /** Messages whose attempts are forgotten, since the end was a clean one. */
+  /** Messages whose attempts are reset, since the process ended cleanly. */
   readonly cleared: readonly InRow[];
-  /** Messages that are found to have run alone so often. */
+  /** Messages with a corrected number of runs alone. */
   readonly marked: readonly { readonly row: InRow; readonly alone: number }[];
-  /** Replies that were under way, and may have been sent: one attempt more, which moves nothing. */
+  /**
+   * Replies that were under way and may have been sent. Each gets one attempt more, which does not
+   * move it along its schedule.
+   */
   readonly died: readonly OutRow[];
   readonly sooner: readonly SoonerReply[];
   readonly suspects: readonly Suspect[];
@@ -67,9 +70,9 @@ export class Recovering {
   readonly #marked: { readonly row: InRow; readonly alone: number }[] = [];
   readonly #died: OutRow[] = [];
   readonly #sooner: SoonerReply[] = [];
-  readonly #tried: Suspect[] = [];
+  readonly #suspected: Suspect[] = [];
 
-  /** @param now milliseconds since 1970: what was due by then may have been sent */
+  /** @param now milliseconds since 1970: a reply due by then may have been sent */
   constructor(rows: WorkingSet, end: LastEnd, now: number) {
     this.#rows = rows;
     this.#end = end;
@@ -77,31 +80,31 @@ export class Recovering {
     rows.restoring(true);
   }
 
-  /** Messages come in order, and all of them before the first reply. */
-  message({ stored, answered, ...found }: FoundMessage): void {
+  /** Restores a message. Call in order, for all messages before the first reply. */
+  message({ stored, answered, ...counts }: FoundMessage): void {
     const row = this.#rows.restoreMessage(stored);
     const { unclean, mayBlame, ranAlone } = this.#end;
-    // What an operator answers by hand was not at work.
-    const head = unclean && !row.queue.byHand && row.queue.inbox.peek() === row;
+    // A message of a taken-over conversation was not at work.
+    const head = unclean && !row.queue.isTakenOver && row.queue.inbox.peek() === row;
     const blamed = head && mayBlame(row);
-    const alone = found.alone - (ranAlone(row) ? 1 : 0);
-    if (alone < found.alone) this.#marked.push({ row, alone });
+    const alone = counts.alone - (ranAlone(row) ? 1 : 0);
+    if (alone < counts.alone) this.#marked.push({ row, alone });
     const poison = alone >= aloneMax;
     const cleared = !unclean && !poison;
-    const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
+    const attempts = cleared ? 0 : counts.attempts + (blamed ? 1 : 0);
     if (blamed) this.#blamed.push(row);
-    if (cleared && found.attempts > 0) this.#cleared.push(row);
+    if (cleared && counts.attempts > 0) this.#cleared.push(row);
     const suspect = poison || (head && attempts >= attemptsMax);
     row.attempt = attempts + 1;
     row.poison = poison;
     if (suspect) {
       row.queue.inBusy = true;
-      this.#tried.push({ row, alone });
+      this.#suspected.push({ row, alone });
     }
     if (answered) this.#progressOf.set(row.head.id, row.progress);
   }
 
-  /** In the order in which they were made. */
+  /** Restores a reply. Call in the order in which the replies were made. */
   reply({ stored, state, retryAfterMs }: FoundReply): void {
     const { inReplyTo } = stored.head;
     const { dueAt, aheadMs } = plannedTry(state, retryAfterMs, this.#now);
@@ -109,20 +112,20 @@ export class Recovering {
     const row = this.#rows.restoreReply(stored, progress, { ...state, dueAt });
     this.#progressOf.set(inReplyTo, row.progress);
     if (dueAt !== null && aheadMs > 0) this.#sooner.push({ row, dueAt, aheadMs });
-    // By a clock that was ahead it may have been due, and be sent.
+    // By a clock that was ahead it may have been due, and may have been sent.
     const wasDue = aheadMs > 0 || (dueAt ?? 0) <= this.#now;
     const isHead = row.parked || row.queue.outbox.peek() === row;
     if (!this.#end.unclean || !wasDue || !isHead) return;
     this.#died.push(row);
     row.attempt++;
-    // A crash loop is not the receiver's fault: it moves no reply along its schedule.
+    // The receiver is not to blame for a crash loop, so it moves no reply along its schedule.
     row.replayedAfter++;
     row.possibleDuplicate = true;
   }
 
-  /** All rows are there. */
+  /** Call when all rows are restored. */
   done(): Recovered {
-    const suspects = chooseSuspects(this.#tried);
+    const suspects = chooseSuspects(this.#suspected);
     this.#rows.restoring(false);
     return {
       blamed: this.#blamed,
@@ -135,7 +138,7 @@ export class Recovering {
   }
 }
 
-/** @param news is told of the clock; of none there is nothing to tell */
+/** Reports that the clock was ahead, if any reply is due sooner. */
 export function reportSooner(
   sooner: readonly Pick<SoonerReply, 'aheadMs'>[],
   news?: LedgerNews,

@@ -1,17 +1,17 @@
-/** How spend is kept, decided and added up: the same in every form of the ledger. */
 import { dayMs } from '../../lib/durations.ts';
+/** Records, decides and sums the spending on models, the same way in every backend. */
 import { compareAmounts, costOf, dearest, sumOf } from '../../domain/money.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Charged, Price, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
 import type { LimitSum, Reserving } from '../ledger.ts';
 
-/** All of it is deleted after so many days. */
+/** Spending is deleted after this many days. */
 const spendDays = 400;
 export const spendRowsMax = 1_000;
 
 /**
- * What one row adds up. Each call is charged to two of them: to that of all senders, in which
- * channel and sender are empty, and to that of its own sender. Without a price both are empty.
+ * The key of one spend row. Each call is charged to two rows: one for all senders, with empty
+ * channel and sender, and one for its sender. Without a price, both prices are empty.
  */
 export type SpendPlace = {
   readonly channel: string;
@@ -24,7 +24,9 @@ export type SpendPlace = {
   readonly costs: boolean;
 };
 
-/** What is added to a row. `open`: what is reserved; less than nothing: it is given back. */
+/**
+ * The change of a row. `openInput`, `openOutput`: what is reserved; negative numbers release it.
+ */
 export type SpendChange = {
   readonly calls: number;
   readonly estimatedCalls: number;
@@ -47,9 +49,11 @@ export function placesOf({ day, brain, model, price, costs, sender }: Charged) {
 export type SpendPart = { readonly charged: Charged; readonly change: SpendChange };
 
 /**
- * A row has one price of input. Tokens from a provider's cache may have another price: then they
- * are charged to a row of that price, which counts no call. What is reserved stands in the row of
- * the dearer price. The other row is made with it, since settling makes none.
+ * The reservation of a call.
+ *
+ * A row has one price of input. Tokens from a provider's cache may have another price. They are
+ * charged to a row of that price, which counts no call. The reservation is in the row of the dearer
+ * price. The other row is made with it, since settling makes no rows.
  */
 export function openedParts(charged: Charged, most: Tokens): readonly SpendPart[] {
   const { fresh, cached, isCachedDearer } = ratesOf(charged);
@@ -57,11 +61,11 @@ export function openedParts(charged: Charged, most: Tokens): readonly SpendPart[
   const [dearer, other] = isCachedDearer ? [cached, fresh] : [fresh, cached];
   return [
     { charged: dearer, change: openedBy(most) },
-    { charged: other, change: nothing },
+    { charged: other, change: noChange },
   ];
 }
 
-/** Takes back what `openedParts` reserved, and charges what was used. */
+/** Releases what `openedParts` reserved, and charges what was used. */
 export function settledParts(
   charged: Charged,
   reserved: Tokens | null,
@@ -78,7 +82,7 @@ export function settledParts(
   ].filter(({ change }) => Object.values(change).some((count) => count !== 0));
 }
 
-/** The call as charged at each of its two prices; `cached` null: it has one. */
+/** The charge at each of the two prices of input; `cached` is null where there is one price. */
 function ratesOf(charged: Charged) {
   const { price } = charged;
   if (price === null) return { fresh: charged, cached: null, isCachedDearer: false };
@@ -89,7 +93,7 @@ function ratesOf(charged: Charged) {
   return { fresh, cached, isCachedDearer: dearest(price).input === cachedInput };
 }
 
-const nothing: SpendChange = {
+const noChange: SpendChange = {
   calls: 0,
   estimatedCalls: 0,
   input: 0,
@@ -99,7 +103,7 @@ const nothing: SpendChange = {
 };
 
 function openedBy({ input, output }: Tokens): SpendChange {
-  return { ...nothing, openInput: input, openOutput: output };
+  return { ...noChange, openInput: input, openOutput: output };
 }
 
 export function settledBy(reserved: Tokens | null, used: Used | null): SpendChange {
@@ -113,7 +117,7 @@ export function settledBy(reserved: Tokens | null, used: Used | null): SpendChan
   };
 }
 
-/** Used and reserved at one price. */
+/** Tokens used and reserved at one price. */
 export type SpendTotal = Tokens & { readonly price: Price | null };
 
 export function priceOf(input: string, output: string): Price | null {
@@ -121,8 +125,8 @@ export function priceOf(input: string, output: string): Price | null {
 }
 
 /**
- * Whether a reservation fits.
- * @param all what is used and reserved of the day and the brain, of models that cost
+ * Decides whether a reservation fits.
+ * @param all used and reserved on that day by that brain, of models with a cost
  * @param ofSender the same of the sender
  */
 export function decide(
@@ -141,7 +145,7 @@ export function decide(
       continue;
     }
     const isOfSender = limit.kind === 'tokens_per_sender_per_day';
-    // A trial has no sender.
+    // A trial run has no sender.
     if (isOfSender && sender === null) continue;
     const before = tokensOf(isOfSender ? ofSender : all);
     if (before + most.input + most.output > limit.most) return { kind: 'over', limit };
@@ -158,14 +162,14 @@ function costOfAll(totals: readonly SpendTotal[]): string {
   return sumOf(...totals.map((total) => (total.price === null ? '0' : costOf(total, total.price))));
 }
 
-/** Rows of a report's key at one price. */
+/** The rows of one report key at one price. */
 export type SpendGroup = SpendChange & {
   readonly key: string;
   readonly channel: string | null;
   readonly firstDay: string;
   readonly lastDay: string;
   readonly price: Price | null;
-  /** Of what was used, what models used that cost. */
+  /** The used tokens of models with a cost. */
   readonly costing: Tokens;
 };
 
@@ -176,7 +180,7 @@ export function spendRows(groups: Iterable<SpendGroup>): readonly SpendRow[] {
     const key = `${group.channel} ${group.key}`;
     const known = rows.get(key);
     const row = rowOf(group);
-    rows.set(key, known === undefined ? row : added(known, row));
+    rows.set(key, known === undefined ? row : sumOfRows(known, row));
   }
   return [...rows.values()].toSorted(compareRows).slice(0, spendRowsMax);
 }
@@ -193,27 +197,27 @@ function rowOf({ key, channel, firstDay, lastDay, price, costing, ...sums }: Spe
   return { ...of, calls, tokens, costing, estimatedCalls, open, cost, openCost };
 }
 
-function added(one: SpendRow, other: SpendRow): SpendRow {
+function sumOfRows(one: SpendRow, other: SpendRow): SpendRow {
   return {
     key: one.key,
     channel: one.channel,
     firstDay: one.firstDay < other.firstDay ? one.firstDay : other.firstDay,
     lastDay: one.lastDay > other.lastDay ? one.lastDay : other.lastDay,
     calls: one.calls + other.calls,
-    tokens: tokensTogether(one.tokens, other.tokens),
-    costing: tokensTogether(one.costing, other.costing),
+    tokens: sumOfTokens(one.tokens, other.tokens),
+    costing: sumOfTokens(one.costing, other.costing),
     estimatedCalls: one.estimatedCalls + other.estimatedCalls,
-    open: tokensTogether(one.open, other.open),
-    cost: together(one.cost, other.cost),
-    openCost: together(one.openCost, other.openCost),
+    open: sumOfTokens(one.open, other.open),
+    cost: sumOfCosts(one.cost, other.cost),
+    openCost: sumOfCosts(one.openCost, other.openCost),
   };
 }
 
-function tokensTogether(one: Tokens, other: Tokens): Tokens {
+function sumOfTokens(one: Tokens, other: Tokens): Tokens {
   return { input: one.input + other.input, output: one.output + other.output };
 }
 
-function together(one: string | null, other: string | null): string | null {
+function sumOfCosts(one: string | null, other: string | null): string | null {
   return one === null || other === null ? (one ?? other) : sumOf(one, other);
 }
 
@@ -221,7 +225,10 @@ function compareRows(one: SpendRow, other: SpendRow): number {
   return compareCosts(one.cost, other.cost) || sizeOf(other) - sizeOf(one) || byName(one, other);
 }
 
-/** The larger one first; no cost comes last. Most differ by much, and need no exact look. */
+/**
+ * The larger cost comes first, no cost comes last. Most costs differ so much that plain numbers
+ * decide.
+ */
 function compareCosts(one: string | null, other: string | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   return Number(other) - Number(one) || compareAmounts(other, one);
@@ -237,8 +244,8 @@ function byName(one: SpendRow, other: SpendRow): number {
 }
 
 /**
- * The first days of which rows are kept, give or take the hours between the local day and the
- * day of Greenwich.
+ * The first days whose rows are kept. They may be hours off, since days are local and this one is
+ * in UTC.
  * @param now milliseconds since 1970
  * @param retentionDays how long texts are kept; 0: for ever
  */
@@ -249,7 +256,7 @@ export function firstDaysKept(now: number, retentionDays: number) {
   return { all: dayBefore(spendDays), ofSenders: dayBefore(ofSenders) };
 }
 
-/** Every day of which there is a row, each found by one look at the table's key. */
+/** SQL for every day that has a row. It finds each day by one lookup in the key of the table. */
 export function daysOf(table: string): string {
   return (
     `WITH RECURSIVE days (day) AS (SELECT min(day) FROM ${table} UNION ALL ` +

@@ -1,11 +1,11 @@
 /**
- * What the ledger is made on. The ledger (`ledger.ts`) holds order, claims, room, and what follows
- * a commit; a storage writes down what happened and reads it back, and decides nothing of these.
+ * The contract of a storage. The ledger (`ledger.ts`) decides order, claims, room and the effects
+ * of a commit. A storage only writes what happened and reads it back.
  *
- * Writes take effect in the order in which they are asked for. `then` is called at the commit:
- * once, in the order of the commits, and before the promise resolves to true. False: it is not
- * written, and never will be; `then` is not called. Without storage all of this happens at once.
- * Nothing here throws or rejects unless its comment says so; after `close` nothing more is asked.
+ * Writes take effect in the order of the calls. `then` is called at the commit: once, in commit
+ * order, and before the promise resolves to true. False means that it is not written and never will
+ * be; then `then` is not called. Without storage all of this happens at once. Nothing here throws
+ * or rejects unless its comment says so. After `close` the ledger calls nothing more.
  */
 import type { Acceptance } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -39,16 +39,19 @@ import type { CrashIsolation } from './order/crash-isolation.ts';
 
 export interface LedgerStorage {
   readonly durability: Durability;
-  /** Messages accepted and not settled, and the bytes that they and their replies hold. */
+  /** The most unsettled messages, and the most bytes that they and their replies may hold. */
   readonly limits: Pick<Gauges, 'messagesMax' | 'bytesMax'>;
-  /** Whether it can take in more. Each change is told. */
+  /** Whether it can accept more. `roomChanged` reports each change. */
   readonly hasRoom: boolean;
   /**
-   * Whether rows may be handed out. False while this process may have lost the right to work them:
-   * whoever makes it true again rings for what waits.
+   * Whether rows may be handed out. It is false while this process may have lost the right to work
+   * them. The code that makes it true again notifies the workers.
    */
   readonly mayHandOut: boolean;
-  /** Holds back what a start found suspect; null: this storage outlives no process. */
+  /**
+   * Holds back the suspected messages of a start; null: nothing in this storage outlives the
+   * process.
+   */
   readonly crashIsolation: CrashIsolation | null;
   readonly history: StoredHistory;
   readonly agents: StoredAgents;
@@ -56,97 +59,108 @@ export interface LedgerStorage {
   readonly deadLetters: StoredDeadLetters;
   readonly forgetting: StoredForgetting;
   readonly figures: StoredFigures;
-  /** Asked and settled by the ends of turns. */
+  /** Approvals are written and settled at the end of turns. */
   readonly approvals: Approvals;
   readonly spend: SpendBook;
   readonly byHand: StoredTakeovers;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
-  /** Called once, before all else. */
-  listen(told: StorageReport): void;
+  /** Called once, before everything else. */
+  listen(report: StorageReport): void;
 
   /**
-   * Writes down messages and moves cursors, all or nothing. At the commit each message that has
-   * not come before, and is to be worked by this process, is entered, in order. Refused with
-   * `conflict` where a cursor stands elsewhere than expected: before anything is asked where
-   * `order/cursors.ts` knows it, else by the storage.
+   * Writes messages and moves cursors, all or nothing. At the commit it calls `enter` for each
+   * message that is new and that this process is to work, in order. Answers `conflict` if a cursor
+   * stands elsewhere than expected. `order/cursors.ts` finds that out first if it can, else the
+   * storage does.
    */
   accept(
     arrivals: readonly Arrival[],
     cursors: readonly CursorMove[],
     enter: Enter,
   ): Promise<Acceptance>;
-  /** Whether a row can be handed out at once: its text is here, and `history.of` has an answer. */
+  /**
+   * Whether a row can be handed out at once: its text is in memory, and `history.of` has an answer.
+   */
   isReady(row: Row): row is WholeRow;
   /**
-   * Makes rows ready: rows that were restored get what they say, which all others have from the
-   * beginning. A change of what their conversation remembers may undo it.
+   * Makes rows ready by reading the texts of restored rows. All other rows have their text from the
+   * beginning. A row may stop being ready when the memory of its conversation changes.
    * @throws or rejects when it cannot be read: the storage has failed
    */
   read(rows: readonly Row[]): Awaitable<void>;
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean>;
-  /** May resolve before the commit: nothing but the next reply of the lane waits for it. */
+  /** May resolve before the commit: only the next reply of the queue waits for it. */
   delivered(end: DeliveryEnd, then: () => void): Promise<boolean>;
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean>;
   /**
-   * Replies that waited for another try are due at once, by a person's word: the try that follows
-   * does not move them along their schedule, which `replayedAfter` of each has in it already.
+   * Makes deferred replies due at once, for an operator. The attempt that follows does not move
+   * them along their schedule. `replayedAfter` of each row counts it already.
    */
   triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean>;
-  /** Left out: every reply that waits for another try stands in the working set. */
+  /** Left out: the working set holds every deferred reply. */
   readonly deferredReplies?: StoredDeferred;
-  /** @param parts later parts of the same reply, which die with it */
+  /** @param parts later parts of the same reply, which become dead letters with it */
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean>;
   callBegun(message: Message, call: BegunCall): Promise<boolean>;
-  /** Keeps what a message is now in the place of what it was: its `preview` has come. */
+  /** Replaces the stored message, because its `preview` was added. */
   previewed(message: Message): Promise<boolean>;
-  /** Nobody waits for this write. */
+  /** The caller does not wait for this write. */
   callEnded(key: string, ending: CallEnding): void;
   audit(row: AuditRow): Promise<boolean>;
-  /** Nobody waits for this write. @param since milliseconds since 1970; null: it is served */
+  /**
+   * The caller does not wait for this write. @param since milliseconds since 1970; null: it is
+   * served
+   */
   keepUnroutable(channel: ChannelKey, since: number | null): void;
-  /** Resolves once all that was asked for before is written. */
+  /** Resolves once everything asked for before is written. */
   written(): Promise<boolean>;
   /** These channels are served from now on. */
   serve?(channels: readonly ChannelKey[]): void;
-  /** What was accepted by others, or by this process and is worked by none: it takes up room. */
+  /**
+   * The room taken by messages that other processes accepted, or that this process accepted and no
+   * process works.
+   */
   readonly elsewhere?: { readonly messages: number; readonly bytes: number };
   /**
-   * Messages of theirs that wait to be entered are not to be. Resolves when what was being read
-   * just now has been entered.
+   * Keeps their messages that wait to enter the working set out of it. Resolves when the messages
+   * being read just now have entered.
    */
   unwanted?(theirs: Theirs): Promise<void>;
-  /** Nothing more is to be begun: what is not in hand may be left to others. */
+  /** Begin no more work: other processes may take what this one does not have in hand. */
   drain?(): void;
 
   /**
-   * Keeps for the next start that no message ended this process.
-   * @param alone the message that ran alone just then; null: none did
+   * Writes for the next start that no message ended this process.
+   * @param alone the message that runs alone now; null: none does
    */
   noteFailure(alone: InRow | null): void;
   /**
-   * Writes what was asked for, and closes. Ends also where the disk does not answer.
-   * @throws where something of it stays open
+   * Writes everything asked for, and closes. It ends even if the disk does not answer.
+   * @throws when a resource stays open
    */
   close(): Promise<void>;
 }
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** What conversations remember, and the cursors of channels. */
+/** The memory of conversations, and the cursors of channels. */
 interface StoredHistory {
-  /** What it holds in memory. */
+  /** How many bytes it holds in memory. */
   readonly bytes: number;
-  /** How much of a session is read: the widest of all brains. */
+  /** How much of a session is read: the widest bounds of all brains. */
   readonly bounds: HistoryBounds;
-  /** Sets it; what was read with less is read again. */
+  /** Sets `bounds`. Histories that were read with smaller bounds are read again. */
   remember(bounds: HistoryBounds): void;
-  /** Of a message whose row is ready. @throws when it cannot be read: the storage has failed */
+  /**
+   * The memory for a message whose row is ready. @throws when it cannot be read: the storage has
+   * failed
+   */
   of(message: Message): Memory;
-  /** The last n turns of the newest session that has any, oldest first. */
+  /** The last n turns of the newest session that has turns, oldest first. */
   said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
-  /** The last n turns of whatever session that were accepted by then, oldest first. */
+  /** The last n turns of any session whose messages were accepted by `at`, oldest first. */
   earlier(message: Message, at: number, n: number): Awaitable<EarlierTurns>;
-  /** With the moves that are on their way. */
+  /** The position of a cursor, with the moves on their way. */
   cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
   /** Milliseconds since 1970; null: the channel is served. */
   unroutableSince(channel: ChannelKey): number | null;
@@ -157,48 +171,54 @@ interface StoredAgents {
   notes(message: Message, scope: NoteScope): Awaitable<readonly Note[]>;
   /** The last n of the conversation, newest first. */
   toolUses(message: Message, n: number): Awaitable<readonly ToolUse[]>;
-  /** What was begun for a message before this process held it, oldest first. */
+  /** The calls begun for a message before this process held it, oldest first. */
   callsOf(message: Message): Awaitable<readonly RunningCall[]>;
 }
 
-/** The ledger asks these one at a time, together with those of `StoredForgetting`. */
+/** Dead letters. The ledger calls these methods, and those of `StoredForgetting`, one at a time. */
 interface StoredDeadLetters {
   readonly count: number;
   replay(id: string): Promise<DeadLetterMove>;
   discard(id: string): Promise<DeadLetterMove>;
 }
 
-/** Replies that wait for another try, whoever has them in hand. */
+/** Deferred replies, whichever process holds them. */
 export interface StoredDeferred {
   groups(): Promise<readonly DeferredGroup[]>;
   find(which: WhichDeferred, most: number): Promise<readonly string[]>;
-  /** They are due at once, whoever has them, or nobody. @returns false: the storage has failed */
+  /**
+   * Makes them due at once, whichever process holds them, if any. @returns false: the storage has
+   * failed
+   */
   tryNow(ids: readonly string[]): Promise<boolean>;
 }
 
-/** Both return how many went, and reject when the storage has failed. */
+/** Both resolve to the number of rows deleted, and reject when the storage has failed. */
 interface StoredForgetting {
   forget(asked: Forgotten): Promise<number>;
   clearNotes(of: NotesOf): Promise<number>;
 }
 
-/** Conversations that an operator answers by hand. The ledger asks for one thing at a time. */
+/** Taken-over conversations. The ledger makes one call at a time. */
 export interface StoredTakeovers {
-  /** What a start found; they are by hand in the working set already. */
+  /** The takeovers that a start found. The working set knows them already. */
   readonly found: readonly HeldConversation[];
   /**
-   * Writes a hold down, or its end (null). Resolves when every other process that may work the
-   * conversation knows it. False: it is not written, or not known to be.
+   * Writes a takeover, or its end (null). Resolves when every process that may work the
+   * conversation knows it. False: it is not written, or that is not known.
    */
   keep(where: ConversationKey, hold: Hold | null): Promise<boolean>;
-  /** What ends by now is over, and need not be kept. Nobody waits for this write. */
+  /**
+   * Takeovers that end by `now` are over, and need not be kept. The caller does not wait for this
+   * write.
+   */
   expired(now: number): void;
-  /** The first n messages that wait; left out: they stand in the working set. */
+  /** The first n waiting messages; left out: they are in the working set. */
   waiting?(where: ConversationKey, n: number): Promise<readonly WholeInRow[]>;
   /**
-   * Ends messages of one conversation that nobody has claimed, in one commit. Does not wait while
-   * nothing can be written.
-   * @param then what follows in the working set, where they stand in this one
+   * Ends unclaimed messages of one conversation in one commit. Never waits for a storage that
+   * cannot write.
+   * @param then changes the working set, if these messages are in it
    */
   answered(
     ends: readonly TurnEnd[],
@@ -206,7 +226,7 @@ export interface StoredTakeovers {
   ): Promise<'answered' | 'answered_already' | 'storage_failed'>;
 }
 
-/** What a storage adds to the gauges of its ledger. */
+/** The gauges that a storage adds to those of the ledger. */
 export function gaugesOf(storage: LedgerStorage) {
   return {
     ...storage.limits,
@@ -217,29 +237,35 @@ export function gaugesOf(storage: LedgerStorage) {
   };
 }
 
-/** What a storage tells, at any time. */
+/** The reports that a storage makes, at any time. */
 export type StorageReport = {
   /** Nothing can be written or read any more. */
   readonly failed: (error: unknown) => void;
-  /** There may be more room than before, also by what others have settled. */
+  /** There may be more room, also because other processes settled messages. */
   readonly roomChanged: () => void;
   /**
-   * An instance forgets: what of theirs is here goes from memory. Rejects when that fails.
-   * @param answered ids of messages: replies to them are theirs
+   * An instance forgets somebody: removes their rows from this memory. Rejects when that fails.
+   * @param answered ids of messages; replies to them are removed too
    */
   readonly forgetHere: (theirs: Theirs, answered: ReadonlySet<string>) => Promise<void>;
-  /** A person asked elsewhere for another try of these: those that are here are due at once. */
+  /**
+   * An operator asked another instance to try these replies. The replies that are here are due at
+   * once.
+   */
   readonly tryHere: (ids: readonly string[]) => Promise<void>;
-  /** An instance has written down a hold, or its end. */
+  /** An instance has written a takeover, or its end. */
   readonly heldHere: (where: ConversationKey, hold: Hold | null) => Promise<void>;
-  /** An instance has answered these messages by hand: they leave the working set. */
+  /** An operator answered these messages through another instance: they leave the working set. */
   readonly answeredHere: (where: ConversationKey, ids: ReadonlySet<string>) => void;
 };
 
-/** What somebody said, or was said in a conversation, in messages with ids before this one. */
+/**
+ * The messages of a person or a conversation with smaller ids than this one, and the replies to
+ * them.
+ */
 export type Theirs = { readonly whose: Whose; readonly beforeId: MessageId };
 
-/** A message on its way into the storage. `seq` numbers all that comes to this process. */
+/** A message on its way into the storage. `seq` numbers all rows that come to this process. */
 export type Arrival = {
   readonly message: Message;
   readonly seq: number;
@@ -249,30 +275,36 @@ export type Arrival = {
   readonly keyCheck: KeyCheck | null;
 };
 
-/** Puts a message into the working set, unless it was forgotten on its way: then it is settled. */
+/**
+ * Puts a message into the working set. A message that was forgotten on its way is not put in, and
+ * counts as settled.
+ */
 export type Enter = (arrival: Arrival) => MessageProgress;
 
 export type TurnEnd = {
   readonly row: WholeInRow;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** As it was at the claim. */
+  /** The memory at the claim. */
   readonly memory: Memory;
-  /** The message is a dead letter; null: it is answered. */
+  /** The reason of a dead letter; null: the message is answered. */
   readonly why: Failure | null;
   readonly effects: Effects | null;
   /** The replies of the effects, numbered in their order. */
   readonly replies: readonly { readonly reply: Reply; readonly seq: number }[];
-  /** Those that were one message with it, and end with it, or not at all; absent: none were. */
+  /**
+   * The ends of the messages merged into this one. They take effect with it or not at all; absent:
+   * none.
+   */
   readonly joined?: readonly JoinedEnd[];
 };
 
-/** Whose messages it ends. */
+/** The ids of the messages that it ends. */
 export function idsOf({ row, joined = [] }: TurnEnd): readonly MessageId[] {
-  return [row.head.id, ...joined.map((piece) => piece.row.head.id)];
+  return [row.head.id, ...joined.map((other) => other.row.head.id)];
 }
 
-/** The end of a message that another one's turn answered: beside its own row it changes nothing. */
+/** The end of a message that was merged into another. It changes only its own row. */
 export type JoinedEnd = { readonly row: WholeInRow; readonly trace: Trace | null };
 
 /** `at`: milliseconds since 1970. */
@@ -282,12 +314,12 @@ export type DeferredUntil = { readonly dueAt: number; readonly how: Deferral };
 
 export type Forgotten = {
   readonly whose: Whose;
-  /** Rows numbered from `before` on came after the request, and stay. */
+  /** Rows with this number or a higher one came after the request, and stay. */
   readonly before: number;
-  /** The same said of messages that came to this process: ids from this one on. */
+  /** The same for messages that came to this process: this id and higher ones stay. */
   readonly beforeId: MessageId;
-  /** How many rows of theirs have gone from the working set. */
+  /** How many of their rows the working set has removed. */
   readonly removed: number;
-  /** Takes more rows of theirs away, wherever they are; a claim on such a row is lost. */
+  /** Removes more of their rows, in any state. A claim on such a row is lost. */
   readonly remove: (matches: (row: Row) => boolean) => void;
 };

@@ -1,7 +1,7 @@
 /**
- * How a conversation is held, answered by hand and given back. What a person asks is done one at a
- * time; a hold is written down before it begins, and what is written down is said in memory by
- * `heldHere`, in every process that may work the conversation.
+ * Takes conversations over for an operator, answers them, and gives them back. Operator requests
+ * run one at a time. A takeover is written before it begins. `heldHere` then puts it into effect,
+ * in every process that may work the conversation.
  */
 import type { Message } from '../../domain/message.ts';
 import type { ConversationKey } from '../../domain/story.ts';
@@ -18,67 +18,71 @@ import { keyOf } from './memories.ts';
 import { memoryAfter } from './next-memory.ts';
 import type { LedgerStorage, TurnEnd } from './storage.ts';
 
-export type HoldingDeps = Clock & {
+export type TakeoverDeps = Clock & {
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
   readonly claiming: Claiming;
-  readonly asked: OneAtATime;
+  readonly requests: OneAtATime;
   readonly news: LedgerNews;
-  /** There may be more room. */
+  /** Called when there may be more room. */
   readonly settled: () => void;
 };
 
-type Held = HeldConversation & {
+type ActiveTakeover = HeldConversation & {
   readonly end: Deadline;
-  /** A clock that was ahead wrote a later end down: that does not pass by itself. */
+  /** A clock that was ahead wrote a later end. That end does not expire by itself. */
   readonly isFar: boolean;
 };
 type MakeEffects = (one: TakeoverMessage, isLast: boolean) => Effects;
 
-export class Holding implements Takeovers {
-  readonly #deps: HoldingDeps;
+export class ActiveTakeovers implements Takeovers {
+  readonly #deps: TakeoverDeps;
   readonly #deadlines: Deadlines;
-  readonly #held = new Map<string, Held>();
+  readonly #takeovers = new Map<string, ActiveTakeover>();
   #closed = false;
 
-  constructor(deps: HoldingDeps) {
+  constructor(deps: TakeoverDeps) {
     this.#deps = deps;
     this.#deadlines = createDeadlines(deps.steady);
-    for (const found of deps.storage.byHand.found) this.#keep(found, found);
+    for (const stored of deps.storage.byHand.found) this.#set(stored, stored);
   }
 
   hold(where: ConversationKey): Promise<Hold | 'too_many' | 'storage_failed'> {
-    return this.#deps.asked.do(async () => {
-      if (!this.#held.has(keyOf(where)) && this.#held.size >= holdsMax) return 'too_many';
-      return (await this.#touch(where)) ?? 'storage_failed';
+    return this.#deps.requests.do(async () => {
+      if (!this.#takeovers.has(keyOf(where)) && this.#takeovers.size >= holdsMax) return 'too_many';
+      return (await this.#beginOrRenew(where)) ?? 'storage_failed';
     });
   }
 
   giveBack(where: ConversationKey): Promise<'done' | 'not_held' | 'storage_failed'> {
-    return this.#deps.asked.do(async () => {
+    return this.#deps.requests.do(async () => {
       if (this.of(where) === null) return 'not_held';
       return (await this.end(where)) ? 'done' : 'storage_failed';
     });
   }
 
-  answer(where: ConversationKey, upTo: string | null, make: MakeEffects): Promise<OperatorAnswer> {
-    return this.#deps.asked.do(() => this.#answer(where, upTo, make));
+  answer(
+    where: ConversationKey,
+    upTo: string | null,
+    effectsOf: MakeEffects,
+  ): Promise<OperatorAnswer> {
+    return this.#deps.requests.do(() => this.#answer(where, upTo, effectsOf));
   }
 
   of(where: ConversationKey): Hold | null {
-    const held = this.#held.get(keyOf(where));
-    return held === undefined ? null : { since: held.since, untilAt: held.untilAt };
+    const takeover = this.#takeovers.get(keyOf(where));
+    return takeover === undefined ? null : { since: takeover.since, untilAt: takeover.untilAt };
   }
 
   held(): readonly HeldConversation[] {
-    const all = [...this.#held.values()].map(({ channel, conversation, since, untilAt }) => {
+    const all = [...this.#takeovers.values()].map(({ channel, conversation, since, untilAt }) => {
       return { channel, conversation, since, untilAt };
     });
     return all.toSorted((a, b) => a.since - b.since);
   }
 
   get count(): number {
-    return this.#held.size;
+    return this.#takeovers.size;
   }
 
   async waiting(where: ConversationKey): Promise<readonly Message[]> {
@@ -86,14 +90,14 @@ export class Holding implements Takeovers {
   }
 
   /**
-   * What is written down takes effect here. Resolves when all that was on its way into the storage
-   * has its place, so that nothing of a held conversation is at work any more.
-   * @param hold null: it is not held any more
+   * Puts a written takeover, or its end, into effect in this process. Resolves when everything on
+   * its way into the storage has its place. From then on nothing of the conversation is at work.
+   * @param hold null: the takeover has ended
    */
   async heldHere(where: ConversationKey, hold: Hold | null): Promise<void> {
-    if (hold === null) return this.#lift(where);
-    const isRenewed = this.#held.has(keyOf(where));
-    this.#keep(where, hold);
+    if (hold === null) return this.#endHere(where);
+    const isRenewed = this.#takeovers.has(keyOf(where));
+    this.#set(where, hold);
     if (isRenewed) return;
     const { rows, claiming, storage } = this.#deps;
     const { channel, conversation } = where;
@@ -105,7 +109,7 @@ export class Holding implements Takeovers {
     await storage.written();
   }
 
-  /** It is held no more, wherever it is worked. @returns false: that cannot be written down */
+  /** Ends a takeover in all processes. @returns false: that cannot be written */
   async end(where: ConversationKey): Promise<boolean> {
     if (this.of(where) === null) return true;
     if (this.#closed || !(await this.#deps.storage.byHand.keep(where, null))) return false;
@@ -113,19 +117,19 @@ export class Holding implements Takeovers {
     return true;
   }
 
-  /** Nothing is held any more, in memory, and nothing will be. */
+  /** Ends all takeovers in memory, and begins none afterwards. */
   endAll(): void {
     this.#closed = true;
-    for (const held of this.held()) this.#lift(held);
+    for (const where of this.held()) this.#endHere(where);
   }
 
   close(): void {
     this.#closed = true;
-    for (const { end } of this.#held.values()) end.cancel();
+    for (const { end } of this.#takeovers.values()) end.cancel();
   }
 
-  /** @returns null: it cannot be written down */
-  async #touch(where: ConversationKey): Promise<Hold | null> {
+  /** Begins or renews a takeover. @returns null: it cannot be written */
+  async #beginOrRenew(where: ConversationKey): Promise<Hold | null> {
     const now = Math.round(this.#deps.now());
     const hold = { since: this.of(where)?.since ?? now, untilAt: now + holdMs };
     if (this.#closed || !(await this.#deps.storage.byHand.keep(where, hold))) return null;
@@ -133,38 +137,38 @@ export class Holding implements Takeovers {
     return hold;
   }
 
-  #keep({ channel, conversation }: ConversationKey, { since, untilAt }: Hold): void {
+  #set({ channel, conversation }: ConversationKey, { since, untilAt }: Hold): void {
     const where = { channel, conversation };
     const key = keyOf(where);
-    this.#held.get(key)?.end.cancel();
+    this.#takeovers.get(key)?.end.cancel();
     const now = this.#deps.now();
     const latest = Math.round(now + holdMs);
     const isFar = untilAt > latest;
     const leftMs = Math.min(holdMs, Math.max(0, untilAt - now));
     const end = this.#deadlines.after(leftMs, () => void this.#expire(where));
-    this.#held.set(key, { ...where, since, untilAt: Math.min(untilAt, latest), end, isFar });
+    this.#takeovers.set(key, { ...where, since, untilAt: Math.min(untilAt, latest), end, isFar });
   }
 
-  #lift(where: ConversationKey): void {
+  #endHere(where: ConversationKey): void {
     const key = keyOf(where);
-    const held = this.#held.get(key);
-    if (held === undefined) return;
-    held.end.cancel();
-    this.#held.delete(key);
+    const takeover = this.#takeovers.get(key);
+    if (takeover === undefined) return;
+    takeover.end.cancel();
+    this.#takeovers.delete(key);
     this.#deps.rows.byHand.giveBack(where.channel, where.conversation);
     this.#deps.storage.crashIsolation?.changed();
   }
 
   #expire(where: ConversationKey): Promise<void> {
-    return this.#deps.asked.do(async () => {
+    return this.#deps.requests.do(async () => {
       const { now, storage, news } = this.#deps;
-      const hold = this.#held.get(keyOf(where));
-      if (hold === undefined || this.#closed) return;
-      // The clock was set back meanwhile, or it was touched.
-      if (now() < hold.untilAt) return this.#keep(where, hold);
-      if (hold.isFar) await storage.byHand.keep(where, null);
+      const takeover = this.#takeovers.get(keyOf(where));
+      if (takeover === undefined || this.#closed) return;
+      // The clock was set back meanwhile, or the takeover was renewed.
+      if (now() < takeover.untilAt) return this.#set(where, takeover);
+      if (takeover.isFar) await storage.byHand.keep(where, null);
       else storage.byHand.expired(now());
-      this.#lift(where);
+      this.#endHere(where);
       news.holdOver?.({ channel: where.channel });
     });
   }
@@ -172,7 +176,7 @@ export class Holding implements Takeovers {
   async #answer(
     where: ConversationKey,
     upTo: string | null,
-    make: MakeEffects,
+    effectsOf: MakeEffects,
   ): Promise<OperatorAnswer> {
     if (this.of(where) === null) return { kind: 'not_held' };
     if (this.#closed) return { kind: 'storage_failed' };
@@ -181,25 +185,25 @@ export class Holding implements Takeovers {
     if (at < 0) return { kind: 'answered_already' };
     const rows = waiting.slice(0, at + 1);
     if (rows.length === 0) return { kind: 'nothing_to_answer' };
-    const ends = await this.#endsOf(rows, make);
+    const ends = await this.#endsOf(rows, effectsOf);
     const kind = await this.#deps.storage.byHand.answered(ends, () => this.#settle(where, ends));
     if (kind !== 'answered') return { kind };
     const messages = rows.map(({ message }) => message.id);
-    return { kind, messages, hold: (await this.#touch(where)) ?? this.of(where) };
+    return { kind, messages, hold: (await this.#beginOrRenew(where)) ?? this.of(where) };
   }
 
   async #waiting(where: ConversationKey): Promise<readonly WholeInRow[]> {
     const { rows, storage } = this.#deps;
     const elsewhere = await storage.byHand.waiting?.(where, waitingMax);
     if (elsewhere !== undefined) return elsewhere;
-    const found = rows.byHand.waiting(where.channel, where.conversation, waitingMax);
-    const silent = found.filter((row) => !isWhole(row));
-    if (silent.length > 0) await storage.read(silent);
-    return found.filter(isWholeIn);
+    const waiting = rows.byHand.waiting(where.channel, where.conversation, waitingMax);
+    const unread = waiting.filter((row) => !isWhole(row));
+    if (unread.length > 0) await storage.read(unread);
+    return waiting.filter(isWholeIn);
   }
 
-  /** Each of them is answered on what those before it leave. */
-  async #endsOf(rows: readonly WholeInRow[], make: MakeEffects): Promise<readonly TurnEnd[]> {
+  /** The ends of the messages. Each answer sees the memory that the messages before it leave. */
+  async #endsOf(rows: readonly WholeInRow[], effectsOf: MakeEffects): Promise<readonly TurnEnd[]> {
     const { storage, now } = this.#deps;
     const first = rows[0]!;
     while (!storage.isReady(first)) await storage.read([first]);
@@ -208,18 +212,18 @@ export class Holding implements Takeovers {
     return rows.map((row, place) => {
       const { message, attempt, poison } = row;
       const memory = known ?? storage.history.of(message);
-      const effects = make({ message, memory, attempt, poison }, place === rows.length - 1);
+      const effects = effectsOf({ message, memory, attempt, poison }, place === rows.length - 1);
       const replies = effects.replies.map((reply) => {
         return { reply, seq: this.#deps.rows.nextSeq() };
       });
       const end = { row, at: now(), memory, why: null, effects, replies };
-      // Without storage no turn remembers the one before.
+      // Without storage, no turn remembers the one before.
       if (durable) known = memoryAfter(message, memory, effects, storage.history.bounds);
       return end;
     });
   }
 
-  /** Their answer is written: the messages leave the working set, and its replies come into it. */
+  /** The answer is written: removes its messages from the working set, and adds its replies. */
   #settle({ channel, conversation }: ConversationKey, ends: readonly TurnEnd[]): void {
     const { rows, storage, settled } = this.#deps;
     for (const { row, replies } of ends) {

@@ -1,10 +1,10 @@
+/** The log of tool calls. A call is written to the storage and the audit before it may run. */
 import type { BegunCall, CallEnding, EarlierCall, LoggedCall } from '../../domain/tool-use.ts';
 import { BegunCalls } from './begun-calls.ts';
 import type { CallLog, InClaim } from '../ledger.ts';
 import type { OpenClaims } from './order/open-claims.ts';
 import type { LedgerStorage } from './storage.ts';
 
-/** What was begun is written down before it may run, and in the audit. */
 export class ToolCalls implements CallLog {
   readonly #open: OpenClaims;
   readonly #storage: LedgerStorage;
@@ -26,7 +26,7 @@ export class ToolCalls implements CallLog {
     return { kind: 'unwritten' };
   }
 
-  /** Also for a claim that is over: what is known of the call does not depend on the claim. */
+  /** Works for an ended claim too: the end of a call does not depend on the claim. */
   logCallEnd(claim: InClaim, key: string, ending: CallEnding): void {
     this.#begun.end(claim, key, ending);
     this.#storage.callEnded(key, ending);

@@ -1,4 +1,6 @@
-/** What the end of a turn is to the storage, with the messages that were one with its own. */
+/**
+ * Makes the end of a turn for the storage, with the ends of the messages merged into its message.
+ */
 import type { Failure } from '../../domain/failure.ts';
 import type { MessageId } from '../../domain/ids.ts';
 import type { Trace } from '../../domain/trace.ts';
@@ -6,28 +8,31 @@ import type { WholeInRow } from './order/rows.ts';
 import type { Effects, Memory } from '../ledger.ts';
 import type { TurnEnd } from './storage.ts';
 
-type Ended = {
+type EndedTurn = {
   readonly row: WholeInRow;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly memory: Memory;
-  /** It is a dead letter; null: it is answered. */
+  /** The reason of a dead letter; null: it is answered. */
   readonly why: Failure | null;
   readonly effects: Effects | null;
 };
 
-export function turnEndOf(ended: Ended, nextSeq: () => number): TurnEnd {
+export function turnEndOf(ended: EndedTurn, nextSeq: () => number): TurnEnd {
   const { row, effects } = ended;
   const replies = (effects?.replies ?? []).map((reply) => ({ reply, seq: nextSeq() }));
-  if (row.joined.length === 0) return { ...ended, replies };
-  const joined = row.joined.map((piece) => {
-    return { row: piece, trace: joinedTrace(effects?.trace ?? null, piece, row.head.id) };
+  if (row.merged.length === 0) return { ...ended, replies };
+  const joined = row.merged.map((other) => {
+    return { row: other, trace: mergedTrace(effects?.trace ?? null, other, row.head.id) };
   });
   return { ...ended, replies, joined };
 }
 
-/** It tells with which message it was answered, and no step of that one's turn again. */
-function joinedTrace(
+/**
+ * The trace of a merged message. It names the message that it was answered with, and has no other
+ * steps.
+ */
+function mergedTrace(
   trace: Trace | null,
   { head: { acceptedAt }, attempt }: WholeInRow,
   answeredWith: MessageId,

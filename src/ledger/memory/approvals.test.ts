@@ -21,7 +21,7 @@ const message = {
 } as const;
 const claim = { message, attempt: 1 } as unknown as InClaim;
 
-/** So many, each asked by a turn of its own that is over at its number. */
+/** Asks for n approvals, each in a turn that ends at its number. */
 function ask(kept: KeptApprovals, n: number): readonly Approval[] {
   return Array.from({ length: n }, (_, at) => {
     const approval = approvalOf(claim);

@@ -1,4 +1,4 @@
-/** What waits for a yes, for the form that outlives no process: so many that are not settled. */
+/** The approvals of the memory backend: a bounded number of open and of settled ones. */
 import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../domain/approval.ts';
 import { forgottenPerson, personOn } from '../../domain/approval.ts';
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
@@ -8,18 +8,21 @@ import { approvalsOwedMax, approvalsWaitingMax } from '../engine/approval-record
 import { isOf } from '../engine/order/removal.ts';
 import { emptyPage, keyAfter, limitOf, pageOf } from '../pages.ts';
 
-/** With those that are decided. */
+/** The most open approvals, decided ones included. */
 const openMax = 2 * approvalsWaitingMax;
 const settledMax = 1_000;
-/** Before every row: it comes behind every digit of an id. */
+/** The key before every row: it sorts behind every digit of an id. */
 const newest: [string] = ['~'];
 
 export class KeptApprovals implements Approvals {
-  /** In the order in which they were asked, as are the settled ones in that of their ends. */
+  /**
+   * Open approvals in the order in which they were asked. Settled ones are in the order of their
+   * ends.
+   */
   readonly #open = new Map<string, Approval>();
   readonly #settled = new Map<string, Approval>();
 
-  /** @param at when the turn was over */
+  /** @param at when the turn ended */
   turnEnded({ asked = [], settled }: Effects, at: number): void {
     for (const approval of asked) this.#ask(approval, at);
     const approval = settled === undefined ? undefined : this.#open.get(settled.id);
@@ -51,9 +54,9 @@ export class KeptApprovals implements Approvals {
   }
 
   readonly reads: ApprovalsReader = {
-    approvals: async (state, asked) => {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, newest);
+    approvals: async (state, page) => {
+      const limit = limitOf(page);
+      const after = keyAfter(page, newest);
       if (after === null) return emptyPage;
       const rows = this.#newestFirst().filter(
         (one) => one.id < after[0] && (state === null || one.state === state),
@@ -66,7 +69,7 @@ export class KeptApprovals implements Approvals {
     },
   };
 
-  /** @param beforeId ids of messages: what was asked by later ones stays */
+  /** @param beforeId approvals that messages with this id or a higher one asked for stay */
   remove(whose: Whose, beforeId: string): void {
     const person = whose.kind === 'sender' ? personOn(whose.channel, whose.sender) : null;
     for (const kept of [this.#open, this.#settled]) {
@@ -79,7 +82,7 @@ export class KeptApprovals implements Approvals {
     }
   }
 
-  /** Of too many that wait the oldest has had its time: nothing is left hanging. */
+  /** Adds an approval. If too many wait, the oldest expires, so that no call is left hanging. */
   #ask(approval: Approval, at: number): void {
     const code = approvalCodeOf(approval.code);
     this.#open.set(approval.id, { ...approval, code, state: 'waiting' });

@@ -15,7 +15,7 @@ test('a day of minutes and a month of hours are kept, and no more of them', asyn
       { lengthMs: minuteMs, at, run: 1, body },
       { lengthMs: hourMs, at: hour, run: 1, body },
     ]);
-    // Minutes alone would make this slow: an hour is as good.
+    // A minute row for each minute would be slow: one an hour is enough here.
     if (at % hourMs === 0 && at < (days - 2) * 24 * hourMs) at += hourMs - minuteMs;
   }
   const until = days * 24 * hourMs;

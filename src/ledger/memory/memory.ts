@@ -1,4 +1,4 @@
-/** The ledger without storage: nothing outlives the process, and every write is done at once. */
+/** The ledger without storage: nothing outlives the process, and every write happens at once. */
 import { historyBounds, noStarts } from '../../domain/conversation.ts';
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -26,10 +26,10 @@ import { WorkingSet } from '../engine/order/working-set.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Where } from '../engine/memories.ts';
 
-// How private conversations have been since the start of this process, where no turn is kept: one
-// that had something private stays so, for nobody knows which of its replies held that.
+// Sensitivity labels of conversations since the start, where no turns are kept. A conversation that
+// had something private stays private, since its later replies may repeat it.
 
-/** Of a channel that has more all are private. */
+/** Above this number of private conversations, a whole channel counts as private. */
 const conversationsMax = 10_000;
 
 export class ProcessLabels {
@@ -41,7 +41,7 @@ export class ProcessLabels {
     return known.size >= conversationsMax || known.has(conversation) ? 'private' : 'public';
   }
 
-  /** To be called before a reply of the turn goes out. */
+  /** Call before a reply of the turn goes out. */
   ended(message: Message, effects: Pick<Effects, 'turn'> | null): void {
     const { channel, conversation, sensitivity } = message;
     if (sensitivity === 'public' && effects?.turn?.sensitivity !== 'private') return;
@@ -51,11 +51,11 @@ export class ProcessLabels {
   }
 }
 
-/** What the form without storage promises, and its bounds. */
+/** The limits of the memory backend. */
 export type MemoryLimits = {
-  /** Messages accepted and not settled. */
+  /** The most unsettled messages. */
   readonly messagesMax: number;
-  /** The same in bytes, their replies included. */
+  /** The most bytes of unsettled messages and their replies. */
   readonly bytesMax: number;
   readonly dedupeKeysMax: number;
 };
@@ -75,8 +75,8 @@ export const memoryDurability: Durability = {
   drainsBacklog: true,
 };
 
-/** Messages of the memory form that came with a key, so that a resend is recognised. */
-type Which = 'new' | 'duplicate' | 'key_reused';
+/** Whether a message is new, a resend, or another message with the key of an earlier one. */
+type Recognition = 'new' | 'duplicate' | 'key_reused';
 
 class MemoryReceipt implements Receipt {
   readonly id: MessageId;
@@ -84,10 +84,10 @@ class MemoryReceipt implements Receipt {
   readonly keyReused: boolean;
   readonly #progress: MessageProgress;
 
-  constructor(id: MessageId, progress: MessageProgress, which: Which) {
+  constructor(id: MessageId, progress: MessageProgress, recognition: Recognition) {
     this.id = id;
-    this.duplicate = which === 'duplicate';
-    this.keyReused = which === 'key_reused';
+    this.duplicate = recognition === 'duplicate';
+    this.keyReused = recognition === 'key_reused';
     this.#progress = progress;
   }
 
@@ -96,7 +96,7 @@ class MemoryReceipt implements Receipt {
   }
 }
 
-/** `fingerprint`: of what was said; null: it is not compared. */
+/** `fingerprint`: of the text; null: it is not compared. */
 type KnownMessage = {
   readonly id: MessageId;
   readonly fingerprint: string | null;
@@ -111,7 +111,7 @@ class KnownKeys {
     this.#most = most;
   }
 
-  /** The receipt of a message that came before with this key; null: none did. */
+  /** The receipt of an earlier message with this key; null: none had it. */
   receiptOf(key: string, fingerprint: string | null): Receipt | null {
     const known = this.#keys.get(key);
     if (known === undefined) return null;
@@ -121,7 +121,7 @@ class KnownKeys {
     return new MemoryReceipt(id, progress, isOther ? 'key_reused' : 'duplicate');
   }
 
-  /** The oldest key goes when there are too many. */
+  /** Adds a key. The oldest key is dropped when there are too many. */
   add(key: string, message: KnownMessage): void {
     this.#keys.set(key, message);
     if (this.#keys.size <= this.#most) return;
@@ -135,7 +135,7 @@ export function createMemoryLedger(
     readonly ids: IdSource;
     readonly limits?: Partial<MemoryLimits>;
     readonly news?: LedgerNews;
-    /** Where the stories of the last messages are told, for a reader. */
+    /** The ring that a reader reads the stories of the last messages from. */
     readonly stories?: StoryRing;
   },
 ): Ledger {
@@ -147,7 +147,7 @@ export function createMemoryLedger(
 
 const done = Promise.resolve(true);
 
-/** Tells the stories, keeps cursors and keys, and is done. */
+/** The storage of the memory backend: it records stories, and keeps cursors and keys. */
 export class MemoryStorage implements LedgerStorage {
   readonly durability = memoryDurability;
   readonly limits: LedgerStorage['limits'];
@@ -201,7 +201,7 @@ export class MemoryStorage implements LedgerStorage {
     keep: async () => true,
     expired: () => {},
     answered: async (ends, then) => {
-      for (const end of ends) this.#settled(end);
+      for (const end of ends) this.#recordEnd(end);
       then();
       return 'answered';
     },
@@ -230,7 +230,7 @@ export class MemoryStorage implements LedgerStorage {
     return this.cursors.move(moves) ? this.commitAccepted(arrivals, moves, enter) : conflict;
   }
 
-  /** @param moves were asked for before */
+  /** @param moves have passed `cursors.move` */
   protected commitAccepted(
     arrivals: readonly Arrival[],
     moves: readonly CursorMove[],
@@ -243,11 +243,11 @@ export class MemoryStorage implements LedgerStorage {
 
   readonly isReady = isWhole;
 
-  /** Nothing is ever restored. */
+  /** Every row has its text: none is ever restored. */
   read(_rows: readonly Row[]): Awaitable<void> {}
 
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
-    this.#settled(end);
+    this.#recordEnd(end);
     if (end.why !== null) this.deadLetters.count += 1 + (end.joined?.length ?? 0);
     then();
     return done;
@@ -308,11 +308,11 @@ export class MemoryStorage implements LedgerStorage {
 
   async close(): Promise<void> {}
 
-  #settled({ row, at, why, effects, joined = [] }: TurnEnd): void {
+  #recordEnd({ row, at, why, effects, joined = [] }: TurnEnd): void {
     this.#stories.settled(row, at, why, effects);
     this.#labels.ended(row.message, effects);
-    for (const { row: piece, trace } of joined) {
-      this.#stories.settled(piece, at, why, { replies: [], trace });
+    for (const { row: other, trace } of joined) {
+      this.#stories.settled(other, at, why, { replies: [], trace });
     }
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);
     if (effects?.asked === undefined && effects?.settled === undefined) return;

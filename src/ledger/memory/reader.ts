@@ -1,4 +1,7 @@
-/** Reads of the form without storage: the stories of the last messages, and the dead among them. */
+/**
+ * The reader of the memory backend: the stories of the last messages, and the dead letters among
+ * them.
+ */
 import {
   triesMax,
   type DeadLetter,
@@ -33,10 +36,12 @@ import {
   type ReplyCounts,
 } from '../../domain/records.ts';
 
-/** @param stories the ring that the memory form tells its stories to */
+/** @param stories the ring in which the memory storage records its stories */
 export function createMemoryReader(stories: StoryRing): LedgerReader {
   const letters = (): readonly DeadLetterText[] =>
-    [...stories].flatMap(lettersOf).sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
+    [...stories]
+      .flatMap(deadLettersOf)
+      .sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
   return {
     ...memoryRecords(stories),
     ...memorySearch(stories),
@@ -46,9 +51,9 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       return kept === null ? null : storyOf(kept);
     },
     storyText: async () => null,
-    async deadLetters(asked) {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, [Number.MAX_SAFE_INTEGER, '']);
+    async deadLetters(page) {
+      const limit = limitOf(page);
+      const after = keyAfter(page, [Number.MAX_SAFE_INTEGER, '']);
       if (after === null) return emptyPage;
       const [at, id] = after as [number, string];
       const rows = letters().filter(
@@ -73,19 +78,19 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     privateConversations: async () => 0,
     turns: async () => emptyPage,
     notes: async () => [],
-    async toolUses(asked) {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, ['']);
+    async toolUses(page) {
+      const limit = limitOf(page);
+      const after = keyAfter(page, ['']);
       if (after === null) return emptyPage;
-      const uses = stories.uses.told();
+      const uses = stories.uses.newestFirst();
       const from = after[0] === '' ? 0 : uses.findIndex(({ key }) => key === after[0]) + 1;
-      // When the place has been written over since, there is no next page.
+      // If the ring has dropped the use at this key, there is no next page.
       const rows = after[0] !== '' && from === 0 ? [] : uses.slice(from);
       return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
     },
-    figures: (asked) => stories.figures.figures(asked),
+    figures: (query) => stories.figures.figures(query),
     spent: (by, since) => stories.spend.spent(by, since),
-    toolUse: async (key) => stories.uses.told().find((use) => use.key === key) ?? null,
+    toolUse: async (key) => stories.uses.newestFirst().find((use) => use.key === key) ?? null,
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -131,8 +136,8 @@ function triesOf({ tries, settledAt, deliveredInMs: ms }: KeptReply): readonly D
   return [...failed, last].slice(-triesMax);
 }
 
-/** The message itself, and each reply to it, with its parts as one. */
-function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
+/** The dead letters of a story: its message, and its replies, each with its parts as one letter. */
+function deadLettersOf(kept: KeptStory): readonly DeadLetterText[] {
   const { channel, acceptedAt, attempts, settledAt, failure } = kept;
   const id = kept.id.toString();
   const letters: DeadLetterText[] = [];
@@ -174,7 +179,7 @@ function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
   return letters;
 }
 
-/** Stands for ids that belong to a person, which are not kept without storage. */
+/** Replaces the ids of persons, which are not kept without storage. */
 const unknown = '' as ConversationId;
 
 function withoutText(letter: DeadLetterText): DeadLetter {
@@ -187,30 +192,30 @@ function withoutArguments(use: ToolUseText): ToolUseRow {
   return { key, messageId, channel, at, ms, tool, mode, rule, outcome };
 }
 
-// Finding in the form without storage: the last messages and replies, by their ids.
+// Search in the memory backend: finds the last messages and replies by their ids.
 
-/** @param stories the ring that the memory form tells its stories to */
+/** @param stories the ring in which the memory storage records its stories */
 export function memorySearch(stories: StoryRing): SearchReader {
   return {
-    async foundIds(beginning, asked) {
-      const range = rangeOfIds(beginning, asked);
+    async foundIds(beginning, page) {
+      const range = rangeOfIds(beginning, page);
       if (range === null) return emptyPage;
       const found = stories
         .before(Number.MAX_SAFE_INTEGER)
         .flatMap((story) => recordsIn(story, range))
-        .take(looksMax)
+        .take(examinedMax)
         .toArray();
-      // Of many the highest ids, which are not always the last to come.
-      const highest = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limitOf(asked) + 1);
-      return pageOfIds(highest, asked);
+      // If there are many, the highest ids; they are not always the newest rows.
+      const highest = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limitOf(page) + 1);
+      return pageOfIds(highest, page);
     },
-    // No text is kept, so all that are have been looked at.
+    // No text is kept, so the search is complete.
     foundTexts: async () => ({ ...emptyPage, complete: true, indexedSince: null }),
   };
 }
 
-/** More ids that begin so are no answer to a question. */
-const looksMax = 5_000;
+/** At most this many ids are examined: more are no useful answer. */
+const examinedMax = 5_000;
 
 function* recordsIn(story: KeptStory, { from, before }: IdRange): Generator<IdRecord> {
   const { channel, acceptedAt, trace } = story;
@@ -224,45 +229,44 @@ function* recordsIn(story: KeptStory, { from, before }: IdRange): Generator<IdRe
   }
   for (const { id: kept, createdAt, state } of story.replies.slice(0, story.count)) {
     const id = kept.toString();
-    const told = state === 'waiting' ? 0 : state === 'dead' ? 2 : 1;
-    if (isFound(id)) yield { ...rest, box: 'out', id, at: createdAt, state: told };
+    const stateNumber = state === 'waiting' ? 0 : state === 'dead' ? 2 : 1;
+    if (isFound(id)) yield { ...rest, box: 'out', id, at: createdAt, state: stateNumber };
   }
 }
 
-// The lists of the form without storage: of the last messages, as their stories are told. They
-// are read on the thread that everything else runs on: a page reads in the order of the ring, puts
-// nothing in order, and ends when it is full.
+// The lists of the memory backend. They run on the main thread, so a page reads in the order of the
+// ring, sorts nothing, and ends when it is full.
 
-/** Before every row. */
+/** The key before every row. */
 const newest: [number] = [Number.MAX_SAFE_INTEGER];
 
-/** @param stories the ring that the memory form tells its stories to */
+/** @param stories the ring in which the memory storage records its stories */
 export function memoryRecords(stories: StoryRing): RecordsReader {
   return {
-    async messages(filter, asked) {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, newest);
+    async messages(filter, page) {
+      const limit = limitOf(page);
+      const after = keyAfter(page, newest);
       if (after === null) return emptyPage;
-      const fitting = stories.before(after[0]).filter((story) => fits(filter, story));
+      const fitting = stories.before(after[0]).filter((story) => fitsMessage(filter, story));
       const rows = fitting.take(limit + 1).toArray();
       return pageOf(rows, limit, ({ place }) => [place], messageRow);
     },
-    // Nobody's id is kept.
+    // No sender ids are kept.
     origins: async () => [],
-    async deliveries(filter, asked) {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, newest);
+    async deliveries(filter, page) {
+      const limit = limitOf(page);
+      const after = keyAfter(page, newest);
       if (after === null) return emptyPage;
-      const fitting = stories.madeBefore(after[0]).filter((made) => isAsked(filter, made));
+      const fitting = stories.madeBefore(after[0]).filter((made) => fitsDelivery(filter, made));
       const rows = fitting.take(limit + 1).toArray();
       return pageOf(rows, limit, ({ number }) => [number], deliveryRow);
     },
     conversationCounts: async () => [],
-    async audit(asked) {
-      const limit = limitOf(asked);
-      const after = keyAfter(asked, newest);
+    async audit(page) {
+      const limit = limitOf(page);
+      const after = keyAfter(page, newest);
       if (after === null) return emptyPage;
-      const rows = stories.audit.told().filter(({ seq }) => seq < after[0]);
+      const rows = stories.audit.newestFirst().filter(({ seq }) => seq < after[0]);
       return pageOf(
         rows,
         limit,
@@ -273,7 +277,10 @@ export function memoryRecords(stories: StoryRing): RecordsReader {
   };
 }
 
-function fits(filter: MessageFilter, { channel, acceptedAt, state, trace }: KeptStory): boolean {
+function fitsMessage(
+  filter: MessageFilter,
+  { channel, acceptedAt, state, trace }: KeptStory,
+): boolean {
   return (
     isOnChannel(channel, filter.channel) &&
     (filter.state === null || state === filter.state) &&
@@ -311,7 +318,7 @@ function messageRow(kept: KeptStory): MessageRow {
   };
 }
 
-function isAsked(filter: DeliveryFilter, { story, reply }: MadeReply): boolean {
+function fitsDelivery(filter: DeliveryFilter, { story, reply }: MadeReply): boolean {
   return (
     isOnChannel(story.channel, filter.channel) &&
     (filter.state === null || stateOf(reply) === filter.state)

@@ -7,7 +7,7 @@ import { memoryRecords } from './reader.ts';
 import type { InRow } from '../engine/order/rows.ts';
 import { StoryRing, type KeptStory, type MadeReply } from './story-ring.ts';
 
-/** A ring that counts what is read of it. */
+/** A ring that counts the entries that are read. */
 class CountedRing extends StoryRing {
   looks = 0;
 
@@ -26,7 +26,10 @@ class CountedRing extends StoryRing {
   }
 }
 
-/** A ring in which messages `m1` … were accepted; each reply is `r`, its message and its part. */
+/**
+ * A ring whose messages are `m1`, `m2`, …. A reply is named `r`, the number of its message, and its
+ * part.
+ */
 function ringOf(size: number) {
   const ring = new CountedRing(size);
   const records = memoryRecords(ring);

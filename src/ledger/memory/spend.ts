@@ -1,4 +1,6 @@
-/** What was spent since the start: rows are few, but for those of senders. */
+/**
+ * Spending since the start, for the memory backend. There are few rows except for those of senders.
+ */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Charged, SpendBy, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
 import {
@@ -13,7 +15,10 @@ import {
 import type { SpendChange, SpendGroup, SpendPlace, SpendTotal } from '../engine/spending.ts';
 import type { Reserving, SpendBook, SpendReader } from '../ledger.ts';
 
-/** Of a day, a brain and a sender, or all senders; the first that came goes first. */
+/**
+ * The most groups of rows; a group is a day, a brain and a sender, or all senders. The oldest is
+ * dropped first.
+ */
 const groupsMax = 50_000;
 
 type Row = { readonly place: SpendPlace; sums: SpendChange };
@@ -38,7 +43,7 @@ export class MemorySpend implements SpendBook, SpendReader {
     if (reserved === null && used === null) return;
     for (const part of settledParts(charged, reserved, used)) {
       for (const place of placesOf(part.charged)) {
-        // What was reserved and is not there was forgotten since, and is not to come back.
+        // A reservation that is missing was forgotten since, and must not come back.
         if (reserved === null || this.#row(place) !== undefined) this.#add(place, part.change);
       }
     }
@@ -55,7 +60,7 @@ export class MemorySpend implements SpendBook, SpendReader {
   async spent(by: SpendBy, since: string): Promise<readonly SpendRow[]> {
     const groups = by === 'sender' ? this.#ofSenders : this.#all;
     const rows = [...groups.values()].flat();
-    return spendRows(rows.filter((row) => row.place.day >= since && isAny(row)).map(groupBy(by)));
+    return spendRows(rows.filter((row) => row.place.day >= since && isUsed(row)).map(groupBy(by)));
   }
 
   #totals(place: SpendPlace): readonly SpendTotal[] {
@@ -71,7 +76,7 @@ export class MemorySpend implements SpendBook, SpendReader {
 
   #add(place: SpendPlace, change: SpendChange): void {
     const row = this.#row(place);
-    if (row !== undefined) return void (row.sums = together(row.sums, change));
+    if (row !== undefined) return void (row.sums = sumOfChanges(row.sums, change));
     const groups = this.#groupsFor(place);
     const key = keyOf(place);
     const rows = groups.get(key);
@@ -103,7 +108,7 @@ function totalOf({ place, sums }: Row): SpendTotal {
   return { price, input: sums.input + sums.openInput, output: sums.output + sums.openOutput };
 }
 
-function together(one: SpendChange, other: SpendChange): SpendChange {
+function sumOfChanges(one: SpendChange, other: SpendChange): SpendChange {
   return {
     calls: one.calls + other.calls,
     estimatedCalls: one.estimatedCalls + other.estimatedCalls,
@@ -114,7 +119,7 @@ function together(one: SpendChange, other: SpendChange): SpendChange {
   };
 }
 
-function isAny({ sums }: Row): boolean {
+function isUsed({ sums }: Row): boolean {
   const { calls, input, output, openInput, openOutput } = sums;
   return calls + input + output + openInput + openOutput > 0;
 }
@@ -131,7 +136,7 @@ function groupBy(by: SpendBy): (row: Row) => SpendGroup {
   });
 }
 
-/** They came in the order of their days. */
+/** Drops the oldest groups. The map is in the order of their days. */
 function dropOld(groups: Groups, today: string): void {
   const { all: first } = firstDaysKept(Date.parse(today), 0);
   for (const [key, [row]] of groups) {

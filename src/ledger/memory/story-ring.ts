@@ -1,8 +1,8 @@
 /**
- * The stories of the last messages, for the form that keeps nothing else: what happened and no
- * text. Whatever lives as long as 10,000 messages is promoted by the garbage collector, and every
- * message pays for it: so slots are made once and written over for ever, ids are digits in them,
- * and of what a message made only its trace stays. A look-up is a scan: people ask seldom.
+ * The stories of the last messages for the memory backend: what happened, without texts. The
+ * garbage collector promotes objects that live as long as 10,000 messages, and every message pays
+ * for that. So slots are made once and overwritten for ever. They hold ids as digits, and only the
+ * trace of all objects that a message makes. A look-up scans the ring: operators ask seldom.
  */
 import { hourMs, minuteMs } from '../../lib/durations.ts';
 import type { Failure } from '../../domain/failure.ts';
@@ -34,19 +34,22 @@ import type {
 import { isOf } from '../engine/order/removal.ts';
 
 const storiesMax = 10_000;
-/** So many replies of each story are kept in order; of a story with more, the newest. */
+/**
+ * The order of replies is kept for this many replies for each story on average. The oldest are
+ * dropped first.
+ */
 const repliesEach = 2;
 /** The length of the id of a part of a split reply. */
 const idLengthMax = 25;
 
-/** Not yet: a number too, so that a field of times stays one. */
+/** No time yet. It is a number, so that a field of times always holds numbers. */
 const never = Number.NaN;
 
 export function timeOrNull(time: number): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** The digits of an id, written into the same bytes for ever. */
+/** An id as digits, always written into the same bytes. */
 class KeptId {
   readonly #digits = new Uint8Array(idLengthMax);
   #length = 0;
@@ -64,7 +67,7 @@ class KeptId {
     return true;
   }
 
-  /** Whether it is the id of the same whole reply, or of a part of it. */
+  /** Whether it is the id of the same reply, or of another part of it. */
   isOfReply(id: string): boolean {
     for (let at = wholeIdLength - 1; at >= 0; at--) {
       if (id.charCodeAt(at) !== this.#digits[at]) return false;
@@ -87,7 +90,7 @@ export class KeptReply {
   dueAt = never;
   settledAt = never;
   deliveredInMs = never;
-  /** The failed ones. */
+  /** The failed attempts. */
   tries: DeliveryTry[] | null = null;
   failure: FailureSummary | null = null;
 
@@ -106,7 +109,7 @@ export class KeptReply {
   failed(startedAt: number, now: number, why: Failure): void {
     const { kind, status } = why;
     this.attempts++;
-    this.failure = toldOf(why);
+    this.failure = failureSummary(why);
     if (this.tries?.length === triesMax) this.tries.shift();
     this.tries ??= [];
     this.tries.push({ startedAt, ms: now - startedAt, failed: kind, status });
@@ -124,7 +127,7 @@ export class KeptStory {
   attempts = 0;
   trace: Trace | null = null;
   failure: FailureSummary | null = null;
-  /** All replies that were ever in this slot: the first `count` are those of this story. */
+  /** All replies that were ever in this slot. The first `count` belong to this story. */
   readonly replies: KeptReply[] = [];
   count = 0;
 }
@@ -145,7 +148,10 @@ export class StoryRing {
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;
-  /** For each of the last replies, in the order they were made: its story, and its place in it. */
+  /**
+   * The story of each of the last replies, in the order in which they were made, and the reply's
+   * index in the story.
+   */
   readonly #madePlaces: Float64Array;
   readonly #madeParts: Uint32Array;
   #made = 0;
@@ -156,7 +162,7 @@ export class StoryRing {
     this.#madeParts = new Uint32Array(repliesEach * size);
   }
 
-  /** @returns the place by which the story is told on; after `size` more it is forgotten */
+  /** @returns the place of the story for later calls. After `size` more stories it is forgotten */
   accepted({ id, channel, acceptedAt }: Message): number {
     const slot = this.#slotFor(this.#begun % this.#size);
     slot.place = ++this.#begun;
@@ -179,13 +185,13 @@ export class StoryRing {
     why: Failure | null,
     effects: { readonly replies: readonly Reply[]; readonly trace: Trace | null } | null,
   ): void {
-    const slot = this.#at(row.progress.story);
+    const slot = this.#storyAt(row.progress.story);
     if (slot === null) return;
     slot.state = why === null ? 'answered' : 'dead';
     slot.settledAt = now;
-    // Only a fault ends a try. A message that could never be tried had no try.
+    // Only a fault ends an attempt. A message that could never be tried had no attempt.
     slot.attempts = why === null || why.kind === 'fault' ? row.attempt : row.attempt - 1;
-    if (why !== null) slot.failure = toldOf(why);
+    if (why !== null) slot.failure = failureSummary(why);
     if (effects === null) return;
     slot.trace = effects.trace;
     for (const reply of effects.replies) {
@@ -228,14 +234,14 @@ export class StoryRing {
 
   /**
    * @param tried false: it dies with the part before it
-   * @returns whether it is the first of its reply's parts to die, as far as that is still known
+   * @returns whether it is the first part of its reply to die, as far as that is known
    */
   died(row: OutRow, now: number, why: Failure, tried: boolean): boolean {
     const reply = this.#replyOf(row);
     if (reply === null) return true;
     const first = !this.#hasDeadPart(row);
     if (tried) reply.failed(row.takenAt, now, why);
-    else reply.failure = toldOf(why);
+    else reply.failure = failureSummary(why);
     reply.state = 'dead';
     reply.settledAt = now;
     return first;
@@ -250,18 +256,18 @@ export class StoryRing {
     return this.#slots[Symbol.iterator]();
   }
 
-  /** The stories that began before the one at `place`, newest first; each as it is when reached. */
+  /** The stories before the one at `place`, newest first, each in its state when it is reached. */
   *before(place: number): Generator<KeptStory> {
     const oldest = Math.max(1, this.#begun - this.#size + 1);
-    for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#at(at)!;
+    for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#storyAt(at)!;
   }
 
-  /** The replies that were made before the one of that number, newest first. */
+  /** The replies before the one with that number, newest first. */
   *madeBefore(number: number): Generator<MadeReply> {
     const oldest = Math.max(1, this.#made - this.#madePlaces.length + 1);
     for (let at = Math.min(number - 1, this.#made); at >= oldest; at--) {
       const index = at % this.#madePlaces.length;
-      const story = this.#at(this.#madePlaces[index]!);
+      const story = this.#storyAt(this.#madePlaces[index]!);
       const reply = story?.replies[this.#madeParts[index]!];
       if (story != null && reply !== undefined) yield { number: at, story, reply };
     }
@@ -273,20 +279,20 @@ export class StoryRing {
     return slot;
   }
 
-  /** Null: another story has taken its place. */
-  #at(place: number): KeptStory | null {
+  /** The story at a place; null: a newer one has overwritten it. */
+  #storyAt(place: number): KeptStory | null {
     const slot = this.#slots[(place - 1) % this.#size];
     return slot?.place === place ? slot : null;
   }
 
   #hasDeadPart({ progress, head }: OutRow): boolean {
-    const slot = this.#at(progress.story);
+    const slot = this.#storyAt(progress.story);
     const replies = slot?.replies.slice(0, slot.count) ?? [];
     return replies.some(({ state, id }) => state === 'dead' && id.isOfReply(head.id));
   }
 
   #replyOf({ progress, head: { id } }: OutRow): KeptReply | null {
-    const slot = this.#at(progress.story);
+    const slot = this.#storyAt(progress.story);
     if (slot === null) return null;
     for (let at = 0; at < slot.count; at++) {
       const reply = slot.replies[at]!;
@@ -296,14 +302,14 @@ export class StoryRing {
   }
 }
 
-function toldOf({ kind, whose, status, detail }: Failure): FailureSummary {
+function failureSummary({ kind, whose, status, detail }: Failure): FailureSummary {
   return { kind, whose, status, detail };
 }
 
-/** A row with its number: rows count from 1, over all that were ever added. */
+/** A row with its number. Numbers start at 1 and count all rows ever added. */
 type KeptAudit = AuditRow & { readonly seq: number };
 
-/** What operators did, for the form that keeps nothing else: the last rows. */
+/** The last operator actions of the memory backend. */
 export class AuditRing {
   readonly #rows: KeptAudit[] = [];
   #added = 0;
@@ -314,14 +320,14 @@ export class AuditRing {
   }
 
   /** Newest first. */
-  told(): readonly KeptAudit[] {
+  newestFirst(): readonly KeptAudit[] {
     return this.#rows.toReversed();
   }
 }
 
-/** The figures of the form that keeps nothing else: as long as any form keeps them. */
+/** The figures of the memory backend. It keeps them as long as any backend does. */
 export class FigureRing implements StoredFigures, FiguresReader {
-  /** In the order in which they were kept first. */
+  /** In the order in which they were first kept. */
   readonly #rows = new Map<string, FigureRow>();
 
   async keep(rows: readonly FigureRow[]): Promise<boolean> {
@@ -332,15 +338,15 @@ export class FigureRing implements StoredFigures, FiguresReader {
     return true;
   }
 
-  async figures(asked: FiguresAsked): Promise<KeptFigures> {
+  async figures(query: FiguresAsked): Promise<KeptFigures> {
     const rows = [...this.#rows.values()];
-    const gathering = new Gathering(asked);
+    const gathering = new Gathering(query);
     const fits = ({ lengthMs, at }: FigureRow): boolean =>
-      lengthMs === asked.lengthMs && at >= asked.from && at < asked.until;
+      lengthMs === query.lengthMs && at >= query.from && at < query.until;
     for (const row of rows.filter(fits).toSorted((one, other) => one.at - other.at)) {
       gathering.add(row);
     }
-    const { run, first, last } = asked.own;
+    const { run, first, last } = query.own;
     const isOwn = (row: FigureRow): boolean =>
       row.lengthMs === minuteMs && row.run === run && row.at >= first && row.at <= last;
     return gathering.told({
@@ -349,7 +355,7 @@ export class FigureRing implements StoredFigures, FiguresReader {
     });
   }
 
-  /** So many as there are in that time. */
+  /** Drops the oldest rows of that length above the number that the retention time allows. */
   #drop(lengthMs: number): void {
     const { forMs } = kept.find((one) => one.lengthMs === lengthMs)!;
     const of = [...this.#rows].filter(([, row]) => row.lengthMs === lengthMs);
@@ -362,17 +368,17 @@ function firstOf(rows: readonly FigureRow[], length: RowLength): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** The last uses of tools, for the form that keeps nothing else: without what the model gave. */
+/** The last tool uses of the memory backend, without the arguments of the model. */
 const usesMax = 1_000;
 
-type Kept = { readonly message: Whereabouts; readonly use: ToolUse };
-type Whereabouts = Pick<Message, 'id' | 'channel' | 'conversation' | 'sender'>;
+type KeptUse = { readonly message: UseOrigin; readonly use: ToolUse };
+type UseOrigin = Pick<Message, 'id' | 'channel' | 'conversation' | 'sender'>;
 
-/** What belongs to a person is not told without storage. */
+/** Replaces the ids of persons, which are not shown without storage. */
 const unknown = '' as ConversationId;
 
 class ToolUseRing {
-  #kept: Kept[] = [];
+  #kept: KeptUse[] = [];
 
   add({ id, channel, conversation, sender }: Message, uses: readonly ToolUseWithResult[]): void {
     if (uses.length === 0) return;
@@ -385,7 +391,7 @@ class ToolUseRing {
     if (this.#kept.length > usesMax) this.#kept = this.#kept.slice(-usesMax);
   }
 
-  /** A use is told as `unknown` until its own end, or that of its turn, is told. */
+  /** Adds a use with the outcome `unknown`, until its own end or that of its turn is reported. */
   begun(message: Message, { key, at, tool, mode, rule }: BegunCall): void {
     const use = { key, at, ms: 0, tool, mode, rule, arguments: '' };
     this.add(message, [{ ...use, outcome: 'unknown', told: null }]);
@@ -398,7 +404,7 @@ class ToolUseRing {
     this.#kept[at] = { ...begun, use: { ...begun.use, outcome, ms } };
   }
 
-  /** The last n of a conversation, newest first. */
+  /** The last n uses of a conversation, newest first. */
   of(channel: ChannelKey, conversation: ConversationId, n: number): readonly ToolUse[] {
     const here = this.#kept.filter(
       ({ message }) => message.channel === channel && message.conversation === conversation,
@@ -413,8 +419,8 @@ class ToolUseRing {
     this.#kept = this.#kept.filter(({ message }) => !isOf(whose, message, message.sender.id));
   }
 
-  /** All of them, newest first. */
-  told(): readonly ToolUseText[] {
+  /** All uses, newest first. */
+  newestFirst(): readonly ToolUseText[] {
     return this.#kept.toReversed().map(({ message: { id, channel }, use }) => {
       return { ...use, messageId: id, channel, conversation: unknown, arguments: null, told: null };
     });

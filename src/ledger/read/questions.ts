@@ -1,4 +1,4 @@
-/** What can be asked of a reader, by its names, and a reader whose answers come from elsewhere. */
+/** The questions of a ledger reader by name, and a reader that gets its answers from elsewhere. */
 import type { LedgerReader } from '../ledger.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 
@@ -8,8 +8,8 @@ export type ReadResult<Q extends ReadName> = Answers[Q];
 type Answers = { readonly [Q in ReadName]: Awaited<ReturnType<LedgerReader[Q]>> };
 
 /**
- * A reader whose answers come from elsewhere.
- * @param ask rejects where there is no answer
+ * A reader that gets its answers from elsewhere, such as another thread.
+ * @param ask rejects when there is no answer
  */
 export function readerOver(
   ask: <Q extends ReadName>(question: Q, asked: ReadArguments<Q>) => Promise<ReadResult<Q>>,
@@ -45,7 +45,7 @@ export function readerOver(
   };
 }
 
-/** What channels noted, read beside a service that goes on noting. */
+/** Reads the notes of channels (cursors) while a service goes on writing them. */
 export type CursorReader = Disposable & {
   cursor(channel: ChannelKey, name: string): Promise<string | null>;
 };

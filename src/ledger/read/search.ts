@@ -1,4 +1,4 @@
-/** What is found, as the rows of a storage tell it. */
+/** Makes search results from the rows of a storage. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
@@ -7,14 +7,14 @@ import { turnOutcomes } from '../../domain/trace.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
 import { keyAfter, limitOf, pageOf } from '../pages.ts';
 
-/** state: 0 unsettled, 1 settled, 2 dead. */
+/** `state`: 0 unsettled, 1 settled, 2 dead. */
 type Ended = {
   readonly state: number;
   readonly brain: string | null;
   readonly outcome: string | null;
 };
 
-/** A message, a reply, or a part of one. */
+/** A message, a reply, or a part of a reply. */
 export type IdRecord = Ended & {
   readonly box: Box;
   readonly id: string;
@@ -23,26 +23,26 @@ export type IdRecord = Ended & {
   readonly at: number;
 };
 
-/** All ids that begin so lie between these two. */
+/** All ids with a prefix lie between these two; `before` is excluded. */
 export type IdRange = { readonly from: string; readonly before: string };
 
-/** It comes behind every digit of an id. */
-const first: [string] = ['~'];
+/** The key before every row: it sorts behind every digit of an id. */
+const newest: [string] = ['~'];
 
-/** @returns null where nothing can be found: behind a place of no page, or by so few characters */
-export function rangeOfIds(beginning: string, asked: PageAsked): IdRange | null {
+/** @returns null: nothing can be found, since the page key is invalid or the prefix too short */
+export function rangeOfIds(beginning: string, page: PageAsked): IdRange | null {
   const id = beginning.trim().toLowerCase();
-  const after = keyAfter(asked, first);
+  const after = keyAfter(page, newest);
   if (after === null || !isBeginning.test(id)) return null;
   return { from: id, before: after[0] < `${id}~` ? after[0] : `${id}~` };
 }
 
 const isBeginning = new RegExp(`^[0-9a-z-]{${idPrefixMin},25}$`);
 
-/** @param found of each kind the highest ids: where there are so many, one more than the limit */
-export function pageOfIds(found: readonly IdRecord[], asked: PageAsked): Page<FoundRow> {
-  const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  return pageOf(newest, limitOf(asked), (row) => [row.id], idRowOf);
+/** @param records the highest ids of each kind; one more than the limit if there are that many */
+export function pageOfIds(records: readonly IdRecord[], page: PageAsked): Page<FoundRow> {
+  const newestFirst = records.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  return pageOf(newestFirst, limitOf(page), (row) => [row.id], idRowOf);
 }
 
 function idRowOf({ box, id, messageId, channel, at, state, ...ended }: IdRecord): FoundRow {
@@ -63,17 +63,17 @@ function idRowOf({ box, id, messageId, channel, at, state, ...ended }: IdRecord)
 const messageStates = ['waiting', 'answered', 'dead'] as const;
 const replyStates = ['waiting', 'delivered', 'dead'] as const;
 
-function outcomeOf(told: string | null): FoundRow['outcome'] {
-  return turnOutcomes.find((known) => known === told) ?? null;
+function outcomeOf(stored: string | null): FoundRow['outcome'] {
+  return turnOutcomes.find((known) => known === stored) ?? null;
 }
 
-/** What was said once, and where. */
+/** A turn that the search found. */
 export type TextRecord = {
   readonly channel: string;
   readonly conversation: string;
   readonly at: number;
   readonly sender: string | null;
-  /** Null: it is not known any more. */
+  /** Null: the message is not kept any more. */
   readonly message: (Ended & { readonly id: string }) | null;
 };
 
@@ -114,13 +114,13 @@ export function conversationRowOf(
   return textRowOf({ ...where, sender: null, message: null }, null);
 }
 
-/** A command is found by how it begins; null: something else is looked for. */
+/** The command that the words begin with, lower case; null: they ask for something else. */
 export function commandIn(words: string): string | null {
-  const asked = words.trim().toLowerCase();
-  return asked.startsWith('/') && asked.length > 1 ? asked : null;
+  const command = words.trim().toLowerCase();
+  return command.startsWith('/') && command.length > 1 ? command : null;
 }
 
-/** So many conversations are found by their ids. */
+/** At most this many conversations are found by their ids. */
 export const conversationsMax = 5;
-/** So many texts that are in no index are looked at one by one. */
+/** At most this many texts that are in no index are examined one by one. */
 export const looksAtTextsMax = 2_000;

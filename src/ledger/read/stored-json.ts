@@ -1,6 +1,6 @@
 /**
- * What was kept as JSON, told again. What cannot be read (an older svc wrote it, or a person did)
- * is left out or named so, and throws nothing: one bad row is not to break a list.
+ * Reads stored JSON. It omits or marks parts that cannot be read, which an older release or a
+ * person wrote. It never throws: one bad row must not break a list.
  */
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import type { MessageId, ModelName } from '../../domain/ids.ts';
@@ -10,7 +10,7 @@ import type { Trace, TraceStep } from '../../domain/trace.ts';
 
 type Kept = string | null;
 
-/** Told of a dead letter whose reason cannot be read. */
+/** The reason of a dead letter whose stored reason cannot be read. */
 const unreadable: FailureSummary = {
   kind: 'fault',
   whose: 'us',
@@ -31,7 +31,7 @@ export function failureOf(kept: Kept): FailureSummary | null {
   };
 }
 
-/** A dead letter has a reason, though it may not be known any more. */
+/** The reason of a dead letter, or a stand-in if it is missing. */
 export function reasonOf(kept: Kept): FailureSummary {
   return failureOf(kept) ?? unreadable;
 }
@@ -41,28 +41,28 @@ export function traceOf(kept: Kept): Trace | null {
   const trace = fieldsOf(kept);
   const times = [trace['acceptedAt'], trace['claimedAt'], trace['decidedAt'], trace['attempt']];
   const steps = trace['steps'];
-  const sound =
+  const isValid =
     times.every((time) => typeof time === 'number') &&
     typeof trace['brain'] === 'string' &&
     typeof trace['outcome'] === 'string' &&
     Array.isArray(steps) &&
     steps.every((step) => typeof (step as { kind?: unknown } | null)?.kind === 'string');
-  return sound ? whole(trace as unknown as Trace) : null;
+  return isValid ? withDefaults(trace as unknown as Trace) : null;
 }
 
-/** @param kept the trace of a turn that an operator answered; empty: it is not kept any more */
+/** @param kept the trace of a turn that an operator answered; empty: not kept any more */
 export function takeoverOf(kept: Kept): Takeovers | null {
   if (kept === null) return null;
   const { steps } = fieldsOf(kept);
-  const step = (Array.isArray(steps) ? (steps as unknown[]) : []).find(isOperators);
+  const step = (Array.isArray(steps) ? (steps as unknown[]) : []).find(isOperatorStep);
   return { answeredWith: step?.answeredWith ?? null };
 }
 
-const isOperators = (step: unknown): step is { readonly answeredWith?: MessageId | null } =>
+const isOperatorStep = (step: unknown): step is { readonly answeredWith?: MessageId | null } =>
   (step as { kind?: unknown } | null)?.kind === 'operator';
 
-/** What steps of an older svc do not tell is null. */
-function whole(trace: Trace): Trace {
+/** Sets the fields that steps of older releases lack to null. */
+function withDefaults(trace: Trace): Trace {
   const steps = trace.steps.map((step): TraceStep => {
     if (step.kind !== 'model') return step;
     const tries = step.tries.map((one) => {
@@ -79,7 +79,7 @@ function whole(trace: Trace): Trace {
   return { ...trace, steps };
 }
 
-/** @param kept `[model, text]` of each */
+/** @param kept a list of `[model, text]` */
 export function unsentOf(kept: Kept): readonly UnsentAnswer[] {
   const list = kept === null ? [] : parsed(kept);
   if (!Array.isArray(list)) return [];
@@ -91,9 +91,9 @@ export function unsentOf(kept: Kept): readonly UnsentAnswer[] {
 }
 
 /**
- * The tries of a reply, in their order.
- * @param kept the failed ones, `[startedAt, ms, failure kind, status]`
- * @param delivered when the try ended that delivered it and how long it took; null: none did
+ * The attempts of a reply, in their order.
+ * @param kept the failed ones, as `[startedAt, ms, failure kind, status]`
+ * @param delivered when the successful attempt ended and how long it took; null: none succeeded
  */
 export function triesOf(
   kept: Kept,
@@ -116,7 +116,7 @@ function tryOf(kept: unknown): DeliveryTry[] {
   return [{ startedAt, ms, failed, status: typeof status === 'number' ? status : null }];
 }
 
-/** The fields of a JSON object; none where it is no object. */
+/** The fields of a JSON object; none if it is no object. */
 export function fieldsOf(kept: string): Readonly<Record<string, unknown>> {
   const value = parsed(kept);
   return typeof value === 'object' && value !== null ? { ...value } : {};

@@ -1,4 +1,7 @@
-/** One message, as its rows tell it: what happened to it, and what was said. */
+/**
+ * Makes what a reader answers from the rows of a database: stories, lists, conversations, tool
+ * uses, operator actions and dead letters.
+ */
 import {
   timeOfId,
   type ChannelKey,
@@ -49,10 +52,10 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { Box } from '../../domain/event.ts';
 import { wholeIdLength } from '../engine/order/rows.ts';
 
-/** As a database keeps it: 1 and 0, or a boolean. */
+/** A boolean as the database stores it: 1 and 0, or a boolean. */
 export type Flag = boolean | number;
 
-/** A message as its row tells it. state: 0 unsettled, 1 settled, 2 dead. */
+/** A row of a message. `state`: 0 unsettled, 1 settled, 2 dead. */
 export type MessageRecord = {
   readonly id: string;
   readonly channel: string;
@@ -63,7 +66,7 @@ export type MessageRecord = {
   readonly failure: string | null;
 };
 
-/** A reply as its row tells it, with the same states. */
+/** A row of a reply, with the same states. */
 export type ReplyRecord = {
   readonly id: string;
   readonly createdAt: number;
@@ -82,22 +85,22 @@ const states = ['waiting', 'answered', 'dead'] as const;
 const replyStates = ['waiting', 'delivered', 'dead'] as const;
 
 /**
- * @param trace as it was kept; null: there is none
+ * @param trace the stored trace; null: there is none
  * @param rows the replies, in the order in which they were made
  */
 export function storyOf(
-  told: MessageRecord,
+  record: MessageRecord,
   trace: string | null,
   rows: readonly ReplyRecord[],
 ): Story {
   return {
-    id: told.id,
-    channel: told.channel as ChannelKey,
-    acceptedAt: told.acceptedAt,
-    state: states[told.state] ?? 'waiting',
-    diedUnder: told.diedUnder,
-    settledAt: told.settledAt,
-    failure: failureOf(told.failure),
+    id: record.id,
+    channel: record.channel as ChannelKey,
+    acceptedAt: record.acceptedAt,
+    state: states[record.state] ?? 'waiting',
+    diedUnder: record.diedUnder,
+    settledAt: record.settledAt,
+    failure: failureOf(record.failure),
     trace: traceOf(trace),
     replies: rows.map(replyStory),
   };
@@ -112,19 +115,19 @@ function replyStory(row: ReplyRecord): ReplyStory {
     id: row.id,
     createdAt: row.createdAt,
     state,
-    // The column counts the tries that failed.
+    // The column counts the failed attempts.
     attempts: row.attempts + (delivered ? 1 : 0),
     possibleDuplicate: Boolean(row.possibleDuplicate),
     late: Boolean(row.late),
     dueAt: state === 'waiting' ? row.dueAt : null,
     settledAt,
     tries: triesOf(row.tries, seen ? { at: settledAt, ms: tookMs } : null),
-    // The reason for putting a reply off is in its tries; the reply itself did not fail.
+    // The reason for deferring a reply is in its attempts; the reply itself did not fail.
     failure: delivered ? null : failureOf(row.failure),
   };
 }
 
-/** What was said, as its row tells it. */
+/** The text columns of a message. */
 export type SaidRecord = {
   readonly channel: string;
   readonly conversation: string;
@@ -133,29 +136,29 @@ export type SaidRecord = {
   readonly unsent: string | null;
 };
 
-/** @returns null where what was said cannot be read any more */
+/** @returns null when the stored text cannot be read any more */
 export function storyTextOf(
   idCipher: ConversationIdCipher,
-  found: SaidRecord,
+  record: SaidRecord,
   replies: readonly { readonly id: string; readonly body: string }[],
   uses: readonly ToolUseRecord[],
 ): StoryText | null {
-  const said = saidIn(found.body);
+  const said = messageTextIn(record.body);
   if (said === null) return null;
-  const channel = found.channel as ChannelKey;
-  const conversation = found.conversation as ConversationId;
+  const channel = record.channel as ChannelKey;
+  const conversation = record.conversation as ConversationId;
   return {
     ...said,
     conversation,
     conversationId: idCipher.idOf({ channel, conversation }),
-    sensitivity: found.private ? 'private' : 'public',
+    sensitivity: record.private ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
-    unsent: unsentOf(found.unsent),
+    unsent: unsentOf(record.unsent),
     tools: uses.map(toolUseTextOf),
   };
 }
 
-function saidIn(body: string): Pick<StoryText, 'sender' | 'text' | 'media'> | null {
+function messageTextIn(body: string): Pick<StoryText, 'sender' | 'text' | 'media'> | null {
   const { sender, text, media } = fieldsOf(body);
   if (typeof text !== 'string' || typeof sender !== 'object' || sender === null) return null;
   const { id, name } = sender as Readonly<Record<string, unknown>>;
@@ -174,15 +177,15 @@ function mediaIn(media: unknown): Media | null {
   return { type: typeof type === 'string' ? type : null, reference };
 }
 
-/** The text of a message or a reply; null where it cannot be read any more. */
+/** The text of a message or a reply; null when it cannot be read any more. */
 export function textIn(body: string): string | null {
   const { text } = fieldsOf(body);
   return typeof text === 'string' ? text : null;
 }
 
-// A message in a list, as its row tells it.
+// Messages in a list.
 
-/** A message as its row tells it. state: 0 unsettled, 1 settled, 2 dead. */
+/** A row of a message in a list. `state`: 0 unsettled, 1 settled, 2 dead. */
 export type MessageSummary = {
   readonly id: string;
   readonly channel: string;
@@ -203,33 +206,33 @@ export function fitsMessage(filter: MessageFilter, row: MessageSummary): boolean
   );
 }
 
-/** A reply to it. state: as of a message; `at`: when it was settled. */
+/** A reply to a listed message. `state`: as of a message; `at`: when it was settled. */
 export type ReplySummary = { readonly state: number; readonly at: number | null };
 
-/** @param sent the replies to it */
-export function messageRowOf(told: MessageSummary, sent: readonly ReplySummary[]): MessageRow {
-  const { id, acceptedAt, settledAt, brain } = told;
-  const state = messageStates[told.state] ?? 'waiting';
+/** @param sent the replies to the message */
+export function messageRowOf(summary: MessageSummary, sent: readonly ReplySummary[]): MessageRow {
+  const { id, acceptedAt, settledAt, brain } = summary;
+  const state = messageStates[summary.state] ?? 'waiting';
   const counted = (wanted: number): number => sent.filter((one) => one.state === wanted).length;
   const replies: ReplyCounts = { waiting: counted(0), delivered: counted(1), dead: counted(2) };
   const ends = sent.flatMap(({ state: how, at }) => (how === 1 && at !== null ? [at] : []));
   return {
     id,
-    channel: told.channel as ChannelKey,
+    channel: summary.channel as ChannelKey,
     brain,
     acceptedAt,
     state,
-    outcome: turnOutcomes.find((known) => known === told.outcome) ?? null,
-    model: told.model as ModelName | null,
+    outcome: turnOutcomes.find((known) => known === summary.outcome) ?? null,
+    model: summary.model as ModelName | null,
     settledAt,
     totalMs: totalOf({ state, acceptedAt }, replies, ends.length === 0 ? null : Math.max(...ends)),
     replies,
   };
 }
 
-// A reply on its way, as its row tells it.
+// Replies in a list.
 
-/** A reply as its row tells it. state: 0 unsettled, 1 delivered, 2 dead. */
+/** A row of a reply in a list. `state`: 0 unsettled, 1 delivered, 2 dead. */
 export type DeliveryRecord = {
   readonly id: string;
   readonly message: string | null;
@@ -255,39 +258,39 @@ function stateOf({ state, dueAt }: DeliveryRecord): DeliveryState {
   return dueAt === null ? 'waiting' : 'deferred';
 }
 
-export function deliveryOf(told: DeliveryRecord): DeliveryRow {
-  const { id, message, createdAt, attempts, dueAt } = told;
-  const state = stateOf(told);
+export function deliveryOf(record: DeliveryRecord): DeliveryRow {
+  const { id, message, createdAt, attempts, dueAt } = record;
+  const state = stateOf(record);
   return {
     id,
     message,
-    channel: told.channel as ChannelKey,
+    channel: record.channel as ChannelKey,
     createdAt,
     state,
-    // The column counts the tries that failed.
+    // The column counts the failed attempts.
     attempts: attempts + (state === 'delivered' ? 1 : 0),
     nextAt: state === 'deferred' ? dueAt : null,
-    possibleDuplicate: Boolean(told.possibleDuplicate),
-    late: Boolean(told.late),
-    failure: state === 'delivered' ? null : failureOf(told.failure),
+    possibleDuplicate: Boolean(record.possibleDuplicate),
+    late: Boolean(record.late),
+    failure: state === 'delivered' ? null : failureOf(record.failure),
   };
 }
 
-// A conversation and its turns, as their rows tell them.
+// Conversations and their turns.
 
 /** Times are milliseconds since 1970. */
 export type Span = { readonly firstAt: number; readonly lastAt: number };
-/** The turns that are kept; without turns there are no times. */
+/** The turns kept; without turns the times mean nothing. */
 export type SpokenRecord = Span & { readonly turns: number; readonly session: number | null };
-/** What is kept of it besides its turns. */
+/** The session cut, which is kept besides the turns. */
 export type CutRecord = Span & { readonly session: number };
-/** What is not settled. */
+/** Unsettled messages. */
 export type WaitingRecord = Span & { readonly count: number };
 
-/** At most so many cuts are told: the newest. */
+/** At most this many cuts are listed: the newest. */
 export const cutsMax = 500;
 
-/** @returns a row without finite times where nothing is kept */
+/** @returns a row without finite times if nothing is kept */
 export function conversationOf(
   idCipher: ConversationIdCipher,
   where: { readonly channel: string; readonly conversation: string },
@@ -310,19 +313,19 @@ export function conversationOf(
   };
 }
 
-/** `handTrace`: the trace of a turn that an operator answered, as it is kept. */
+/** `handTrace`: the stored trace of a turn that an operator answered. */
 export type SpokenTurn = Omit<TurnText, 'byHand'> & { readonly handTrace: string | null };
 
-/** @param record may hold more than is told */
+/** @param record may have more fields than the result */
 export function turnText(record: SpokenTurn): TurnText {
   const { channel, conversation, messageId, session, at, sender, text, reply, model } = record;
-  // Nobody's message is a quoted block.
+  // A turn without a sender is a quoted block and answers no message.
   const answered = sender === null || messageId === '' ? null : messageId;
-  const told = { channel, conversation, messageId: answered, session, at, sender, text, reply };
-  return { ...told, model, byHand: takeoverOf(record.handTrace) };
+  const turn = { channel, conversation, messageId: answered, session, at, sender, text, reply };
+  return { ...turn, model, byHand: takeoverOf(record.handTrace) };
 }
 
-/** The use of a tool, as its row tells it. */
+/** A row of a tool use. */
 export type ToolUseRecord = {
   readonly seq: number;
   readonly key: string;
@@ -359,9 +362,9 @@ export function toolUseTextOf(record: ToolUseRecord): ToolUseText {
   return { ...toolUseOf(record), conversation, arguments: record.arguments, told: record.told };
 }
 
-// What an operator did, as its row tells it.
+// Operator actions.
 
-/** target: a JSON object of ids by their names. */
+/** `target`: a JSON object of ids by name. */
 export type AuditRecord = Omit<AuditRow, 'target'> & { readonly target: string };
 
 export function auditRowOf({ at, action, target, status, reason }: AuditRecord): AuditRow {
@@ -375,9 +378,9 @@ export function auditRowOf({ at, action, target, status, reason }: AuditRecord):
   };
 }
 
-// Dead letters, as the rows of their parts tell them.
+// Dead letters, made from the rows of their parts.
 
-/** A dead message, or a dead reply or part of one, as its row tells it. */
+/** A row of a dead message, a dead reply, or a part of one. */
 export type DeadRecord = {
   readonly box: Box;
   readonly id: string;
@@ -393,7 +396,7 @@ export type DeadRecord = {
 };
 
 /**
- * @param last the one that died last of the parts
+ * @param last the part that died last
  * @param parts in their order
  */
 export function letterTextOf(
@@ -413,7 +416,7 @@ export function letterTextOf(
   };
 }
 
-/** @param row the one that died last of the parts */
+/** @param row the part that died last */
 export function letterOf(row: DeadRecord, parts: readonly DeadRecord[]): DeadLetter {
   return {
     id: row.id.slice(0, wholeIdLength),
@@ -428,12 +431,14 @@ export function letterOf(row: DeadRecord, parts: readonly DeadRecord[]): DeadLet
   };
 }
 
-/** A message's column counts the tries under which the process died, not the one that ended it. */
+/**
+ * The column of a message counts the attempts during which the process died, but not the final one.
+ */
 function attemptsOfDead({ box, attempts, failure }: DeadRecord): number {
   return box === 'in' && reasonOf(failure).kind === 'fault' ? attempts + 1 : attempts;
 }
 
-// Whose a message is, as its row tells it.
+// Senders and conversations of messages.
 
 /** `sender`: a JSON object; null: it cannot be read. */
 export type OriginRecord = {

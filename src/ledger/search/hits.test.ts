@@ -7,7 +7,7 @@ const said = { text: null, reply: null, sender: null, conversation: '' };
 function excerptOf(text: string, asked: string) {
   return matchOf({ ...said, text }, termsOf(asked))?.excerpt ?? null;
 }
-/** The hits, as they stand in the excerpt. */
+/** The texts of the hits in the excerpt. */
 function shown(text: string, asked: string): readonly string[] {
   const excerpt = excerptOf(text, asked);
   return (excerpt?.hits ?? []).map(({ from, to }) => excerpt!.text.slice(from, to));

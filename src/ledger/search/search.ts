@@ -1,20 +1,20 @@
-/** Finding again what went through the ledger: a part of its reader. */
+/** Part of the reader: finds messages, replies and conversations. */
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { FoundRow, FoundTexts } from '../../domain/search.ts';
 
 export interface SearchReader {
   /**
-   * Messages, replies and dead letters whose ids begin so, newest first. With fewer characters
-   * than `idPrefixMin` none does.
+   * Messages, replies and dead letters whose ids begin with this text, newest first. A text shorter
+   * than `idPrefixMin` finds nothing.
    */
   foundIds(beginning: string, page: PageAsked): Promise<Page<FoundRow>>;
   /**
-   * Conversations whose ids begin so, and messages in which each word of `words` begins a word: of
-   * what was said, of what was answered, or of the ids of sender and conversation. Words that begin
-   * with `/` find the commands that begin so. Empty without storage.
+   * Finds conversations by the beginning of their ids, and messages by words. Each of the `words`
+   * must begin a word in the message, the reply, or the ids of sender and conversation. A text that
+   * begins with `/` finds commands by their beginning. Empty without storage.
    *
-   * A text that is forgotten is not found from then on. A new one is found at once, as long as no
-   * more come than can be looked at one by one.
+   * A forgotten text is never found again. A new text is found at once, unless too many new texts
+   * wait for the index to be examined one by one.
    */
   foundTexts(words: string, page: PageAsked): Promise<FoundTexts>;
 }

@@ -1,38 +1,38 @@
 /**
- * The words of a text, as every form keeps them in its index and looks for them: in lower case, and
- * without the accents of Latin, Greek and Cyrillic letters. Chinese, Japanese, Thai and others are
- * written without spaces, so a run of their letters is kept as every two letters that stand
- * together, and its last one.
+ * The words of a text, as every backend indexes and searches them: in lower case, and without the
+ * accents of Latin, Greek and Cyrillic letters. Some scripts, such as Chinese, Japanese and Thai,
+ * are written without spaces. A run of their letters is indexed as every pair of neighbours, and
+ * its last letter.
  *
- * What is kept of a text is deleted by its words: the same text has to give the same words for as
- * long as it is kept. So an index says by which rules it was made.
+ * An index deletes a text by its words, so the same text must always give the same words. That is
+ * why an index records the rules that made it.
  */
 import { excerptCharactersMax, type Excerpt, type Hit } from '../../domain/search.ts';
 
-// Where the words of a question stand in a text, and what is shown of it.
+// Finds the words of a question in a text, and makes the excerpt.
 
-/** What is looked at of one message. */
-type Said = {
+/** The searched fields of one message. */
+type SearchedMessage = {
   readonly text: string | null;
   readonly reply: string | null;
   readonly sender: string | null;
   readonly conversation: string;
 };
 
-/** So many hits are told of one excerpt. */
+/** At most this many hits are marked in an excerpt. */
 const hitsMax = 32;
-/** So much is shown before the first hit. */
+/** How much text an excerpt shows before its first hit. */
 const leadCharacters = 50;
 
 /**
  * @param terms at least one
- * @returns null where one of the terms stands nowhere; an excerpt of null: all stand in the ids
+ * @returns null: one of the terms is nowhere; an excerpt of null: all terms are in the ids
  */
 export function matchOf(
-  said: Said,
+  message: SearchedMessage,
   terms: readonly Term[],
 ): { readonly excerpt: Excerpt | null } | null {
-  const fields = [said.text, said.reply, said.sender, said.conversation];
+  const fields = [message.text, message.reply, message.sender, message.conversation];
   const found = fields.map((field) => (field === null ? null : findIn(field, terms)));
   const all = new Set(found.flatMap((one) => [...(one?.terms ?? [])]));
   if (all.size < terms.length) return null;
@@ -69,21 +69,20 @@ function findIn(text: string, terms: readonly Term[]): FoundIn {
 }
 
 /**
- * A letter with its marks, a syllable of Hangul with all its parts, a narrow kana with its sign:
- * what becomes other characters stands for all of it.
+ * A letter with its marks, a Hangul syllable with all its parts, a narrow kana with its sign. A hit
+ * in the folded text marks all of these characters.
  */
-const hitsLetters = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
-const hitsAscii = /^[\0-\x7f]*$/;
+const letterWithMarks = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
 
-/** `placeOf` leads from a place in the folded text to the place in the text. */
+/** `placeOf` maps a position in the folded text to one in the original. */
 function foldWithPlaces(text: string): {
   readonly folded: string;
   readonly placeOf: (at: number) => number;
 } {
-  if (hitsAscii.test(text)) return { folded: fold(text), placeOf: (at) => at };
+  if (ascii.test(text)) return { folded: fold(text), placeOf: (at) => at };
   const places: number[] = [];
   let folded = '';
-  for (const { 0: letter, index } of text.matchAll(hitsLetters)) {
+  for (const { 0: letter, index } of text.matchAll(letterWithMarks)) {
     folded += fold(letter);
     while (places.length < folded.length) places.push(index);
   }
@@ -91,12 +90,12 @@ function foldWithPlaces(text: string): {
 }
 
 function excerptOf(text: string, hits: readonly Hit[]): Excerpt {
-  const ordered = joined(hits.toSorted((a, b) => a.from - b.from));
+  const ordered = withoutOverlaps(hits.toSorted((a, b) => a.from - b.from));
   const first = ordered[0]!;
   const from = wordStart(text, Math.max(0, first.from - leadCharacters), first.from);
   const head = from > 0 ? '… ' : '';
   const room = excerptCharactersMax - head.length - 2;
-  const to = text.length - from <= room ? text.length : wholeEnd(text, from + room);
+  const to = text.length - from <= room ? text.length : characterBoundary(text, from + room);
   const shown = `${head}${text.slice(from, to)}${to < text.length ? ' …' : ''}`;
   const moved = ordered
     .filter((hit) => hit.from < to)
@@ -107,8 +106,8 @@ function excerptOf(text: string, hits: readonly Hit[]): Excerpt {
   return { text: shown, hits: moved };
 }
 
-/** Without those that lie in one another. */
-function joined(ordered: readonly Hit[]): readonly Hit[] {
+/** Merges overlapping hits. */
+function withoutOverlaps(ordered: readonly Hit[]): readonly Hit[] {
   const apart: Hit[] = [];
   for (const hit of ordered) {
     const last = apart.at(-1);
@@ -118,37 +117,37 @@ function joined(ordered: readonly Hit[]): readonly Hit[] {
   return apart;
 }
 
-/** The first start of a word between the two places. */
+/** The first start of a word between the two positions. */
 function wordStart(text: string, from: number, before: number): number {
   if (from === 0) return 0;
   const space = text.slice(from, before).search(/\s/);
-  return space === -1 ? wholeEnd(text, from) : from + space + 1;
+  return space === -1 ? characterBoundary(text, from) : from + space + 1;
 }
 
-/** No pair of surrogates is cut in two. */
-function wholeEnd(text: string, at: number): number {
+/** Moves a position so that it splits no surrogate pair. */
+function characterBoundary(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
 }
 
-/** To be raised with every change of what a text gives. */
+/** Raise it with every change of the words that a text gives. */
 const rules = 1;
 
-/** Rules of which an index is made; letters are what Unicode says they are. */
+/** The rules that made an index. The Unicode version decides what is a letter. */
 export const wordRules = `${rules} of Unicode ${process.versions['unicode'] ?? ''}`;
 
-/** Longer ones are known by their beginning. */
+/** Longer words are cut to this length. */
 const wordCharactersMax = 64;
-/** What a text has beyond that many characters of different words is not found. */
+/** Only this many characters of different words are indexed for one text. */
 const wordsCharactersMax = 200_000;
-/** So many words of a question count. */
+/** At most this many words of a question count. */
 const termsMax = 8;
 
 const ascii = /^[\0-\x7f]*$/;
 const asciiWord = /[a-z0-9]+/g;
 const marks = /[\u0300-\u036f]+/g;
 
-/** Two texts that differ in case and accents alone are the same then. */
+/** Folds a text: texts that differ only in case and accents become equal. */
 export function fold(text: string): string {
   if (ascii.test(text)) return text.toLowerCase();
   const bare = text.normalize('NFKD').replaceAll(marks, '').normalize('NFKC');
@@ -156,24 +155,24 @@ export function fold(text: string): string {
 }
 
 const scripts = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar'];
-/** The sign for a long vowel belongs to two of them. */
+/** The prolonged sound mark belongs to two of the scripts. */
 const spaceless = `${scripts.map((name) => `\\p{sc=${name}}`).join('')}\\u30fc`;
-const wordsPiece = new RegExp(
+const wordPattern = new RegExp(
   `(?<run>[${spaceless}]+)|[[\\p{L}\\p{N}\\p{M}]--[${spaceless}]]+`,
   'gv',
 );
 
-/** `isRun`: of letters that are written without spaces. */
+/** `isRun`: letters of a script that is written without spaces. */
 export type Piece = { readonly text: string; readonly at: number; readonly isRun: boolean };
 
-/** @param folded see `fold` */
+/** @param folded a result of `fold` */
 export function* piecesOf(folded: string): Generator<Piece> {
-  for (const found of folded.matchAll(wordsPiece)) {
+  for (const found of folded.matchAll(wordPattern)) {
     yield { text: found[0], at: found.index, isRun: found.groups?.['run'] !== undefined };
   }
 }
 
-/** The different words of these texts, with a space between them. */
+/** The different words of these texts, separated by spaces. */
 export function wordsOf(...texts: readonly (string | null)[]): string {
   const words = new Set<string>();
   let characters = 0;
@@ -189,25 +188,25 @@ export function wordsOf(...texts: readonly (string | null)[]): string {
   return [...words].join(' ');
 }
 
-/** The same by a simpler way where all of it is ASCII. */
+/** The words of a folded text; plain ASCII takes a faster way. */
 function wordsIn(folded: string): Iterable<string> {
-  if (ascii.test(folded)) return (folded.match(asciiWord) ?? []).map(cut);
+  if (ascii.test(folded)) return (folded.match(asciiWord) ?? []).map(shortened);
   return piecesOf(folded).flatMap(({ text, isRun }) =>
-    isRun ? [...pairsOf(text), lastOf(text)] : [cut(text)],
+    isRun ? [...pairsOf(text), lastOf(text)] : [shortened(text)],
   );
 }
 
-/** One word of a question. A run is found wherever it stands, any other at the start of a word. */
+/** One word of a question. A run is found anywhere, any other word at the start of a word. */
 export type Term = Pick<Piece, 'text' | 'isRun'>;
 
-export function termsOf(asked: string): readonly Term[] {
-  const pieces = piecesOf(fold(asked)).take(termsMax);
-  return pieces.map(({ text, isRun }) => ({ text: cut(text), isRun })).toArray();
+export function termsOf(question: string): readonly Term[] {
+  const pieces = piecesOf(fold(question)).take(termsMax);
+  return pieces.map(({ text, isRun }) => ({ text: shortened(text), isRun })).toArray();
 }
 
 /**
- * What an index has of a text in which all terms stand. `begins`: of it only the beginning. One
- * letter alone is a whole word: too many begin with it.
+ * An index word of every text that matches all terms. `begins`: the word is only a prefix. A single
+ * letter must match a whole word, since too many words begin with it.
  */
 export type Key = { readonly word: string; readonly begins: boolean };
 
@@ -228,13 +227,13 @@ function lastOf(run: string): string {
   return String.fromCodePoint(run.codePointAt(run.length - (isLow(run) ? 2 : 1))!);
 }
 
-/** Whether it ends with the second half of a pair of surrogates. */
+/** Whether the text ends with a low surrogate. */
 function isLow(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xdc00 && last <= 0xdfff;
 }
 
-function cut(word: string): string {
+function shortened(word: string): string {
   if (word.length <= wordCharactersMax) return word;
   const start = word.slice(0, wordCharactersMax);
   return start.isWellFormed() ? start : start.slice(0, -1);

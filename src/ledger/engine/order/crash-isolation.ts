@@ -1,53 +1,65 @@
 /**
- * Finds the message that ends the process. A message is a suspect when it was the next of its
- * conversation at two unclean ends. Suspects are held while everything else runs for `besideMs`: a
- * process that is ended from outside again and again does not live that long, and says nothing
- * about them. Then the others are held: no message is claimed any more and no reply is delivered,
- * and once those under way have ended (or for `besideMs` more have not ended the process), the
- * suspects run one at a time, each alone, so that an end of the process can only be its doing. A
- * mark on the disk says that a suspect runs alone, before it begins. A message is condemned when
- * the process ended twice while it ran alone: it comes first, and is buried instead of run.
+ * Finds the message that ends the process.
+ *
+ * A message is suspected when it was the next of its conversation at two unclean ends of the
+ * process. Suspects run alone, so that only they can be blamed for the next end. These are the
+ * phases:
  *
  *     beside (others run) → closing (others end) → alone (suspects run) → open (all run)
  *
- * A suspect is held → newest → ended (answered or buried) | cleared | held (given back, and then it
- * has not run). It is cleared when it has run for `aloneMs`: from then on the others start beside
- * it, since a hung or slow model must not stop the service; and it counts as new at the next
- * unclean end, so that it does not stand before the guilty one for ever. All suspects together hold
- * the others up for `stallMs` at most. Once others run again, the suspects that are left still
- * start one at a time, but an end of the process is no evidence against them: they stay suspects.
+ * - beside: everything else runs for `besideMs`, and suspects wait. A process that something
+ *   outside ends again and again does not live that long, so no suspect is blamed for it.
+ * - closing: no message is claimed and no reply is delivered. The phase ends once the claims under
+ *   way have ended, or after `besideMs` more.
+ * - alone: suspects run one at a time. A mark on the disk says that a suspect runs alone; it is
+ *   written before the run begins.
+ * - open: others run again. The remaining suspects still start one at a time. An end of the process
+ *   is no evidence against them then, so they stay suspects.
  *
- * Deliveries wait as well: if one of them ended the process, the suspect would be buried for it.
- * The price: a message that ends the process only after `aloneMs` is not found.
+ * A message is poison when the process ended twice while it ran alone. It comes first, and becomes
+ * a dead letter without a run.
+ *
+ * A suspect goes waiting → running → ended (answered or dead), cleared, or waiting again. It waits
+ * again when it is given back, which counts as no run. It is cleared when it has run for `aloneMs`.
+ * From then on the others start beside it, since a slow model must not stop the service. A cleared
+ * message counts as new at the next unclean end, so that it does not precede the guilty one for
+ * ever. All suspects together stop the others for `stallMs` at most.
+ *
+ * Deliveries wait as well: if a delivery ended the process, the suspect would be blamed for it. The
+ * price: a message that ends the process only after `aloneMs` is not found.
  */
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { later, type SteadyTime } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/deadlines.ts';
 import type { InRow } from './rows.ts';
-import type { WorkingSet } from './working-set.ts';
+import type { ReadyQueues } from './ready-queues.ts';
+import type { Totals } from './totals.ts';
 
 export type Suspect = {
   readonly row: InRow;
-  /** How often it has run alone when the process ended. */
+  /** How many times the process ended while it ran alone. */
   alone: number;
 };
 
-/** How often to look whether the others have ended. */
-const lookMs = 20;
+/** Pause between two checks whether the claims of others have ended. */
+const pollMs = 20;
 
-/** A message is condemned after so many ends of the process while it ran alone. */
+/** A message is poison after this many ends of the process while it ran alone. */
 export const aloneMax = 2;
-/** A message is a suspect when it was the next of its conversation at so many unclean ends. */
+/** A message is suspected when it was the next of its conversation at this many unclean ends. */
 export const attemptsMax = 2;
 
-/** So many suspects are tried alone after one start, the condemned apart; the rest run as usual. */
+/**
+ * At most this many suspects run alone after one start, poison messages not counted. The rest run
+ * as usual.
+ */
 const suspectsMax = 16;
 
 /**
- * Chooses those that were next at the most unclean ends. The message that ends the process is among
- * them sooner or later, since those that only ran beside it are answered in between. If all were
- * chosen, a service that is ended again and again from outside would only try them one by one.
- * @param tried held in the working set; those not chosen are held no more
+ * Chooses the messages that were next at the most unclean ends. The guilty message is among them
+ * sooner or later, since the innocent ones are answered in between. Choosing all would make a
+ * service that is often ended from outside run its messages one by one.
+ * @param tried messages that the working set holds back; it lets go of those not chosen
  * @param known how many suspects there are already
  */
 export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly Suspect[] {
@@ -60,39 +72,57 @@ export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly S
   return [...poison, ...others.slice(0, most)];
 }
 
+type IsolatedRows = {
+  readonly ready: ReadyQueues;
+  readonly totals: Totals;
+  takeHeld(row: InRow): void;
+  holdAgain(row: InRow): void;
+};
+
+/**
+ * Whether this message may have ended the process. Such a message runs alone and is never merged,
+ * so that it can be found.
+ */
+export function isSuspect({ attempt, poison }: InRow): boolean {
+  return poison || attempt > attemptsMax;
+}
+
 export type CrashIsolationDeps = {
-  readonly rows: WorkingSet;
+  readonly rows: IsolatedRows;
   readonly steady: () => SteadyTime;
   readonly limits: CrashIsolationLimits;
-  /** Writes down how often it has run alone. Resolves once that is safe; false: it cannot be. */
+  /**
+   * Writes how many times the message has run alone. Resolves to true once that is safe on the
+   * disk, to false when it cannot be written.
+   */
   readonly mark: (row: InRow, alone: number) => Promise<boolean>;
-  /** Writes down that it is no suspect. */
+  /** Writes that the message is no longer suspected. */
   readonly clear: (row: InRow) => void;
 };
 
 export type CrashIsolationLimits = {
-  /** A message that has run alone for so long without the process ending is no suspect. */
+  /** A message is cleared when it has run alone for this long without an end of the process. */
   readonly aloneMs: number;
-  /** How long a suspect waits beside the others before it runs alone. */
+  /** How long suspects wait while the others run. */
   readonly besideMs: number;
-  /** For how long everything else waits for suspects, all told. */
+  /** How long everything else waits for suspects at most, in total. */
   readonly stallMs: number;
 };
 
 export class CrashIsolation {
   readonly #deps: CrashIsolationDeps;
   readonly #deadlines: Deadlines;
-  /** Those among them whose channel is not served hold nothing up. */
-  #held: Suspect[] = [];
-  #newest: Suspect | null = null;
-  /** The newest suspect runs alone, and has its mark on the disk. */
-  #marked = false;
-  #aside: Deadline | null = null;
-  #stall: Deadline | null = null;
-  /** The channels that are served; null: all are. */
+  /** Suspects that have not run. Those of a channel that is not served stop nothing. */
+  #waiting: Suspect[] = [];
+  #running: Suspect | null = null;
+  /** The running suspect is alone, and its mark is on the disk. */
+  #isMarked = false;
+  #clearTimer: Deadline | null = null;
+  #stallTimer: Deadline | null = null;
+  /** The served channels; null: all are. */
   #served: ReadonlySet<ChannelKey> | null = null;
   #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
-  #turn: Deadline | null = null;
+  #phaseTimer: Deadline | null = null;
   #closed = false;
 
   constructor(suspects: readonly Suspect[], deps: CrashIsolationDeps) {
@@ -102,148 +132,156 @@ export class CrashIsolation {
     this.hold(suspects);
   }
 
-  /** More suspects have been found. Each is held in the working set already. */
+  /** Adds suspects. The working set holds each of them back already. */
   hold(suspects: readonly Suspect[]): void {
     if (suspects.length === 0 || this.#closed) return;
-    this.#held = [...this.#held, ...suspects].sort(
+    this.#waiting = [...this.#waiting, ...suspects].sort(
       (a, b) =>
         Number(b.row.poison) - Number(a.row.poison) || a.alone - b.alone || a.row.seq - b.row.seq,
     );
-    if (this.#phase !== 'open') return this.#proceed();
+    if (this.#phase !== 'open') return this.#notify();
     this.#phase = 'beside';
-    this.#stall?.cancel();
-    this.#stall = null;
-    this.#after(this.#deps.limits.besideMs, () => this.#close());
-    this.#proceed();
+    this.#stallTimer?.cancel();
+    this.#stallTimer = null;
+    this.#schedule(this.#deps.limits.besideMs, () => this.#beginClosing());
+    this.#notify();
   }
 
   get suspects(): number {
-    return this.#held.length + (this.#newest === null ? 0 : 1);
+    return this.#waiting.length + (this.#running === null ? 0 : 1);
   }
 
-  /** Everything else is held up for suspects now. */
+  /** Whether everything else waits for suspects now. */
   get isTrying(): boolean {
     return (this.#phase === 'closing' || this.#phase === 'alone') && this.suspects > 0;
   }
 
-  /** Whether that message is one of them. */
+  /** Whether this message is suspected. */
   has(row: InRow): boolean {
-    return this.#newest?.row === row || this.#held.some((one) => one.row === row);
+    return this.#running?.row === row || this.#waiting.some((one) => one.row === row);
   }
 
   /** The message that runs alone, with its mark on the disk; null: none does. */
   get alone(): InRow | null {
-    return this.#marked ? (this.#newest?.row ?? null) : null;
+    return this.#isMarked ? (this.#running?.row ?? null) : null;
   }
 
-  /** Whether everything else has to wait now. Asked when no suspect is left, it opens for good. */
+  /** Whether everything else has to wait now. A call that finds no suspect left opens for good. */
   holdsOthers(): boolean {
     if (this.#phase === 'beside' || this.#phase === 'open') return false;
-    if (this.#newest !== null || this.#first() !== undefined) return true;
+    if (this.#running !== null || this.#firstWaiting() !== undefined) return true;
     this.#phase = 'open';
     return false;
   }
 
   serve(channels: readonly ChannelKey[]): void {
     this.#served = new Set(channels);
-    this.#proceed();
+    this.#notify();
   }
 
-  /** The suspect that may run now, if it is of this channel. */
+  /** The next suspect, if it may run now and is of this channel; else null. */
   async next(channel: ChannelKey): Promise<InRow | null> {
-    const suspect = this.#first();
-    if (this.#newest !== null || suspect?.row.queue.channel !== channel) return null;
+    const suspect = this.#firstWaiting();
+    if (this.#running !== null || suspect?.row.queue.channel !== channel) return null;
     if (!this.#mayRun(suspect)) return null;
-    this.#held.splice(this.#held.indexOf(suspect), 1);
-    this.#newest = suspect;
+    this.#waiting.splice(this.#waiting.indexOf(suspect), 1);
+    this.#running = suspect;
     const { row } = suspect;
     if (!row.poison) {
-      this.#marked = this.#phase === 'alone';
-      if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
-      // Taken away while its mark was being written, or an operator has it now.
+      this.#isMarked = this.#phase === 'alone';
+      if (this.#isMarked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
+      // It was removed or taken over while its mark was being written.
       if (row.gone) return null;
-      if (row.queue.byHand) return this.#heldAgain(suspect);
-      // The suspect has not run, and does not run any more.
+      if (row.queue.isTakenOver) return this.#notRun(suspect);
+      // The suspect has not run, and will not.
       if (this.#closed) {
-        if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
+        if (this.#isMarked) void this.#mark(suspect, suspect.alone - 1);
         return null;
       }
       const { aloneMs, stallMs } = this.#deps.limits;
-      this.#aside = this.#deadlines.after(aloneMs, () => this.#clear(suspect));
-      if (this.#marked) this.#stall ??= this.#deadlines.after(stallMs, () => this.#open());
+      this.#clearTimer = this.#deadlines.after(aloneMs, () => this.#clear(suspect));
+      if (this.#isMarked)
+        this.#stallTimer ??= this.#deadlines.after(stallMs, () => this.#beginOpen());
     }
     this.#deps.rows.takeHeld(row);
     return row;
   }
 
-  /** The next suspect of a channel that is not served: to be buried there. */
+  /**
+   * Takes the next suspect of a channel that is not served, which becomes a dead letter; null:
+   * there is none.
+   */
   takeUnserved(channel: ChannelKey): InRow | null {
     if (this.#served === null || this.#served.has(channel)) return null;
-    const at = this.#held.findIndex(
-      ({ row: { queue } }) => queue.channel === channel && !queue.byHand,
+    const at = this.#waiting.findIndex(
+      ({ row: { queue } }) => queue.channel === channel && !queue.isTakenOver,
     );
     if (at < 0) return null;
-    const [suspect] = this.#held.splice(at, 1);
+    const [suspect] = this.#waiting.splice(at, 1);
     this.#deps.rows.takeHeld(suspect!.row);
     return suspect!.row;
   }
 
-  /** To be told of every message that is answered or buried. */
+  /** Call for every message that is answered or dead. */
   ended(row: InRow): void {
-    if (this.#newest?.row === row) this.#leave();
+    if (this.#running?.row === row) this.#runEnded();
   }
 
-  /** Messages were taken away, or what may run has changed; who is gone holds nothing up. */
+  /** Call when messages were removed, or when takeovers changed. Removed suspects stop nothing. */
   changed(): void {
-    this.#held = this.#held.filter(({ row }) => !row.gone);
-    if (this.#newest?.row.gone === true) this.#leave();
-    else this.#proceed();
+    this.#waiting = this.#waiting.filter(({ row }) => !row.gone);
+    if (this.#running?.row.gone === true) this.#runEnded();
+    else this.#notify();
   }
 
-  /** To be told of a message that is given back. @returns whether it is a suspect, held again */
+  /**
+   * Call for every message that is given back. @returns true: it is a suspect, and is held again
+   */
   released(row: InRow): boolean {
-    const suspect = this.#newest;
+    const suspect = this.#running;
     if (suspect?.row !== row) return false;
     this.#deps.rows.holdAgain(row);
-    this.#heldAgain(suspect);
+    this.#notRun(suspect);
     return true;
   }
 
-  /** From now on no suspect is handed out. */
+  /** Hands out no suspect from now on. */
   close(): void {
     this.#closed = true;
-    this.#turn?.cancel();
-    this.#aside?.cancel();
-    this.#stall?.cancel();
+    this.#phaseTimer?.cancel();
+    this.#clearTimer?.cancel();
+    this.#stallTimer?.cancel();
   }
 
-  /** The condemned are only buried: they need not wait. */
+  /** A poison message only becomes a dead letter, so it need not wait. */
   #mayRun({ row }: Suspect): boolean {
     return row.poison || this.#phase === 'alone' || this.#phase === 'open';
   }
 
-  /** The others are held from now on, and those under way come to their end. */
-  #close(): void {
+  /** Begins `closing`, and `alone` once the claims of the others have ended or the time is over. */
+  #beginClosing(): void {
     this.#phase = 'closing';
     const { steady, rows, limits } = this.#deps;
     const latestAt = later(steady(), limits.besideMs);
-    const look = (): void => {
-      if (rows.totals.claimed.in > 0 && steady() < latestAt) return this.#after(lookMs, look);
+    const poll = (): void => {
+      if (rows.totals.claimed.in > 0 && steady() < latestAt) return this.#schedule(pollMs, poll);
       this.#phase = 'alone';
-      this.#proceed();
+      this.#notify();
     };
-    look();
+    poll();
   }
 
-  #after(ms: number, act: () => void): void {
+  #schedule(ms: number, act: () => void): void {
     if (ms <= 0) return act();
-    this.#turn = this.#deadlines.after(ms, act);
+    this.#phaseTimer = this.#deadlines.after(ms, act);
   }
 
-  /** Who is answered by hand does not run, and holds nothing up. */
-  #first(): Suspect | undefined {
+  /** A suspect of a taken-over conversation does not run, and stops nothing. */
+  #firstWaiting(): Suspect | undefined {
     const isServed = (key: ChannelKey): boolean => this.#served?.has(key) !== false;
-    return this.#held.find(({ row: { queue } }) => !queue.byHand && isServed(queue.channel));
+    return this.#waiting.find(
+      ({ row: { queue } }) => !queue.isTakenOver && isServed(queue.channel),
+    );
   }
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {
@@ -251,47 +289,50 @@ export class CrashIsolation {
     return this.#deps.mark(suspect.row, alone);
   }
 
-  /** It has not run. */
-  #heldAgain(suspect: Suspect): null {
-    if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
-    this.#held.unshift(suspect);
-    this.#leave();
+  /** Takes a suspect back that has not run. */
+  #notRun(suspect: Suspect): null {
+    if (this.#isMarked) void this.#mark(suspect, suspect.alone - 1);
+    this.#waiting.unshift(suspect);
+    this.#runEnded();
     return null;
   }
 
   #clear({ row }: Suspect): void {
     this.#deps.clear(row);
-    this.#marked = false;
+    this.#isMarked = false;
     this.#phase = 'open';
-    this.#leave();
+    this.#runEnded();
   }
 
-  /** The others have waited long enough: the suspect that runs is not alone any more. */
-  #open(): void {
+  /**
+   * Begins `open` because the others have waited for `stallMs`. The running suspect is not alone
+   * any more.
+   */
+  #beginOpen(): void {
     if (this.#phase === 'open') return;
     this.#phase = 'open';
-    if (this.#newest !== null && this.#marked) {
-      void this.#mark(this.#newest, this.#newest.alone - 1);
-      this.#marked = false;
+    if (this.#running !== null && this.#isMarked) {
+      void this.#mark(this.#running, this.#running.alone - 1);
+      this.#isMarked = false;
     }
-    this.#proceed();
+    this.#notify();
   }
 
-  #leave(): void {
-    this.#aside?.cancel();
-    this.#aside = null;
-    this.#newest = null;
-    this.#marked = false;
-    this.#proceed();
+  #runEnded(): void {
+    this.#clearTimer?.cancel();
+    this.#clearTimer = null;
+    this.#running = null;
+    this.#isMarked = false;
+    this.#notify();
   }
 
-  /** Tells whoever may claim now. */
-  #proceed(): void {
+  /** Notifies the worker pools that may claim now. */
+  #notify(): void {
     const { rows } = this.#deps;
-    const first = this.#newest === null ? this.#first() : undefined;
+    const first = this.#running === null ? this.#firstWaiting() : undefined;
     if (first !== undefined && this.#mayRun(first)) rows.ready.ring('in', first.row.queue.channel);
     if (!this.holdsOthers()) {
-      this.#stall?.cancel();
+      this.#stallTimer?.cancel();
       rows.ready.ringAll();
     }
   }

@@ -10,7 +10,7 @@ const to = (value: string, expected?: string | null): CursorMove => {
   return expected === undefined ? move : { ...move, expected };
 };
 
-/** Cursors over a storage that answers when it is told to. */
+/** Cursors over a storage whose reads the test resolves. */
 function slow(isShared = false) {
   const reads: PromiseWithResolvers<string | null>[] = [];
   const cursors = new Cursors(() => {
@@ -29,7 +29,7 @@ test('a read that a refused move overtook says nothing of where the cursor stand
   cursors.landed([first]);
   cursors.move([second]);
   cursors.refused([second]);
-  // It was on its way since before the first move.
+  // This read began before the first move.
   reads[0]!.resolve(null);
   await new Promise(setImmediate);
   assert.equal(cursors.move([to('3', null)]), false);

@@ -1,10 +1,11 @@
 /**
- * Where cursors stand, counted with the moves that are on their way into the storage: what a move
- * expects is compared with what will be there when it is written. Where others move cursors of the
- * same storage, that alone can compare, and nothing that it held is remembered.
+ * The positions of cursors, moves on their way into the storage included. A move may expect a
+ * position: it is compared with the position at the time of its write. Where other processes move
+ * cursors of the same storage, only the storage can compare. Then nothing read from it is
+ * remembered.
  *
- * A move is asked for → landed | refused. Moves of one cursor land in the order in which they were
- * asked for. A storage that refuses one for want of room refuses those on their way behind it, too.
+ * A move goes pending → landed or refused. Moves of one cursor land in the order in which they were
+ * asked for. A storage that has no room for one move also refuses the moves behind it.
  */
 import type { Acceptance } from '../../../channels/channel.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
@@ -12,37 +13,40 @@ import type { CursorMove } from '../../ledger.ts';
 
 type Value = string | null;
 
-/** What the storage holds; a promise where that takes a while. Null: it was never set. */
+/** Reads a cursor from the storage; null: it was never set. */
 export type ReadCursor = (channel: ChannelKey, name: string) => Value | Promise<Value>;
 
 type Place = {
-  /** What the storage holds; undefined: it has to be read. */
+  /** The position in the storage; undefined: it has to be read. */
   stored: Value | undefined;
-  /** On their way, in order. */
-  readonly asked: CursorMove[];
-  /** Moves that were answered: what was read before such an answer may be outdated. */
+  /** Moves on their way, in order. */
+  readonly pending: CursorMove[];
+  /**
+   * How many moves have landed or were refused. A read that began before the last of them may be
+   * outdated.
+   */
   answered: number;
 };
 
-/** What a batch is answered with of which a cursor stands elsewhere than expected. */
+/** The answer to a batch if a cursor stands elsewhere than a move expects. */
 export const conflict: Acceptance = { kind: 'refused', reason: 'conflict', retryAfterMs: 0 };
 
 export class Cursors {
   readonly #read: ReadCursor;
   readonly #isShared: boolean;
-  /** One for each cursor that was moved or read; a channel has a handful of them. */
+  /** One for each cursor that was moved or read. A channel has a handful of them. */
   readonly #places = new Map<string, Place>();
 
   /**
    * @param read called for a cursor that was not read or moved before
-   * @param isShared whether others move them as well; then `read` is called each time
+   * @param isShared whether other processes move the cursors too; then `read` is called each time
    */
   constructor(read: ReadCursor, isShared = false) {
     this.#read = read;
     this.#isShared = isShared;
   }
 
-  /** Where it will stand once all that was asked for is written; null: it was never set. */
+  /** The position after all moves on their way are written; null: the cursor was never set. */
   of(channel: ChannelKey, name: string): Value | Promise<Value> {
     const place = this.#placeOf(channel, name);
     const known = valueOf(place);
@@ -56,31 +60,31 @@ export class Cursors {
   }
 
   /**
-   * Asks for moves, all or nothing. Each that was asked for is to be told as `landed` or `refused`.
-   * @returns whether every cursor stands where its move expects it; false: none has moved. It is
-   *   false as well where that has to be read first, which `of` does; where others move them as
-   *   well, it is true then, and the storage compares
+   * Begins moves, all or nothing. The caller reports each of them with `landed` or `refused`.
+   * @returns false: a cursor stands elsewhere than its move expects, and none has moved. It is also
+   *   false if the position has to be read first: call `of`. With shared cursors an unread position
+   *   counts as expected, and the storage compares
    */
   move(moves: readonly CursorMove[]): boolean {
     for (const move of moves) if (!this.#isAsExpected(move)) return false;
-    for (const move of moves) this.#placeOf(move.channel, move.name).asked.push(move);
+    for (const move of moves) this.#placeOf(move.channel, move.name).pending.push(move);
     return true;
   }
 
-  /** These are in the storage now. */
+  /** Call when the moves are in the storage. */
   landed(moves: readonly CursorMove[]): void {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
-      answer(place, move);
+      removePending(place, move);
       if (!this.#isShared) place.stored = move.value;
     }
   }
 
-  /** These were not written: what the storage holds is read back by whoever asks next. */
+  /** Call when the moves were not written. The next reader reads the position from the storage. */
   refused(moves: readonly CursorMove[]): void {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
-      answer(place, move);
+      removePending(place, move);
       place.stored = undefined;
     }
   }
@@ -88,18 +92,18 @@ export class Cursors {
   #isAsExpected({ channel, name, expected }: CursorMove): boolean {
     if (expected === undefined) return true;
     if (this.#isShared) {
-      const underWay = this.#placeOf(channel, name).asked.at(-1);
+      const underWay = this.#placeOf(channel, name).pending.at(-1);
       return underWay === undefined || underWay.value === expected;
     }
     const value = this.of(channel, name);
-    // Whoever asks next asks again where this read fails.
+    // If this read fails, the next caller reads again.
     if (value instanceof Promise) value.catch(() => {});
     return value === expected;
   }
 
-  /** @param value as it was read; what came meanwhile is newer */
+  /** @param value as it was read; moves that were begun meanwhile are newer */
   #keep(place: Place, value: Value): Value {
-    if (this.#isShared) return place.asked.at(-1)?.value ?? value;
+    if (this.#isShared) return place.pending.at(-1)?.value ?? value;
     if (place.stored === undefined) place.stored = value;
     return valueOf(place) ?? null;
   }
@@ -109,18 +113,18 @@ export class Cursors {
     const key = `${channel} ${name}`;
     const known = this.#places.get(key);
     if (known !== undefined) return known;
-    const place: Place = { stored: undefined, asked: [], answered: 0 };
+    const place: Place = { stored: undefined, pending: [], answered: 0 };
     this.#places.set(key, place);
     return place;
   }
 }
 
-function valueOf({ asked, stored }: Place): Value | undefined {
-  return asked.at(-1)?.value ?? stored;
+function valueOf({ pending, stored }: Place): Value | undefined {
+  return pending.at(-1)?.value ?? stored;
 }
 
-function answer(place: Place, move: CursorMove): void {
-  const at = place.asked.indexOf(move);
-  if (at >= 0) place.asked.splice(at, 1);
+function removePending(place: Place, move: CursorMove): void {
+  const at = place.pending.indexOf(move);
+  if (at >= 0) place.pending.splice(at, 1);
   place.answered++;
 }

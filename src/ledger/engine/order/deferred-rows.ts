@@ -1,27 +1,30 @@
-/** The replies that wait for their time, by channel and by why their last try failed. */
+/**
+ * The replies that wait for their next attempt, by channel and by the reason why the last attempt
+ * failed.
+ */
 import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { isOnChannel, type DeferredFilter, type DeferredGroup } from '../../../domain/records.ts';
 import type { OutRow } from './rows.ts';
 
-/** So many of a group are looked at, the first to have failed. */
-const lookedMax = 10_000;
+/** At most this many replies of a group are examined, those that failed first. */
+const examinedMax = 10_000;
 
 type Group = Pick<DeferredGroup, 'channel' | 'failure' | 'status'> & {
-  /** In the order in which their last tries failed. */
+  /** In the order in which their last attempts failed. */
   readonly rows: Map<string, OutRow>;
 };
 
 export class DeferredRows {
   readonly #groups = new Map<string, Group>();
-  /** How many wait for their time. */
+  /** How many replies wait. */
   size = 0;
 
   add(row: OutRow): void {
     const key = keyOf(row);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      const { kind, status } = whyOf(row);
+      const { kind, status } = reasonOf(row);
       group = { channel: row.queue.channel, failure: kind, status, rows: new Map() };
       this.#groups.set(key, group);
     }
@@ -45,7 +48,7 @@ export class DeferredRows {
     return null;
   }
 
-  /** The channels that some wait on. */
+  /** The channels of the waiting replies. */
   get channels(): ReadonlySet<ChannelKey> {
     return new Set(this.#groups.values().map(({ channel }) => channel));
   }
@@ -53,7 +56,7 @@ export class DeferredRows {
   groups(): DeferredGroup[] {
     return Array.from(this.#groups.values(), ({ rows, ...group }) => {
       let [oldestAt, nextAt] = [Infinity, Infinity];
-      for (const { head, dueAt } of rows.values().take(lookedMax)) {
+      for (const { head, dueAt } of rows.values().take(examinedMax)) {
         oldestAt = Math.min(oldestAt, head.createdAt);
         nextAt = Math.min(nextAt, dueAt);
       }
@@ -61,17 +64,17 @@ export class DeferredRows {
     });
   }
 
-  /** Those that fit and were last tried before that time, up to so many. */
-  some(filter: DeferredFilter, before: number, most: number): OutRow[] {
-    const found: OutRow[] = [];
+  /** Up to `most` replies that match the filter and were last handed out before that time. */
+  matching(filter: DeferredFilter, before: number, most: number): OutRow[] {
+    const matches: OutRow[] = [];
     for (const { rows, ...group } of this.#groups.values()) {
       if (!fitsGroup(filter, group)) continue;
-      for (const row of rows.values().take(lookedMax)) {
-        if (found.length >= most) return found;
-        if (row.takenAt < before) found.push(row);
+      for (const row of rows.values().take(examinedMax)) {
+        if (matches.length >= most) return matches;
+        if (row.takenAt < before) matches.push(row);
       }
     }
-    return found;
+    return matches;
   }
 }
 
@@ -86,12 +89,12 @@ function fitsGroup(
   );
 }
 
-/** One of which that is not known any more was cancelled on its way. */
-function whyOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
+/** A reply without a known reason counts as cancelled. */
+function reasonOf({ why }: OutRow): { readonly kind: FailureKind; readonly status: number | null } {
   return why ?? { kind: 'cancelled', status: null };
 }
 
 function keyOf(row: OutRow): string {
-  const { kind, status } = whyOf(row);
+  const { kind, status } = reasonOf(row);
   return `${row.queue.channel} ${kind} ${status}`;
 }

@@ -1,4 +1,4 @@
-/** Replies that wait for their time, and those that have left their lane for good. */
+/** Replies that wait for their next attempt, and parked replies. */
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import { DeferredRows } from './deferred-rows.ts';
@@ -9,17 +9,17 @@ export class DelayQueue {
   readonly #deadlines: Deadlines;
   readonly #ready: (row: OutRow) => void;
   readonly #parked = new Set<OutRow>();
-  /** Those that wait for their time. */
+  /** The replies that wait for their next attempt. */
   readonly deferred = new DeferredRows();
 
-  /** @param ready is told of each whose time has come */
+  /** @param ready called with each reply that is due */
   constructor(clock: Clock, ready: (row: OutRow) => void) {
     this.#now = clock.now;
     this.#deadlines = createDeadlines(clock.steady);
     this.#ready = ready;
   }
 
-  /** Parked replies until they are settled, whether they wait or are being tried. */
+  /** Parked replies that are not settled, whether they wait or are being tried. */
   get parked(): ReadonlySet<OutRow> {
     return this.#parked;
   }
@@ -32,8 +32,8 @@ export class DelayQueue {
   }
 
   /**
-   * Where that is now or was before, it is ready at once.
-   * @param at milliseconds since 1970; a clock that is set back later makes it wait no longer
+   * Makes a reply wait until `at`. If that is now or past, the reply is ready at once.
+   * @param at milliseconds since 1970. Setting the clock back later makes the wait no longer
    */
   until(row: OutRow, at: number): void {
     const ms = at - this.#now();
@@ -47,7 +47,7 @@ export class DelayQueue {
     });
   }
 
-  /** It waits for no time any more, and is offered by whoever has stopped it. */
+  /** Cancels the wait of a reply. The caller offers it. */
   stop(row: OutRow): void {
     if (row.due === null) return;
     row.due.cancel();
@@ -59,7 +59,7 @@ export class DelayQueue {
     this.#ready(row);
   }
 
-  /** The reply is settled, or gone. */
+  /** Forgets a reply that is settled or gone. */
   drop(row: OutRow): void {
     if (row.parked) {
       this.#parked.delete(row);

@@ -1,3 +1,4 @@
+/** Refuses batches for which the ledger has no room, and lets callers wait for room. */
 import type { Refused } from '../../../channels/channel.ts';
 import type { Inbound } from '../../../domain/message.ts';
 import { bytesOfMessage } from './weight.ts';
@@ -7,7 +8,6 @@ type Room = { readonly messages: number; readonly bytes: number };
 const fullRetryMs = 1_000;
 const closedRetryMs = 5_000;
 
-/** Says who may come in, and keeps those waiting for whom there is no room. */
 export class IntakeLimit {
   readonly #room: () => Room;
   readonly #waiting = new Set<() => void>();
@@ -17,7 +17,7 @@ export class IntakeLimit {
     this.#room = room;
   }
 
-  /** Why this batch cannot be taken; null: it can. */
+  /** Why this batch is refused; null: it can be accepted. */
   refusal(batch: readonly Inbound[]): Refused | null {
     if (this.#closed !== null) return refused(this.#closed, closedRetryMs);
     const room = this.#room();
@@ -31,25 +31,28 @@ export class IntakeLimit {
     this.settled();
   }
 
-  /** Something was settled: those who wait look again. */
+  /** Call when something is settled: the waiting callers check again. */
   settled(): void {
-    for (const look of this.#waiting) look();
+    for (const check of this.#waiting) check();
   }
 
-  /** Resolves when there is room, when nothing is taken any more, or when the signal aborts. */
+  /**
+   * Resolves when there is room, when the ledger accepts nothing any more, or when the signal
+   * aborts.
+   */
   whenRoom(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         const { messages, bytes } = this.#room();
         const over = signal.aborted || this.#closed !== null;
         if (!over && (messages <= 0 || bytes <= 0)) return;
-        this.#waiting.delete(look);
-        signal.removeEventListener('abort', look);
+        this.#waiting.delete(check);
+        signal.removeEventListener('abort', check);
         resolve();
       };
-      this.#waiting.add(look);
-      signal.addEventListener('abort', look);
-      look();
+      this.#waiting.add(check);
+      signal.addEventListener('abort', check);
+      check();
     });
   }
 }

@@ -1,8 +1,8 @@
-/** How rows leave the working set, and how those that are one message go with the first of them. */
+/** Takes rows out of the working set, and merges messages that are handed out as one. */
 import type { DelayQueue } from './delay-queue.ts';
-import { piecesOf } from './merging.ts';
+import { mergeableBehind } from './merging.ts';
 import type { ReadyQueues } from './ready-queues.ts';
-import { noneJoined, type InRow, type OutRow, type Row } from './rows.ts';
+import { noneMerged, type InRow, type OutRow, type Row } from './rows.ts';
 import type { Totals } from './totals.ts';
 
 export class Leaving {
@@ -16,59 +16,62 @@ export class Leaving {
     this.#delayed = delayed;
   }
 
-  /** What is one message with a row that was taken is handed out with it. */
-  join(row: InRow): void {
-    row.joined = piecesOf(row);
-    for (const piece of row.joined) {
-      piece.taken = true;
+  /** Merges into a taken message the messages behind it that belong to it. */
+  merge(row: InRow): void {
+    row.merged = mergeableBehind(row);
+    for (const other of row.merged) {
+      other.taken = true;
       this.#totals.claimed.in++;
     }
   }
 
-  /** What was joined to it are messages of their own again. */
-  part(row: InRow): void {
-    for (const piece of row.joined) {
-      if (piece.gone) continue;
-      piece.taken = false;
+  /** Undoes `merge`: the merged messages are separate messages again. */
+  unmerge(row: InRow): void {
+    for (const other of row.merged) {
+      if (other.gone) continue;
+      other.taken = false;
       this.#totals.claimed.in--;
     }
-    row.joined = noneJoined;
+    row.merged = noneMerged;
   }
 
-  /** It is done with, and all that was joined to it: the first rows of their lane. */
-  settle(row: InRow): void {
-    for (const piece of row.joined) if (!piece.gone) this.#settleOne(piece);
+  /**
+   * Removes an ended message and the messages merged into it. They are the first rows of their
+   * queue.
+   */
+  settleMessage(row: InRow): void {
+    for (const other of row.merged) if (!other.gone) this.#settleOne(other);
     if (!row.gone) this.#settleOne(row);
-    row.joined = noneJoined;
+    row.merged = noneMerged;
   }
 
-  /** Taken away, wherever it is. */
-  vanish(row: Row): void {
+  /** Removes a row in any state. The caller has taken it out of its queue, or it is parked. */
+  remove(row: Row): void {
     row.gone = true;
     if (row.taken) this.#totals.claimed[row.box]--;
-    this.#ready.went(row);
+    this.#ready.removeUnsettled(row);
     if (row.box === 'out') {
       row.queue.replies--;
-      this.#totals.replyWent(row);
+      this.#totals.removeReply(row);
       this.#delayed.drop(row);
     }
-    this.#totals.left(row.progress);
+    this.#totals.closeRow(row.progress);
   }
 
-  drop(row: OutRow): void {
+  settleReply(row: OutRow): void {
     const { queue } = row;
-    this.#ready.went(row);
+    this.#ready.removeUnsettled(row);
     queue.replies--;
-    this.#totals.replyWent(row);
+    this.#totals.removeReply(row);
     this.#delayed.drop(row);
     if (!row.parked) queue.outbox.shift();
-    this.#totals.left(row.progress);
+    this.#totals.closeRow(row.progress);
   }
 
   #settleOne(row: InRow): void {
     this.#totals.claimed.in--;
-    this.#ready.went(row);
+    this.#ready.removeUnsettled(row);
     row.queue.inbox.shift();
-    this.#totals.left(row.progress);
+    this.#totals.closeRow(row.progress);
   }
 }

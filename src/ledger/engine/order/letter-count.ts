@@ -1,20 +1,19 @@
 /**
- * How many dead letters there are. The parts of one reply may die, and be swept away, at different
- * times, and are one dead letter. A number would not do: the sweep tells only afterwards what it
- * took, which may be a letter that somebody else has found, or one that was gone before they were
- * counted.
+ * Counts dead letters. The parts of one reply are one dead letter, although they may die and be
+ * deleted at different times. It keeps ids and not a number, because the sweep reports its
+ * deletions late: a reported letter may be off the count already, or was never on it.
  */
 import { wholeIdLength } from './rows.ts';
 
 export class LetterCount {
-  /** The ids of messages and of whole replies, each with how the ids of its dead rows end. */
+  /** The id of each message or whole reply, with the id endings of its dead rows. */
   readonly #ends = new Map<string, readonly string[]>();
 
   get count(): number {
     return this.#ends.size;
   }
 
-  /** @param id of a message, a reply, or a part of one */
+  /** @param id of a message, a reply, or a part of a reply */
   add(id: string): void {
     const [whole, end] = [id.slice(0, wholeIdLength), id.slice(wholeIdLength)];
     const ends = this.#ends.get(whole) ?? [];
@@ -22,14 +21,14 @@ export class LetterCount {
   }
 
   /**
-   * The row was deleted, or is back; to say so twice changes nothing.
-   * @param id as for `add`: the other parts of a reply stay
+   * Call when the row was deleted or replayed. A second call for the same id changes nothing.
+   * @param id as for `add`; the other parts of a reply stay
    */
   remove(id: string): void {
     const whole = id.slice(0, wholeIdLength);
     const ends = this.#ends.get(whole) ?? [];
-    const left = ends.filter((end) => whole + end !== id);
-    if (left.length === 0) this.#ends.delete(whole);
-    else this.#ends.set(whole, left);
+    const remaining = ends.filter((end) => whole + end !== id);
+    if (remaining.length === 0) this.#ends.delete(whole);
+    else this.#ends.set(whole, remaining);
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import { steadyNow } from '../../../lib/clock.ts';
-import { joinedMessage, piecesOf } from './merging.ts';
+import { mergedMessage, mergeableBehind } from './merging.ts';
 import { OpenClaims } from './open-claims.ts';
 import type { InRow, WholeInRow } from './rows.ts';
 import { WorkingSet } from './working-set.ts';
@@ -12,7 +12,7 @@ import { WorkingSet } from './working-set.ts';
 const channel = 'messenger_a:77' as ChannelKey;
 const acceptedAt = 1_000;
 
-/** What one person has said just now, in pieces. */
+/** Messages that one person has sent just now. */
 function burst(...texts: readonly string[]) {
   return pieces(...texts.map((text) => ({ text })));
 }
@@ -38,35 +38,35 @@ function pieces(...all: readonly Partial<Message>[]) {
   return { rows, said };
 }
 
-function joinedTo(row: InRow): readonly string[] {
-  return piecesOf(row).map(({ message }) => message.text);
+function mergedWith(row: InRow): readonly string[] {
+  return mergeableBehind(row).map(({ message }) => message.text);
 }
 
 test('a message that may end the process runs as the message that it is', () => {
   const { rows, said } = burst('one', 'two', 'three');
   const [one, two] = said;
-  assert.deepEqual(joinedTo(one!), ['two', 'three']);
+  assert.deepEqual(mergedWith(one!), ['two', 'three']);
   one!.attempt = 2;
-  assert.deepEqual(joinedTo(one!), ['two', 'three'], 'one unclean end says little');
+  assert.deepEqual(mergedWith(one!), ['two', 'three'], 'one unclean end says little');
   one!.attempt = 3;
-  assert.deepEqual(joinedTo(one!), []);
+  assert.deepEqual(mergedWith(one!), []);
   one!.attempt = 1;
   two!.poison = true;
-  assert.deepEqual(joinedTo(one!), [], 'nobody takes one along that is to be buried');
+  assert.deepEqual(mergedWith(one!), [], 'nobody takes one along that is to be buried');
   rows.close();
 });
 
-/** What the model is told of the first and what is one with it. */
-function joinedIn(all: readonly Partial<Message>[]): Message {
+/** The merged message, with the first of these as its head. */
+function mergeAll(all: readonly Partial<Message>[]): Message {
   const { rows, said } = pieces(...all);
   const [first] = said as readonly WholeInRow[];
   rows.takeHeld(first!);
-  rows.leaving.join(first!);
+  rows.leaving.merge(first!);
   rows.close();
-  return joinedMessage(first!);
+  return mergedMessage(first!);
 }
 
-/** At those seconds by a platform's clock that counts so, or at those milliseconds. */
+/** Messages that the platform dates to these seconds; its clock counts in seconds. */
 const saidAtSeconds = (...seconds: readonly number[]) => saidAtMs(1_000, seconds);
 function saidAtMs(stepMs: number, times: readonly number[], ms = 1_500) {
   return times.map((time): Partial<Message> => {
@@ -76,24 +76,24 @@ function saidAtMs(stepMs: number, times: readonly number[], ms = 1_500) {
 }
 
 test('what was said minutes apart is not one, however soon it came after an outage', () => {
-  assert.equal(joinedIn(saidAtSeconds(0, 600)).text, '0');
-  assert.equal(joinedIn(saidAtSeconds(0, 1, 3, 6, 7)).text, ['0', '1', '3'].join('\n'));
-  assert.equal(joinedIn(saidAtMs(1, [0, 1_500, 3_001])).text, '0\n1500');
+  assert.equal(mergeAll(saidAtSeconds(0, 600)).text, '0');
+  assert.equal(mergeAll(saidAtSeconds(0, 1, 3, 6, 7)).text, ['0', '1', '3'].join('\n'));
+  assert.equal(mergeAll(saidAtMs(1, [0, 1_500, 3_001])).text, '0\n1500');
 });
 
 test('what was said in a burst is one, however late the rest came', () => {
   const late = (all: readonly Partial<Message>[]) =>
     all.map((one, at) => ({ ...one, acceptedAt: acceptedAt + at * 60_000 }));
-  assert.equal(joinedIn(late(saidAtSeconds(0, 1, 2))).text, '0\n1\n2');
+  assert.equal(mergeAll(late(saidAtSeconds(0, 1, 2))).text, '0\n1\n2');
   const untold = { text: 'untold', gather: { kind: 'burst', ms: 1_500 } } as const;
-  assert.equal(joinedIn(late([untold, untold])).text, 'untold');
+  assert.equal(mergeAll(late([untold, untold])).text, 'untold');
   const album = { text: 'a', gather: inAlbum } as const;
-  assert.equal(joinedIn(late([album, album])).text, 'a\na');
+  assert.equal(mergeAll(late([album, album])).text, 'a\na');
 });
 
 test('of what is joined the last is said at most ten seconds after the first', () => {
   const seconds = Array.from({ length: 8 }, (_, n) => 2 * n);
-  assert.equal(joinedIn(saidAtSeconds(...seconds)).text, '0\n2\n4\n6\n8\n10');
+  assert.equal(mergeAll(saidAtSeconds(...seconds)).text, '0\n2\n4\n6\n8\n10');
 });
 
 const inAlbum = { kind: 'album', key: 'a', ms: 1_000 } as const;
@@ -101,7 +101,7 @@ const inAlbum = { kind: 'album', key: 'a', ms: 1_000 } as const;
 test('an album that was forwarded is one, and from where is told', () => {
   const context = { inGroup: true, forwardedFrom: 'Bob' } as const;
   const piece = { gather: inAlbum, context };
-  const whole = joinedIn([piece, { ...piece, text: 'look' }, piece]);
+  const whole = mergeAll([piece, { ...piece, text: 'look' }, piece]);
   assert.deepEqual([whole.text, whole.context], ['look', context]);
 });
 
@@ -109,8 +109,8 @@ test('what comes from elsewhere is not joined to it', () => {
   for (const gather of [inAlbum, { kind: 'burst', ms: 1_000 }] as const) {
     const own = { gather, text: 'my own' };
     const forwarded = { gather, text: 'not mine', context: { forwardedFrom: null } };
-    assert.equal(joinedIn([own, forwarded]).text, 'my own');
-    assert.equal(joinedIn([forwarded, own]).text, 'not mine');
+    assert.equal(mergeAll([own, forwarded]).text, 'my own');
+    assert.equal(mergeAll([forwarded, own]).text, 'not mine');
   }
 });
 
@@ -118,18 +118,18 @@ test('in a group, too, what a later piece of an album replies to is told', () =>
   const quoted = { text: 'which?', by: 'us', name: null, at: 0 } as const;
   const context = { inGroup: true, quoted } as const;
   const first = { gather: inAlbum, context: { inGroup: true } } as const;
-  assert.deepEqual(joinedIn([first, { ...first, context }]).context, context);
+  assert.deepEqual(mergeAll([first, { ...first, context }]).context, context);
 });
 
 test('what was joined is waiting again once it was given back', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.leaving.join(one!);
-  assert.deepEqual([one!.joined, two!.taken], [[two], true]);
+  rows.leaving.merge(one!);
+  assert.deepEqual([one!.merged, two!.taken], [[two], true]);
   assert.equal(rows.gauges().inboxClaimed, 2);
   rows.giveBack(one!);
-  assert.deepEqual([two!.taken, rows.gauges().inboxClaimed, one!.joined], [false, 0, []]);
+  assert.deepEqual([two!.taken, rows.gauges().inboxClaimed, one!.merged], [false, 0, []]);
   rows.close();
 });
 
@@ -137,7 +137,7 @@ test('what was joined to a message that the storage had no more is taken next', 
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.leaving.join(one!);
+  rows.leaving.merge(one!);
   rows.lost(one!);
   assert.deepEqual([two!.taken, two!.queue.inbox.peek()], [false, two]);
   assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
@@ -156,7 +156,7 @@ test('a claim is lost with any of its pieces', () => {
     empty: true,
   };
   rows.takeHeld(one!);
-  rows.leaving.join(one!);
+  rows.leaving.merge(one!);
   const claim = open.claimIn(one!, memory);
   assert.equal(claim.message.text, 'one\ntwo');
   assert.deepEqual(
@@ -173,7 +173,7 @@ test('one that waits for more after all rings, since another may be taken', asyn
   let rings = 0;
   rows.ready.onReady(() => rings++);
   rows.takeHeld(said[0]!);
-  assert.equal(rows.gatherOn(said[0]!), true);
+  assert.equal(rows.waitToMerge(said[0]!), true);
   await new Promise(setImmediate);
   assert.deepEqual([rings, rows.gauges().inboxClaimed], [1, 0]);
   rows.close();

@@ -1,89 +1,96 @@
 /**
- * Messages that are one: the pieces of an album, and what a person says in quick succession. Each
- * is a row of its own, and what belongs together is found when the first of them is handed out: so
- * a start joins them again as before.
+ * Merges messages that belong together: the pictures of an album, and texts that a person sends in
+ * quick succession. Each stays a row of its own. The engine finds what belongs together when it
+ * hands out the first, so a restart merges the same messages again.
  */
 import { apartMs, mediaOf, type Gather, type Message } from '../../../domain/message.ts';
 import type { PlatformTime } from '../../../domain/message.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
-import { attemptsMax } from './crash-isolation.ts';
-import { noneJoined, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
+import { isSuspect } from './crash-isolation.ts';
+import { noneMerged, type InRow, type ConversationQueue, type WholeInRow } from './rows.ts';
 
-/** So many are joined at most, the first included. */
-const piecesMax = 10;
-/** All together, from the first to the last. */
-const gatheringMsMax = 10_000;
-/** What comes beyond this is a turn of its own; a message that is longer by itself stands alone. */
+/** At most this many messages are merged, the first included. */
+const mergedMax = 10;
+/** The longest time from the first merged message to the last. */
+const mergeMsMax = 10_000;
+/**
+ * The longest merged text. The message that would exceed it is a turn of its own. A single message
+ * may be longer.
+ */
 const charactersMax = 16_000;
 
-/** @property deadlines by that clock; left out: of its own */
+/** @property deadlines timers by `steady`; left out: new ones are made */
 export type GatheringClock = Clock & { readonly deadlines?: Deadlines };
 
-/** Heads of idle lanes that wait for what may be one message with them. */
-export class Gathering {
+/** First messages of idle queues that wait for messages to merge with. */
+export class MergeWaits {
   readonly #now: () => number;
   readonly #deadlines: Deadlines;
-  readonly #over: (head: InRow) => void;
+  readonly #waitOver: (head: InRow) => void;
 
-  /** @param over is told of each head that waits no more */
+  /** @param over called with each message whose wait is over */
   constructor(clock: GatheringClock, over: (head: InRow) => void) {
     this.#now = clock.now;
     this.#deadlines = clock.deadlines ?? createDeadlines(clock.steady);
-    this.#over = over;
+    this.#waitOver = over;
   }
 
-  /** Whether it waits from now on; asked again it waits for what belongs to it by then. */
-  waits(head: InRow): boolean {
+  /**
+   * Starts or restarts the wait of a message, by what its queue holds now. @returns false: it need
+   * not wait
+   */
+  start(head: InRow): boolean {
     const { queue } = head;
     this.stop(queue);
-    const ms = leftMs(head, this.#now());
+    const ms = waitMs(head, this.#now());
     if (ms <= 0) return false;
-    queue.gathering = this.#deadlines.after(ms, () => {
-      queue.gathering = null;
-      this.#over(head);
+    queue.mergeWait = this.#deadlines.after(ms, () => {
+      queue.mergeWait = null;
+      this.#waitOver(head);
     });
     return true;
   }
 
   stop(queue: ConversationQueue): void {
-    queue.gathering?.cancel();
-    queue.gathering = null;
+    queue.mergeWait?.cancel();
+    queue.mergeWait = null;
   }
 }
 
-/** What lies behind a row in its lane that is one message with it, as far as its text is here. */
-export function piecesOf(head: InRow): readonly WholeInRow[] {
-  if (!isWholeIn(head) || head.message.gather === undefined || isSuspect(head)) return noneJoined;
+/** The messages behind this one that are merged with it, as far as their text is in memory. */
+export function mergeableBehind(head: InRow): readonly WholeInRow[] {
+  if (!isWholeIn(head) || head.message.gather === undefined || isSuspect(head)) return noneMerged;
   const { message } = head;
-  const pieces: WholeInRow[] = [];
+  const merged: WholeInRow[] = [];
   let characters = message.text.length;
   let before = head;
   for (const row of candidates(head)) {
-    if (!isWholeIn(row) || !isOneWith(message, row.message) || !isSoon(head, before, row)) break;
+    if (!isWholeIn(row) || !belongsWith(message, row.message) || !isCloseInTime(head, before, row))
+      break;
     characters += 1 + row.message.text.length;
     if (characters > charactersMax) break;
-    pieces.push(row);
+    merged.push(row);
     before = row;
   }
-  return pieces.length === 0 ? noneJoined : pieces;
+  return merged.length === 0 ? noneMerged : merged;
 }
 
-/** Rows that may be one with it and have to be read before that is known. */
+/** The messages that may be merged with this one, but whose text has to be read first. */
 export function unreadBehind(head: InRow): readonly InRow[] {
   const { message } = head;
-  if (message?.gather === undefined || isSuspect(head)) return noneJoined;
+  if (message?.gather === undefined || isSuspect(head)) return noneMerged;
   return [...candidates(head)].filter(({ message: text }) => text === null);
 }
 
 /**
- * What the person said, all told. It bears the id of the first. The reply to an album points at its
- * first piece, that to a burst at what was said last. All came from the same, so that nobody's
- * words are told as another's; of what they reply to the first counts.
+ * The merged message. It has the id of the first, and the first quotation among them. The reply to
+ * an album points at its first message, and the reply to a burst at the last. All are from one
+ * sender and of one origin, so no words are attributed to another person.
  */
-export function joinedMessage({ message: first, joined }: WholeInRow): Message {
-  if (joined.length === 0) return first;
-  const all = [first, ...joined.map(({ message }) => message)];
+export function mergedMessage({ message: first, merged }: WholeInRow): Message {
+  if (merged.length === 0) return first;
+  const all = [first, ...merged.map(({ message }) => message)];
   const { gather, context: _, further: __, ...whole } = first;
   const texts = all.map(({ text }) => text).filter((text) => text !== '');
   const [media = null, ...further] = all.flatMap(mediaOf);
@@ -98,22 +105,25 @@ export function joinedMessage({ message: first, joined }: WholeInRow): Message {
   };
 }
 
-/** Milliseconds for which more may come; a clock that is set back makes it wait no longer. */
-function leftMs(head: InRow, now: number): number {
+/**
+ * How many milliseconds to wait for more; 0: no wait. Setting the clock back makes the wait no
+ * longer.
+ */
+function waitMs(head: InRow, now: number): number {
   const gather = head.message?.gather;
   if (gather === undefined || isSuspect(head)) return 0;
-  const pieces = piecesOf(head);
-  const isOver = head.queue.inbox.length > 1 + pieces.length || pieces.length + 1 >= piecesMax;
+  const merged = mergeableBehind(head);
+  const isOver = head.queue.inbox.length > 1 + merged.length || merged.length + 1 >= mergedMax;
   if (isOver) return 0;
-  const last = pieces.at(-1) ?? head;
-  const overAt = Math.min(last.head.acceptedAt + gather.ms, head.head.acceptedAt + gatheringMsMax);
+  const last = merged.at(-1) ?? head;
+  const overAt = Math.min(last.head.acceptedAt + gather.ms, head.head.acceptedAt + mergeMsMax);
   return Math.min(overAt - now, gather.ms);
 }
 
-/** By what is known of every row: who said it. */
+/** The rows behind that are of the same sender. This is known even for rows without text. */
 function* candidates(head: InRow): Generator<InRow> {
   const { inbox } = head.queue;
-  for (let at = 1; at < piecesMax; at++) {
+  for (let at = 1; at < mergedMax; at++) {
     const row = inbox.at(at);
     if (row === undefined || isSuspect(row) || row.taken) return;
     if (row.progress.sender !== head.progress.sender) return;
@@ -121,15 +131,18 @@ function* candidates(head: InRow): Generator<InRow> {
   }
 }
 
-/** The pieces of an album are one however far apart they come. */
-function isSoon(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean {
+/** Messages of an album belong together whatever time lies between them. */
+function isCloseInTime(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean {
   const { gather } = first.message;
   if (gather?.kind !== 'burst') return true;
-  return leastApartMs(before, row) <= gather.ms && leastApartMs(first, row) <= gatheringMsMax;
+  return distanceMs(before, row) <= gather.ms && distanceMs(first, row) <= mergeMsMax;
 }
 
-/** By this machine's clock what is fetched after an outage would have been said at once. */
-function leastApartMs(one: WholeInRow, other: WholeInRow): number {
+/**
+ * The time between two messages. It goes by the platform's clock if both have its time: after an
+ * outage, svc receives old messages all at once.
+ */
+function distanceMs(one: WholeInRow, other: WholeInRow): number {
   const [before, after] = [saidAtOf(one.message), saidAtOf(other.message)];
   if (before !== undefined && after !== undefined) return apartMs(before, after);
   return other.head.acceptedAt - one.head.acceptedAt;
@@ -139,23 +152,18 @@ function saidAtOf({ gather }: Message): PlatformTime | undefined {
   return gather?.kind === 'burst' ? gather.saidAt : undefined;
 }
 
-function isOneWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {
+function belongsWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {
   if (first.gather === undefined || gather === undefined) return false;
   return (
     sender.id === first.sender.id &&
     sensitivity === first.sensitivity &&
     context?.forwardedFrom === first.context?.forwardedFrom &&
-    keyOf(gather) === keyOf(first.gather)
+    mergeKeyOf(gather) === mergeKeyOf(first.gather)
   );
 }
 
-function keyOf(gather: Gather): string {
+function mergeKeyOf(gather: Gather): string {
   return gather.kind === 'album' ? `album ${gather.key}` : gather.kind;
-}
-
-/** It may end the process: it runs as the message that it is, so that it can be found. */
-function isSuspect({ attempt, poison }: InRow): boolean {
-  return poison || attempt > attemptsMax;
 }
 
 function isWholeIn(row: InRow): row is WholeInRow {

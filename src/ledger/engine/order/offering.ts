@@ -1,85 +1,90 @@
 /**
- * What of a lane may be taken next: its first message and its first reply, each when nothing of its
- * side is under way.
+ * Decides what of a conversation queue may be taken next: its first message and its first reply.
+ * Each is offered when nothing of its side is offered or claimed.
  */
-import type { Gathering } from './merging.ts';
+import type { MergeWaits } from './merging.ts';
 import type { Queues } from './queues.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 import type { ConversationQueue, Row } from './rows.ts';
 
-/** A conversation with so many unsettled replies gets no further message offered. */
+/** A queue with this many unsettled replies gets no further message offered. */
 const repliesMax = 100;
 
 export class Offering {
   readonly #ready: ReadyQueues;
   readonly #queues: Queues;
-  readonly #gathering: Gathering;
+  readonly #mergeWaits: MergeWaits;
   #isRestoring = false;
-  #rested: (queue: ConversationQueue) => void = () => {};
+  #restListener: (queue: ConversationQueue) => void = () => {};
 
-  constructor(ready: ReadyQueues, queues: Queues, gathering: Gathering) {
+  constructor(ready: ReadyQueues, queues: Queues, mergeWaits: MergeWaits) {
     this.#ready = ready;
     this.#queues = queues;
-    this.#gathering = gathering;
+    this.#mergeWaits = mergeWaits;
   }
 
-  onRest(rested: (queue: ConversationQueue) => void): void {
-    this.#rested = rested;
+  onRest(listener: (queue: ConversationQueue) => void): void {
+    this.#restListener = listener;
   }
 
-  /** @param isRestoring rows of before are being put back: no message is offered until all are */
+  /**
+   * @param isRestoring true while a start restores rows: no message is offered until all are back
+   */
   restoring(isRestoring: boolean): void {
     this.#isRestoring = isRestoring;
-    if (!isRestoring) for (const queue of this.#queues) this.message(queue);
+    if (!isRestoring) for (const queue of this.#queues) this.offerMessage(queue);
   }
 
-  /** Where its first message may still be one with more, it is offered in its time. */
-  message(queue: ConversationQueue): void {
+  /**
+   * Offers the first message of the queue. A message that may still be merged with others is
+   * offered when its wait ends.
+   */
+  offerMessage(queue: ConversationQueue): void {
     const head = queue.inbox.peek();
-    if (queue.gathering !== null) this.withdraw(queue);
-    if (head === undefined || queue.inBusy || queue.byHand || this.#isRestoring) return;
+    if (queue.mergeWait !== null) this.withdraw(queue);
+    if (head === undefined || queue.inBusy || queue.isTakenOver || this.#isRestoring) return;
     if (queue.replies >= repliesMax) return;
     queue.inBusy = true;
-    if (head.message?.gather !== undefined && this.#gathering.waits(head)) return;
+    if (head.message?.gather !== undefined && this.#mergeWaits.start(head)) return;
     this.#ready.offer(head);
   }
 
-  /** A head that waits for more does so no longer. */
+  /** Stops the wait of the first message for messages to merge with. */
   withdraw(queue: ConversationQueue): void {
-    if (queue.gathering === null) return;
-    this.#gathering.stop(queue);
+    if (queue.mergeWait === null) return;
+    this.#mergeWaits.stop(queue);
     queue.inBusy = false;
   }
 
-  reply(queue: ConversationQueue): void {
+  offerReply(queue: ConversationQueue): void {
     const head = queue.outbox.peek();
     if (head === undefined || queue.outBusy) return;
     queue.outBusy = true;
     this.#ready.offer(head);
   }
 
-  /** A row was given back: it is the first to be taken, unless an operator has its lane. */
-  again(row: Row): void {
-    if (row.box === 'in' && row.queue.byHand) row.queue.inBusy = false;
+  /** Offers a released row before all others. A message of a taken-over queue is not offered. */
+  offerAgain(row: Row): void {
+    if (row.box === 'in' && row.queue.isTakenOver) row.queue.inBusy = false;
     else this.#ready.offerFirst(row);
     this.rest(row.queue);
   }
 
-  goOn(queue: ConversationQueue): void {
-    this.message(queue);
-    this.reply(queue);
+  offerNext(queue: ConversationQueue): void {
+    this.offerMessage(queue);
+    this.offerReply(queue);
     this.rest(queue);
   }
 
-  /** The end of a row that is gone has been written down. */
-  pass(row: Row): void {
+  /** Call when the end of a removed row is written: the next row of its side may start. */
+  endWritten(row: Row): void {
     if (row.box === 'in') row.queue.inBusy = false;
     else if (!row.parked) row.queue.outBusy = false;
-    this.goOn(row.queue);
+    this.offerNext(row.queue);
   }
 
   rest(queue: ConversationQueue): void {
-    this.#queues.rest(queue);
-    this.#rested(queue);
+    this.#queues.updateIdle(queue);
+    this.#restListener(queue);
   }
 }

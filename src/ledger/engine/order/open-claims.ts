@@ -1,9 +1,9 @@
-/** Claims as the forms hand them out: each knows its row until it is ended, once. */
+/** The claims that the ledger hands out. Each knows its row until it is ended, and it ends once. */
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import { Linked, LinkedSet } from '../../../lib/queue.ts';
 import { Stopper } from '../../../lib/stop.ts';
-import { joinedMessage } from './merging.ts';
+import { mergedMessage } from './merging.ts';
 import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from '../../ledger.ts';
 
@@ -18,7 +18,7 @@ class OpenInClaim extends Linked implements InClaim {
 
   constructor(row: WholeInRow, memory: Memory) {
     super();
-    this.message = joinedMessage(row);
+    this.message = mergedMessage(row);
     this.attempt = row.attempt;
     this.poison = row.poison;
     this.memory = memory;
@@ -47,7 +47,7 @@ class OpenOutClaim extends Linked implements OutClaim {
   }
 }
 
-/** Every claim that is not ended. */
+/** All claims that have not ended. */
 export class OpenClaims {
   readonly #open = new LinkedSet<OpenInClaim | OpenOutClaim>();
 
@@ -65,7 +65,7 @@ export class OpenClaims {
     return claim;
   }
 
-  /** Ends a claim; null if it was ended before, or is not one of these. */
+  /** Ends a claim. @returns its row; null: the claim was ended before, or is not of this ledger */
   endIn(claim: InClaim): WholeInRow | null {
     if (!(claim instanceof OpenInClaim)) return null;
     const { row } = claim;
@@ -83,31 +83,32 @@ export class OpenClaims {
   }
 
   /**
-   * Ends every claim on such a row, or to which such a one was joined: whoever holds it has lost
-   * it. Returns the rows.
+   * Ends every claim whose row, or a message merged into it, matches. Their holders lose them:
+   * `stop` is stopped.
+   * @returns the rows
    */
   revoke(matches: (row: Row) => boolean): readonly Row[] {
     const rows: Row[] = [];
     const lost: Stopper[] = [];
     for (const claim of this.#open) {
       const { row } = claim;
-      if (row === null || !isOn(row, matches)) continue;
+      if (row === null || !isAffected(row, matches)) continue;
       claim.row = null;
       this.#open.delete(claim);
       rows.push(row);
       lost.push(claim.stop);
     }
-    // All are ended before the first is told, which may have work that asks for more.
+    // All claims end before the first holder is notified: it may ask for more work.
     for (const stop of lost) stop.stop();
     return rows;
   }
 
-  /** Null: it was ended, or is not one of these. */
+  /** The row of a claim; null: the claim has ended, or is not of this ledger. */
   rowOf(claim: InClaim): WholeInRow | null {
     return claim instanceof OpenInClaim ? claim.row : null;
   }
 
-  /** Whether that claim is of these and has not been ended. */
+  /** Whether the claim is of this ledger and has not ended. */
   has(claim: Claim): boolean {
     return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;
   }
@@ -117,6 +118,6 @@ export class OpenClaims {
   }
 }
 
-function isOn(row: Row, matches: (row: Row) => boolean): boolean {
-  return matches(row) || (row.box === 'in' && row.joined.some(matches));
+function isAffected(row: Row, matches: (row: Row) => boolean): boolean {
+  return matches(row) || (row.box === 'in' && row.merged.some(matches));
 }

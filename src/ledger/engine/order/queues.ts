@@ -1,30 +1,30 @@
-/** Where lanes are found, and kept for a while. */
+/** Finds and makes conversation queues, and keeps idle ones for a while. */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import { ConversationQueue } from './rows.ts';
 
-/** At most so many lanes without rows are kept: most conversations come back soon. */
+/** At most this many queues without rows are kept: most conversations come back soon. */
 const idleMax = 4_096;
 
 export class Queues {
   readonly #channels = new Map<ChannelKey, Map<ConversationId, ConversationQueue>>();
-  /** Whether an operator has a lane that is made just now. */
+  /** Whether an operator has taken the conversation over. Asked when its queue is made. */
   isTakenOver: (channel: ChannelKey, conversation: ConversationId) => boolean = () => false;
   #queues = 0;
   #idle = 0;
 
-  /** Lanes that have rows. */
+  /** How many queues have rows. */
   get busy(): number {
     return this.#queues - this.#idle;
   }
 
-  /** The lane of a conversation that is to get a row. */
+  /** The queue of a conversation that is about to get a row. */
   of(channel: ChannelKey, conversation: ConversationId): ConversationQueue {
     let queues = this.#channels.get(channel);
     if (queues === undefined) this.#channels.set(channel, (queues = new Map()));
     let queue = queues.get(conversation);
     if (queue === undefined) {
       queue = new ConversationQueue(channel, conversation);
-      queue.byHand = this.isTakenOver(channel, conversation);
+      queue.isTakenOver = this.isTakenOver(channel, conversation);
       queues.set(conversation, queue);
       this.#queues++;
     } else if (queue.idle) {
@@ -34,7 +34,7 @@ export class Queues {
     return queue;
   }
 
-  /** The lanes of a channel, or the one of a conversation on it, as far as there are any. */
+  /** The queues of a channel, or the queue of one conversation; empty where there are none. */
   on(channel: ChannelKey, conversation: ConversationId | null): readonly ConversationQueue[] {
     const queues = this.#channels.get(channel);
     if (conversation === null) return [...(queues?.values() ?? [])];
@@ -42,14 +42,17 @@ export class Queues {
     return queue === undefined ? [] : [queue];
   }
 
-  /** To be told when a lane may have become empty. */
-  rest(queue: ConversationQueue): void {
+  /** Call when a queue may have become empty. */
+  updateIdle(queue: ConversationQueue): void {
     if (queue.idle || !queue.empty) return;
     queue.idle = true;
     if (++this.#idle > idleMax) this.#forgetIdle();
   }
 
-  /** Ids of messages and replies in order: lanes are added as wholes until there are `most`. */
+  /**
+   * Ids of messages and replies in order, queue by queue. Whole queues are added until there are at
+   * least `most` ids.
+   */
   idsOfRows(most: number): readonly string[] {
     const ids: string[] = [];
     for (const { inbox, outbox } of this) {
@@ -60,7 +63,7 @@ export class Queues {
     return ids;
   }
 
-  /** Of the messages that are handed out; each is the first of its lane. */
+  /** Ids of the messages that are handed out. Each is the first of its queue. */
   idsOfTaken(): readonly string[] {
     const ids: string[] = [];
     for (const { inbox } of this) {
@@ -70,11 +73,11 @@ export class Queues {
     return ids;
   }
 
-  /** Nothing in them waits for its time any more. */
+  /** Cancels every timer of the queues. */
   stopTimers(): void {
-    for (const { outbox, gathering } of this) {
+    for (const { outbox, mergeWait } of this) {
       outbox.peek()?.due?.cancel();
-      gathering?.cancel();
+      mergeWait?.cancel();
     }
   }
 

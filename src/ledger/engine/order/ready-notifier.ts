@@ -1,19 +1,20 @@
+/**
+ * Notifies listeners that rows have become claimable. It combines all changes of one go into one
+ * notification. It calls the listeners in a microtask, never inside the change, so that a listener
+ * may claim at once.
+ */
 import type { Box } from '../../../domain/event.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 
 type Wake = (box: Box, channel: ChannelKey) => void;
-type Ring = { readonly box: Box; readonly channel: ChannelKey };
+type Notice = { readonly box: Box; readonly channel: ChannelKey };
 
-/**
- * Tells that something has become claimable. It tells once for all that became so in one go, soon
- * afterwards and never inside the change, so that a listener may claim at once.
- */
 export class ReadyNotifier {
   readonly #listeners = new Set<Wake>();
-  readonly #rings: Ring[] = [];
-  /** Two lists in turn, so that ringing allocates nothing. */
-  #rung: Ring[] = [];
-  #told: Ring[] = [];
+  readonly #notices: Notice[] = [];
+  /** Two lists that take turns, so that a notification allocates nothing. */
+  #pending: Notice[] = [];
+  #sent: Notice[] = [];
 
   onReady(wake: Wake): () => void {
     this.#listeners.add(wake);
@@ -21,29 +22,29 @@ export class ReadyNotifier {
   }
 
   ring(box: Box, channel: ChannelKey): void {
-    for (const one of this.#rung) if (one.box === box && one.channel === channel) return;
-    if (this.#rung.length === 0) queueMicrotask(this.#spread);
-    this.#rung.push(this.#ringOf(box, channel));
+    for (const one of this.#pending) if (one.box === box && one.channel === channel) return;
+    if (this.#pending.length === 0) queueMicrotask(this.#notifyAll);
+    this.#pending.push(this.#noticeOf(box, channel));
   }
 
-  silence(): void {
+  close(): void {
     this.#listeners.clear();
   }
 
-  readonly #spread = (): void => {
-    const rung = this.#rung;
-    this.#rung = this.#told;
-    this.#told = rung;
-    for (const { box, channel } of rung) {
+  readonly #notifyAll = (): void => {
+    const notices = this.#pending;
+    this.#pending = this.#sent;
+    this.#sent = notices;
+    for (const { box, channel } of notices) {
       for (const wake of this.#listeners) wake(box, channel);
     }
-    rung.length = 0;
+    notices.length = 0;
   };
 
-  /** There are few channels, and each has one of these for either box. */
-  #ringOf(box: Box, channel: ChannelKey): Ring {
-    let ring = this.#rings.find((one) => one.box === box && one.channel === channel);
-    if (ring === undefined) this.#rings.push((ring = { box, channel }));
-    return ring;
+  /** There are few channels, and each has one entry for each box. */
+  #noticeOf(box: Box, channel: ChannelKey): Notice {
+    let notice = this.#notices.find((one) => one.box === box && one.channel === channel);
+    if (notice === undefined) this.#notices.push((notice = { box, channel }));
+    return notice;
   }
 }

@@ -1,4 +1,4 @@
-/** What can be taken now from the boxes of each channel, and how many unsettled rows it has. */
+/** The rows that can be taken now, by channel and box, and all unsettled rows of each channel. */
 import type { Box } from '../../../domain/event.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { isOnChannel } from '../../../domain/records.ts';
@@ -10,7 +10,7 @@ import type { ChannelBacklog } from '../../ledger.ts';
 type ChannelQueues = {
   readonly in: Queue<InRow>;
   readonly out: Queue<OutRow>;
-  /** The unsettled rows in the order in which they came: what can be taken is among them. */
+  /** All unsettled rows in the order in which they were added. */
   readonly inbox: LinkedSet<InRow>;
   readonly outbox: LinkedSet<OutRow>;
 };
@@ -23,7 +23,7 @@ export class ReadyQueues {
     return this.#notifier.onReady(wake);
   }
 
-  /** Behind all that can be taken already. */
+  /** Adds a row behind all others that can be taken. */
   offer(row: Row): void {
     const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.in.push(row);
@@ -31,7 +31,7 @@ export class ReadyQueues {
     this.#notifier.ring(row.box, row.queue.channel);
   }
 
-  /** Before all that can be taken already. */
+  /** Adds a row before all others that can be taken. */
   offerFirst(row: Row): void {
     const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.in.unshift(row);
@@ -39,12 +39,12 @@ export class ReadyQueues {
     this.#notifier.ring(row.box, row.queue.channel);
   }
 
-  /** Tells that something may be claimable. */
+  /** Notifies the listeners that a row may be claimable. */
   ring(box: Box, channel: ChannelKey): void {
     this.#notifier.ring(box, channel);
   }
 
-  /** The same for whatever can be taken. */
+  /** Notifies the listeners of every channel that has rows to take. */
   ringAll(): void {
     for (const [channel, queues] of this.#channels) {
       if (queues.in.length > 0) this.#notifier.ring('in', channel);
@@ -56,33 +56,33 @@ export class ReadyQueues {
     return this.#channels.get(channel)?.[box].shift();
   }
 
-  /** Messages that are not to be taken now. @returns those that could be */
+  /** Withdraws offered messages. @returns those that were offered */
   withdraw(channel: ChannelKey, matches: (row: InRow) => boolean): readonly InRow[] {
     return this.#channels.get(channel)?.in.extract(matches) ?? [];
   }
 
-  /** What was taken away can no longer be taken. */
-  forgetGone(channel: ChannelKey): void {
+  /** Withdraws the offered rows that are removed. */
+  withdrawGone(channel: ChannelKey): void {
     const queues = this.#channels.get(channel);
     queues?.in.extract(({ gone }) => gone);
     queues?.out.extract(({ gone }) => gone);
   }
 
-  /** There is one unsettled row more. */
-  came(row: Row): void {
+  /** Adds an unsettled row. */
+  addUnsettled(row: Row): void {
     const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.inbox.add(row);
     else queues.outbox.add(row);
   }
 
-  /** It is settled, or gone. */
-  went(row: Row): void {
+  /** Removes a row that is settled or gone. */
+  removeUnsettled(row: Row): void {
     const queues = this.#of(row.queue.channel);
     if (row.box === 'in') queues.inbox.delete(row);
     else queues.outbox.delete(row);
   }
 
-  /** Unsettled rows of every channel, those without a pump included. */
+  /** How many rows are unsettled, those of channels without a worker pool included. */
   unsettled(box: Box): number {
     let rows = 0;
     for (const queues of this.#channels.values())
@@ -105,7 +105,7 @@ export class ReadyQueues {
       }));
   }
 
-  /** How many replies can be taken now, of a channel or a type of channels; null: of all. */
+  /** How many replies can be taken now: of one channel, one type of channel, or all (null). */
   repliesReady(channel: string | null): number {
     let ready = 0;
     for (const [key, { out }] of this.#channels) if (isOnChannel(key, channel)) ready += out.length;
@@ -113,7 +113,7 @@ export class ReadyQueues {
   }
 
   close(): void {
-    this.#notifier.silence();
+    this.#notifier.close();
   }
 
   #of(channel: ChannelKey): ChannelQueues {

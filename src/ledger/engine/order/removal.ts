@@ -1,11 +1,11 @@
-/** Taking away from memory what one conversation, or one sender, has in it. */
+/** Removes the rows of one conversation or one sender from memory. */
 import type { Message } from '../../../domain/message.ts';
 import type { Whose } from '../../../domain/story.ts';
 import type { OpenClaims } from './open-claims.ts';
 import type { Row } from './rows.ts';
 import type { WorkingSet } from './working-set.ts';
 
-/** @param sender null: that is not known */
+/** @param sender null: not known */
 export function isOf(
   whose: Whose,
   { channel, conversation }: Pick<Message, 'channel' | 'conversation'>,
@@ -17,19 +17,19 @@ export function isOf(
     : sender === whose.sender;
 }
 
-/** Whether a row is of a message with an id before this one, or of a reply to it. */
+/** Whether the row is a message with a smaller id than this one, or a reply to such a message. */
 export function isBefore(row: Row, beforeId: string): boolean {
   return (row.box === 'in' ? row.head.id : row.head.inReplyTo) < beforeId;
 }
 
-/** Whether a row is theirs, or a reply to one of theirs as far as that is known. */
+/** Whether the row is theirs, or a reply to a message that is known to be theirs. */
 export function rowIsOf(whose: Whose, row: Row): boolean {
   return isOf(whose, row.queue, row.progress.sender);
 }
 
 /**
- * Takes such rows away, wherever they are; a claim on one of them is lost.
- * @returns how many went
+ * Removes matching rows in any state. A claim on one of them is lost.
+ * @returns how many rows it removed
  */
 export function removeRows(
   rows: WorkingSet,

@@ -1,4 +1,4 @@
-/** The rows of the working set, and the lane that puts a conversation's rows in order. */
+/** The rows of the working set, and the queue that puts the rows of a conversation in order. */
 import type { Failure } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
@@ -6,27 +6,27 @@ import type { Reply } from '../../../domain/reply.ts';
 import type { Deadline } from '../../../lib/deadlines.ts';
 import { Queue, type Linked } from '../../../lib/queue.ts';
 
-/** One conversation on one channel: its unsettled rows in order. */
+/** The queue of one conversation on one channel: its unsettled rows in order. */
 export class ConversationQueue {
   readonly channel: ChannelKey;
   readonly conversation: ConversationId;
   readonly inbox = new Queue<InRow>();
-  /** Parked replies are not in it: they have left the order. */
+  /** Without parked replies: they have left the order. */
   readonly outbox = new Queue<OutRow>();
-  /** The head has been offered or claimed; nothing behind it may start. */
+  /** The first message is offered or claimed; nothing behind it may start. */
   inBusy = false;
   outBusy = false;
   /** Unsettled replies, parked ones included. */
   replies = 0;
-  /** The parked ones; null: there never were any. */
+  /** The parked replies; null: there never were any. */
   parked: Set<OutRow> | null = null;
-  /** The lane has no rows. */
+  /** The queue has no rows. */
   idle = true;
-  /** An operator has it: none of its messages is offered. */
-  byHand = false;
-  /** Set while its head waits for what may be one message with it. */
-  gathering: Deadline | null = null;
-  /** Grows when what is remembered of the conversation changes by anything but its own turns. */
+  /** An operator has taken the conversation over: none of its messages is offered. */
+  isTakenOver = false;
+  /** Set while the first message waits for messages to merge with. */
+  mergeWait: Deadline | null = null;
+  /** Counts changes of the conversation's memory that its own turns did not make. */
   historyVersion = 0;
 
   constructor(channel: ChannelKey, conversation: ConversationId) {
@@ -38,7 +38,7 @@ export class ConversationQueue {
     return this.inbox.length === 0 && this.replies === 0 && !this.inBusy && !this.outBusy;
   }
 
-  /** Nothing is to be done in it before something comes, or the time of a parked reply. */
+  /** Whether nothing happens in the queue until a new row arrives or a parked reply is due. */
   get isQuiet(): boolean {
     if (this.inbox.length > 0 || this.outbox.length > 0 || this.inBusy || this.outBusy)
       return false;
@@ -54,7 +54,10 @@ export class ConversationQueue {
     return false;
   }
 
-  /** Takes out all that match. The next may start, unless the end of one is being written down. */
+  /**
+   * Takes out all rows that match. The next row may start, unless the first row is claimed or its
+   * end is being written.
+   */
   extract(matches: (row: Row) => boolean): readonly Row[] {
     const [message, reply] = [this.inbox.peek(), this.outbox.peek()];
     const rows: readonly Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];
@@ -64,13 +67,13 @@ export class ConversationQueue {
   }
 }
 
-/** A message and its replies, from acceptance until the last of them is settled. */
+/** The progress of a message and its replies, from acceptance until the last of them is settled. */
 export class MessageProgress {
   open = 1;
   readonly bytes: number;
-  /** Where the message's story is told on, in the form that keeps stories in memory. */
+  /** The place of the message's story in the ring of the memory backend. */
   story = 0;
-  /** Who said the message; null when that is not known any more (after a restart). */
+  /** Who sent the message; null: not known, as for replies after a restart. */
   readonly sender: string | null;
   #promise: Promise<void> | null = null;
   #resolve: (() => void) | null = null;
@@ -80,7 +83,7 @@ export class MessageProgress {
     this.sender = sender;
   }
 
-  /** Resolves when everything is settled; made only for those who ask. */
+  /** Resolves when the message and its replies are settled. The promise is made at first use. */
   get settled(): Promise<void> {
     if (this.open === 0) return Promise.resolve();
     this.#promise ??= new Promise((resolve) => {
@@ -94,11 +97,11 @@ export class MessageProgress {
   }
 }
 
-/** What order and totals need of a message, and of a reply, beside the lane. */
+/** The fields of a message or a reply that order and totals need besides the queue. */
 export type MessageHead = Pick<Message, 'id' | 'acceptedAt'>;
 export type ReplyHead = Pick<Reply, 'id' | 'inReplyTo' | 'createdAt'>;
 
-/** A row as a storage has it; what it says stays there until the row is handed out. */
+/** A row as the storage keeps it. Its text stays there until the row is handed out. */
 export type Stored<Head> = {
   readonly head: Head;
   readonly channel: ChannelKey;
@@ -109,26 +112,32 @@ export type Stored<Head> = {
 export type StoredMessage = Stored<MessageHead> & { readonly sender: string };
 export type StoredReply = Stored<ReplyHead>;
 
-/** `before` and `after` are its place among the unsettled rows of its side. */
+/** `before` and `after` link the unsettled messages of a channel, in the order of acceptance. */
 export type InRow = Linked & {
   readonly box: 'in';
   readonly seq: number;
   readonly queue: ConversationQueue;
   readonly head: MessageHead;
-  /** Null: it is with the storage, and read when the row is handed out. */
+  /** Null: the storage has it, and reads it when the row is handed out. */
   message: Message | null;
   readonly progress: MessageProgress;
-  /** The number of the try that comes next or is under way; counts from 1. */
+  /** The number of the next or current attempt; counts from 1. */
   attempt: number;
-  /** Those directly behind it that were handed out with it, as one message; they end with it. */
-  joined: readonly WholeInRow[];
-  /** The lane's edition when it was last handed out. */
+  /**
+   * The messages directly behind it that were handed out with it as one message. They end with it.
+   */
+  merged: readonly WholeInRow[];
+  /** The `historyVersion` of its queue when it was last handed out. */
   historyVersion: number;
-  /** Handed out, until it is given back, postponed, or what ended it is written down. */
+  /**
+   * True from the moment it is handed out until it is given back, postponed, or its end is written.
+   */
   taken: boolean;
-  /** Taken away: it counts nowhere any more. */
+  /** Removed: it counts nowhere any more. */
   gone: boolean;
-  /** The process ended twice while it ran alone: it is buried, and runs no more. */
+  /**
+   * The process ended twice while it ran alone: it becomes a dead letter, and does not run again.
+   */
   poison: boolean;
 };
 
@@ -137,45 +146,47 @@ export type OutRow = Linked & {
   readonly seq: number;
   readonly queue: ConversationQueue;
   readonly head: ReplyHead;
-  /** Null: as for a message. */
+  /** Null: the storage has it, as for a message. */
   reply: Reply | null;
   readonly bytes: number;
   readonly progress: MessageProgress;
   attempt: number;
   /**
-   * Attempts that do not move it along its schedule: those before the last replay, those that
-   * were only counted because the process died, and those that a person asked for.
+   * Attempts that do not move the reply along its schedule:
+   * - those before the last replay
+   * - those counted only because the process died
+   * - those that an operator asked for
    */
   replayedAfter: number;
   possibleDuplicate: boolean;
-  /** The reply may arrive after what came later. */
+  /** The reply may arrive after replies that were made later. */
   late: boolean;
-  /** Late, and out of its lane: it holds up nothing. */
+  /** Late, and no longer in its queue: no other reply waits for it. */
   parked: boolean;
-  /** When it was last handed out; milliseconds since 1970. */
+  /** When it was last handed out, in milliseconds since 1970. */
   takenAt: number;
   taken: boolean;
   gone: boolean;
-  /** Set while it waits for its time. */
+  /** Set while it waits for its next attempt. */
   due: Deadline | null;
-  /** That time, milliseconds since 1970; of no meaning while it does not wait. */
+  /** When it is due, in milliseconds since 1970. It has no meaning while `due` is null. */
   dueAt: number;
-  /** Why its last try failed; null: none did, or that is not known. */
+  /** Why its last attempt failed; null: none failed, or the reason is not known. */
   why: Pick<Failure, 'kind' | 'status'> | null;
 };
 
-/** How a reply was when it was last written down. */
+/** The state of a reply as it was last written. */
 export type OutState = Pick<
   OutRow,
   'attempt' | 'replayedAfter' | 'possibleDuplicate' | 'late' | 'parked' | 'why'
 > & {
-  /** When it is to be tried again; null: it waits its turn. */
+  /** When its next attempt is due; null: it waits for its turn. */
   readonly dueAt: number | null;
 };
 
 export type Row = InRow | OutRow;
 
-/** Rows whose text is in memory, as that of every claimed one is. */
+/** Rows whose text is in memory. Every claimed row is one. */
 export type WholeInRow = InRow & { readonly message: Message };
 export type WholeOutRow = OutRow & { readonly reply: Reply };
 export type WholeRow = WholeInRow | WholeOutRow;
@@ -184,8 +195,8 @@ export function isWhole(row: Row): row is WholeRow {
   return (row.box === 'in' ? row.message : row.reply) !== null;
 }
 
-/** What stands alone shares this one. */
-export const noneJoined: readonly WholeInRow[] = [];
+/** One empty list for all messages that are merged with no other. */
+export const noneMerged: readonly WholeInRow[] = [];
 
 export function makeInRow(
   head: MessageHead,
@@ -202,7 +213,7 @@ export function makeInRow(
     message,
     progress,
     attempt: 1,
-    joined: noneJoined,
+    merged: noneMerged,
     historyVersion: 0,
     taken: false,
     gone: false,
@@ -244,10 +255,10 @@ export function makeOutRow(
   };
 }
 
-/** A part of a split reply has the whole one's id, and `-00`, `-01` … behind it. */
+/** The id of a part of a split reply is the id of the whole reply plus `-00`, `-01` and so on. */
 export const wholeIdLength = 22;
 
-/** The parts that wait behind this part of a split reply: when it dies they die with it. */
+/** The parts of a split reply that wait behind this one. They become dead letters with it. */
 export function laterParts({ head, queue, parked }: OutRow): readonly OutRow[] {
   if (parked || head.id.length === wholeIdLength) return [];
   const parts: OutRow[] = [];

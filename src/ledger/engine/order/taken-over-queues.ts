@@ -1,6 +1,7 @@
 /**
- * Lanes that an operator answers by hand. None of their messages is offered; replies go out as
- * ever. A lane may come and go meanwhile: what is known here is kept by conversation.
+ * The conversations that an operator has taken over. The working set offers none of their messages;
+ * their replies go out as usual. Takeovers are kept by conversation, since a queue may be dropped
+ * and made again meanwhile.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { Queues } from './queues.ts';
@@ -25,30 +26,36 @@ export class TakenOverQueues {
     return this.#channels.get(channel)?.has(conversation) === true;
   }
 
-  /** What was offered of it can no longer be taken; who has taken its message is not told. */
+  /**
+   * Withdraws a message of the conversation that is offered but not claimed. A claim stays valid:
+   * the caller revokes it.
+   */
   take(channel: ChannelKey, conversation: ConversationId): void {
-    const held = this.#channels.get(channel) ?? new Set();
-    this.#channels.set(channel, held.add(conversation));
+    const conversations = this.#channels.get(channel) ?? new Set();
+    this.#channels.set(channel, conversations.add(conversation));
     for (const queue of this.#queues.on(channel, conversation)) {
-      queue.byHand = true;
+      queue.isTakenOver = true;
       const offered = this.#ready.withdraw(channel, (row) => row.queue === queue);
       if (offered.length > 0) queue.inBusy = false;
       this.#offering.withdraw(queue);
     }
   }
 
-  /** Its first message is offered, as that of any other. */
+  /** Offers the first message of the conversation again. */
   giveBack(channel: ChannelKey, conversation: ConversationId): void {
-    const held = this.#channels.get(channel);
-    if (held?.delete(conversation) !== true) return;
-    if (held.size === 0) this.#channels.delete(channel);
+    const conversations = this.#channels.get(channel);
+    if (conversations?.delete(conversation) !== true) return;
+    if (conversations.size === 0) this.#channels.delete(channel);
     for (const queue of this.#queues.on(channel, conversation)) {
-      queue.byHand = false;
-      this.#offering.goOn(queue);
+      queue.isTakenOver = false;
+      this.#offering.offerNext(queue);
     }
   }
 
-  /** Its messages in order, but for one whose end is being written down. */
+  /**
+   * Up to `most` messages of the conversation in order, without those that are claimed or whose end
+   * is being written.
+   */
   waiting(channel: ChannelKey, conversation: ConversationId, most: number): readonly InRow[] {
     const rows: InRow[] = [];
     for (const { inbox } of this.#queues.on(channel, conversation)) {

@@ -1,39 +1,42 @@
-/** How much a working set holds, and how much of it has been handed out. */
+/** How much a working set holds, and how much of it is handed out. */
 import type { Box } from '../../../domain/event.ts';
 import type { OutRow, MessageProgress } from './rows.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 
 export class Totals {
-  /** Messages not settled, with their replies, and their bytes. */
+  /** Unsettled messages with their replies, and their bytes. */
   unsettled = 0;
   bytes = 0;
   readonly claimed: Record<Box, number> = { in: 0, out: 0 };
 
-  messageCame({ bytes }: MessageProgress): void {
+  addMessage({ bytes }: MessageProgress): void {
     this.unsettled++;
     this.bytes += bytes;
   }
 
-  /** @param of the progress of the message that it answers; null: that one is gone */
-  replyCame({ bytes }: OutRow, of: MessageProgress | null): void {
+  /** @param of the progress of the message that the reply answers; null: the message is gone */
+  addReply({ bytes }: OutRow, of: MessageProgress | null): void {
     if (of === null) this.unsettled++;
     else of.open++;
     this.bytes += bytes;
   }
 
-  replyWent({ bytes }: OutRow): void {
+  removeReply({ bytes }: OutRow): void {
     this.bytes -= bytes;
   }
 
-  /** One row fewer is open; with the last of them the message is settled. */
-  left(progress: MessageProgress): void {
+  /** Counts a row as closed. With the last row of a message, the message is settled. */
+  closeRow(progress: MessageProgress): void {
     if (--progress.open > 0) return;
     this.unsettled--;
     this.bytes -= progress.bytes;
     progress.close();
   }
 
-  /** @param deferred replies that wait for their time; `queues`: conversations that have rows */
+  /**
+   * @param deferred replies that wait for their next attempt
+   * @param queues conversations that have rows
+   */
   gauges(ready: ReadyQueues, deferred: number, queues: number) {
     const { claimed } = this;
     return {

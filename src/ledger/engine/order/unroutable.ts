@@ -1,11 +1,11 @@
 /**
- * Rows whose channel is not served: it is gone from the configuration, or is another bot's. The
- * rows wait, since a person may bring the channel back. When a channel has not been served for
- * seven days its rows become dead letters, a batch at a time, without a word to the sender: there
- * is nobody to say it to. A reply that waits for its next try is buried at that time.
+ * Rows whose channel is not served: it is gone from the configuration, or belongs to another bot.
+ * The rows wait, since an operator may bring the channel back. After seven days without service its
+ * rows become dead letters, a batch at a time. The senders are not informed, since no channel can
+ * reach them. Replies that wait for their next attempt become dead letters when that is due.
  *
- * A channel: served → unroutable (not served, and it has rows; the moment is kept) → served again,
- * or without rows: the moment is forgotten. Nothing is unroutable before the first `serve`.
+ * A channel goes served → unroutable (not served, and has rows; the time is written) → served again
+ * or without rows (the time is forgotten). Nothing is unroutable before the first `serve`.
  */
 import { dayMs } from '../../../lib/durations.ts';
 import type { Box } from '../../../domain/event.ts';
@@ -16,22 +16,22 @@ import { createDeadlines, type Deadline, type Deadlines } from '../../../lib/dea
 import type { ChannelBacklog, Claim, LedgerNews } from '../../ledger.ts';
 import type { WorkingSet } from './working-set.ts';
 
-/** The cursor that says since when a channel is not served; empty: the channel is served. */
+/** The cursor with the time since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
 
 const keptMs = 7 * dayMs;
-/** How often to look whether what waits is due. */
-const lookMs = 60_000;
+/** Pause between two checks whether waiting rows are due. */
+const checkMs = 60_000;
 const batch = 100;
 
 export type UnroutableDeps = Clock & {
   readonly rows: Pick<WorkingSet, 'backlog'>;
   readonly news: LedgerNews;
-  /** When a channel began to be unroutable, as a process before this one wrote it down. */
+  /** Since when a channel is unroutable, as an earlier process wrote it; null: it is not. */
   readonly read: (channel: ChannelKey) => number | null;
-  /** Writes that moment down; null: the channel is routable. */
+  /** Writes since when the channel is unroutable; null: it is routable. */
   readonly keep: (channel: ChannelKey, since: number | null) => void;
-  /** The next n rows of that channel, whatever is held back for the served ones. */
+  /** Claims the next n rows of the channel, also those that crash isolation holds back. */
   readonly take: (box: Box, channel: ChannelKey, n: number) => Promise<readonly Claim[]>;
   readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
 };
@@ -39,12 +39,12 @@ export type UnroutableDeps = Clock & {
 export class Unroutable {
   readonly #deps: UnroutableDeps;
   readonly #deadlines: Deadlines;
-  /** The channels that are served; null: nobody has said yet. */
+  /** The served channels; null: `serve` was not called yet. */
   #served: ReadonlySet<ChannelKey> | null = null;
-  /** As many as there are channels with rows that are not served. */
+  /** Since when each channel that is not served and has rows is unroutable. */
   readonly #since = new Map<ChannelKey, number>();
   #next: Deadline | null = null;
-  #burying = false;
+  #isBurying = false;
   #closed = false;
 
   constructor(deps: UnroutableDeps) {
@@ -55,10 +55,10 @@ export class Unroutable {
   serve(channels: readonly ChannelKey[]): void {
     this.#served = new Set(channels);
     for (const channel of channels) this.#forget(channel);
-    this.#look();
+    this.#check();
   }
 
-  /** Unsettled rows of all such channels. */
+  /** How many unsettled rows the unroutable channels have. */
   get rows(): number {
     if (this.#served === null) return 0;
     let rows = 0;
@@ -86,7 +86,7 @@ export class Unroutable {
     return this.#deps.rows.backlog().filter(({ channel }) => !this.#isServed(channel));
   }
 
-  #look(): void {
+  #check(): void {
     this.#next?.cancel();
     if (this.#closed) return;
     const waiting = this.#waiting();
@@ -98,7 +98,7 @@ export class Unroutable {
       if (!waiting.some((row) => row.channel === channel)) this.#forget(channel);
     }
     void this.#buryOld(now);
-    this.#next = this.#deadlines.after(lookMs, () => this.#look());
+    this.#next = this.#deadlines.after(checkMs, () => this.#check());
   }
 
   #begin(channel: ChannelKey, rows: number, now: number): void {
@@ -116,19 +116,19 @@ export class Unroutable {
   }
 
   async #buryOld(now: number): Promise<void> {
-    if (this.#burying) return;
-    this.#burying = true;
+    if (this.#isBurying) return;
+    this.#isBurying = true;
     for (const [channel, since] of this.#since) {
       if (now < since + keptMs) continue;
       while (await this.#buryBatch('in', channel));
       while (await this.#buryBatch('out', channel));
     }
-    this.#burying = false;
+    this.#isBurying = false;
   }
 
   /** @returns whether there may be more */
   async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
-    // Others have their turn between two batches.
+    // Other work runs between two batches.
     await new Promise(setImmediate);
     if (this.#closed || this.#isServed(channel)) return false;
     const claims = await this.#deps.take(box, channel, batch);

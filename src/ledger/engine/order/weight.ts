@@ -1,8 +1,9 @@
+/** How many bytes rows count, and the stored rows of new messages and replies. */
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import type { StoredMessage, StoredReply } from './rows.ts';
 
-/** What a row weighs: two bytes a character, and what is around it. */
+/** How many bytes a row counts: two for each character, and a fixed overhead. */
 export function bytesOf(characters: number): number {
   return 512 + 2 * characters;
 }
@@ -23,14 +24,14 @@ export function bytesOfMessage(
   return bytesOf(characters);
 }
 
-/** The row of a message that comes just now. */
+/** The row of a new message. */
 export function messageRow(message: Message, seq: number): StoredMessage {
   const { channel, conversation, sender } = message;
   const bytes = bytesOfMessage(message);
   return { head: message, channel, conversation, seq, bytes, sender: sender.id };
 }
 
-/** The row of a reply that is made just now. */
+/** The row of a new reply. */
 export function replyRow(reply: Reply, seq: number): StoredReply {
   const { address, conversation, text } = reply;
   const bytes = bytesOf(text.length + conversation.length);

@@ -8,7 +8,7 @@ import { WorkingSet } from './working-set.ts';
 const where = { channel: 'webhook' as ChannelKey, conversation: 'ann' as ConversationId };
 const now = 1_000;
 
-/** With one parked reply, as it was written down. */
+/** A working set with one parked reply, restored as it was written. */
 function withParked(dueAt: number): WorkingSet {
   const rows = new WorkingSet({ now: () => now, steady: steadyNow });
   const head = { id: 'r1' as ReplyId, inReplyTo: 'm1' as MessageId, createdAt: 1 };

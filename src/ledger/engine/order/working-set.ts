@@ -1,10 +1,11 @@
 /**
- * What every form of the ledger keeps in memory: which row is next in which conversation, what is
- * due when, and how much there is. It knows order and nothing of disks.
+ * What every backend of the ledger keeps in memory: which row is next in which conversation, which
+ * replies are due when, and how much there is. It knows order and does no I/O.
  *
- * A row is offered (put into the ready queue of its box and channel) when it is the head of its
- * lane and nothing of that lane is under way. A parked reply has left its lane and is offered by
- * itself when it is due. Whoever takes a row ends it by settle, giveBack or postpone.
+ * A row is offered when it is put into the ready queue of its box and channel. That happens when it
+ * heads its conversation queue and no row of its side is offered or claimed. A parked reply has
+ * left its queue; it is offered by itself when it is due. The caller that takes a row ends it by
+ * `settle`, `giveBack` or `postpone`.
  */
 import type { Box } from '../../../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
@@ -15,7 +16,7 @@ import { Queues } from './queues.ts';
 import { TakenOverQueues } from './taken-over-queues.ts';
 import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
-import { Gathering, type GatheringClock } from './merging.ts';
+import { MergeWaits, type GatheringClock } from './merging.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type {
@@ -36,7 +37,7 @@ export class WorkingSet {
   readonly ready = new ReadyQueues();
   readonly delayed: DelayQueue;
   readonly totals = new Totals();
-  readonly #gathering: Gathering;
+  readonly #mergeWaits: MergeWaits;
   readonly leaving: Leaving;
   readonly #offering: Offering;
   readonly byHand: TakenOverQueues;
@@ -46,13 +47,13 @@ export class WorkingSet {
   constructor(clock: GatheringClock) {
     const { ready } = this;
     this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
-    this.#gathering = new Gathering(clock, (row) => ready.offer(row));
+    this.#mergeWaits = new MergeWaits(clock, (row) => ready.offer(row));
     this.leaving = new Leaving(this.totals, ready, this.delayed);
-    this.#offering = new Offering(ready, this.#queues, this.#gathering);
+    this.#offering = new Offering(ready, this.#queues, this.#mergeWaits);
     this.byHand = new TakenOverQueues(this.#queues, ready, this.#offering);
   }
 
-  /** The order of acceptance, over all conversations. */
+  /** The number of a new row. Numbers follow the order of acceptance over all conversations. */
   nextSeq(): number {
     return ++this.#seq;
   }
@@ -67,22 +68,22 @@ export class WorkingSet {
     return this.#queues.idsOfTaken();
   }
 
-  /** Is told of a lane each time that something in it has ended, or was given back. */
+  /** Sets the listener for queues in which a row has ended or was given back. */
   onRest(rested: (queue: ConversationQueue) => void): void {
     this.#offering.onRest(rested);
   }
 
-  /** Rows are to be put back into it: none of its messages is offered until it goes on. */
+  /** Keeps the messages of a queue back while rows are restored into it. `goOn` ends that. */
   hold(channel: ChannelKey, conversation: ConversationId): ConversationQueue {
     const queue = this.#queues.of(channel, conversation);
     queue.inBusy = true;
     return queue;
   }
 
-  /** @param held its first message is not to be offered */
+  /** @param held its first message is not offered */
   goOn(queue: ConversationQueue, held = false): void {
     queue.inBusy = held;
-    this.#offering.goOn(queue);
+    this.#offering.offerNext(queue);
   }
 
   addMessage(message: Message, seq: number): InRow {
@@ -92,7 +93,7 @@ export class WorkingSet {
   addReply(reply: Reply, of: MessageProgress, seq: number): OutRow {
     const row = this.#makeReply(replyRow(reply, seq), reply, of);
     row.queue.outbox.push(row);
-    this.#offering.reply(row.queue);
+    this.#offering.offerReply(row.queue);
     return row;
   }
 
@@ -106,11 +107,11 @@ export class WorkingSet {
     return row;
   }
 
-  /** Where more may be one with a message that was taken, it waits. @returns whether it does */
-  gatherOn(row: InRow): boolean {
-    if (!this.#gathering.waits(row)) return false;
+  /** Lets a taken message wait for messages to merge with. @returns false: it need not wait */
+  waitToMerge(row: InRow): boolean {
+    if (!this.#mergeWaits.start(row)) return false;
     this.holdAgain(row);
-    // It takes the place of another that may be taken.
+    // A worker may take another message in its place.
     this.ready.ring('in', row.queue.channel);
     return true;
   }
@@ -121,51 +122,59 @@ export class WorkingSet {
     row.historyVersion = row.queue.historyVersion;
   }
 
-  /** A row that was taken is held again. */
+  /** Takes a row back without offering it. */
   holdAgain(row: InRow): void {
     this.totals.claimed.in--;
     row.taken = false;
   }
 
   /**
-   * The row is done with, whether well or as a dead letter; the next of its lane may start.
-   * @param parts what lies behind it in the lane and ends with it
+   * Removes an ended row: answered, delivered or dead. The next row of its queue may start.
+   * @param parts the later parts of the reply, which end with it
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { queue } = row;
-    if (row.box === 'in') this.leaving.settle(row);
-    if (row.gone) return this.#offering.pass(row);
+    if (row.box === 'in') this.leaving.settleMessage(row);
+    if (row.gone) return this.#offering.endWritten(row);
     if (row.box === 'in') queue.inBusy = false;
     else {
       this.totals.claimed.out--;
-      this.leaving.drop(row);
-      for (const part of parts) this.leaving.drop(part);
+      this.leaving.settleReply(row);
+      for (const part of parts) this.leaving.settleReply(part);
       if (!row.parked) {
         queue.outBusy = false;
-        this.#offering.reply(queue);
+        this.#offering.offerReply(queue);
       }
     }
-    this.#offering.message(queue);
+    this.#offering.offerMessage(queue);
     this.#offering.rest(queue);
   }
 
-  /** The storage had it no more when it ended: what was joined to it are messages of their own. */
+  /**
+   * Ends a message that the storage no longer has. The messages merged into it are separate
+   * messages again.
+   */
   lost(row: Row): void {
-    if (row.box === 'in') this.leaving.part(row);
+    if (row.box === 'in') this.leaving.unmerge(row);
     this.settle(row);
   }
 
-  /** Given back untouched: first in its lane, and first to be taken again. */
+  /**
+   * Returns a row to the head of its queue, without counting an attempt. It is the first to be
+   * taken again.
+   */
   giveBack(row: Row): void {
     this.totals.claimed[row.box]--;
     row.taken = false;
-    if (row.box === 'in') this.leaving.part(row);
-    this.#offering.again(row);
+    if (row.box === 'in') this.leaving.unmerge(row);
+    this.#offering.offerAgain(row);
   }
 
-  /** To be offered again at `at`; a parked reply leaves its lane. */
+  /**
+   * Offers a reply again at `at` (milliseconds since 1970). With `park` it leaves its queue first.
+   */
   postpone(row: OutRow, at: number, park: boolean): void {
-    if (row.gone) return this.#offering.pass(row);
+    if (row.gone) return this.#offering.endWritten(row);
     this.totals.claimed.out--;
     row.taken = false;
     const { queue } = row;
@@ -173,22 +182,22 @@ export class WorkingSet {
       this.delayed.park(row);
       queue.outbox.shift();
       queue.outBusy = false;
-      this.#offering.reply(queue);
+      this.#offering.offerReply(queue);
     }
     this.delayed.until(row, at);
     this.#offering.rest(queue);
   }
 
-  /** The lanes of a channel, or the one of a conversation on it, as far as they are known. */
+  /** The queues of a channel, or the queue of one conversation; empty where there are none. */
   queuesOn(channel: ChannelKey, conversation: ConversationId | null): readonly ConversationQueue[] {
     return this.#queues.on(channel, conversation);
   }
 
   /**
-   * Takes rows away, wherever they are; claims on them must have been revoked and given back. When
-   * the end of a row is on its way to the disk, its lane waits for that.
-   * @param conversation null: of all on that channel
-   * @returns how many there were
+   * Removes rows in any state. The caller has revoked and given back the claims on them. A queue
+   * waits for a removed row whose end is being written.
+   * @param conversation null: all conversations of the channel
+   * @returns how many rows it removed
    */
   remove(
     channel: ChannelKey,
@@ -199,21 +208,23 @@ export class WorkingSet {
     const queues = this.#queues.on(channel, conversation);
     for (const queue of queues) {
       const rows = queue.extract(matches);
-      for (const row of rows) this.leaving.vanish(row);
+      for (const row of rows) this.leaving.remove(row);
       removed += rows.length;
     }
     for (const row of this.delayed.parked) {
       if (row.queue.channel !== channel || !matches(row)) continue;
       if (conversation !== null && row.queue.conversation !== conversation) continue;
-      this.leaving.vanish(row);
+      this.leaving.remove(row);
       removed++;
     }
-    this.ready.forgetGone(channel);
-    for (const queue of queues) this.#offering.goOn(queue);
+    this.ready.withdrawGone(channel);
+    for (const queue of queues) this.#offering.offerNext(queue);
     return removed;
   }
 
-  /** What is remembered of a conversation has changed; a claim on it may have the older memory. */
+  /**
+   * Call when the memory of a conversation has changed: a claim on it may hold the older memory.
+   */
   outdate(channel: ChannelKey, conversation: ConversationId): void {
     for (const queue of this.#queues.on(channel, conversation)) queue.historyVersion++;
   }
@@ -222,25 +233,28 @@ export class WorkingSet {
     for (const queue of this.#queues) queue.historyVersion++;
   }
 
-  /** After a restart, or dead and back. @param message null: it is read when it is handed out */
+  /**
+   * Puts a stored or replayed message back. @param message null: its text is read when it is handed
+   * out
+   */
   restoreMessage(stored: StoredMessage, message: Message | null = null): InRow {
     const { head, channel, conversation, seq, bytes, sender } = stored;
     const queue = this.#queues.of(channel, conversation);
-    // One text in memory for all that one person says, as far as that is easily seen.
+    // One string for all messages of one sender, where the queue shows it.
     const known = queue.inbox.peek()?.progress.sender;
     const progress = new MessageProgress(bytes, known === sender ? known : sender);
     const row = makeInRow(head, message, queue, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.totals.messageCame(progress);
-    this.ready.came(row);
+    this.totals.addMessage(progress);
+    this.ready.addUnsettled(row);
     queue.inbox.push(row);
-    this.#offering.message(queue);
+    this.#offering.offerMessage(queue);
     return row;
   }
 
   /**
-   * After a restart, or dead and back: a reply as it was when it was last written down.
-   * @param of what it is a reply to; null when that is not known any more
+   * Puts a stored or replayed reply back, in the state last written.
+   * @param of the progress of the message that it answers; null: not known
    */
   restoreReply(stored: StoredReply, of: MessageProgress | null, state: OutState): OutRow {
     const row = this.#makeReply(stored, null, of);
@@ -254,7 +268,7 @@ export class WorkingSet {
     }
     queue.outbox.push(row);
     if (dueAt === null || queue.outBusy) {
-      this.#offering.reply(queue);
+      this.#offering.offerReply(queue);
     } else {
       queue.outBusy = true;
       this.delayed.until(row, dueAt);
@@ -262,13 +276,15 @@ export class WorkingSet {
     return row;
   }
 
-  /** Whether it stands here already. */
+  /** Whether the working set holds this reply. */
   hasReply({ head, channel, conversation }: StoredReply): boolean {
     const [queue] = this.#queues.on(channel, conversation);
     return queue !== undefined && queue.hasReply(head.id);
   }
 
-  /** @param isRestoring rows of before are being put back: no message is offered until all are */
+  /**
+   * @param isRestoring true while a start restores rows: no message is offered until all are back
+   */
   restoring(isRestoring: boolean): void {
     this.#offering.restoring(isRestoring);
   }
@@ -291,7 +307,7 @@ export class WorkingSet {
     return this.ready.backlog();
   }
 
-  /** Drops every timer; nothing is offered after it. */
+  /** Cancels every timer. Nothing is offered afterwards. */
   close(): void {
     this.#closed = true;
     this.ready.close();
@@ -305,8 +321,8 @@ export class WorkingSet {
     const progress = of ?? new MessageProgress(0, null);
     const row = makeOutRow(head, reply, bytes, queue, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.totals.replyCame(row, of);
-    this.ready.came(row);
+    this.totals.addReply(row, of);
+    this.ready.addUnsettled(row);
     queue.replies++;
     return row;
   }
