@@ -6,14 +6,18 @@
  * The turn that asked is over; once it is decided, or its time is over, a turn of its own follows
  * in the same conversation: it runs the call (approved alone) and tells the model what came of it.
  */
-import { channelTypeOf, type ChannelKey, type ConversationId, type MessageId } from './ids.ts';
+import {
+  channelTypeOf,
+  type ApprovalId,
+  type ChannelKey,
+  type ConversationId,
+  type MessageId,
+} from './ids.ts';
 import type { Address, Sender } from './message.ts';
 import type { Sensitivity } from './sensitivity.ts';
 import type { ToolOutcome } from './tool-use.ts';
 
-declare const brand: unique symbol;
-/** As ids of messages are; it grows with time. */
-export type ApprovalId = string & { readonly [brand]: 'ApprovalId' };
+export type { ApprovalId };
 
 export const verdicts = ['approved', 'refused', 'expired'] as const;
 

@@ -7,6 +7,7 @@ type Branded<T, Name extends string> = T & { readonly [brand]: Name };
 
 export type MessageId = Branded<string, 'MessageId'>;
 export type ReplyId = Branded<string, 'ReplyId'>;
+export type ApprovalId = Branded<string, 'ApprovalId'>;
 /** One connection to one platform: the channel type, and on messengers `:` and the bot's id. */
 export type ChannelKey = Branded<string, 'ChannelKey'>;
 /** The conversation id in its text form, unique within a channel. */

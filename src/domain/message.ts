@@ -1,5 +1,4 @@
-import type { ApprovalId } from './approval.ts';
-import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
+import type { ApprovalId, ChannelKey, ConversationId, MessageId } from './ids.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
 /** What one person said, in our shape. A message has a sender and content: text or media. */

@@ -7,78 +7,29 @@
  * Format: HTTP/1.1, by connections of our own where request and answer are plain, and else by
  * undici, which is loaded with the first request that needs it.
  */
-import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
-import { Connections, Exchange, type Opener } from './http-client/exchange.ts';
+import {
+  Connections,
+  Exchange,
+  type AnswerHeaders,
+  type HttpFault,
+  type HttpRequest,
+  type HttpResult,
+  type Opener,
+} from './http-client/exchange.ts';
 import type { Undici } from './http-client/undici-connection.ts';
 import { LoadOnce } from './load-once.ts';
 import { plainOpener, writeRequest } from './plain-client/plain-connection.ts';
 import type { Stop } from './stop.ts';
 
 export { codeOf } from './http-client/exchange.ts';
+export type { AnswerHeaders, HttpFault, HttpRequest, HttpResult };
 
 export interface HttpClient {
   send(request: HttpRequest, stop?: Stop): Promise<HttpResult>;
   /** Ends every call under way and closes the connections. */
   close(): Promise<void>;
 }
-
-export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | null;
-  /** Nothing else stops a body that drips. */
-  readonly deadlineAt: SteadyTime;
-  /** A longer body is read no further. */
-  readonly bodyBytesMax: number;
-  /**
-   * For a caller that needs no body: the head is the whole answer. The body is read behind it for
-   * a second and up to `bodyBytesMax`, so that the connection is kept; then it is closed.
-   */
-  readonly discardBody?: boolean;
-  /** The answer has the body as bytes, and no text. */
-  readonly asBytes?: boolean;
-  /**
-   * Called with the body piece by piece as it comes; the answer has all of it as well. What it
-   * throws rejects the call.
-   */
-  readonly heard?: (status: number, part: Buffer, headers: AnswerHeaders) => void;
-  /**
-   * Only to this machine and private networks, as `isNear` says of the address that is connected
-   * to; elsewhere it is `connect_failed` with `farAddressCode`, and no connection is begun.
-   */
-  readonly nearOnly?: boolean;
-};
-
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-export type HttpResult =
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      readonly headers: AnswerHeaders;
-      /** As UTF-8; empty where bytes were asked for. */
-      readonly body: string;
-      /** Absent: they were not asked for. */
-      readonly bytes?: Uint8Array;
-    }
-  | {
-      readonly kind: 'fault';
-      readonly fault: HttpFault;
-      /** The request may have reached the other side. */
-      readonly sent: boolean;
-      /** The system's name of the error (ECONNREFUSED, …), or null; no address, no secret. */
-      readonly code: string | null;
-    };
-
-export type HttpFault =
-  | 'connect_failed'
-  | 'connect_timeout'
-  | 'connection_lost'
-  | 'timeout'
-  | 'answer_too_large'
-  | 'cancelled';
 
 /**
  * @param options `connections` is the most per origin and kind; `plain` is whether plain HTTP goes

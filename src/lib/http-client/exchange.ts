@@ -1,8 +1,65 @@
+import type { SteadyTime } from '../clock.ts';
 import { AnswerBody } from '../collect-body.ts';
 import type { Deadline, Deadlines } from '../deadlines.ts';
-import type { HttpFault, HttpRequest, HttpResult } from '../http-client.ts';
 import { Linked, LinkedSet } from '../queue.ts';
 import type { Stop } from '../stop.ts';
+
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | null;
+  /** Nothing else stops a body that drips. */
+  readonly deadlineAt: SteadyTime;
+  /** A longer body is read no further. */
+  readonly bodyBytesMax: number;
+  /**
+   * For a caller that needs no body: the head is the whole answer. The body is read behind it for
+   * a second and up to `bodyBytesMax`, so that the connection is kept; then it is closed.
+   */
+  readonly discardBody?: boolean;
+  /** The answer has the body as bytes, and no text. */
+  readonly asBytes?: boolean;
+  /**
+   * Called with the body piece by piece as it comes; the answer has all of it as well. What it
+   * throws rejects the call.
+   */
+  readonly heard?: (status: number, part: Buffer, headers: AnswerHeaders) => void;
+  /**
+   * Only to this machine and private networks, as `isNear` says of the address that is connected
+   * to; elsewhere it is `connect_failed` with `farAddressCode`, and no connection is begun.
+   */
+  readonly nearOnly?: boolean;
+};
+
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export type HttpResult =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: AnswerHeaders;
+      /** As UTF-8; empty where bytes were asked for. */
+      readonly body: string;
+      /** Absent: they were not asked for. */
+      readonly bytes?: Uint8Array;
+    }
+  | {
+      readonly kind: 'fault';
+      readonly fault: HttpFault;
+      /** The request may have reached the other side. */
+      readonly sent: boolean;
+      /** The system's name of the error (ECONNREFUSED, …), or null; no address, no secret. */
+      readonly code: string | null;
+    };
+
+export type HttpFault =
+  | 'connect_failed'
+  | 'connect_timeout'
+  | 'connection_lost'
+  | 'timeout'
+  | 'answer_too_large'
+  | 'cancelled';
 
 /** One exchange at a time goes over it. */
 export abstract class Connection extends Linked {
@@ -11,8 +68,6 @@ export abstract class Connection extends Linked {
   /** Ends the exchange under way, and closes. Resolves once the socket is closed. */
   abstract destroy(): Promise<void>;
 }
-
-export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** How long a body that nobody wants may take once its status is there. */
 export const unwantedMs = 1_000;
@@ -60,7 +115,7 @@ export class Exchange extends Linked {
   #isDraining = false;
   #status = 0;
   #skipped = 0;
-  #headers: Headers = {};
+  #headers: AnswerHeaders = {};
   readonly #body = new AnswerBody();
 
   /** @param reject called with what `heard` of the request threw */
@@ -100,7 +155,7 @@ export class Exchange extends Linked {
   }
 
   /** @param status 1xx: an answer in between */
-  head(status: number, headers: Headers): void {
+  head(status: number, headers: AnswerHeaders): void {
     if (status < 200) {
       if (this.#body.addInterim()) this.#fail('answer_too_large', null);
       return;

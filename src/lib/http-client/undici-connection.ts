@@ -12,7 +12,7 @@ import {
   wantsUnpacked,
   type Connections,
   type Exchange,
-  type Headers,
+  type AnswerHeaders,
 } from './exchange.ts';
 import { UndiciSocket } from './undici-socket.ts';
 
@@ -127,7 +127,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     this.#exchange?.begun(() => controller.abort(givenUp));
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     if (status < 200) this.#interims++;
     this.#exchange?.head(status, headers);
   }

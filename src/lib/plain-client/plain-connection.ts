@@ -12,14 +12,14 @@ import {
   wantsUnpacked,
   type Connections,
   type Exchange,
+  type HttpRequest,
   type Opener,
-  type Headers,
+  type AnswerHeaders,
 } from '../http-client/exchange.ts';
 import { UndiciSocket, type SocketBelow } from '../http-client/undici-socket.ts';
 import { farAddress, isFar, lookupNear } from '../private-connector.ts';
 import type { Undici } from '../http-client/undici-connection.ts';
 import type { LoadOnce } from '../load-once.ts';
-import type { HttpRequest } from '../http-client.ts';
 
 // Reads the answers that are as plain as nearly all are, strictly, where they lie: the head whole
 // in one read, HTTP/1.1, a final status, one Content-Length or none but `chunked`, every header
@@ -31,7 +31,7 @@ import type { HttpRequest } from '../http-client.ts';
 
 /** Hears of an answer as it comes. */
 interface AnswerReceiver {
-  head(status: number, headers: Headers): void;
+  head(status: number, headers: AnswerHeaders): void;
   part(part: Buffer, borrowed: true): void;
   /** No more is wanted. */
   readonly isOver: boolean;

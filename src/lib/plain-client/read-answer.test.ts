@@ -1,18 +1,18 @@
 /** What of an answer is plain. That both clients make the same of it is a proof: plain-client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Headers } from '../http-client/exchange.ts';
+import type { AnswerHeaders } from '../http-client/exchange.ts';
 import { AnswerReader } from './plain-connection.ts';
 
 /** What is told of an answer, read by read. */
 function told(...reads: readonly string[]) {
   const reader = new AnswerReader();
   reader.begin();
-  const heads: [status: number, headers: Headers][] = [];
+  const heads: [status: number, headers: AnswerHeaders][] = [];
   let body = '';
   const to = {
     isOver: false,
-    head: (status: number, headers: Headers) => heads.push([status, headers]),
+    head: (status: number, headers: AnswerHeaders) => heads.push([status, headers]),
     part: (part: Buffer) => (body += part.toString()),
   };
   const readings = reads.map((text) => reader.read(Buffer.from(text, 'latin1'), to));
