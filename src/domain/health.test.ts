@@ -9,7 +9,7 @@ import {
   type Standing,
 } from './health.ts';
 
-/** Long in its state, so that nothing but what it shows keeps it there. */
+/** Evidence for a state that has lasted long, so that only the results keep it there. */
 const seen = (evidence: Partial<Evidence>): Evidence => ({
   ...emptyWindow,
   run: -1,
@@ -112,7 +112,7 @@ test('a whole fails where all that is known of it does, and what is unknown show
   assert.equal(standingOfAll(['degraded']), 'degraded');
 });
 
-/** Ends one call after the other, and tells when the standing changed. */
+/** Ends one call after the other, and returns the times when the health changed. */
 function changesOf(
   calls: readonly { readonly isGood: boolean; readonly at: number }[],
   isSure = false,
@@ -184,7 +184,7 @@ test('what few calls showed is taken back at the first answer', () => {
 test('however it goes, within 30 seconds it changes a few times at most', () => {
   for (let run = 0; run < runs(200); run++) {
     const everyMs = 10 + Math.random() * 3_000;
-    // The share that fails is another one now and then.
+    // The share of failures changes now and then.
     let share = Math.random();
     const { changes } = changesOf(
       stream(400, everyMs, () => {
@@ -205,7 +205,7 @@ test('what fails with a share that stays as it is hardly ever changes', () => {
     const share = Math.random();
     const { changes } = changesOf(stream(600, 1_000, () => Math.random() >= share));
     many++;
-    // After the first minute there is enough to go by.
+    // After the first minute there are enough results.
     changed += changes.filter((at) => at > 60_000).length;
   }
   assert.ok(changed / many < 3, `${changed} changes in nine minutes of ${many}`);
