@@ -1,17 +1,19 @@
+/** Fair sharing: a queue where owners take turns, and a semaphore over bytes that uses it. */
 import type { Stop } from './stop.ts';
 
 /**
- * Who waits has a turn, and nobody has two on end while another waits; each turn takes one of all
- * that they wait with. So one who brings much is not in the way of the others.
+ * A queue in which the waiting owners take turns. No owner has two turns in a row while another
+ * waits. Each turn takes one item of the owner. So an owner with many items does not block the
+ * others.
  */
 export class FairQueue<T> {
   readonly #waiting = new Map<string, T[]>();
-  /** Whose turn was last. */
+  /** The owner of the last turn. */
   #last: string | null = null;
 
-  push(whose: string, item: T): void {
-    const own = this.#waiting.get(whose);
-    if (own === undefined) this.#waiting.set(whose, [item]);
+  push(owner: string, item: T): void {
+    const own = this.#waiting.get(owner);
+    if (own === undefined) this.#waiting.set(owner, [item]);
     else own.push(item);
   }
 
@@ -22,30 +24,30 @@ export class FairQueue<T> {
   shift(): T | undefined {
     const next = this.#next();
     if (next === null) return undefined;
-    const { whose, own } = next;
-    this.#last = whose;
+    const { owner, own } = next;
+    this.#last = owner;
     const item = own.shift();
     // Behind all others.
-    this.#waiting.delete(whose);
-    if (own.length > 0) this.#waiting.set(whose, own);
+    this.#waiting.delete(owner);
+    if (own.length > 0) this.#waiting.set(owner, own);
     return item;
   }
 
-  /** @returns whether it waited */
-  delete(whose: string, item: T): boolean {
-    const own = this.#waiting.get(whose) ?? [];
+  /** @returns whether the item was waiting */
+  delete(owner: string, item: T): boolean {
+    const own = this.#waiting.get(owner) ?? [];
     const at = own.indexOf(item);
     if (at < 0) return false;
     own.splice(at, 1);
-    if (own.length === 0) this.#waiting.delete(whose);
+    if (own.length === 0) this.#waiting.delete(owner);
     return true;
   }
 
-  #next(): { readonly whose: string; readonly own: T[] } | null {
+  #next(): { readonly owner: string; readonly own: T[] } | null {
     let next = null;
-    for (const [whose, own] of this.#waiting) {
-      next = { whose, own };
-      if (whose !== this.#last) break;
+    for (const [owner, own] of this.#waiting) {
+      next = { owner, own };
+      if (owner !== this.#last) break;
     }
     return next;
   }
@@ -53,7 +55,7 @@ export class FairQueue<T> {
 
 type Waiting = { readonly bytes: number; readonly enter: (entered: boolean) => void };
 
-/** Lets no more than so many bytes be held at once; who asks for some has them in turn. */
+/** Limits the bytes that are in use at once. Owners who ask for bytes take turns. */
 export class ByteSemaphore {
   readonly #most: number;
   readonly #waiting = new FairQueue<Waiting>();
@@ -65,9 +67,9 @@ export class ByteSemaphore {
   }
 
   /**
-   * Calls `act` once there is room for what it holds, which is until it is over. More than there is
-   * in all counts as all of it.
-   * @returns null: it was stopped before
+   * Calls `act` once there is room for its bytes, and holds them until `act` has ended. A request
+   * above the limit counts as the whole limit.
+   * @returns null: the stop came first
    */
   async within<T>(
     { bytes, whose }: { readonly bytes: number; readonly whose: string },
@@ -84,17 +86,17 @@ export class ByteSemaphore {
     }
   }
 
-  #enter(bytes: number, whose: string, stop: Stop): Promise<boolean> {
+  #enter(bytes: number, owner: string, stop: Stop): Promise<boolean> {
     if (stop.stopped) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiting = { bytes, enter: resolve };
     const leave = (): void => {
-      if (!this.#waiting.delete(whose, waiting)) return;
+      if (!this.#waiting.delete(owner, waiting)) return;
       resolve(false);
-      // A large one may have been in the way of smaller ones.
+      // A large request may have blocked smaller ones.
       this.#admit();
     };
-    this.#waiting.push(whose, waiting);
+    this.#waiting.push(owner, waiting);
     stop.listen(leave);
     this.#admit();
     return promise.finally(() => stop.unlisten(leave));

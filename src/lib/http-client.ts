@@ -1,11 +1,12 @@
 /**
- * The way out over HTTP to addresses that the operator wrote; what a model wrote goes through
- * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment, and
- * bounds time and size, also of what comes beside the body (lib/collect-body.ts). A reply of any
- * status is an answer; a fault is only what kept an answer from coming whole.
+ * The HTTP client for addresses that the operator wrote. Addresses from a model go through
+ * lib/pinned-client.ts. The client follows no redirect and reads no proxy setting from the
+ * environment. It limits the time and the size of an answer, also of bytes outside the body
+ * (lib/collect-body.ts). An answer of any status is an answer; a fault is only a reason why no
+ * whole answer came.
  *
- * Format: HTTP/1.1, by connections of our own where request and answer are plain, and else by
- * undici, which is loaded with the first request that needs it.
+ * Format: HTTP/1.1. Plain requests go over svc's own connections; all others go through undici,
+ * which is loaded with the first request that needs it.
  */
 import type { Deadlines } from './deadlines.ts';
 import {
@@ -32,8 +33,8 @@ export interface HttpClient {
 }
 
 /**
- * @param options `connections` is the most per origin and kind; `plain` is whether plain HTTP goes
- * over connections of our own (lib/plain-client/) as long as all is plain
+ * @param options `connections` is the most per origin and kind. With `plain`, plain HTTP goes over
+ *   svc's own connections (lib/plain-client/) while request and answer are plain.
  */
 export function createHttpClient(
   deadlines: Deadlines,
@@ -64,7 +65,10 @@ class Origins {
   readonly #undici: LoadOnce<Undici>;
   readonly #connectionsMax: number;
   readonly #connectMs: number;
-  /** Kept for good, with what was learned of each: they are the operator's, and few. */
+  /**
+   * Never removed, with the experience of each origin. Operators write the origins, so they are
+   * few.
+   */
   readonly #all = new Map<string, Connections>();
   #closed = false;
 
@@ -74,12 +78,13 @@ class Origins {
     this.#connectMs = options.connectMs ?? 5_000;
   }
 
-  /** Of a plain exchange, or else once undici is loaded. */
+  /** Sends an exchange: a plain one at once, any other once undici is loaded. */
   take(exchange: Exchange): void {
     if (this.#closed) return exchange.destroyed();
     const { url, nearOnly = false } = exchange.request;
     const isPlain = exchange.text !== null;
-    // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
+    // Requests with `nearOnly` share no connection with others: svc has checked the address of
+    // theirs.
     const key = `${nearOnly ? 'near' : 'any'} ${isPlain ? 'plain' : 'undici'} ${url.origin}`;
     let connections = this.#all.get(key);
     if (connections === undefined) {
@@ -87,7 +92,7 @@ class Origins {
         this.#connectionsMax,
         isPlain
           ? plainOpener(this.#undici, { url, nearOnly, connectMs: this.#connectMs })
-          : this.#byUndici(url, nearOnly),
+          : this.#undiciOpener(url, nearOnly),
       );
       this.#all.set(key, connections);
     }
@@ -99,7 +104,7 @@ class Origins {
     await Promise.all(Array.from(this.#all.values(), (connections) => connections.close()));
   }
 
-  #byUndici({ origin }: URL, nearOnly: boolean): Opener {
+  #undiciOpener({ origin }: URL, nearOnly: boolean): Opener {
     const { UndiciConnection, connectorTo } = this.#undici.value!;
     const connect = connectorTo(nearOnly, this.#connectMs);
     return (owner) => new UndiciConnection(origin, connect, owner);
@@ -107,8 +112,8 @@ class Origins {
 }
 
 /**
- * The switch of the HTTP that is svc's own: the plain client. It is on trial (docs/decisions), and
- * without it all that is sent goes through undici.
+ * The switch for svc's own HTTP client. The client is on trial
+ * (docs/decisions/0027-plain-client-on-trial.md). Without it all requests go through undici.
  */
 export const ownHttpVariable = 'SVC_OWN_HTTP';
 

@@ -1,11 +1,11 @@
-/** IP addresses as text, read without the platform's help: a browser can run this. */
+/** IP addresses as text, read without the platform's help, so that a browser can run this file. */
 
 /**
  * The bytes of an address: 4 of IPv4, 16 of IPv6.
  * @param text without brackets, zone or port
- * @returns null when it is no address
+ * @returns null: it is no address
  *
- * Source: RFC 4291, section 2.2; of IPv4 only four decimal numbers without leading zeros.
+ * Source: RFC 4291, section 2.2; for IPv4 only four decimal numbers without leading zeros.
  */
 export function bytesOf(text: string): readonly number[] | null {
   return text.includes(':') ? sixteenOf(text) : fourOf(text);
@@ -43,15 +43,15 @@ function groupsOf(half: string, atEnd: boolean): readonly number[] | null {
   return bytes;
 }
 
-// Which part of the Internet an address belongs to. An address that is not known to be public is
-// not public: of IPv6 only 2000::/3 is given out to the world, less the ranges that are set aside
-// inside it.
+// The part of the Internet that an address belongs to. An address that is not known to be public
+// counts as not public. For IPv6 only 2000::/3 is for the world, without the ranges inside it that
+// are reserved.
 //
 // Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its successors).
 
 /**
  * `loopback`: this machine. `private`: RFC 1918 and RFC 4193. `shared`: RFC 6598, which carriers
- * and private overlays use inside their networks. `special`: set aside for something else
+ * and private overlays use inside their networks. `special`: reserved for other purposes
  * (link-local with its metadata services, multicast, documentation, translations of IPv4), or no
  * address at all.
  */
@@ -77,7 +77,7 @@ const ipv4Mapped = listOf('::ffff:0:0/96');
 export function rangeOf(address: string): AddressRange {
   const whole = bytesOf(address);
   if (whole === null) return 'special';
-  // IPv4 inside IPv6 meets the rules of IPv4, but is never public.
+  // IPv4 inside IPv6 follows the rules of IPv4, but is never public.
   const mapped = isIn(ipv4Mapped, whole);
   const bytes = mapped ? whole.slice(12) : whole;
   if (isIn(loopback, bytes)) return 'loopback';
@@ -88,8 +88,9 @@ export function rangeOf(address: string): AddressRange {
 }
 
 /**
- * Whether what is sent there stays on this machine or in a private network. The wildcard address is
- * this machine: systems that connect to it connect to themselves (RFC 1122, section 3.2.1.3).
+ * Whether bytes sent to the address stay on this machine or in a private network. The wildcard
+ * address means this machine: systems that connect to it connect to themselves (RFC 1122, section
+ * 3.2.1.3).
  */
 export function isNear(address: string): boolean {
   const range = rangeOf(address);

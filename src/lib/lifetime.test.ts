@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { patienceMs } from '../../test/support/waiting.ts';
 import { GivenUp, Lifetime } from './lifetime.ts';
 
-/** A lifetime, what was closed in it, and what it told. */
+/** A lifetime, the closes in it, and the errors that it reported. */
 function bench() {
   const giving = new AbortController();
   const closed: string[] = [];

@@ -1,9 +1,9 @@
 /**
- * The one sink for log lines. JSON lines for machines, one-liners for a terminal.
+ * The one sink for log lines: JSON lines for machines, one-liners for a terminal.
  *
- * What it promises: it never throws and never waits; a reader that is slow or gone costs lines,
- * not time, and the next line that gets through says how many. No field can break a line or send
- * a control sequence to a terminal. Known secrets are replaced wherever they stand in a line.
+ * The log never throws and never waits. A slow or closed reader costs lines, not time, and the next
+ * line that gets through says how many. No field can break a line or send a control sequence to a
+ * terminal. Known secrets are replaced everywhere in a line.
  */
 import type { Writable } from 'node:stream';
 import { Mask } from './mask.ts';
@@ -18,9 +18,12 @@ export interface Log {
   info(code: string, message: string, fields?: LogFields): void;
   warn(code: string, message: string, fields?: LogFields): void;
   error(code: string, message: string, fields?: LogFields): void;
-  /** Ask before building costly fields. */
+  /** Call it before building costly fields. */
   enabled(level: LogLevel): boolean;
-  /** From now on these values are masked. Values under 8 characters are left: they hit words. */
+  /**
+   * From now on the log masks these values. It ignores values under 8 characters, since they occur
+   * in ordinary words.
+   */
   scrub(values: Iterable<string>): void;
   /** Resolves when every line so far is written, when the reader is gone, or after a second. */
   flush(): Promise<void>;
@@ -128,7 +131,7 @@ class StreamLog implements Log {
     return plain ? value : (this.#stringify(value) ?? '?');
   }
 
-  /** JSON of anything: null where there is none, or far too much of it. */
+  /** JSON of any value; null: it has none, or it is much too long. */
   #stringify(value: unknown): string | null {
     try {
       const text = JSON.stringify(value, (_, part: unknown) => this.#plain(part));
@@ -142,14 +145,17 @@ class StreamLog implements Log {
     if (typeof part === 'bigint') return String(part);
     if (part instanceof Error) return { name: part.name, message: part.message };
     if (typeof part !== 'string' || part.length <= fieldLengthMax) return part;
-    // The text is masked before it is cut: half a secret would not be recognised.
+    // Mask before cutting: the mask would not recognise half a secret.
     return `${this.#mask.clean(part).slice(0, fieldLengthMax)}…`;
   }
 }
 
 const colors = { debug: '\x1b[2m', info: '\x1b[36m', warn: '\x1b[33m', error: '\x1b[31m' };
 
-/** Control characters, line and paragraph separators, and what turns the writing direction. */
+/**
+ * Control characters, line and paragraph separators, and characters that change the writing
+ * direction.
+ */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeCharacter(character: string): string {
@@ -160,7 +166,7 @@ function escapeCharacter(character: string): string {
 let timeMs = Number.NaN;
 let timeIso = '';
 
-/** RFC 3339 in UTC; many lines share a millisecond. */
+/** RFC 3339 in UTC. It is cached, since many lines share a millisecond. */
 function timeText(ms: number): string {
   if (ms !== timeMs) {
     timeMs = ms;
@@ -170,8 +176,8 @@ function timeText(ms: number): string {
 }
 
 /**
- * A bounded buffer before a stream. One chunk is under way at a time; what comes meanwhile waits,
- * up to the bound, and from there on is counted until the chunk is through.
+ * A buffer with a size limit before a stream. One chunk is under way at a time. Later lines wait,
+ * up to the limit. Above the limit they are dropped and counted until the chunk is written.
  *
  * idle → gathering (a line came) → writing (a chunk is under way) → idle; any → gone (error, close)
  */
@@ -193,7 +199,10 @@ class Outlet {
     stream.on('close', this.#leave);
   }
 
-  /** @param urgent written before the event loop turns, so that a crash after it keeps it */
+  /**
+   * @param urgent write before the next turn of the event loop, so that a later crash does not lose
+   *   it
+   */
   put(line: string, urgent: boolean): void {
     if (this.#state === 'gone') return;
     const bytes = Buffer.byteLength(line);
@@ -207,7 +216,7 @@ class Outlet {
     if (urgent) return this.#write();
     if (this.#state === 'gathering') return;
     this.#state = 'gathering';
-    setImmediate(this.#gathered);
+    setImmediate(this.#writeGathered);
   }
 
   flush(): Promise<void> {
@@ -222,7 +231,7 @@ class Outlet {
     });
   }
 
-  readonly #gathered = (): void => {
+  readonly #writeGathered = (): void => {
     if (this.#state === 'gathering') this.#write();
   };
 

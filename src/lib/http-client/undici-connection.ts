@@ -1,6 +1,6 @@
 /**
- * A connection by undici: a Client of its own, which has one socket at a time. Loaded with the
- * first request that needs it.
+ * A connection by undici: its own Client, which has one socket at a time. This file is loaded with
+ * the first request that needs it.
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -18,7 +18,7 @@ import { UndiciSocket } from './undici-socket.ts';
 
 type Connector = buildConnector.connector;
 
-/** What is loaded of this file. */
+/** The exports that the other files load. */
 export type Undici = {
   readonly UndiciConnection: typeof UndiciConnection;
   readonly connectorTo: typeof connectorTo;
@@ -26,8 +26,8 @@ export type Undici = {
 };
 
 /**
- * @param nearOnly only near addresses are connected to
- * @param timeout milliseconds that a connection has to come about
+ * @param nearOnly connects only to near addresses
+ * @param timeout the time for connecting, in milliseconds
  */
 export function connectorTo(nearOnly: boolean, timeout: number): Connector {
   if (!nearOnly) return buildConnector({ timeout });
@@ -39,8 +39,8 @@ export function connectorTo(nearOnly: boolean, timeout: number): Connector {
 }
 
 /**
- * @param socket is connected already
- * @param otherwise connects after it
+ * @param socket the first connection; it is connected already
+ * @param otherwise makes the later connections
  */
 export function connectorFrom(socket: Duplex, otherwise: Connector): Connector {
   let first: Duplex | null = socket;
@@ -52,18 +52,18 @@ export function connectorFrom(socket: Duplex, otherwise: Connector): Connector {
   };
 }
 
-/** It hears of one request at a time, and passes on what it hears. */
+/** Gets the events of one request at a time, and passes them on to its exchange. */
 export class UndiciConnection extends Connection implements Dispatcher.DispatchHandler {
   readonly #origin: string;
   readonly #client: Client;
   readonly #owner: Connections;
-  /** Under way, though it may be settled. */
+  /** The exchange under way, even if it is settled. */
   #exchange: Exchange | null = null;
-  /** Has been handed to the socket. */
+  /** The socket has the request. */
   #begun = false;
   #socket: UndiciSocket | null = null;
   #bytesBefore = 0;
-  /** Of the answer under way, as far as it was read. */
+  /** The interim answers of the present exchange, as far as undici has read them. */
   #interims = 0;
 
   constructor(origin: string, connect: Connector, owner: Connections) {
@@ -79,7 +79,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
       maxHeaderSize: 64 * 1024,
       connect: (where, done) => {
         connect(where, (...connected) => {
-          // With an error, undici leaves the socket out.
+          // With an error, undici passes no socket.
           if (connected[0] === null) done(null, this.#take(connected[1]));
           else done(...connected);
         });
@@ -89,7 +89,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     this.#client.on('connectionError', () => this.#gone());
     this.#client.on('disconnect', () => {
       this.#socket = null;
-      // What was not begun is not lost: undici connects anew for it.
+      // A request that has not begun is not lost: undici connects anew for it.
       if (this.#exchange === null || this.#begun) this.#gone();
     });
   }
@@ -156,11 +156,14 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     this.#socket = socket;
     this.#bytesBefore = 0;
     socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
-    // It has all of a socket that undici uses.
+    // It has all members of a socket that undici uses.
     return socket as Duplex as Socket;
   }
 
-  /** A turn of the event loop after the answer, so that a TLS socket has told what it has sent. */
+  /**
+   * Called one turn of the event loop after the answer, so that a TLS socket has reported its sent
+   * bytes.
+   */
   #free(): void {
     if (this.#exchange !== null) return;
     // A server that has answered may never read the rest of the request.

@@ -1,10 +1,13 @@
-/** What of an answer is plain. That both clients make the same of it is a proof: plain-client. */
+/**
+ * Which parts of an answer are plain. test/chaos/plain-client.ts proves that both clients read them
+ * alike.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnswerHeaders } from '../http-client/exchange.ts';
 import { AnswerReader } from './plain-connection.ts';
 
-/** What is told of an answer, read by read. */
+/** The events of an answer, read by read. */
 function told(...reads: readonly string[]) {
   const reader = new AnswerReader();
   reader.begin();
