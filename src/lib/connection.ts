@@ -15,7 +15,7 @@ import type { Duplex } from 'node:stream';
 import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
 import { Linked, LinkedSet } from './queue.ts';
-import { RequestStream, type StreamOwner, type Turns } from './request-stream.ts';
+import { RequestStream, type StreamOwner, type TimeSlices } from './request-stream.ts';
 import type { WrongBearers } from './bearer.ts';
 
 /** The most unanswered requests of one connection; one more closes it. */
@@ -34,9 +34,9 @@ export interface Peer {
 }
 
 /** The protection against strangers; all listeners of a process share it. */
-export type Brakes = {
+export type ConnectionDeps = {
   readonly wrongBearers: WrongBearers;
-  readonly turns: Turns;
+  readonly slices: TimeSlices;
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
   /** Called for each connection that was closed unanswered because there was no room. */
@@ -86,7 +86,7 @@ type Phase = 'idle' | 'head' | 'body' | 'answer';
 export class Connection extends Linked implements Peer, StreamOwner {
   readonly socket: Socket;
   readonly #limits: ConnectionLimits;
-  readonly #brakes: Brakes;
+  readonly #deps: ConnectionDeps;
   readonly #changed: (connection: Connection) => void;
   readonly #handlers: ConnectionHandlers;
   /** null: no bytes have come on it. */
@@ -97,13 +97,13 @@ export class Connection extends Linked implements Peer, StreamOwner {
   /** A right bearer token has come on this connection. */
   isKnown = false;
   /** `node:http` has bytes of a request that is not complete. */
-  #isComing = false;
+  #isPartial = false;
   /** The last request whose head came. */
   #request: IncomingMessage | null = null;
   /** The answer that began last. */
   #answer: ServerResponse | null = null;
   /** The phase at the last check, and the time since when. */
-  #checked: {
+  #lastCheck: {
     readonly phase: Phase;
     readonly requests: number;
     readonly since: SteadyTime;
@@ -114,37 +114,37 @@ export class Connection extends Linked implements Peer, StreamOwner {
   #incomplete = 0;
   #discardedBytes = 0;
   /** The list of the table that holds this connection. */
-  place: LinkedSet<Connection> | null = null;
+  list: LinkedSet<Connection> | null = null;
 
   /** @param changed called whenever the connection becomes idle, busy or known */
   constructor(
     socket: Socket,
     limits: ConnectionLimits,
-    brakes: Brakes,
+    brakes: ConnectionDeps,
     changed: (connection: Connection) => void,
     handlers: ConnectionHandlers,
   ) {
     super();
     this.socket = socket;
     this.#limits = limits;
-    this.#brakes = brakes;
+    this.#deps = brakes;
     this.#changed = changed;
     this.#handlers = handlers;
     // A socket that fails closes; nothing else is to do.
     socket.on('error', () => {});
-    socket.on('data', this.#take);
+    socket.on('data', this.#receive);
     socket.on('end', this.#endInput);
-    socket.on('timeout', this.#stall);
+    socket.on('timeout', this.#closeStalled);
   }
 
   /** A request has come on this connection. */
-  get hasAsked(): boolean {
+  get hasRequested(): boolean {
     return this.#requests > 0;
   }
 
   /** The connection is between two requests, or before the first. */
   get isIdle(): boolean {
-    return this.unanswered === 0 && !this.#isAtPart;
+    return this.unanswered === 0 && !this.#hasPartialRequest;
   }
 
   /**
@@ -153,12 +153,12 @@ export class Connection extends Linked implements Peer, StreamOwner {
    * @returns false: no such request is unanswered, and the call did nothing
    */
   closeAfterAnswers(): boolean {
-    this.#settle();
+    this.#clearComplete();
     const incomplete = this.#request === null ? 0 : 1;
     if (this.unanswered === incomplete) return false;
-    this.#closingSince ??= this.#brakes.steady();
+    this.#closingSince ??= this.#deps.steady();
     this.#incomplete = incomplete;
-    this.#isComing = false;
+    this.#isPartial = false;
     const last = this.#answer;
     if (incomplete === 0 && last?.headersSent === false) last.setHeader('connection', 'close');
     return true;
@@ -174,7 +174,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
    * so if no other request is unanswered, and the answer to that one has not begun.
    */
   get mayRefuse(): boolean {
-    this.#settle();
+    this.#clearComplete();
     if (this.#request === null) return this.unanswered === 0;
     return this.unanswered === 1 && this.#answer?.headersSent === false;
   }
@@ -197,7 +197,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
 
   readonly fail = (error: unknown): void => {
     this.socket.destroy();
-    this.#brakes.fault(error);
+    this.#deps.fault(error);
   };
 
   /** @returns false: the connection has too many unanswered requests, and is closed */
@@ -235,29 +235,29 @@ export class Connection extends Linked implements Peer, StreamOwner {
 
   turnAway(bearer: 'missing' | 'wrong', response: ServerResponse, answer: () => void): void {
     response.setHeader('connection', 'close');
-    const { wrongBearers, deadlines } = this.#brakes;
+    const { wrongBearers, deadlines } = this.#deps;
     const delayMs = bearer === 'wrong' ? wrongBearers.add(this.socket.remoteAddress ?? '') : 0;
     if (delayMs === 0) return answer();
     const deadline = deadlines.after(delayMs, () => this.guard(answer));
     response.once('close', () => deadline.cancel());
   }
 
-  giving(bytes: Buffer): boolean {
+  beforePush(bytes: Buffer): boolean {
     if (this.#closingSince !== null) return false;
-    this.#settle();
-    if (!isBlank(bytes)) this.#isComing = true;
+    this.#clearComplete();
+    if (!isBlank(bytes)) this.#isPartial = true;
     return true;
   }
 
   get bodyBytes(): number {
-    this.#settle();
+    this.#clearComplete();
     return Number(this.#request?.headers['content-length'] ?? 0);
   }
 
   /** The client has closed its sending side, and `node:http` has all its bytes. */
   inputEnded(stream: RequestStream): void {
     if (this.#closingSince !== null) return;
-    if (this.#isAtPart || !this.closeAfterAnswers()) stream.push(null);
+    if (this.#hasPartialRequest || !this.closeAfterAnswers()) stream.push(null);
   }
 
   /** Closes the connection if its phase has lasted too long. */
@@ -267,9 +267,9 @@ export class Connection extends Linked implements Peer, StreamOwner {
       return;
     }
     const phase = this.#phase;
-    const before = this.#checked;
+    const before = this.#lastCheck;
     if (before === null || before.phase !== phase || before.requests !== this.#requests) {
-      this.#checked = { phase, requests: this.#requests, since: now };
+      this.#lastCheck = { phase, requests: this.#requests, since: now };
       this.socket.setTimeout(phase === 'answer' ? this.#limits.untakenMs : 0);
       return;
     }
@@ -281,7 +281,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   get #phase(): Phase {
-    const isAtPart = this.#isAtPart;
+    const isAtPart = this.#hasPartialRequest;
     if (this.#request !== null) return 'body';
     // The next head may take its time while svc makes an answer.
     if (this.unanswered > 0) return 'answer';
@@ -289,21 +289,21 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   /** A part of a request has come, and its end has not. */
-  get #isAtPart(): boolean {
-    this.#settle();
-    return this.#isComing;
+  get #hasPartialRequest(): boolean {
+    this.#clearComplete();
+    return this.#isPartial;
   }
 
-  #settle(): void {
+  #clearComplete(): void {
     if (this.#request?.complete !== true) return;
     this.#request = null;
-    this.#isComing = false;
+    this.#isPartial = false;
   }
 
-  readonly #take = (bytes: Buffer): void => {
+  readonly #receive = (bytes: Buffer): void => {
     if (this.#closingSince !== null) return this.#discard(bytes);
     try {
-      this.#streamOfNode().receive(bytes);
+      this.#nodeStream().receive(bytes);
     } catch (error) {
       this.fail(error);
     }
@@ -319,9 +319,9 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   /** `node:http` gets the stream with the first bytes. */
-  #streamOfNode(): RequestStream {
+  #nodeStream(): RequestStream {
     if (this.#stream !== null) return this.#stream;
-    this.#stream = new RequestStream(this.socket, this, this.#brakes.turns);
+    this.#stream = new RequestStream(this.socket, this, this.#deps.slices);
     this.#handlers.handOver(this.#stream);
     return this.#stream;
   }
@@ -333,7 +333,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   };
 
   /** The client has taken no bytes of the answer for a while. */
-  readonly #stall = (): void => {
+  readonly #closeStalled = (): void => {
     if (this.socket.writableLength > 0) this.socket.destroy();
   };
 }
@@ -354,7 +354,7 @@ const blankBytesMax = 64;
  */
 export class ConnectionTable {
   readonly #limits: ConnectionLimits;
-  readonly #brakes: Brakes;
+  readonly #deps: ConnectionDeps;
   readonly #handlers: ConnectionHandlers;
   readonly #all = new Set<Connection>();
   readonly #idleStrangers = new LinkedSet<Connection>();
@@ -363,27 +363,21 @@ export class ConnectionTable {
   #isChecking = false;
   #isClosing = false;
 
-  constructor(limits: ConnectionLimits, brakes: Brakes, handlers: ConnectionHandlers) {
+  constructor(limits: ConnectionLimits, brakes: ConnectionDeps, handlers: ConnectionHandlers) {
     this.#limits = limits;
-    this.#brakes = brakes;
+    this.#deps = brakes;
     this.#handlers = handlers;
   }
 
   admit(socket: Socket): void {
     if (this.#all.size >= this.#limits.connectionsMax && !this.#makeRoom()) {
-      this.#brakes.dropped();
+      this.#deps.dropped();
       socket.destroy();
       return;
     }
-    const connection = new Connection(
-      socket,
-      this.#limits,
-      this.#brakes,
-      this.#place,
-      this.#handlers,
-    );
+    const connection = new Connection(socket, this.#limits, this.#deps, this.#list, this.#handlers);
     this.#all.add(connection);
-    this.#place(connection);
+    this.#list(connection);
     socket.once('close', () => this.#forget(connection));
     this.#checkLater();
   }
@@ -401,7 +395,7 @@ export class ConnectionTable {
   #makeRoom(): boolean {
     const first = this.#idleStrangers.first ?? this.#idle.first ?? this.#busyStrangers.first;
     if (first === null) return false;
-    if (first.unanswered > 0 || !first.hasAsked) this.#brakes.dropped();
+    if (first.unanswered > 0 || !first.hasRequested) this.#deps.dropped();
     this.#forget(first);
     first.socket.destroy();
     return true;
@@ -409,17 +403,17 @@ export class ConnectionTable {
 
   #forget(connection: Connection): void {
     this.#all.delete(connection);
-    connection.place?.delete(connection);
-    connection.place = null;
+    connection.list?.delete(connection);
+    connection.list = null;
   }
 
-  readonly #place = (connection: Connection): void => {
-    connection.place?.delete(connection);
+  readonly #list = (connection: Connection): void => {
+    connection.list?.delete(connection);
     const { isKnown, unanswered } = connection;
     const strangers = unanswered === 0 ? this.#idleStrangers : this.#busyStrangers;
     const known = unanswered === 0 ? this.#idle : null;
-    connection.place = this.#all.has(connection) ? (isKnown ? known : strangers) : null;
-    connection.place?.add(connection);
+    connection.list = this.#all.has(connection) ? (isKnown ? known : strangers) : null;
+    connection.list?.add(connection);
     if (this.#isClosing && connection.isIdle) connection.close();
   };
 
@@ -427,8 +421,8 @@ export class ConnectionTable {
   #checkLater(): void {
     if (this.#isChecking || this.#all.size === 0) return;
     this.#isChecking = true;
-    this.#brakes.deadlines.after(this.#limits.checkMs, () => {
-      const now = this.#brakes.steady();
+    this.#deps.deadlines.after(this.#limits.checkMs, () => {
+      const now = this.#deps.steady();
       for (const connection of this.#all) {
         if (this.#isClosing && connection.isIdle) connection.close();
         else connection.check(now);

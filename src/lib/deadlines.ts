@@ -135,14 +135,14 @@ function pop(heap: Entry[]): Entry {
 export function passed(deadlines: Deadlines, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const stopped = (): void => {
+    const onAbort = (): void => {
       due.cancel();
       resolve();
     };
     const due = deadlines.after(ms, () => {
-      signal.removeEventListener('abort', stopped);
+      signal.removeEventListener('abort', onAbort);
       resolve();
     });
-    signal.addEventListener('abort', stopped, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
   });
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { get } from './node-http.ts';
 
-export type StreamAsked = {
+export type StreamRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** The stream continues after this event; null: it begins with the next one. */
@@ -36,7 +36,7 @@ export type StreamEnd = {
  * svc begins its stream with the id to continue from, before any event. The parser reports only the
  * ids of events.
  */
-const opening = /^retry: \d+\nid: (.+)\n\n/;
+const openingPattern = /^retry: \d+\nid: (.+)\n\n/;
 const openingCharactersMax = 256;
 const eventCharactersMax = 1024 * 1024;
 const refusalBytesMax = 65_536;
@@ -46,7 +46,7 @@ const refusalBytesMax = 65_536;
  * @param opened called once the stream has begun
  */
 export async function readEventStream(
-  { url, headers, lastId: from, silenceMs }: StreamAsked,
+  { url, headers, lastId: from, silenceMs }: StreamRequest,
   signal: AbortSignal,
   take: (event: StreamEvent) => void,
   opened: () => void,
@@ -55,7 +55,7 @@ export async function readEventStream(
   let eventId: string | undefined;
   let status: number | null = null;
   const end = (kind: StreamEnd['kind'], body = ''): StreamEnd => {
-    const lastId = eventId ?? opening.exec(head)?.[1] ?? from;
+    const lastId = eventId ?? openingPattern.exec(head)?.[1] ?? from;
     return { kind, status, body, lastId };
   };
   const faults: unknown[] = [];
@@ -73,8 +73,8 @@ export async function readEventStream(
   });
   try {
     const resume = from === null ? {} : { 'last-event-id': from };
-    const sent = { accept: 'text/event-stream', ...headers, ...resume };
-    const answer = await answerOf(url, sent, silenceMs, signal);
+    const requestHeaders = { accept: 'text/event-stream', ...headers, ...resume };
+    const answer = await answerOf(url, requestHeaders, silenceMs, signal);
     status = answer.statusCode ?? 0;
     const type = answer.headers['content-type'] ?? '';
     if (status !== 200 || !type.startsWith('text/event-stream')) {

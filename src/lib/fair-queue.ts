@@ -12,57 +12,57 @@ export class FairQueue<T> {
   #last: string | null = null;
 
   push(owner: string, item: T): void {
-    const own = this.#waiting.get(owner);
-    if (own === undefined) this.#waiting.set(owner, [item]);
-    else own.push(item);
+    const items = this.#waiting.get(owner);
+    if (items === undefined) this.#waiting.set(owner, [item]);
+    else items.push(item);
   }
 
   first(): T | undefined {
-    return this.#next()?.own[0];
+    return this.#next()?.items[0];
   }
 
   shift(): T | undefined {
     const next = this.#next();
     if (next === null) return undefined;
-    const { owner, own } = next;
+    const { owner, items } = next;
     this.#last = owner;
-    const item = own.shift();
+    const item = items.shift();
     // Behind all others.
     this.#waiting.delete(owner);
-    if (own.length > 0) this.#waiting.set(owner, own);
+    if (items.length > 0) this.#waiting.set(owner, items);
     return item;
   }
 
   /** @returns whether the item was waiting */
   delete(owner: string, item: T): boolean {
-    const own = this.#waiting.get(owner) ?? [];
-    const at = own.indexOf(item);
+    const items = this.#waiting.get(owner) ?? [];
+    const at = items.indexOf(item);
     if (at < 0) return false;
-    own.splice(at, 1);
-    if (own.length === 0) this.#waiting.delete(owner);
+    items.splice(at, 1);
+    if (items.length === 0) this.#waiting.delete(owner);
     return true;
   }
 
-  #next(): { readonly owner: string; readonly own: T[] } | null {
+  #next(): { readonly owner: string; readonly items: T[] } | null {
     let next = null;
-    for (const [owner, own] of this.#waiting) {
-      next = { owner, own };
+    for (const [owner, items] of this.#waiting) {
+      next = { owner, items };
       if (owner !== this.#last) break;
     }
     return next;
   }
 }
 
-type Waiting = { readonly bytes: number; readonly enter: (entered: boolean) => void };
+type WaitingRequest = { readonly bytes: number; readonly enter: (entered: boolean) => void };
 
 /** Limits the bytes that are in use at once. Owners who ask for bytes take turns. */
 export class ByteSemaphore {
-  readonly #most: number;
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #bytesMax: number;
+  readonly #waiting = new FairQueue<WaitingRequest>();
   #free: number;
 
   constructor(bytesMax: number) {
-    this.#most = bytesMax;
+    this.#bytesMax = bytesMax;
     this.#free = bytesMax;
   }
 
@@ -76,7 +76,7 @@ export class ByteSemaphore {
     stop: Stop,
     act: () => Promise<T>,
   ): Promise<T | null> {
-    const held = Math.min(bytes, this.#most);
+    const held = Math.min(bytes, this.#bytesMax);
     if (!(await this.#enter(held, whose, stop))) return null;
     try {
       return await act();

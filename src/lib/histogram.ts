@@ -108,15 +108,15 @@ export class LogHistogram {
 
   /** The buckets that are not empty, as pairs: the place of each, and its count. */
   told(): number[] {
-    const told: number[] = [];
-    for (const [at, count] of this.#counts.entries()) if (count > 0) told.push(at, count);
-    return told;
+    const pairs: number[] = [];
+    for (const [at, count] of this.#counts.entries()) if (count > 0) pairs.push(at, count);
+    return pairs;
   }
 
   /** Adds such pairs, and ignores invalid ones. */
-  addTold(told: readonly number[]): void {
-    for (let at = 0; at + 1 < told.length; at += 2) {
-      const [place, count] = [told[at]!, told[at + 1]!];
+  addTold(pairs: readonly number[]): void {
+    for (let at = 0; at + 1 < pairs.length; at += 2) {
+      const [place, count] = [pairs[at]!, pairs[at + 1]!];
       const isBucket = Number.isInteger(place) && place >= 0 && place < buckets;
       if (!isBucket || !Number.isSafeInteger(count) || count < 0) continue;
       this.#counts[place]! += count;

@@ -51,9 +51,9 @@ function listenersIn(table: string, port: number): readonly string[] {
     .map((row) => `socket:[${row[9]}]`);
 }
 
-function processWith(isIt: (link: string) => boolean): number | null {
+function processWith(matches: (link: string) => boolean): number | null {
   const pids = (readOrNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name));
-  const found = pids.map(Number).find((pid) => pid !== process.pid && linksOf(pid).some(isIt));
+  const found = pids.map(Number).find((pid) => pid !== process.pid && linksOf(pid).some(matches));
   return found ?? null;
 }
 

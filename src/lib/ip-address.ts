@@ -8,17 +8,17 @@
  * Source: RFC 4291, section 2.2; for IPv4 only four decimal numbers without leading zeros.
  */
 export function bytesOf(text: string): readonly number[] | null {
-  return text.includes(':') ? sixteenOf(text) : fourOf(text);
+  return text.includes(':') ? ipv6BytesOf(text) : ipv4BytesOf(text);
 }
 
-function fourOf(text: string): readonly number[] | null {
+function ipv4BytesOf(text: string): readonly number[] | null {
   const parts = text.split('.');
   const good = parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part));
   const bytes = good ? parts.map(Number) : [];
   return good && bytes.every((byte) => byte < 256) ? bytes : null;
 }
 
-function sixteenOf(text: string): readonly number[] | null {
+function ipv6BytesOf(text: string): readonly number[] | null {
   const halves = text.split('::');
   if (halves.length > 2) return null;
   const [left, right = []] = halves.map((half, index) => {
@@ -35,7 +35,7 @@ function groupsOf(half: string, atEnd: boolean): readonly number[] | null {
   const bytes: number[] = [];
   const parts = half === '' ? [] : half.split(':');
   for (const [at, part] of parts.entries()) {
-    const four = atEnd && at === parts.length - 1 ? fourOf(part) : null;
+    const four = atEnd && at === parts.length - 1 ? ipv4BytesOf(part) : null;
     if (four !== null) bytes.push(...four);
     else if (!/^[\da-f]{1,4}$/i.test(part)) return null;
     else bytes.push(parseInt(part, 16) >> 8, parseInt(part, 16) & 255);
@@ -57,21 +57,21 @@ function groupsOf(half: string, atEnd: boolean): readonly number[] | null {
  */
 export type AddressRange = 'public' | 'loopback' | 'private' | 'shared' | 'special';
 
-const loopback = listOf('127.0.0.0/8 ::1/128');
+const loopback = subnetsOf('127.0.0.0/8 ::1/128');
 
-const privateUse = listOf('10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7');
+const privateUse = subnetsOf('10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7');
 
-const shared = listOf('100.64.0.0/10');
+const shared = subnetsOf('100.64.0.0/10');
 
-const special = listOf(
+const special = subnetsOf(
   '0.0.0.0/8 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
     '198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 ' +
     // Protocol assignments with Teredo, documentation, 6to4, documentation.
     '2001::/23 2001:db8::/32 2002::/16 3fff::/20',
 );
 
-const unicastIpv6 = listOf('2000::/3');
-const ipv4Mapped = listOf('::ffff:0:0/96');
+const unicastIpv6 = subnetsOf('2000::/3');
+const ipv4Mapped = subnetsOf('::ffff:0:0/96');
 
 /** @param address as text, without brackets or a zone */
 export function rangeOf(address: string): AddressRange {
@@ -110,7 +110,7 @@ function isIn(list: readonly Subnet[], bytes: readonly number[]): boolean {
   });
 }
 
-function listOf(subnets: string): readonly Subnet[] {
+function subnetsOf(subnets: string): readonly Subnet[] {
   return subnets.split(' ').map((subnet) => {
     const [net = '', bits] = subnet.split('/');
     return { net: bytesOf(net)!, bits: Number(bits) };

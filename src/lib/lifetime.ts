@@ -20,7 +20,7 @@ type Owned = { readonly what: string; readonly close: () => unknown };
 
 export class Lifetime {
   readonly #givenUp: AbortSignal;
-  readonly #failed: (what: string, error: unknown) => void;
+  readonly #reportFailure: (what: string, error: unknown) => void;
   readonly #owned: Owned[] = [];
   /** Openings that have not ended. Each settles when its resource is owned, or closed. */
   readonly #opening = new Set<Promise<void>>();
@@ -33,7 +33,7 @@ export class Lifetime {
    */
   constructor(givenUp: AbortSignal, failed: (what: string, error: unknown) => void) {
     this.#givenUp = givenUp;
-    this.#failed = failed;
+    this.#reportFailure = failed;
   }
 
   /** From now on `close` is called with the other closes. */
@@ -90,20 +90,20 @@ export class Lifetime {
 
   async #closeAll(withinMs: number): Promise<void> {
     const untilAt = performance.now() + withinMs;
-    const left = (): number => Math.max(0, untilAt - performance.now());
+    const remainingMs = (): number => Math.max(0, untilAt - performance.now());
     for (let owned = this.#owned.pop(); owned !== undefined; owned = this.#owned.pop()) {
-      if (!(await endsWithin(this.#close(owned), left()))) {
-        this.#failed(owned.what, new Error('it did not close in time'));
+      if (!(await endsWithin(this.#close(owned), remainingMs()))) {
+        this.#reportFailure(owned.what, new Error('it did not close in time'));
       }
     }
-    await endsWithin(Promise.all(this.#opening), left());
+    await endsWithin(Promise.all(this.#opening), remainingMs());
   }
 
   async #close({ what, close }: Owned): Promise<void> {
     try {
       await close();
     } catch (error) {
-      for (const one of errorsOf(error)) this.#failed(what, one);
+      for (const one of errorsOf(error)) this.#reportFailure(what, one);
     }
   }
 
@@ -111,15 +111,15 @@ export class Lifetime {
     if (this.#isClosing || this.#givenUp.aborted) throw new GivenUp();
   }
 
-  /** @param arrived called before any waiting caller continues */
-  #wait<T>(opening: Promise<T>, arrived: (opened: T) => Promise<void>): Promise<T> {
+  /** @param onOpened called before any waiting caller continues */
+  #wait<T>(opening: Promise<T>, onOpened: (opened: T) => Promise<void>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const giveUp = (): void => reject(new GivenUp());
     if (this.#givenUp.aborted) giveUp();
     this.#givenUp.addEventListener('abort', giveUp, { once: true });
     const ended: Promise<void> = opening
       .then((opened) => {
-        const owned = arrived(opened);
+        const owned = onOpened(opened);
         resolve(opened);
         return owned;
       }, reject)

@@ -16,7 +16,7 @@ import type { Duplex } from 'node:stream';
 import { steadyNow, type SteadyTime } from './clock.ts';
 import {
   ConnectionTable,
-  type Brakes,
+  type ConnectionDeps,
   type Connection,
   type ConnectionLimits,
   type Peer,
@@ -24,7 +24,7 @@ import {
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { problemText, problemType } from './problem.ts';
-import { RequestStream, Turns } from './request-stream.ts';
+import { RequestStream, TimeSlices } from './request-stream.ts';
 import { WrongBearers } from './bearer.ts';
 import { holderOfPort, describeHolder } from './holders.ts';
 import { readFileSync } from 'node:fs';
@@ -114,19 +114,19 @@ export function createListeners(
     connections++;
     socket.once('close', () => connections--);
   };
-  const all = { ...listenLimits, ...limits };
+  const allLimits = { ...listenLimits, ...limits };
   const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = deps;
   const { fault = throwLater } = deps;
-  const brakes: Brakes = {
-    wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
-    turns: new Turns(),
+  const brakes: ConnectionDeps = {
+    wrongBearers: new WrongBearers(allLimits.wrongBearersFree, steady),
+    slices: new TimeSlices(),
     deadlines,
     steady,
     dropped,
     fault,
   };
   const make = (host: string, port: number): Listener =>
-    new Listener({ host, port }, all, brakes, watch);
+    new Listener({ host, port }, allLimits, brakes, watch);
   return {
     get connections() {
       return connections;
@@ -175,13 +175,13 @@ class Listener {
   constructor(
     { host, port }: ListenPlace,
     limits: ListenLimits,
-    brakes: Brakes,
+    brakes: ConnectionDeps,
     connected: (socket: Socket) => void,
   ) {
     const http = this.#httpServer(limits);
     this.#connections = new ConnectionTable(limits, brakes, {
       handOver: (stream) => http.emit('connection', stream),
-      timedOut: (connection) => answerBroken('ERR_HTTP_REQUEST_TIMEOUT', connection),
+      timedOut: (connection) => answerUnreadable('ERR_HTTP_REQUEST_TIMEOUT', connection),
     });
     this.#server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       connected(socket);
@@ -208,7 +208,7 @@ class Listener {
     };
     for (const name of ['request', 'checkContinue', 'checkExpectation']) server.on(name, handle);
     server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
-      answerBroken(error.code, connectionOf(stream));
+      answerUnreadable(error.code, connectionOf(stream));
     });
     return server;
   }
@@ -264,7 +264,7 @@ function connectionOf(stream: Duplex): Connection {
   return stream.owner as Connection;
 }
 
-const broken: Readonly<Record<string, readonly [number, string, string]>> = {
+const brokenRequestAnswers: Readonly<Record<string, readonly [number, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The head of the request is too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'body_too_large', 'The chunk extensions are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not come in time.'],
@@ -273,14 +273,14 @@ const broken: Readonly<Record<string, readonly [number, string, string]>> = {
 /**
  * Sends a short answer to bytes that are no HTTP, if the client can still relate it, and closes.
  */
-function answerBroken(code: string | undefined, connection: Connection): void {
+function answerUnreadable(code: string | undefined, connection: Connection): void {
   const { output, mayRefuse } = connection;
   if (!output.writable || !mayRefuse) {
     if (!connection.closeAfterAnswers()) output.destroy();
     return;
   }
   const fallback = [400, 'bad_request', 'This could not be read as an HTTP request.'] as const;
-  const [status, name, detail] = broken[code ?? ''] ?? fallback;
+  const [status, name, detail] = brokenRequestAnswers[code ?? ''] ?? fallback;
   const body = problemText(status, name, detail);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -49,7 +49,7 @@ const lineLengthMax = 65_536;
 const flushMs = 1_000;
 
 class StreamLog implements Log {
-  readonly #outlet: Outlet;
+  readonly #out: BufferedStream;
   readonly #lowest: number;
   readonly #json: boolean;
   readonly #now: () => number;
@@ -61,7 +61,7 @@ class StreamLog implements Log {
     this.#now = options.now ?? Date.now;
     this.#color = options.color ?? false;
     this.#json = options.format === 'json';
-    this.#outlet = new Outlet(options.stream, options.bufferBytesMax ?? 1_048_576, (lines) =>
+    this.#out = new BufferedStream(options.stream, options.bufferBytesMax ?? 1_048_576, (lines) =>
       this.#format('warn', 'log_dropped', 'Lines were dropped: the log is read too slowly.', {
         lines,
       }),
@@ -69,19 +69,19 @@ class StreamLog implements Log {
   }
 
   debug(code: string, message: string, fields?: LogFields): void {
-    if (this.#lowest <= 0) this.#outlet.put(this.#format('debug', code, message, fields), false);
+    if (this.#lowest <= 0) this.#out.put(this.#format('debug', code, message, fields), false);
   }
 
   info(code: string, message: string, fields?: LogFields): void {
-    if (this.#lowest <= 1) this.#outlet.put(this.#format('info', code, message, fields), false);
+    if (this.#lowest <= 1) this.#out.put(this.#format('info', code, message, fields), false);
   }
 
   warn(code: string, message: string, fields?: LogFields): void {
-    if (this.#lowest <= 2) this.#outlet.put(this.#format('warn', code, message, fields), true);
+    if (this.#lowest <= 2) this.#out.put(this.#format('warn', code, message, fields), true);
   }
 
   error(code: string, message: string, fields?: LogFields): void {
-    this.#outlet.put(this.#format('error', code, message, fields), true);
+    this.#out.put(this.#format('error', code, message, fields), true);
   }
 
   enabled(level: LogLevel): boolean {
@@ -93,7 +93,7 @@ class StreamLog implements Log {
   }
 
   flush(): Promise<void> {
-    return this.#outlet.flush();
+    return this.#out.flush();
   }
 
   #format(level: LogLevel, code: string, message: string, fields?: LogFields): string {
@@ -181,7 +181,7 @@ function timeText(ms: number): string {
  *
  * idle → gathering (a line came) → writing (a chunk is under way) → idle; any → gone (error, close)
  */
-class Outlet {
+class BufferedStream {
   readonly #stream: Writable;
   readonly #bytesMax: number;
   readonly #notice: (lines: number) => string;
@@ -189,14 +189,14 @@ class Outlet {
   #pendingBytes = 0;
   #dropped = 0;
   #state: 'idle' | 'gathering' | 'writing' | 'gone' = 'idle';
-  #waiting: (() => void)[] = [];
+  #flushes: (() => void)[] = [];
 
   constructor(stream: Writable, bytesMax: number, notice: (lines: number) => string) {
     this.#stream = stream;
     this.#bytesMax = bytesMax;
     this.#notice = notice;
-    stream.on('error', this.#leave);
-    stream.on('close', this.#leave);
+    stream.on('error', this.#markGone);
+    stream.on('close', this.#markGone);
   }
 
   /**
@@ -224,7 +224,7 @@ class Outlet {
     if (this.#state !== 'writing') return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, flushMs);
-      this.#waiting.push(() => {
+      this.#flushes.push(() => {
         clearTimeout(timer);
         resolve();
       });
@@ -246,21 +246,21 @@ class Outlet {
 
   readonly #written = (error?: Error | null): void => {
     if (this.#state === 'gone') return;
-    if (error instanceof Error) return this.#leave();
+    if (error instanceof Error) return this.#markGone();
     if (this.#pending !== '' || this.#dropped > 0) return this.#write();
     this.#state = 'idle';
-    this.#wake();
+    this.#resolveFlushes();
   };
 
-  readonly #leave = (): void => {
+  readonly #markGone = (): void => {
     this.#state = 'gone';
     this.#pending = '';
-    this.#wake();
+    this.#resolveFlushes();
   };
 
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
+  #resolveFlushes(): void {
+    const waiting = this.#flushes;
+    this.#flushes = [];
     for (const resolve of waiting) resolve();
   }
 }

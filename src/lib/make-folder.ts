@@ -18,7 +18,7 @@ export function makeFolderSync(folder: string, mode = 0o777): void {
     if (!mayLackParent(folder, error)) throw error;
     // Another process may have made it meanwhile.
     if (!existsSync(dirname(folder))) makeFolderSync(dirname(folder), mode);
-    makeLast(folder, mode);
+    makeWithParent(folder, mode);
   }
 }
 
@@ -30,12 +30,12 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
     if (isFolder(folder)) return;
     if (!mayLackParent(folder, error)) throw error;
     if (!existsSync(dirname(folder))) await makeFolder(dirname(folder), mode);
-    makeLast(folder, mode);
+    makeWithParent(folder, mode);
   }
 }
 
 /** Makes a folder whose parent exists. Another process may be faster. */
-function makeLast(folder: string, mode: number): void {
+function makeWithParent(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {

@@ -161,10 +161,10 @@ class PinnedExchange {
     call.on('information', () => {
       if (this.#body.addInterim()) this.#fail('answer_too_large');
     });
-    call.on('response', (response) => this.#begun(response));
-    call.on('error', (error) => this.#broken(codeOf(error)));
+    call.on('response', (response) => this.#readAnswer(response));
+    call.on('error', (error) => this.#failConnection(codeOf(error)));
     // For example, an answer that switches to another protocol ends like this.
-    call.on('close', () => this.#broken(null));
+    call.on('close', () => this.#failConnection(null));
     this.#signal.addEventListener('abort', this.cancel);
     this.#deadlines.push(
       deadlines.at(deadlineAt, () => this.#fail(this.#connected ? 'timeout' : 'connect_timeout')),
@@ -204,27 +204,27 @@ class PinnedExchange {
     });
   }
 
-  #begun(response: IncomingMessage): void {
+  #readAnswer(response: IncomingMessage): void {
     this.#response = response;
     const { bodyBytesMax } = this.#request;
     if (!this.#request.wantsBody(response.statusCode!, response.headers)) {
-      return this.#answered(false);
+      return this.#settleAnswer(false);
     }
     response.on('data', (part: Buffer) => {
       const room = bodyBytesMax - this.#body.bytes;
       this.#body.add(part.length > room ? part.subarray(0, room) : part);
-      if (part.length > room) this.#answered(false);
+      if (part.length > room) this.#settleAnswer(false);
     });
-    response.on('end', () => this.#answered(true));
-    response.on('error', (error) => this.#broken(codeOf(error)));
+    response.on('end', () => this.#settleAnswer(true));
+    response.on('error', (error) => this.#failConnection(codeOf(error)));
   }
 
-  #answered(whole: boolean): void {
+  #settleAnswer(whole: boolean): void {
     const { statusCode: status, headers } = this.#response!;
     this.#settle({ kind: 'answer', status: status!, headers, body: this.#body.read(), whole });
   }
 
-  #broken(code: string | null): void {
+  #failConnection(code: string | null): void {
     this.#fail(this.#connected ? 'connection_lost' : 'connect_failed', code);
   }
 

@@ -20,11 +20,11 @@ export const lookupNear: LookupFunction = (name, options, done) => {
     if (error !== null) return done(error, []);
     const near = found.filter(({ address }) => isNear(address));
     const [first] = near;
-    if (first === undefined) return done(farAddress(), []);
+    if (first === undefined) return done(farAddressError(), []);
     if (options.all === true) done(null, near);
     else done(null, first.address, first.family);
   });
 };
 
-export const farAddress = (): Error =>
+export const farAddressError = (): Error =>
   Object.assign(new Error('only near addresses are connected to'), { code: farAddressCode });

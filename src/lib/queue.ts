@@ -1,7 +1,7 @@
 /** Two lists for the message path: a queue on a ring, and a linked set. */
 
 /** Replaces the ring of an empty new queue; nothing is ever put into it. */
-const none: never[] = [];
+const emptyRing: never[] = [];
 
 /**
  * A double-ended queue on a ring. The cost of push, unshift and shift does not depend on its
@@ -9,7 +9,7 @@ const none: never[] = [];
  */
 export class Queue<T> {
   /** Small at first: there are very many queues, and most hold one value or none. */
-  #ring: (T | undefined)[] = none;
+  #ring: (T | undefined)[] = emptyRing;
   #head = 0;
   #length = 0;
 

@@ -22,7 +22,7 @@ const turnMs = 1;
 const emptyLine = Buffer.from('\r\n\r\n');
 
 /** The time that all connections together may take in one turn of the event loop. */
-export class Turns {
+export class TimeSlices {
   /** Streams with held bytes, the one that has waited for longest first. */
   readonly #waiting = new Set<RequestStream>();
   /** The end of this turn's time; null: nothing was given in this turn. */
@@ -47,18 +47,18 @@ export class Turns {
   }
 
   #begin(now: number): number {
-    setImmediate(this.#take);
+    setImmediate(this.#giveSlices);
     return now + turnMs;
   }
 
-  readonly #take = (): void => {
+  readonly #giveSlices = (): void => {
     this.#until = null;
     // Streams that are added meanwhile go to the end of the list.
     let left = this.#waiting.size;
     for (const stream of this.#waiting) {
       if (left-- === 0 || !this.hasTime) break;
       this.#waiting.delete(stream);
-      stream.goOn();
+      stream.giveNext();
     }
     if (this.#waiting.size > 0) this.#until ??= this.#begin(performance.now());
   };
@@ -70,7 +70,7 @@ export interface StreamOwner {
    * Called before bytes go to `node:http`.
    * @returns false: the stream discards the bytes instead
    */
-  giving(bytes: Buffer): boolean;
+  beforePush(bytes: Buffer): boolean;
   /** The announced length of the body of the last request whose head came; 0: no body follows. */
   readonly bodyBytes: number;
   /** The client has closed its sending side, and `node:http` has all its bytes. */
@@ -82,18 +82,18 @@ export interface StreamOwner {
 export class RequestStream extends Duplex {
   readonly owner: StreamOwner;
   readonly #socket: Socket;
-  readonly #turns: Turns;
+  readonly #slices: TimeSlices;
   #held: Buffer[] = [];
   /** The rest of the present body, if its length was announced. */
   #bodyBytes = 0;
   #hasEnded = false;
 
-  constructor(socket: Socket, owner: StreamOwner, turns: Turns) {
+  constructor(socket: Socket, owner: StreamOwner, turns: TimeSlices) {
     super({ decodeStrings: false, writableHighWaterMark: socket.writableHighWaterMark });
     this.owner = owner;
     this.#socket = socket;
-    this.#turns = turns;
-    this.on('resume', () => this.#wait());
+    this.#slices = turns;
+    this.on('resume', () => this.#queueSlice());
     this.on('error', () => {});
     socket.once('close', () => this.destroy());
   }
@@ -105,7 +105,7 @@ export class RequestStream extends Duplex {
 
   /** @param bytes the bytes from the socket */
   receive(bytes: Buffer): void {
-    if (this.#held.length === 0 && this.#turns.hasTime) this.#give(bytes);
+    if (this.#held.length === 0 && this.#slices.hasTime) this.#give(bytes);
     else this.#hold(bytes);
   }
 
@@ -116,7 +116,7 @@ export class RequestStream extends Duplex {
   }
 
   /** Gives one piece of the held bytes, in a time slice. */
-  goOn(): void {
+  giveNext(): void {
     if (this.#held.length === 0 || this.destroyed) return;
     const bytes = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
     this.#held = [];
@@ -131,7 +131,7 @@ export class RequestStream extends Duplex {
     for (let rest = bytes; ;) {
       if (this.isPaused()) return this.#hold(rest);
       const piece = this.#bodyBytes > 0 ? partOf(rest, this.#bodyBytes) : firstPiece(rest);
-      if (!this.owner.giving(piece)) return;
+      if (!this.owner.beforePush(piece)) return;
       try {
         this.push(piece);
       } catch (error) {
@@ -143,18 +143,18 @@ export class RequestStream extends Duplex {
       }
       if (this.destroyed || piece.length === rest.length) return;
       rest = rest.subarray(piece.length);
-      if (this.#bodyBytes === 0 || !this.#turns.isFree) return this.#hold(rest);
+      if (this.#bodyBytes === 0 || !this.#slices.isFree) return this.#hold(rest);
     }
   }
 
   #hold(bytes: Buffer): void {
     this.#held.push(bytes);
     this.#socket.pause();
-    this.#wait();
+    this.#queueSlice();
   }
 
-  #wait(): void {
-    if (this.#held.length > 0 && !this.isPaused()) this.#turns.add(this);
+  #queueSlice(): void {
+    if (this.#held.length > 0 && !this.isPaused()) this.#slices.add(this);
   }
 
   /** A method of sockets that `node:http` calls after the last answer. */

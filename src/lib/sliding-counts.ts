@@ -24,7 +24,7 @@ export class SlidingCounts<Name extends string> {
 
   add(name: Name, time: SteadyTime): void {
     this.#advance(time);
-    this.#of(name)[this.#step % steps]!++;
+    this.#countsOf(name)[this.#step % steps]!++;
   }
 
   /** @param ms whole steps; the present step counts as a whole one */
@@ -57,17 +57,18 @@ export class SlidingCounts<Name extends string> {
     return sum;
   }
 
-  #of(name: Name): Float64Array {
+  #countsOf(name: Name): Float64Array {
     const known = this.#counts.get(name);
     if (known !== undefined) return known;
-    if (this.#counts.size >= this.#namesMax) this.#forgetQuiet();
-    if (this.#counts.size >= this.#namesMax && name !== this.#other) return this.#of(this.#other);
+    if (this.#counts.size >= this.#namesMax) this.#removeEmpty();
+    if (this.#counts.size >= this.#namesMax && name !== this.#other)
+      return this.#countsOf(this.#other);
     const counts = new Float64Array(steps);
     this.#counts.set(name, counts);
     return counts;
   }
 
-  #forgetQuiet(): void {
+  #removeEmpty(): void {
     for (const [name, counts] of this.#counts) {
       if (counts.every((count) => count === 0)) this.#counts.delete(name);
     }
@@ -87,19 +88,19 @@ export class SlidingCounts<Name extends string> {
 }
 
 /** The counts of successes and failures. */
-type Counted = { readonly good: number; readonly bad: number };
+type ShareCounts = { readonly good: number; readonly bad: number };
 
 /** Successes and failures in the last five minutes, with a resolution of five seconds. */
 export class SlidingShare {
-  readonly #counts = new SlidingCounts<keyof Counted>(2, 'bad');
+  readonly #counts = new SlidingCounts<keyof ShareCounts>(2, 'bad');
 
   add(isGood: boolean, time: SteadyTime): void {
     this.#counts.add(isGood ? 'good' : 'bad', time);
   }
 
   /** @param ms how far back, up to five minutes; the present step counts as a whole one */
-  of(ms: number, time: SteadyTime): Counted {
-    const count = (kind: keyof Counted): number => this.#counts.count(kind, ms, time);
+  of(ms: number, time: SteadyTime): ShareCounts {
+    const count = (kind: keyof ShareCounts): number => this.#counts.count(kind, ms, time);
     return { good: count('good'), bad: count('bad') };
   }
 

@@ -41,18 +41,18 @@ const acts = new Set<() => void>();
  * @returns unregisters `act`
  */
 export function onUncaughtException(act: () => void): () => void {
-  if (acts.size === 0) process.on('uncaughtExceptionMonitor', actAll);
+  if (acts.size === 0) process.on('uncaughtExceptionMonitor', runActs);
   acts.add(act);
   return () => {
     acts.delete(act);
-    if (acts.size === 0) process.off('uncaughtExceptionMonitor', actAll);
+    if (acts.size === 0) process.off('uncaughtExceptionMonitor', runActs);
   };
 }
 
 /**
  * An exception from here would hide the first one: https://nodejs.org/api/process.html#exit-codes
  */
-function actAll(): void {
+function runActs(): void {
   for (const act of acts) {
     try {
       act();

@@ -11,7 +11,7 @@ import { startWeb } from '../../../test/fake/web.ts';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
 import { createHttpClient, type HttpRequest, type HttpResult } from '../http-client.ts';
-import { Connections, Exchange, unwantedMs } from './exchange.ts';
+import { Connections, Exchange, drainMs } from './exchange.ts';
 import { UndiciConnection } from './undici-connection.ts';
 
 type Way = 'plain' | 'by undici' | 'over TLS';
@@ -49,7 +49,7 @@ async function bench(way: Way, first: string, rest: Promise<string | null>) {
         url: new URL(path, origin),
         headers: {},
         body: '{}',
-        deadlineAt: clock.in(10 * unwantedMs),
+        deadlineAt: clock.in(10 * drainMs),
         bodyBytesMax: 65_536,
         discardBody: true,
         ...more,
@@ -224,7 +224,7 @@ const testsOf = (way: Way) => (): void => {
       const result = await it.post('/first');
       assert.ok(result.kind === 'answer' && result.status === 200);
       const second = it.post('/second');
-      it.clock.pass(unwantedMs - 1);
+      it.clock.pass(drainMs - 1);
       await new Promise<void>((resolve) => it.clock.deadlines.at(it.clock.in(0), resolve));
       assert.equal(it.clock.deadlines.size, 2, 'the time of the first is not over');
       it.clock.pass(1);

@@ -77,16 +77,20 @@ export abstract class Connection extends Linked {
 }
 
 /** The time for a body that the caller does not want, after its status came. */
-export const unwantedMs = 1_000;
+export const drainMs = 1_000;
 
 /** Asks a server not to compress its body: without this header it may (RFC 9110, 12.5.3). */
-export const unpacked = { name: 'accept-encoding', value: 'identity' } as const;
+export const identityEncoding = { name: 'accept-encoding', value: 'identity' } as const;
 
 /** Whether the client reads the body, and the caller has not set this header. */
-export function wantsUnpacked({ headers, discardBody }: HttpRequest): boolean {
+export function needsIdentityEncoding({ headers, discardBody }: HttpRequest): boolean {
   if (discardBody === true) return false;
   for (const name in headers) {
-    if (name.length === unpacked.name.length && name.toLowerCase() === unpacked.name) return false;
+    if (
+      name.length === identityEncoding.name.length &&
+      name.toLowerCase() === identityEncoding.name
+    )
+      return false;
   }
   return true;
 }
@@ -102,7 +106,7 @@ export const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
  * closes, or is never used.
  *
  * If the caller does not want the body, the head settles the exchange. The client still reads the
- * body, within its size limit and `unwantedMs`, so that it can use the connection again. A longer
+ * body, within its size limit and `drainMs`, so that it can use the connection again. A longer
  * body closes the connection.
  */
 export class Exchange extends Linked {
@@ -110,7 +114,7 @@ export class Exchange extends Linked {
   /** The text of the request, only for a plain connection. */
   text: string | null = null;
   /** The queue of exchanges that wait for a connection, if this one waits. */
-  waitsIn: LinkedSet<Exchange> | null = null;
+  waitingList: LinkedSet<Exchange> | null = null;
   readonly #stop: Stop | undefined;
   readonly #resolve: (result: HttpResult) => void;
   readonly #reject: (error: unknown) => void;
@@ -175,7 +179,7 @@ export class Exchange extends Linked {
     if (this.request.discardBody !== true) return;
     this.#settle(this.#answer(''));
     this.#isDraining = true;
-    this.#deadline = this.#deadlines!.after(unwantedMs, () => this.#fail('timeout', null));
+    this.#deadline = this.#deadlines!.after(drainMs, () => this.#fail('timeout', null));
   }
 
   /** Skips the next bytes of the body: the exchange has them already, and they come again. */
@@ -192,12 +196,12 @@ export class Exchange extends Linked {
       this.#fail('answer_too_large', null);
     } else {
       this.#body.add(part, this.request.discardBody !== true, borrowed);
-      this.#hear(borrowed ? Buffer.from(part) : part);
+      this.#reportPart(borrowed ? Buffer.from(part) : part);
     }
   }
 
   /** A socket's event handler calls this, so an error of `heard` would end the process. */
-  #hear(part: Buffer): void {
+  #reportPart(part: Buffer): void {
     try {
       this.request.heard?.(this.#status, part, this.#headers);
     } catch (error) {
@@ -207,7 +211,7 @@ export class Exchange extends Linked {
   }
 
   /** @param bytes all bytes of the connection since the request began */
-  read(bytes: number): void {
+  countBytes(bytes: number): void {
     if (this.#body.isFlooded(bytes)) this.#fail('answer_too_large', null);
   }
 
@@ -262,7 +266,7 @@ export class Exchange extends Linked {
 
   #settle(result: HttpResult): void {
     this.#settled = true;
-    this.waitsIn?.delete(this);
+    this.waitingList?.delete(this);
     this.#deadline?.cancel();
     this.#stop?.unlisten(this.#cancel);
     this.#body.clear();
@@ -316,7 +320,7 @@ export class Connections {
       this.#all.add(connection);
       connection.begin(exchange);
     } else {
-      exchange.waitsIn = this.#waiting;
+      exchange.waitingList = this.#waiting;
       this.#waiting.add(exchange);
     }
   }
@@ -357,7 +361,7 @@ export class Connections {
     const next = this.#waiting.first;
     if (next !== null) {
       this.#waiting.delete(next);
-      next.waitsIn = null;
+      next.waitingList = null;
     }
     return next;
   }

@@ -5,11 +5,11 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buildConnector, Client, type Dispatcher } from 'undici';
-import { isFar, lookupNear, farAddress } from '../private-connector.ts';
+import { isFar, lookupNear, farAddressError } from '../private-connector.ts';
 import {
   Connection,
-  unpacked,
-  wantsUnpacked,
+  identityEncoding,
+  needsIdentityEncoding,
   type Connections,
   type Exchange,
   type AnswerHeaders,
@@ -33,7 +33,7 @@ export function connectorTo(nearOnly: boolean, timeout: number): Connector {
   if (!nearOnly) return buildConnector({ timeout });
   const connect = buildConnector({ timeout, lookup: lookupNear });
   return (where, connected) => {
-    if (isFar(where.hostname)) queueMicrotask(() => connected(farAddress(), null));
+    if (isFar(where.hostname)) queueMicrotask(() => connected(farAddressError(), null));
     else connect(where, connected);
   };
 }
@@ -80,7 +80,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
       connect: (where, done) => {
         connect(where, (...connected) => {
           // With an error, undici passes no socket.
-          if (connected[0] === null) done(null, this.#take(connected[1]));
+          if (connected[0] === null) done(null, this.#wrapSocket(connected[1]));
           else done(...connected);
         });
       },
@@ -99,16 +99,18 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     this.#bytesBefore = this.#socket?.bytesRead ?? 0;
     const { method, url, body } = exchange.request;
     const given = exchange.request.headers;
-    const isToldMore = wantsUnpacked(exchange.request);
-    const headers = isToldMore ? { ...given, [unpacked.name]: unpacked.value } : given;
-    const asked = {
+    const needsEncoding = needsIdentityEncoding(exchange.request);
+    const headers = needsEncoding
+      ? { ...given, [identityEncoding.name]: identityEncoding.value }
+      : given;
+    const options = {
       origin: this.#origin,
       path: url.pathname + url.search,
       method,
       headers: headers as Record<string, string>,
       body,
     };
-    this.#client.dispatch(asked, this);
+    this.#client.dispatch(options, this);
     // A request that undici refuses is over by now, and no `drain` follows.
     if (this.#exchange !== null) return;
     if (this.#socket === null) this.#gone();
@@ -123,8 +125,8 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#begun = true;
     this.#interims = 0;
-    this.#socket?.awaitsAnswer();
-    this.#exchange?.begun(() => controller.abort(givenUp));
+    this.#socket?.expectAnswer();
+    this.#exchange?.begun(() => controller.abort(givenUpError));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
@@ -137,25 +139,25 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 
   onResponseEnd(): void {
-    this.#over()?.end();
+    this.#takeExchange()?.end();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over()?.failed(error, this.#socket?.statusBehind(this.#interims));
+    this.#takeExchange()?.failed(error, this.#socket?.finalStatus(this.#interims));
   }
 
-  #over(): Exchange | null {
+  #takeExchange(): Exchange | null {
     const exchange = this.#exchange;
     this.#exchange = null;
     this.#begun = false;
     return exchange;
   }
 
-  #take(given: Duplex): Socket {
+  #wrapSocket(given: Duplex): Socket {
     const socket = given instanceof UndiciSocket ? given : UndiciSocket.over(given);
     this.#socket = socket;
     this.#bytesBefore = 0;
-    socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
+    socket.on('readable', () => this.#exchange?.countBytes(socket.bytesRead - this.#bytesBefore));
     // It has all members of a socket that undici uses.
     return socket as Duplex as Socket;
   }
@@ -177,4 +179,4 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 }
 
-const givenUp = new Error('given up');
+const givenUpError = new Error('given up');

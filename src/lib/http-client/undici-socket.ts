@@ -27,7 +27,7 @@ export class UndiciSocket extends Duplex {
    * The bytes that came before undici wrote the request again; null: it has written it, or there
    * was no request.
    */
-  #held: Buffer[] | null;
+  #pending: Buffer[] | null;
   #isEnded = false;
   #error: Error | undefined;
   /** The bytes read from the socket since the request was sent. */
@@ -40,7 +40,7 @@ export class UndiciSocket extends Duplex {
   constructor(socket: SocketBelow, replay: readonly Buffer[] | null = null, bytesRead = 0) {
     super({ readableHighWaterMark: 64 * 1024 });
     this.#socket = socket;
-    this.#held = replay?.filter(({ length }) => length > 0) ?? null;
+    this.#pending = replay?.filter(({ length }) => length > 0) ?? null;
     this.bytesRead = bytesRead;
   }
 
@@ -48,11 +48,11 @@ export class UndiciSocket extends Duplex {
   static over(socket: Duplex): UndiciSocket {
     const own = new UndiciSocket(socket as Socket);
     socket.on('data', (bytes: Buffer) => {
-      if (!own.brought(bytes)) socket.pause();
+      if (!own.receive(bytes)) socket.pause();
     });
-    socket.on('end', () => own.cameToEnd());
-    socket.on('error', (error) => own.lost(error));
-    socket.on('close', () => own.lost());
+    socket.on('end', () => own.receiveEnd());
+    socket.on('error', (error) => own.receiveClose(error));
+    socket.on('close', () => own.receiveClose());
     return own;
   }
 
@@ -62,12 +62,12 @@ export class UndiciSocket extends Duplex {
    * @param interims how many interim answers undici has read. If undici refuses one, nothing after
    *   it counts.
    */
-  statusBehind(interims: number): number {
+  finalStatus(interims: number): number {
     return this.#heads.interims === interims ? this.#heads.status : 0;
   }
 
   /** Call it before a request is written: the next bytes begin an answer. */
-  awaitsAnswer(): void {
+  expectAnswer(): void {
     this.#heads.begin();
   }
 
@@ -75,24 +75,24 @@ export class UndiciSocket extends Duplex {
    * Takes bytes of the socket.
    * @returns whether there is room for more
    */
-  brought(bytes: Buffer): boolean {
+  receive(bytes: Buffer): boolean {
     if (this.destroyed) return true;
     this.bytesRead += bytes.length;
-    if (this.#held === null) return this.#bring(bytes);
-    this.#held.push(bytes);
+    if (this.#pending === null) return this.#deliver(bytes);
+    this.#pending.push(bytes);
     return true;
   }
 
   /** The other side has sent all its bytes. */
-  cameToEnd(): void {
+  receiveEnd(): void {
     this.#isEnded = true;
-    if (this.#held === null) this.push(null);
+    if (this.#pending === null) this.push(null);
   }
 
   /** The socket is closed. undici first reads the bytes that have come. */
-  lost(error?: Error): void {
+  receiveClose(error?: Error): void {
     this.#error ??= error;
-    if (this.#held !== null || (this.#isEnded && error === undefined)) return;
+    if (this.#pending !== null || (this.#isEnded && error === undefined)) return;
     setImmediate(() => this.destroy(error));
   }
 
@@ -113,7 +113,7 @@ export class UndiciSocket extends Duplex {
   }
 
   override _writev(parts: readonly { readonly chunk: Buffer }[], done: Done): void {
-    if (this.#held !== null) {
+    if (this.#pending !== null) {
       process.nextTick(() => this.#replay());
       return done();
     }
@@ -129,18 +129,18 @@ export class UndiciSocket extends Duplex {
     done(error);
   }
 
-  #bring(bytes: Buffer): boolean {
-    this.#heads.pass(bytes);
+  #deliver(bytes: Buffer): boolean {
+    this.#heads.scan(bytes);
     return this.push(bytes);
   }
 
   #replay(): void {
-    const held = this.#held;
+    const held = this.#pending;
     if (held === null) return;
-    this.#held = null;
-    for (const bytes of held) this.#bring(bytes);
+    this.#pending = null;
+    for (const bytes of held) this.#deliver(bytes);
     if (this.#isEnded) this.push(null);
-    if (this.#error !== undefined || this.#socket.destroyed) this.lost(this.#error);
+    if (this.#error !== undefined || this.#socket.destroyed) this.receiveClose(this.#error);
   }
 }
 
@@ -156,7 +156,7 @@ const headEnd = bytesOf('\r\n\r\n');
  * reads the same bytes.
  */
 class AnswerHeads {
-  #in: 'line' | 'head' | 'rest' = 'rest';
+  #state: 'line' | 'head' | 'rest' = 'rest';
   /** How much of the beginning of a line, or of the end of a head, has come. */
   #matched = 0;
   #number = 0;
@@ -173,21 +173,21 @@ class AnswerHeads {
   }
 
   #beginLine(): void {
-    this.#in = 'line';
+    this.#state = 'line';
     this.#matched = 0;
     this.#number = 0;
   }
 
   /** @param bytes the next bytes; changed in place */
-  pass(bytes: Buffer): void {
-    for (let at = 0; at < bytes.length && this.#in !== 'rest'; at++) {
+  scan(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && this.#state !== 'rest'; at++) {
       const byte = bytes[at]!;
-      if (this.#in === 'head') this.#passHead(byte);
-      else if (this.#passLine(byte)) bytes[at] = zero! + 2;
+      if (this.#state === 'head') this.#scanHead(byte);
+      else if (this.#scanLine(byte)) bytes[at] = zero! + 2;
     }
   }
 
-  #passHead(byte: number): void {
+  #scanHead(byte: number): void {
     if (byte === headEnd[this.#matched]) this.#matched++;
     else this.#matched = byte === cr ? 1 : 0;
     if (this.#matched < headEnd.length) return;
@@ -196,24 +196,24 @@ class AnswerHeads {
   }
 
   /** @returns whether it is the last digit of 100 */
-  #passLine(byte: number): boolean {
+  #scanLine(byte: number): boolean {
     // Empty lines before an answer do not count.
     if (this.#matched === 0 && (byte === cr || byte === lf)) return false;
     const at = this.#matched++;
     if (at < lineStart.length) {
-      if (byte !== lineStart[at] && !(at === minorVersionAt && byte === zero)) this.#in = 'rest';
+      if (byte !== lineStart[at] && !(at === minorVersionAt && byte === zero)) this.#state = 'rest';
       return false;
     }
     if (at === lineStart.length + digits) {
       if (byte === space || byte === cr || byte === lf) this.status = this.#number;
-      this.#in = 'rest';
+      this.#state = 'rest';
       return false;
     }
-    if (byte < zero! || byte > nine!) this.#in = 'rest';
+    if (byte < zero! || byte > nine!) this.#state = 'rest';
     this.#number = this.#number * 10 + byte - zero!;
     const isInterim = at === lineStart.length + digits - 1 && this.#number < 200;
     if (!isInterim) return false;
-    this.#in = this.#number < 100 ? 'rest' : 'head';
+    this.#state = this.#number < 100 ? 'rest' : 'head';
     this.#matched = 0;
     return this.#number === 100;
   }

@@ -8,8 +8,8 @@ import {
   closedCode,
   Connection,
   connectTimeoutCode,
-  unpacked,
-  wantsUnpacked,
+  identityEncoding,
+  needsIdentityEncoding,
   type Connections,
   type Exchange,
   type HttpRequest,
@@ -17,7 +17,7 @@ import {
   type AnswerHeaders,
 } from '../http-client/exchange.ts';
 import { UndiciSocket, type SocketBelow } from '../http-client/undici-socket.ts';
-import { farAddress, isFar, lookupNear } from '../private-connector.ts';
+import { farAddressError, isFar, lookupNear } from '../private-connector.ts';
 import type { Undici } from '../http-client/undici-connection.ts';
 import type { LoadOnce } from '../load-once.ts';
 
@@ -55,8 +55,8 @@ const headerLine = /([A-Za-z][\dA-Za-z-]*): ([!-~](?:[\t -~]*[!-~])?)\r\n/y;
 /**
  * More headers that affect the framing of an answer or the connection. An answer with one is odd.
  */
-const framing = new Set(['proxy-connection', 'upgrade', 'trailer']);
-const none = Buffer.alloc(0);
+const oddHeaders = new Set(['proxy-connection', 'upgrade', 'trailer']);
+const noBytes = Buffer.alloc(0);
 const oneByteChunk = Buffer.from('1\r\nx');
 
 /** The reader of one connection. Call `begin` before each answer. */
@@ -75,12 +75,12 @@ export class AnswerReader {
   keepAliveMs: number | null = null;
   #state: State = 'head';
   /** Bytes of the body, or of the chunk, that are still to come. */
-  #left = 0;
-  #head: Buffer = none;
+  #bytesLeft = 0;
+  #head: Buffer = noBytes;
 
   begin(): void {
     this.#state = 'head';
-    this.#head = none;
+    this.#head = noBytes;
     this.keepAliveMs = null;
   }
 
@@ -90,11 +90,11 @@ export class AnswerReader {
     if (this.#state === 'head' && !this.#readHead(bytes, to)) return this.#odd(0);
     while (!to.isOver) {
       if (this.#state === 'length' || this.#state === 'chunk-data') {
-        const end = Math.min(bytes.length, this.at + this.#left);
+        const end = Math.min(bytes.length, this.at + this.#bytesLeft);
         if (end > this.at) to.part(bytes.subarray(this.at, end), true);
-        this.#left -= end - this.at;
+        this.#bytesLeft -= end - this.at;
         this.at = end;
-        if (this.#left > 0) return 'more';
+        if (this.#bytesLeft > 0) return 'more';
         if (this.#state === 'length') return 'whole';
         this.#state = 'chunk-end';
       }
@@ -134,13 +134,13 @@ export class AnswerReader {
     const length = headers['content-length'];
     const coding = headers['transfer-encoding'];
     if (status === 204) {
-      this.#left = 0;
+      this.#bytesLeft = 0;
       return length === undefined && coding === undefined ? 'length' : null;
     }
     if (length === undefined) return coding?.toLowerCase() === 'chunked' ? 'chunk' : null;
     if (coding !== undefined || length.length > lengthDigitsMax) return null;
     if (!/^\d+$/.test(length)) return null;
-    this.#left = Number(length);
+    this.#bytesLeft = Number(length);
     return 'length';
   }
 
@@ -160,7 +160,7 @@ export class AnswerReader {
     const isLine = bytes[at] === cr && bytes[at + 1] === lf;
     if (digits === 0 || digits > chunkDigitsMax || !isLine) return this.#odd(start);
     if (size > 0) {
-      this.#left = size;
+      this.#bytesLeft = size;
       this.#state = 'chunk-data';
       this.at = at + 2;
       return 'more';
@@ -171,10 +171,10 @@ export class AnswerReader {
     return 'whole';
   }
 
-  #odd(at: number, chunk = none): Reading {
+  #odd(at: number, chunk = noBytes): Reading {
     this.at = at;
     this.replay = [this.#head, chunk];
-    this.replayedBody = chunk === none ? 0 : 1;
+    this.replayedBody = chunk === noBytes ? 0 : 1;
     return 'odd';
   }
 }
@@ -191,7 +191,7 @@ function readHeaders(text: string, start: number): Record<string, string> | null
     if (line === null) return null;
     const name = line[1]!.toLowerCase();
     // This also refuses names that every object has.
-    if (headers[name] !== undefined || framing.has(name)) return null;
+    if (headers[name] !== undefined || oddHeaders.has(name)) return null;
     headers[name] = line[2]!;
   }
   return headers;
@@ -206,7 +206,7 @@ function hexOf(byte: number | undefined): number {
 }
 
 /** Headers that undici handles itself, or refuses. */
-const special = new Set([
+const undiciHeaders = new Set([
   'connection',
   'content-length',
   'expect',
@@ -216,7 +216,7 @@ const special = new Set([
   'upgrade',
 ]);
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-const visible = /^[\t\x20-\x7e]*$/;
+const visibleText = /^[\t\x20-\x7e]*$/;
 
 /**
  * The text of a request, with the headers and the order of undici.
@@ -234,11 +234,12 @@ export function writeRequest(request: HttpRequest): string | null {
   for (const name of Object.keys(headers)) {
     const value: unknown = headers[name];
     if (value === undefined) continue;
-    if (typeof value !== 'string' || !visible.test(value)) return null;
-    if (!token.test(name) || special.has(name.toLowerCase())) return null;
+    if (typeof value !== 'string' || !visibleText.test(value)) return null;
+    if (!token.test(name) || undiciHeaders.has(name.toLowerCase())) return null;
     head += `${name}: ${value}\r\n`;
   }
-  if (wantsUnpacked(request)) head += `${unpacked.name}: ${unpacked.value}\r\n`;
+  if (needsIdentityEncoding(request))
+    head += `${identityEncoding.name}: ${identityEncoding.value}\r\n`;
   if (method !== 'POST') return `${head}\r\n`;
   if (!hasBody) return `${head}content-length: 0\r\n\r\n`;
   return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
@@ -253,17 +254,18 @@ export const oddMax = 8;
  */
 export function plainOpener(undici: Pick<LoadOnce<Undici>, 'get'>, target: PlainTarget): Opener {
   const { url, nearOnly, connectMs } = target;
-  let odd = 0;
+  let oddCount = 0;
   let byUndici: Opener | null = null;
   const plain: Opener = (owner) => {
     const handOver: HandOver = (from, socket, exchange) => {
-      const goOn = ({ UndiciConnection, connectorFrom, connectorTo }: Undici): void => {
-        const anew = connectorTo(nearOnly, connectMs);
-        if (++odd >= oddMax) byUndici = (all) => new UndiciConnection(url.origin, anew, all);
-        const by = new UndiciConnection(url.origin, connectorFrom(socket, anew), owner);
+      const takeOver = ({ UndiciConnection, connectorFrom, connectorTo }: Undici): void => {
+        const connect = connectorTo(nearOnly, connectMs);
+        if (++oddCount >= oddMax)
+          byUndici = (all) => new UndiciConnection(url.origin, connect, all);
+        const by = new UndiciConnection(url.origin, connectorFrom(socket, connect), owner);
         if (owner.replace(from, by)) by.begin(exchange);
       };
-      undici.get().then(goOn, (error: unknown) => exchange.failed(error));
+      undici.get().then(takeOver, (error: unknown) => exchange.failed(error));
     };
     return new PlainConnection(target, owner, handOver);
   };
@@ -297,7 +299,7 @@ const idleMsMax = 600_000;
  * All connections read into this buffer. The reader uses the bytes before anything else can be
  * read.
  */
-const shared = Buffer.allocUnsafeSlow(64 * 1024);
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * Connecting → busy and idle in turns → handed over, or closed. Between an answer and the next
@@ -349,7 +351,7 @@ export class PlainConnection extends Connection {
     const { url, nearOnly, connectMs, connect = connectByTcp } = this.#target;
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (nearOnly && isFar(host)) {
-      queueMicrotask(() => this.#broken(farAddress()));
+      queueMicrotask(() => this.#fail(farAddressError()));
       return;
     }
     const socket = connect({
@@ -359,10 +361,10 @@ export class PlainConnection extends Connection {
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 60_000,
-      onread: { buffer: shared, callback: this.#read },
+      onread: { buffer: readBuffer, callback: this.#read },
     });
     this.#socket = socket;
-    this.#timer = setTimeout(() => this.#broken(errorOf(connectTimeoutCode)), connectMs);
+    this.#timer = setTimeout(() => this.#fail(codedError(connectTimeoutCode)), connectMs);
     socket.on('connect', () => {
       clearTimeout(this.#timer!);
       this.#timer = null;
@@ -370,13 +372,13 @@ export class PlainConnection extends Connection {
       this.#send();
     });
     socket.on('end', () => {
-      if (this.#handedOver !== null) this.#handedOver.cameToEnd();
-      else this.#broken(errorOf(closedCode));
+      if (this.#handedOver !== null) this.#handedOver.receiveEnd();
+      else this.#fail(codedError(closedCode));
     });
-    socket.on('error', (error) => this.#broken(error));
+    socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => {
-      if (this.#handedOver !== null) this.#handedOver.lost();
-      else this.#broken(errorOf(closedCode));
+      if (this.#handedOver !== null) this.#handedOver.receiveClose();
+      else this.#fail(codedError(closedCode));
       this.#closed.resolve();
     });
   }
@@ -397,24 +399,24 @@ export class PlainConnection extends Connection {
   };
 
   readonly #read = (count: number): boolean => {
-    const bytes = shared.subarray(0, count);
+    const bytes = readBuffer.subarray(0, count);
     this.#bytes += count;
-    if (this.#handedOver !== null) return this.#handedOver.brought(Buffer.from(bytes));
+    if (this.#handedOver !== null) return this.#handedOver.receive(Buffer.from(bytes));
     const exchange = this.#exchange;
     if (exchange === null || !this.#isSent) {
-      if (!isBlank(bytes)) this.#broken(errorOf(closedCode));
+      if (!isBlank(bytes)) this.#fail(codedError(closedCode));
       return true;
     }
-    exchange.read(this.#bytes);
+    exchange.countBytes(this.#bytes);
     if (exchange.isOver) return true;
     const reading = this.#reader.read(bytes, exchange);
     if (reading === 'odd') this.#handOver(exchange, bytes.subarray(this.#reader.at));
-    else if (reading === 'whole') this.#whole(exchange, bytes.subarray(this.#reader.at));
+    else if (reading === 'whole') this.#complete(exchange, bytes.subarray(this.#reader.at));
     return true;
   };
 
   /** @param behind bytes after the answer that nobody asked for */
-  #whole(exchange: Exchange, behind: Buffer): void {
+  #complete(exchange: Exchange, behind: Buffer): void {
     this.#exchange = null;
     this.#isSent = false;
     exchange.end();
@@ -456,8 +458,8 @@ export class PlainConnection extends Connection {
     this.#close();
   };
 
-  #broken(error: Error): void {
-    if (this.#handedOver !== null) return this.#handedOver.lost(error);
+  #fail(error: Error): void {
+    if (this.#handedOver !== null) return this.#handedOver.receiveClose(error);
     const exchange = this.#exchange;
     this.#exchange = null;
     if (exchange !== null) {
@@ -478,7 +480,7 @@ export class PlainConnection extends Connection {
   }
 }
 
-const errorOf = (code: string): Error => Object.assign(new Error('no answer'), { code });
+const codedError = (code: string): Error => Object.assign(new Error('no answer'), { code });
 
 /** Empty lines between answers do not count. */
 const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0x0d || byte === 0x0a);
