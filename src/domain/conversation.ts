@@ -158,7 +158,8 @@ function keepMomentWhole(
 }
 
 /**
- * The window of a conversation whose window starts are not kept: as if a brain had seen each turn.
+ * The window of a conversation that no ledger keeps, such as a trial: as if a brain had seen each
+ * turn.
  */
 export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): readonly TurnRow[] {
   let first = 0;

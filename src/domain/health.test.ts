@@ -155,9 +155,9 @@ const stream = (many: number, everyMs: number, isGood: (n: number) => boolean) =
 test('what fails every second time changes once from what it was at first', () => {
   for (const everyMs of [10, 100, 1_000, 5_000, 70_000, 400_000]) {
     for (const first of [true, false]) {
-      const told = changesOf(stream(300, everyMs, (n) => (n % 2 === 0) === first));
-      assert.ok(told.changes.length <= 2, `${everyMs} ${told.path.join(' ')}`);
-      assert.equal(told.standing, 'degraded');
+      const result = changesOf(stream(300, everyMs, (n) => (n % 2 === 0) === first));
+      assert.ok(result.changes.length <= 2, `${everyMs} ${result.path.join(' ')}`);
+      assert.equal(result.standing, 'degraded');
     }
   }
 });
@@ -165,20 +165,20 @@ test('what fails every second time changes once from what it was at first', () =
 test('what answers every third call comes to fail at some calls, and stays so', () => {
   for (const everyMs of [10, 100, 1_000, 5_000, 20_000, 60_000]) {
     for (const isSure of [true, false]) {
-      const told = changesOf(
+      const result = changesOf(
         stream(300, everyMs, (n) => n % 3 === 2),
         isSure,
       );
-      const path = `${everyMs} ${isSure} ${told.path.join(' ')}`;
-      assert.equal(told.standing, 'degraded', path);
-      assert.ok(told.changes.length <= 3, path);
+      const path = `${everyMs} ${isSure} ${result.path.join(' ')}`;
+      assert.equal(result.standing, 'degraded', path);
+      assert.ok(result.changes.length <= 3, path);
     }
   }
 });
 
 test('what few calls showed is taken back at the first answer', () => {
-  const told = changesOf(stream(3, 100, (n) => n === 2));
-  assert.deepEqual(told.path, ['degraded', 'failing', 'degraded']);
+  const result = changesOf(stream(3, 100, (n) => n === 2));
+  assert.deepEqual(result.path, ['degraded', 'failing', 'degraded']);
 });
 
 test('however it goes, within 30 seconds it changes a few times at most', () => {
@@ -212,9 +212,9 @@ test('what fails with a share that stays as it is hardly ever changes', () => {
 });
 
 test('what goes down is seen within 10 seconds at one call a second, and is back in 75', () => {
-  const told = changesOf(stream(600, 1_000, (n) => n < 200 || n >= 400));
-  assert.deepEqual(told.path, ['up', 'failing', 'degraded', 'up']);
-  const [, down, better, up] = told.changes as [number, number, number, number];
+  const result = changesOf(stream(600, 1_000, (n) => n < 200 || n >= 400));
+  assert.deepEqual(result.path, ['up', 'failing', 'degraded', 'up']);
+  const [, down, better, up] = result.changes as [number, number, number, number];
   assert.ok(down - 200_000 <= 10_000, `${down}`);
   assert.ok(better - 400_000 <= 10_000, `${better}`);
   assert.ok(up - 400_000 <= 75_000, `${up}`);

@@ -128,10 +128,7 @@ export type DeadLetterText = DeadLetter & {
 };
 
 export type ConversationRow = ConversationKey & {
-  /**
-   * svc's own id, always the same in this database; null: the database is from before svc had such
-   * ids.
-   */
+  /** svc's own id, always the same in this database; null: the answering svc is older than that. */
   readonly id: string | null;
   readonly turns: number;
   readonly sessions: number;
