@@ -1,19 +1,24 @@
 /**
- * A call of a tool that waits for a person's yes.
+ * An approval: a tool call that waits until a person allows it.
  *
- *     waiting ──▶ approved | refused | expired ──the turn that follows──▶ settled
+ *     waiting ──▶ approved | refused | expired ──follow-up turn──▶ settled
  *
- * The turn that asked is over; once it is decided, or its time is over, a turn of its own follows
- * in the same conversation: it runs the call (approved alone) and tells the model what came of it.
+ * The turn that asked for the call has ended. When a person decides, or the time is over, a
+ * follow-up turn runs in the same conversation. It runs the call (only if it was approved) and
+ * gives the result to the model.
  */
-import { channelTypeOf, type ChannelKey, type ConversationId, type MessageId } from './ids.ts';
+import {
+  channelTypeOf,
+  type ApprovalId,
+  type ChannelKey,
+  type ConversationId,
+  type MessageId,
+} from './ids.ts';
 import type { Address, Sender } from './message.ts';
 import type { Sensitivity } from './sensitivity.ts';
 import type { ToolOutcome } from './tool-use.ts';
 
-declare const brand: unique symbol;
-/** As ids of messages are; it grows with time. */
-export type ApprovalId = string & { readonly [brand]: 'ApprovalId' };
+export type { ApprovalId };
 
 export const verdicts = ['approved', 'refused', 'expired'] as const;
 
@@ -26,81 +31,83 @@ export type ApprovalState = (typeof approvalStates)[number];
 export type Approval = {
   readonly id: ApprovalId;
   /**
-   * What a person who may decide writes: 10 characters of Crockford's base32 in capitals, 50 random
+   * The code that an approver writes: 10 characters of Crockford's base32 in capitals, 50 random
    * bits.
    */
   readonly code: string;
   readonly state: ApprovalState;
   readonly channel: ChannelKey;
   readonly conversation: ConversationId;
-  /** Where the turn that follows sends its reply. */
+  /** The follow-up turn sends its reply here. */
   readonly address: Address;
-  /** Who wrote the message whose turn asked. */
+  /** The person who wrote the message whose turn asked. */
   readonly sender: Sender;
   /** The message whose turn asked. */
   readonly messageId: MessageId;
   readonly brain: string;
   readonly tool: string;
-  /** Canonical JSON of the arguments: what runs is this and nothing else. */
+  /** Canonical JSON of the arguments. The follow-up turn runs the call with exactly these. */
   readonly arguments: string;
-  /** Names tool and arguments, as in `BegunCall`. */
+  /** The hash of tool and arguments, as in `BegunCall`. */
   readonly hash: string;
-  /** That of the turn which asked. */
+  /** The label of the turn that asked. */
   readonly sensitivity: Sensitivity;
   /** Times are milliseconds since 1970. */
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly decidedAt: number | null;
   /**
-   * `operator`, or a messenger's type, `:` and an id on it, or `approver` where that person was
-   * forgotten; null: not decided, or expired.
+   * `operator`, or `TYPE:ID` of a person on a messenger, or `approver` if that person was
+   * forgotten. Null: not decided, or expired.
    */
   readonly decidedBy: string | null;
-  /** When the turn that follows was over; null: not yet. */
+  /** The time when the follow-up turn ended; null: not yet. */
   readonly settledAt: number | null;
-  /** What became of the call in it; null: it did not run, or not yet. */
+  /** The result of the call in the follow-up turn; null: it did not run, or not yet. */
   readonly outcome: ToolOutcome | null;
 };
 
-/** One as the operator reads it, with what was asked for. */
+/** An approval with its conversation and arguments, as an operator reads it. */
 export type ApprovalText = Omit<Approval, 'address' | 'code' | 'hash'> & {
-  /** What approvers write; null: it does not wait any more. */
+  /** Null: the call no longer waits. */
   readonly code: string | null;
 };
 
-/** One of a list: nothing that anybody wrote, and no code. */
+/** An approval in a list: no text that a person or a model wrote, and no code. */
 export type ApprovalRow = Omit<
   Approval,
   'code' | 'conversation' | 'address' | 'sender' | 'arguments' | 'hash'
 >;
 
-/** A call that is to wait: `arguments` and `hash` as in `Approval`. */
+/** A call that needs an approval; `arguments` and `hash` as in `Approval`. */
 export type WantedCall = Pick<Approval, 'tool' | 'arguments' | 'hash'>;
 
-/** A person's yes to the call of that hash, by what they are. */
+/** A person's approval of the call with this hash, with the role of the person. */
 export type Yes = { readonly hash: string; readonly by: 'operator' | 'approver' };
 
-/** A person as `agent.approvers` names them, and as what they decide is kept. */
+/** The text form of a person, in `agent.approvers` and in `Approval.decidedBy`. */
 export function personOn(channel: ChannelKey, id: string): string {
   return `${channelTypeOf(channel)}:${id}`;
 }
 
-/** What is kept in the place of a person who decided and was forgotten. */
+/** Takes the place of the id of a decider who was forgotten. */
 export const forgottenPerson: Yes['by'] = 'approver';
 
-/** What who decided is, without saying who; null: nobody did. */
+/** The role of the person who decided; null: nobody decided. */
 export function roleOf(decidedBy: Approval['decidedBy']): Yes['by'] | null {
   if (decidedBy === null) return null;
   return decidedBy === 'operator' ? 'operator' : 'approver';
 }
 
 /**
- * `waits`: the very same call of this conversation waits already. `too_many` wait, of this turn or
- * of all. `unread`: what waits could not be read, so nothing was asked.
+ * The result of asking for an approval.
+ * - `waits`: the same call of this conversation waits already.
+ * - `too_many`: too many calls of this turn, or of the whole service, wait.
+ * - `unread`: the ledger could not read the waiting calls, so svc asked nobody.
  */
 export type AskAnswer = 'asked' | 'waits' | 'too_many' | 'unread';
 
-/** The code that somebody means: https://www.crockford.com/base32.html. */
+/** Normalises a code that a person wrote: https://www.crockford.com/base32.html. */
 export function approvalCodeOf(written: string): string {
   return written.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
 }
@@ -117,7 +124,7 @@ export function approvalTextOf(approval: Approval): ApprovalText {
   return { ...text, code: approval.state === 'waiting' ? approval.code : null };
 }
 
-/** The turn that follows has not been yet, and somebody has to see to it. */
+/** Whether the approval is decided or expired, and its follow-up turn has not run yet. */
 export function isOwed({ state, expiresAt, settledAt }: Approval, now: number): boolean {
   return settledAt === null && (state !== 'waiting' || expiresAt <= now);
 }

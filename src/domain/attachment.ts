@@ -1,16 +1,19 @@
-/** What svc has made of the attachments of a message, for the brain that answers it. */
+/**
+ * The attachments of a message as svc prepares them for the brain that answers, and the reasons why
+ * svc did not read one.
+ */
 import { failure, failureKinds, type Failure, type FailureKind } from './failure.ts';
 import { speechRemedy } from './remedy.ts';
 
-/** A picture as svc made it anew: no more than `picturesMax` of a message. */
+/** A picture that svc encoded again. A message has at most `picturesMax` of them. */
 export type Picture = {
   readonly type: 'image/jpeg' | 'image/png';
   readonly bytes: Uint8Array;
 };
 
 /**
- * One attachment. `name` is its file's name, or its kind. `why` is a sentence of svc's own for the
- * person: why it could not be read.
+ * One attachment. `name` is the name of its file, or its kind. `why` is svc's own sentence for the
+ * person: why svc could not read the file.
  */
 export type Attachment =
   | { readonly kind: 'picture'; readonly name: string; readonly picture: Picture }
@@ -20,9 +23,12 @@ export type Attachment =
 
 export const picturesMax = 4;
 
-// Why something that came with a message was not read, for who runs the service: no text of it.
+// The reasons for the operator, without any text of the attachment.
 
-/** What is done with a file: it is fetched, and then one of the others. `other`: nothing can be. */
+/**
+ * The steps of reading a file: svc fetches it, then one of the other steps follows. `other`: svc
+ * can do nothing with such a file.
+ */
 const parts = {
   download: { done: 'fetched a file', failed: 'a file was not fetched' },
   speech: { done: 'wrote down what was spoken', failed: 'a voice message was not written down' },
@@ -34,7 +40,7 @@ const parts = {
 export type ReadingPart = keyof typeof parts;
 export const readingParts = Object.keys(parts) as readonly ReadingPart[];
 
-/** What is no failure of anything outside. */
+/** Reasons that are not failures of anything outside svc. */
 const ownReasons = {
   too_large: 'it is larger than what is read',
   too_many: 'more came with its message than is read',
@@ -53,7 +59,7 @@ export const unreadReasons: readonly UnreadReason[] = [
   ...(Object.keys(ownReasons) as OwnReason[]),
 ];
 
-/** `detail`: our own words. */
+/** `detail`: svc's own words. */
 export type Unread = {
   readonly part: ReadingPart;
   readonly reason: UnreadReason;
@@ -72,19 +78,19 @@ function isOwn(reason: UnreadReason): reason is OwnReason {
   return Object.hasOwn(ownReasons, reason);
 }
 
-/** Whether a person who runs the service may want to act: the rest is the sender's to mend. */
+/** Whether the operator may want to act. All other reasons are for the sender to solve. */
 export function isOperatorsMatter({ reason }: Unread): boolean {
   return isOwn(reason) ? reason === 'no_room' : reason !== 'empty_answer';
 }
 
-/** A line of the log, with what can be done. */
+/** The log line, with a remedy if there is one. */
 export function describeUnread({ part, reason, detail }: Unread): string {
-  const isOfSpeech = part === 'speech' && !isOwn(reason) && reason !== 'empty_answer';
-  const remedy = isOfSpeech ? ` ${speechRemedy(reason)}` : '';
+  const isSpeechFailure = part === 'speech' && !isOwn(reason) && reason !== 'empty_answer';
+  const remedy = isSpeechFailure ? ` ${speechRemedy(reason)}` : '';
   return `${parts[part].failed}: ${detail}.${remedy}`;
 }
 
-/** What came of a file, in words. */
+/** The result for one file, in words. */
 export function describeRead(part: ReadingPart, result: 'read' | UnreadReason): string {
   if (result === 'read') return parts[part].done;
   const why = isOwn(result) ? ownReasons[result] : failure(result).detail;

@@ -1,8 +1,8 @@
-/** What operators did: one row for each use of a write. */
+/** The audit of operators: one row for each write over the admin API. */
 
 /**
- * `target` holds the ids that the write was about, by their names; `reason` is what the operator
- * said of it. Neither holds what people wrote. `status` is the HTTP status of the answer.
+ * `target` holds the ids that the write was about, by their names. `reason` is the operator's own
+ * explanation. Neither holds text of other people. `status` is the HTTP status of the answer.
  */
 export type AuditRow = {
   /** Milliseconds since 1970. */
@@ -13,9 +13,9 @@ export type AuditRow = {
   readonly reason: string | null;
 };
 
-/** For so long a row is kept where there is storage. */
+/** Storage keeps a row for this many days. */
 export const auditDays = 365;
-/** At most so many rows are kept where there is no storage. */
+/** Without storage, svc keeps at most this many rows. */
 export const auditRowsMax = 1_000;
-/** A reason has at most so many characters. */
+/** The limit for the length of a reason. */
 export const reasonCharactersMax = 200;

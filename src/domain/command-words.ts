@@ -1,4 +1,4 @@
-/** Every command that svc answers by itself in a chat, without its slash. The one list of them. */
+/** The one list of the commands that svc answers by itself in a chat, without their slash. */
 export const commandWords = [
   'recall',
   'notes',
@@ -12,10 +12,15 @@ export const commandWords = [
 
 export type CommandWord = (typeof commandWords)[number];
 
-/** A session cannot begin with these, since the configuration has always refused them. */
+/**
+ * A session cannot begin with these words: the configuration has always refused them as triggers.
+ */
 export const neverTriggers: ReadonlySet<CommandWord> = new Set(['recall', 'notes', 'tools']);
 
-/** @param word as a person writes it. @returns null: svc has no such command */
+/**
+ * @param word as a person writes it, with the slash
+ * @returns null: svc has no such command
+ */
 export function commandWordOf(word: string): CommandWord | null {
   if (!word.startsWith('/')) return null;
   return commandWords.find((one) => one === word.slice(1)) ?? null;

@@ -19,7 +19,9 @@ const turn = (at: number, characters = 200): TurnRow => ({
 
 const times = (rows: readonly TurnRow[]): readonly number[] => rows.map(({ at }) => at);
 
-/** What a brain sees at each turn of a long session, as the ledger and the desk do it. */
+/**
+ * The window of a brain at each turn of a long session, as the ledger and the turn context make it.
+ */
 function* views(lengths: readonly number[], bounds: HistoryBounds = historyBounds) {
   let rows: readonly TurnRow[] = [];
   let start: WindowStart | null = null;

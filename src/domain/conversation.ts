@@ -1,3 +1,6 @@
+/**
+ * A conversation's history: its turns and sessions, and the window of a session that a brain sees.
+ */
 import type { Picture } from './attachment.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
@@ -5,31 +8,42 @@ import type { Sensitivity } from './sensitivity.ts';
 export type HistoryLine = {
   readonly role: 'user' | 'assistant';
   readonly text: string;
-  /** What a model that sees is shown with it; absent: nothing. */
+  /** A model that sees pictures gets these with the line; absent: none. */
   readonly pictures?: readonly Picture[];
-  /** A part of the text that goes before the next line where this one is left out; absent: none. */
+  /**
+   * A part of the text that stays when this line is left out. It then goes before the next line.
+   * Absent: none.
+   */
   readonly outlasting?: string;
 };
 
-/** A message and the reply to it, as the next turn will see them; `reply` null: there was none. */
+/**
+ * A message and its reply, as later turns see them. `reply` null: there was none. `at` is in
+ * milliseconds since 1970.
+ */
 export type TurnRow = {
   readonly at: number;
   readonly text: string;
   readonly reply: string | null;
-  /** The strictest of its message, its brain, and all that the model behind its reply was shown. */
+  /** The strictest label of its message, its brain, and everything that the answering model saw. */
   readonly sensitivity: Sensitivity;
-  /** It had no answer, and its model answered once only without it: another failure is proof. */
+  /**
+   * This turn had no answer, and its model answered once only without it. Another failure proves
+   * that the turn is the cause.
+   */
   readonly doubted?: true;
-  /** A block that was recalled from an earlier session: nobody said it. Left out: a turn. */
+  /** A quoted block from an earlier session that nobody wrote now; absent: a normal turn. */
   readonly quoted?: true;
 };
 
-/** A quoted block on its way into a session, as strict as the strictest turn that it quotes. */
+/**
+ * A quoted block that goes into a session. It has the strictest label of the turns that it quotes.
+ */
 export type QuotedBlock = Pick<TurnRow, 'text' | 'sensitivity'>;
 
 /**
- * What is known of turns that a session may show no more: the turns; or, where none are kept, only
- * how private the conversation has been since the start of this process.
+ * The turns that a session may no longer show. If svc does not keep them: only how private the
+ * conversation has been since this process started.
  */
 export type EarlierTurns =
   | { readonly kind: 'kept'; readonly turns: readonly TurnRow[] }
@@ -37,22 +51,25 @@ export type EarlierTurns =
 
 export const noTurns: EarlierTurns = { kind: 'kept', turns: [] };
 
-/** A stretch of a conversation between cuts; the newest is the active one. */
+/** A stretch of a conversation between two cuts. The newest session is the active one. */
 export type Session = { readonly number: number; readonly startedAt: number };
 
 export type CutReason = 'command' | 'daily' | 'idle';
 
-/** Ends the active session: the turns before it are no longer recalled. */
+/**
+ * Ends the active session: later turns no longer see the turns before it. `at` is in milliseconds
+ * since 1970.
+ */
 export type SessionMove = { readonly reason: CutReason; readonly at: number };
 
 /**
- * How much of a session a brain is shown: turns, and characters of messages and replies together
- * (UTF-16 code units).
+ * How much of a session a brain sees: the number of turns, and the characters of messages and
+ * replies together (UTF-16 code units).
  */
 export type HistoryBounds = { readonly turns: number; readonly characters: number };
 
 export const historyBounds: HistoryBounds = { turns: 40, characters: 16_000 };
-/** As wide as each of them, and no narrower than without a setting. */
+/** The bounds that are at least as wide as each given one and as the default. */
 export function widestOf(all: readonly HistoryBounds[]): HistoryBounds {
   return {
     turns: Math.max(historyBounds.turns, ...all.map(({ turns }) => turns)),
@@ -63,34 +80,37 @@ export function widestOf(all: readonly HistoryBounds[]): HistoryBounds {
 export const historyBoundsMax: HistoryBounds = { turns: 400, characters: 400_000 };
 
 /**
- * Where a brain's window of a session begins: behind the turn of the time `after`. `at` is when it
- * was cut. Both are milliseconds since 1970.
+ * The start of a brain's window of a session: after the turn of the time `after`. `at` is the time
+ * of the cut. Both are milliseconds since 1970.
  */
 export type WindowStart = { readonly after: number; readonly at: number };
 
-/** Of one session, by brain. A brain whose window begins with the session has none. */
+/**
+ * The window starts of one session, by brain. A brain is absent if its window begins with the
+ * session.
+ */
 export type WindowStarts = ReadonlyMap<string, WindowStart>;
 
 export const noStarts: WindowStarts = new Map();
 
-/** What a brain is shown of a session. `start` null: the window begins with the session. */
+/** The part of a session that a brain sees. `start` null: the window begins with the session. */
 export type Window = {
   /** Oldest first. */
   readonly turns: readonly TurnRow[];
   readonly start: WindowStart | null;
-  /** The window was cut just now. */
+  /** This call cut the window. */
   readonly isCut: boolean;
 };
 
-/** So many of the newest turns stay in view at a cut, where they leave room for what follows. */
+/** A cut keeps this many of the newest turns, if they leave room for the turns that follow. */
 const turnsKept = 10;
-/** The part of each bound that these may take. */
+/** The share of each bound that the kept turns may take. */
 const partKept = 3 / 4;
 
 /**
- * A brain's window of a session. While it holds no more than the bounds say it only grows, so each
- * prompt goes on from the one before, and a model's runtime need not read all of it again. When a
- * bound is passed, the oldest half goes at once. A turn is taken whole or left out.
+ * A brain's window of a session. While the window is within its bounds it only grows. So each
+ * prompt continues the one before, and a model's runtime need not read all of it again. When it
+ * passes a bound, the oldest half goes at once. A turn is in the window whole, or not at all.
  * @param rows the newest turns of the session, oldest first: as many as `newestTurns` gives
  * @param now milliseconds since 1970
  */
@@ -100,23 +120,29 @@ export function windowOf(
   bounds: HistoryBounds,
   now: number,
 ): Window {
-  const first = start === null ? 0 : firstBehind(rows, start);
-  const kept = besideMoment(rows, first, firstKept(rows, first, bounds), bounds);
+  const first = start === null ? 0 : firstAfter(rows, start);
+  const kept = keepMomentWhole(rows, first, firstKept(rows, first, bounds), bounds);
   const turns = kept === 0 ? rows : rows.slice(kept);
   if (kept === first) return { turns, start, isCut: false };
   return { turns, start: { after: rows[kept - 1]!.at, at: now }, isCut: true };
 }
 
-/** The turn at which it was cut may be gone alone: left out, or forgotten with its sender. */
-function firstBehind(rows: readonly TurnRow[], { after }: WindowStart): number {
+/**
+ * The first row after the start. The turn at the start itself may be gone: left out, or forgotten
+ * with its sender.
+ */
+function firstAfter(rows: readonly TurnRow[], { after }: WindowStart): number {
   const place = rows.findLastIndex(({ at }) => at === after);
   if (place >= 0) return place + 1;
   const next = rows.findIndex(({ at }) => at > after);
   return Math.max(0, next);
 }
 
-/** A start tells a time: turns of one moment stay together, or go where they do not fit. */
-function besideMoment(
+/**
+ * Moves a cut so that turns of one moment stay together, since a start names only a time. If they
+ * do not fit, all of them go.
+ */
+function keepMomentWhole(
   rows: readonly TurnRow[],
   first: number,
   kept: number,
@@ -131,7 +157,10 @@ function besideMoment(
   return end;
 }
 
-/** A conversation that nothing is kept of, as a brain would be shown it. */
+/**
+ * The window of a conversation that no ledger keeps, such as a trial: as if a brain had seen each
+ * turn.
+ */
 export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): readonly TurnRow[] {
   let first = 0;
   for (let end = 1; end <= rows.length; end++) {
@@ -140,23 +169,23 @@ export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): re
   return first === 0 ? rows : rows.slice(first);
 }
 
-/** The newest turns, oldest first, as far as any window within the bounds shows them. */
+/** The newest turns, oldest first: enough for any window within the bounds. */
 export function newestTurns(
   rows: readonly TurnRow[],
   { turns, characters }: HistoryBounds,
 ): readonly TurnRow[] {
-  let held = 0;
+  let characterCount = 0;
   let first = rows.length;
-  // One turn more than fits says that a bound is passed.
-  while (first > 0 && rows.length - first <= turns && held <= characters) {
-    held += charactersOf(rows[--first]!);
+  // One turn more than fits shows that the session passes a bound.
+  while (first > 0 && rows.length - first <= turns && characterCount <= characters) {
+    characterCount += charactersOf(rows[--first]!);
   }
   return first === 0 ? rows : rows.slice(first);
 }
 
 /**
- * Where the window begins that began with `first`: there, or behind what goes now.
- * @param end so many of the turns have been said
+ * The first row of the window that began at `first`: the same, or later if the window is cut now.
+ * @param end only the rows before this index count
  */
 function firstKept(
   rows: readonly TurnRow[],
@@ -166,10 +195,10 @@ function firstKept(
 ): number {
   if (isWithin(rows, first, bounds, end)) return first;
   let place = end;
-  let held = 0;
+  let characterCount = 0;
   while (place > first) {
-    held += charactersOf(rows[place - 1]!);
-    if (!staysInView(end - place + 1, held, bounds)) break;
+    characterCount += charactersOf(rows[place - 1]!);
+    if (!staysInView(end - place + 1, characterCount, bounds)) break;
     place--;
   }
   return place;
@@ -186,7 +215,7 @@ function isWithin(
   return end - first <= bounds.turns && characters <= bounds.characters;
 }
 
-/** Whether the newest `turns` turns, of so many characters, are in view after a cut. */
+/** Whether the newest `turns` turns, with this many characters, stay in view after a cut. */
 function staysInView(turns: number, characters: number, bounds: HistoryBounds): boolean {
   if (turns > bounds.turns || characters > bounds.characters) return false;
   if (turns === 1) return true;
@@ -201,7 +230,7 @@ function charactersOf({ text, reply }: TurnRow): number {
   return text.length + (reply?.length ?? 0);
 }
 
-/** The history lines of some turns, oldest first. */
+/** The history lines of the turns, oldest first. */
 export function linesOf(rows: readonly TurnRow[]): readonly HistoryLine[] {
   const lines: HistoryLine[] = [];
   for (const row of rows) {

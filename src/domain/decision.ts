@@ -1,6 +1,10 @@
+/** A decision: the reply of a brain to one turn, or the reason why there is none. */
 import type { ModelName } from './ids.ts';
 
-/** Why no model's answer is the reply. Each has one sentence for the sender (flow/sentences). */
+/**
+ * The reasons why no model's answer is the reply. Each has one sentence for the sender
+ * (src/pipeline/sentences.ts).
+ */
 export const apologies = [
   'no_consensus',
   'busy',
@@ -13,12 +17,15 @@ export const apologies = [
 ] as const;
 export type Apology = (typeof apologies)[number];
 
-/** `opensAt`: when it answers again, ms since 1970; null: the turn alone is too large. */
+/**
+ * The facts of an apology. `opensAt`: when the budget has room again, in milliseconds since 1970;
+ * null: this turn alone is too large.
+ */
 export type Sorry =
   | { readonly apology: Exclude<Apology, 'over_budget'> }
   | { readonly apology: 'over_budget'; readonly opensAt: number | null };
 
-/** What a brain says to one turn. A brain does not throw: a failure is a decision. */
+/** The result of one turn of a brain. A brain does not throw: a failure is a decision. */
 export type Decision =
   | {
       readonly kind: 'reply';

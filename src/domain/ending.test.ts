@@ -141,12 +141,12 @@ test('a reply that has not arrived says why, and when it is tried again', () => 
     says(answered(dead)),
     'bad: answered by a (Ollama); not delivered: the receiver answers 500, given up after 7 tries',
   );
-  const told = {
+  const summary = {
     ...failure('rejected', { detail: 'it takes no messages from the bot' }),
     status: 403,
   };
   assert.equal(
-    says(answered({ ...dead, attempts: 1, failure: told })),
+    says(answered({ ...dead, attempts: 1, failure: summary })),
     'bad: answered by a (Ollama); not delivered: it takes no messages from the bot, given up',
   );
   assert.equal(

@@ -1,4 +1,4 @@
-/** What became of a message, in a sentence, and by what that means for the person who sent it. */
+/** The end of a message's story as one sentence, and its meaning for the sender. */
 import { failure } from './failure.ts';
 import type { ModelName } from './ids.ts';
 import { formatModelName } from './model-words.ts';
@@ -8,24 +8,26 @@ import type { FailureSummary, ReplyStory, Story } from './story.ts';
 import { summaryOf, type Trace, type TraceStep } from './trace.ts';
 
 /**
- * `words` go on in a sentence. `good`: the person has an answer. `wait`: it may still come, or
- * nobody knows. `bad`: they have none, or only an apology.
+ * `words` continue a sentence. `good`: the person has an answer. `wait`: an answer may still come,
+ * or nobody knows. `bad`: there is no answer, or only an apology.
  */
 export type Ending = { readonly means: 'good' | 'wait' | 'bad'; readonly words: string };
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
 /**
- * @param formatTime how a time (milliseconds since 1970) is written where the sentence is read
+ * @param now milliseconds since 1970
+ * @param formatTime formats a time (milliseconds since 1970) for the place where the sentence is
+ *   shown
  */
 export function endingOf(story: Story, now: number, formatTime: (at: number) => string): Ending {
   switch (story.state) {
     case 'waiting':
       return { means: 'wait', words: describeWaiting(story, formatTime) };
     case 'dead': {
-      const told =
+      const delivery =
         story.replies.length === 0 ? '' : `; ${describeDelivery(story, now, formatTime)}`;
-      return { means: 'bad', words: `given up: ${describeWhy(story.failure)}${told}` };
+      return { means: 'bad', words: `given up: ${describeWhy(story.failure)}${delivery}` };
     }
     case 'answered': {
       const { trace, replies } = story;
@@ -52,12 +54,12 @@ function describeWaiting(
 
 const answered: ReadonlySet<Trace['outcome']> = new Set(['reply', 'command', 'by_hand']);
 
-/** Where it is not known how the turn went, there was an answer, as far as anybody can tell. */
+/** Whether the turn had an answer. Without a trace svc assumes that it had one. */
 function hasAnswer(trace: Trace | null): boolean {
   return trace === null || answered.has(trace.outcome);
 }
 
-/** How the turn went: with whose answer, or why there is none. */
+/** The result of the turn: who answered, or why there is no answer. */
 function describeDecision(trace: Trace | null): string {
   if (trace === null) return 'answered, by whom was not kept';
   switch (trace.outcome) {
@@ -117,14 +119,13 @@ function describeNoAnswer({ steps }: Trace): string {
   return `every model failed (${describeFailures(calls)})`;
 }
 
-/** What an operator can do about the models that failed or whose answer was cut: sentences. */
+/** Sentences for the operator: how to help the models that failed, or whose answer was cut. */
 export function remediesOf({ trace }: Story): readonly string[] {
   const sentences = lastCalls(trace?.steps ?? []).flatMap(({ model, result, isCut }) => {
     const ofFailure = result === 'answer' ? null : remedyForModel(result, model);
     const remedy = isCut === true ? remedyOfCut : ofFailure;
     return remedy === null ? [] : [`What to do about ${formatModelName(model)}: ${remedy}`];
   });
-  // A brain may list one model twice.
   return [...new Set(sentences)];
 }
 
@@ -142,17 +143,17 @@ function describeUnfinished({ steps }: Trace): string {
   return `${who} did not come to an end${after}`;
 }
 
-/** The last call of each model; an agent asks a model again and again. */
+/** The last call of each model. An agent asks one model several times. */
 function lastCalls(steps: readonly TraceStep[]): readonly ModelStep[] {
   const calls = new Map<string, ModelStep>();
   for (const step of steps) if (step.kind === 'model') calls.set(keyOf(step), step);
   return [...calls.values()];
 }
 
-/** A model may be listed twice. */
+/** A brain may list one model twice, so the rank is a part of the key. */
 const keyOf = ({ rank, model }: { rank: number; model: ModelName }): string => `${rank} ${model}`;
 
-/** `2 connect_failed, 1 timeout`, the most frequent first. */
+/** For example `2 connect_failed, 1 timeout`, the most frequent first. */
 function describeFailures(calls: readonly ModelStep[]): string {
   const counts = new Map<string, number>();
   for (const { result } of calls) {
@@ -162,7 +163,7 @@ function describeFailures(calls: readonly ModelStep[]): string {
   return mostFirst.map(([kind, count]) => `${count} ${kind}`).join(', ');
 }
 
-/** What became of the reply, or of the apology that goes in its place. */
+/** The delivery of the reply, or of the apology that replaces it. */
 function describeDelivery(story: Story, now: number, formatTime: (at: number) => string): string {
   const { replies, state } = story;
   const isReply = state === 'answered' && hasAnswer(story.trace);
@@ -188,10 +189,10 @@ function describeOnItsWay(
   return `not delivered: ${describeWhy(why)}, ${next}`;
 }
 
-/** A status says more than the words that every failure of its kind has. */
-export function describeWhy(told: FailureSummary | null): string {
-  if (told === null) return 'why was not kept';
-  const { kind, status, detail } = told;
+/** A status says more than the default sentence of its kind of failure. */
+export function describeWhy(summary: FailureSummary | null): string {
+  if (summary === null) return 'why was not kept';
+  const { kind, status, detail } = summary;
   const isOwn = detail !== failure(kind).detail;
   return status === null || isOwn ? detail : `the receiver answers ${status}`;
 }

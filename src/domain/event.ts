@@ -1,3 +1,4 @@
+/** The events of the service: one interface that every room reports to. */
 import type { ApprovalId, Verdict, Yes } from './approval.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
@@ -11,28 +12,35 @@ import type { Unread } from './attachment.ts';
 
 export type Box = 'in' | 'out';
 
-/** A channel's state: `failed` stays so until a person acts, `degraded` is being retried. */
+/** A channel's state. `failed` lasts until a person acts; svc retries a `degraded` channel. */
 export type ChannelState = 'starting' | 'up' | 'degraded' | 'failed' | 'stopped';
 
 export type BearerFault = 'missing' | 'wrong';
 
-/** What a look found; `reached`: its provider answers, and does not say which models it has. */
+/** The result of a probe. `reached`: the provider answers, but does not list its models. */
 export type Found = 'there' | 'reached' | FailureKind;
 
 /**
- * The one hub. Every room says what happened by calling one method here, and the log line, the
- * metric and the live event come from it (src/telemetry/events.ts). Methods return at once and
+ * The one hub for events. Each room reports by calling one method here. The log line, the metric
+ * and the live event come from that call (src/telemetry/events.ts). Methods return at once and
  * never throw.
  */
 export interface Events {
   messageAccepted(e: { channel: ChannelKey; id: MessageId; duplicate: boolean }): void;
   messageRefused(e: { channel: ChannelKey; code: string }): void;
-  /** The gate of a messenger turned the message away: it is handled, and never a row. */
+  /**
+   * The gate of a messenger turned the message away. It is handled, and gets no row in the ledger.
+   */
   messageTurnedAway(e: { channel: ChannelKey; reason: TurnedAwayReason }): void;
-  /** So many updates were confirmed to the platform before they were safe, to let others come. */
+  /**
+   * The channel confirmed `count` updates to the platform before they were safe, so that others
+   * could come.
+   */
   confirmedEarly(e: { channel: ChannelKey; count: number }): void;
   turnStarted(e: { channel: ChannelKey; id: MessageId; brain: string; waitedMs: number }): void;
-  /** Neither a line of the log nor a frame names the sender, here and below. */
+  /**
+   * Neither the log line nor the live event names the sender. This holds for the methods below too.
+   */
   turnFinished(e: {
     channel: ChannelKey;
     id: MessageId;
@@ -41,7 +49,7 @@ export interface Events {
     decision: Decision;
     ms: number;
   }): void;
-  /** Something that came with a message was not read. Nothing of it is told, and no id. */
+  /** svc did not read an attachment. The event has no content and no id of it. */
   attachmentUnread(e: { channel: ChannelKey } & Unread): void;
   /** svc itself answered a command. */
   commandAnswered(e: {
@@ -52,9 +60,11 @@ export interface Events {
     command: string;
     ms: number;
   }): void;
-  /** An operator answered it, with a reply of its own or with that to a later message. */
+  /** An operator answered the message, with its own reply or with the reply to a later message. */
   answeredByOperator(e: { channel: ChannelKey; id: MessageId; brain: string; ms: number }): void;
-  /** A call that an agent's model asked for, whatever became of it. Its arguments are not told. */
+  /**
+   * An agent's model asked for a call, whatever its outcome. The event does not have the arguments.
+   */
   toolUsed(e: {
     channel: ChannelKey;
     id: MessageId;
@@ -65,7 +75,7 @@ export interface Events {
     outcome: ToolOutcome;
     ms: number;
   }): void;
-  /** A call waits for a yes. Neither its arguments nor any person is told, here and below. */
+  /** A call waits for an approval. Neither this event nor the next has arguments or a person. */
   approvalAsked(e: { channel: ChannelKey; id: MessageId; brain: string; tool: string }): void;
   /** `id`: the approval; `by` null: its time was over. */
   approvalDecided(e: {
@@ -76,39 +86,42 @@ export interface Events {
     verdict: Verdict;
     by: Yes['by'] | null;
   }): void;
-  /** So many wait in all, seen just now. */
+  /** The number of calls that wait for an approval now. */
   approvalsWait(count: number): void;
-  /** A call of the model begins; `modelAnswered` tells its end, whatever that is. */
+  /** A call of the model begins. `modelAnswered` reports its end, however it ends. */
   modelAsked(e: { model: ModelName; provider: string }): void;
-  /** `brain`: the one that asked; left out: none did. */
+  /** `brain`: the brain that asked; absent: no brain did. */
   modelAnswered(e: {
     brain?: string | undefined;
     model: ModelName;
     provider: string;
     result: 'answer' | FailureKind;
     ms: number;
-    /** What its provider said of the failure, scrubbed; left out: nothing. */
+    /** The provider's words about the failure, scrubbed; absent: none. */
     said?: string;
-    /** The HTTP status of the failure; left out: no answer came. */
+    /** The HTTP status of the failure; absent: there was no answer. */
     status?: number;
-    /** Its provider cut the answer at a limit of its length; left out: it is whole. */
+    /** The provider cut the answer at a limit of its length; absent: the answer is whole. */
     isCut?: true;
-    /** The share of the last prompt that this one began with, 0 to 1; left out: none is known. */
+    /** The share of the last prompt that this prompt begins with, 0 to 1; absent: unknown. */
     reuse?: number;
   }): void;
-  /** What one call to a provider used, whatever it was for and however it ended. */
+  /** The tokens that one call to a provider used, whatever its purpose and however it ended. */
   modelSpent(e: { brain: string; model: ModelName; used: Used }): void;
-  /** Said once a day for each brain, limit and state. Whose day it was of a sender is not told. */
+  /** Called once a day for each brain, limit and state. The event does not name a sender. */
   budgetReached(e: {
     brain: string;
     limit: SpendLimit['kind'];
-    /** What the limit allowed. */
+    /** The amount that the limit allowed. */
     most: SpendLimit['most'];
     state: 'nearly_used' | 'used_up';
     /** The service's local day, `YYYY-MM-DD`. */
     day: string;
   }): void;
-  /** A look without any content: whether the model is there. It is no call, and counted nowhere. */
+  /**
+   * A probe without any content: whether the model is there. A probe is no call, and no metric
+   * counts it as one.
+   */
   modelLooked(e: { model: ModelName; provider: string; found: Found }): void;
   /** `message`: the id of the message that the reply answers. */
   replyDelivered(e: {
@@ -118,9 +131,14 @@ export interface Events {
     attempt: number;
     totalMs: number;
   }): void;
-  /** A try at it begins: the only method that is called before what it tells of was kept. */
+  /**
+   * An attempt at a delivery begins. Only this method is called before the ledger has written the
+   * fact.
+   */
   deliveryBegan(channel: ChannelKey): void;
-  /** The try is over, however it ended; what became of the reply follows once it is kept. */
+  /**
+   * The attempt is over, however it ended. The result for the reply follows once the ledger has it.
+   */
   deliveryEnded(channel: ChannelKey): void;
   deliveryFailed(e: {
     channel: ChannelKey;
@@ -128,26 +146,26 @@ export interface Events {
     message: MessageId;
     attempt: number;
     failure: Failure;
-    /** When it is tried again, milliseconds since 1970; null: never, and `buried` follows. */
+    /** The time of the next attempt, milliseconds since 1970; null: never, and `buried` follows. */
     nextAt: number | null;
   }): void;
-  /** A dead letter; the only method that counts one. */
+  /** A dead letter. No other method counts one. */
   buried(e: { box: Box; channel: ChannelKey; id: string; failure: Failure }): void;
   channelChanged(e: { channel: string; state: ChannelState; reason: string | null }): void;
-  /** `models`: all that the brains of the plan may ask. */
+  /** `models`: all models that the brains of the configuration may ask. */
   configUsed(e: {
     revision: string;
     channels: number;
     brains: number;
     models: readonly { readonly name: ModelName; readonly provider: string }[];
   }): void;
-  /** Something an operator should know and may act on; `code` is stable. */
+  /** A fact that an operator should know and may act on. `code` is stable. */
   warned(e: { code: string; message: string; path?: string }): void;
   /** A milestone of the process: listening, draining, drained. */
   noticed(e: { code: string; message: string; details?: Record<string, unknown> }): void;
   /**
-   * An operator used a write of the admin API, whatever came of it. `target` holds the ids that it
-   * was about, never text; `status` is the HTTP status of the answer.
+   * An operator used a write of the admin API, whatever the result. `target` holds the ids that the
+   * write was about, never text. `status` is the HTTP status of the answer.
    */
   operatorWrote(e: {
     action: string;
@@ -155,14 +173,14 @@ export interface Events {
     status: number;
   }): void;
   /**
-   * A configuration was to be taken into use while svc runs, by a signal or over the admin API.
-   * `result` is `applied` or the code of the refusal, which `detail` explains.
+   * A signal or the admin API asked to use a new configuration while svc runs. `result` is
+   * `applied` or the code of the refusal; `detail` explains the refusal.
    */
   configTried(e: { by: 'signal' | 'operator'; result: string; detail: string | null }): void;
-  /** The admin server was asked for something with a wrong bearer, or without one that it needs. */
+  /** The admin server got a request with a wrong bearer token, or without one that it needs. */
   bearerRefused(e: { why: BearerFault }): void;
-  /** Something was turned away, or not tried, for want of room in this process. */
+  /** svc refused something, or did not try it, because this process had no room for it. */
   ranShort(e: { of: Shortage }): void;
-  /** A bug of ours that was contained: its stack goes to the log at level debug only. */
+  /** svc contained one of its own bugs. The stack goes to the log at level debug only. */
   faulted(e: { where: string; error: unknown }): void;
 }

@@ -1,6 +1,6 @@
 /**
- * One table for everything that can go wrong outside our own code: what it is called, whether
- * another try may help, and whose move it is. A failure is a value; a bug is a throw.
+ * One table for everything that can go wrong outside our own code: the name of the failure, whether
+ * another try may help, and who has to act. A failure is a value; a bug is a throw.
  */
 export type ActionBy = 'sender' | 'operator' | 'provider' | 'us';
 
@@ -49,8 +49,8 @@ const failures = {
 export type FailureKind = keyof typeof failures;
 
 /**
- * `detail`: our own words, never a provider's. Only what is kept with a delivery ends in the
- * messenger's words (`withWords`).
+ * `detail`: svc's own words, never a provider's. One exception: a delivery keeps the messenger's
+ * words at the end of it (`withWords`).
  */
 export type Failure = {
   readonly kind: FailureKind;
@@ -59,11 +59,14 @@ export type Failure = {
   readonly whose: ActionBy;
   readonly status: number | null;
   readonly detail: string;
-  /** The tools that the provider refuses, by their names for the model; absent: none is known. */
+  /** The tools that the provider refuses, by their names for the model; absent: unknown. */
   readonly tools?: readonly string[];
-  /** Of an empty answer: its provider ended it at a limit of its length. Absent: no. */
+  /** For an empty answer: the provider ended it at a limit of its length. Absent: no. */
   readonly isCut?: true;
-  /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
+  /**
+   * For a failure of kind `over_budget`: when the call may fit, in milliseconds since 1970. Absent:
+   * unknown, or never.
+   */
   readonly opensAt?: number;
   /**
    * The other side's words, scrubbed (upstream-words.ts). Operators see them; no metric has them.
@@ -73,7 +76,7 @@ export type Failure = {
 
 /**
  * Makes a failure from its kind; the table gives the rest.
- * @param more `status` is an HTTP status, `retryAfterMs` what the other side asked us to wait
+ * @param more `status` is an HTTP status, `retryAfterMs` the pause that the other side asked for
  */
 export function failure(
   kind: FailureKind,
@@ -91,7 +94,10 @@ export function failure(
   };
 }
 
-/** As it is kept with the delivery: with the platform's words, marked as theirs. */
+/**
+ * The failure as the ledger keeps it with the delivery: with the platform's words, marked as
+ * theirs.
+ */
 export function withWords({ said, ...why }: Failure): Failure {
   return said === undefined
     ? why

@@ -1,10 +1,16 @@
-/** What the gate of a messenger tells people: whom it turned away, and who asks to be let in. */
+/**
+ * The results of a messenger's gate: senders that it turned away, and pairings of people who ask
+ * for admission.
+ */
 import type { ChannelKey } from './ids.ts';
 
 /**
- * `stranger`: not on the list. `code_pending`: a stranger who was given a code within the hour.
- * `codes_out`: a stranger, and as many codes wait for the operator as may. `groups_off` and
- * `not_addressed`: said in a group where svc is silent, or said to others in a group.
+ * Why the gate turned a message away.
+ * - `stranger`: the sender is not on the list.
+ * - `code_pending`: a stranger who got a code within the last hour.
+ * - `codes_out`: a stranger, while the most codes that may wait already wait for the operator.
+ * - `groups_off`: written in a group where svc is silent.
+ * - `not_addressed`: written to others in a group.
  */
 export const turnedAwayReasons = [
   'stranger',
@@ -15,24 +21,24 @@ export const turnedAwayReasons = [
 ] as const;
 export type TurnedAwayReason = (typeof turnedAwayReasons)[number];
 
-/** What one sender tried in vain for one reason; nothing of what was said. */
+/** The messages of one sender that were turned away for one reason, without their text. */
 export type TurnedAway = {
   readonly channel: ChannelKey;
   readonly sender: string;
   readonly reason: TurnedAwayReason;
   readonly count: number;
-  /** The last time, milliseconds since 1970. */
+  /** The time of the last one, milliseconds since 1970. */
   readonly at: number;
 };
 
-/** Someone who was let in by a code, or who was given one that still counts. */
+/** A person who was admitted by a code, or who has a code that is still valid. */
 export type Pairing = {
   /** The channel's type: a platform's user ids are the same for each of its bots. */
   readonly channel: string;
   readonly sender: string;
   readonly name: string | null;
   readonly state: 'admitted' | 'asking';
-  /** When they were admitted, or when their code ends; milliseconds since 1970. */
+  /** The time of the admission, or the time when the code ends; milliseconds since 1970. */
   readonly at: number;
 };
 
@@ -42,15 +48,15 @@ export type Admission =
 
 export type PairingRemoval = 'done' | 'not_found' | 'storage_failed';
 
-/** The answer to a code that lets nobody in. */
+/** The answer to an unknown code. */
 export const unknownCode =
   'No code like this waits: it was mistyped, used, or given more than an hour ago.';
 
-/** How an operator lets people in. */
+/** The operator's way to admit people. */
 export interface Admissions {
   list(): Promise<readonly Pairing[]>;
-  /** @param code as a stranger was given it; case, spaces and hyphens do not count */
+  /** @param code the code that a stranger got; case, spaces and hyphens do not count */
   admit(code: string): Promise<Admission>;
-  /** Someone who was let in becomes a stranger again; a code that waits no longer counts. */
+  /** An admitted person becomes a stranger again. A code that still waits becomes invalid. */
   remove(channel: string, sender: string): Promise<PairingRemoval>;
 }

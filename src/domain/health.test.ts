@@ -9,7 +9,7 @@ import {
   type Standing,
 } from './health.ts';
 
-/** Long in its state, so that nothing but what it shows keeps it there. */
+/** Evidence for a state that has lasted long, so that only the results keep it there. */
 const seen = (evidence: Partial<Evidence>): Evidence => ({
   ...emptyWindow,
   run: -1,
@@ -112,7 +112,7 @@ test('a whole fails where all that is known of it does, and what is unknown show
   assert.equal(standingOfAll(['degraded']), 'degraded');
 });
 
-/** Ends one call after the other, and tells when the standing changed. */
+/** Ends one call after the other, and returns the times when the health changed. */
 function changesOf(
   calls: readonly { readonly isGood: boolean; readonly at: number }[],
   isSure = false,
@@ -155,9 +155,9 @@ const stream = (many: number, everyMs: number, isGood: (n: number) => boolean) =
 test('what fails every second time changes once from what it was at first', () => {
   for (const everyMs of [10, 100, 1_000, 5_000, 70_000, 400_000]) {
     for (const first of [true, false]) {
-      const told = changesOf(stream(300, everyMs, (n) => (n % 2 === 0) === first));
-      assert.ok(told.changes.length <= 2, `${everyMs} ${told.path.join(' ')}`);
-      assert.equal(told.standing, 'degraded');
+      const result = changesOf(stream(300, everyMs, (n) => (n % 2 === 0) === first));
+      assert.ok(result.changes.length <= 2, `${everyMs} ${result.path.join(' ')}`);
+      assert.equal(result.standing, 'degraded');
     }
   }
 });
@@ -165,26 +165,26 @@ test('what fails every second time changes once from what it was at first', () =
 test('what answers every third call comes to fail at some calls, and stays so', () => {
   for (const everyMs of [10, 100, 1_000, 5_000, 20_000, 60_000]) {
     for (const isSure of [true, false]) {
-      const told = changesOf(
+      const result = changesOf(
         stream(300, everyMs, (n) => n % 3 === 2),
         isSure,
       );
-      const path = `${everyMs} ${isSure} ${told.path.join(' ')}`;
-      assert.equal(told.standing, 'degraded', path);
-      assert.ok(told.changes.length <= 3, path);
+      const path = `${everyMs} ${isSure} ${result.path.join(' ')}`;
+      assert.equal(result.standing, 'degraded', path);
+      assert.ok(result.changes.length <= 3, path);
     }
   }
 });
 
 test('what few calls showed is taken back at the first answer', () => {
-  const told = changesOf(stream(3, 100, (n) => n === 2));
-  assert.deepEqual(told.path, ['degraded', 'failing', 'degraded']);
+  const result = changesOf(stream(3, 100, (n) => n === 2));
+  assert.deepEqual(result.path, ['degraded', 'failing', 'degraded']);
 });
 
 test('however it goes, within 30 seconds it changes a few times at most', () => {
   for (let run = 0; run < runs(200); run++) {
     const everyMs = 10 + Math.random() * 3_000;
-    // The share that fails is another one now and then.
+    // The share of failures changes now and then.
     let share = Math.random();
     const { changes } = changesOf(
       stream(400, everyMs, () => {
@@ -205,16 +205,16 @@ test('what fails with a share that stays as it is hardly ever changes', () => {
     const share = Math.random();
     const { changes } = changesOf(stream(600, 1_000, () => Math.random() >= share));
     many++;
-    // After the first minute there is enough to go by.
+    // After the first minute there are enough results.
     changed += changes.filter((at) => at > 60_000).length;
   }
   assert.ok(changed / many < 3, `${changed} changes in nine minutes of ${many}`);
 });
 
 test('what goes down is seen within 10 seconds at one call a second, and is back in 75', () => {
-  const told = changesOf(stream(600, 1_000, (n) => n < 200 || n >= 400));
-  assert.deepEqual(told.path, ['up', 'failing', 'degraded', 'up']);
-  const [, down, better, up] = told.changes as [number, number, number, number];
+  const result = changesOf(stream(600, 1_000, (n) => n < 200 || n >= 400));
+  assert.deepEqual(result.path, ['up', 'failing', 'degraded', 'up']);
+  const [, down, better, up] = result.changes as [number, number, number, number];
   assert.ok(down - 200_000 <= 10_000, `${down}`);
   assert.ok(better - 400_000 <= 10_000, `${better}`);
   assert.ok(up - 400_000 <= 75_000, `${up}`);

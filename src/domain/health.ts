@@ -1,23 +1,26 @@
+/**
+ * The health of models, providers and brains: the states, the rule that changes them, and their
+ * words.
+ */
 import { failure, type FailureKind } from './failure.ts';
 import { formatModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 
 /**
- * How a model answers, a provider, or a brain: one rule for all of them, by what the last minutes
- * showed. It is quick to see that something is down, and slow to take that back, so that what
- * fails now and then stands as one that does, instead of changing with each call.
+ * The health of a model, a provider or a brain: one rule for all of them, over the results of the
+ * last minutes. The rule sees quickly that something is down, and is slow to call it well again. So
+ * something that fails now and then is `degraded` and does not change with each call.
  *
- * - `failing`: nothing came of it lately, or next to nothing.
- * - `degraded`: some of it goes wrong.
- * - `unknown`: nothing has shown anything yet.
+ * - `failing`: nothing succeeded lately, or next to nothing.
+ * - `degraded`: some calls fail.
+ * - `unknown`: there is no result yet.
  */
 export const standings = ['unknown', 'up', 'degraded', 'failing'] as const;
 export type Standing = (typeof standings)[number];
 
-/** What went well and what did not within some time. */
+/** The results within some time: successes and failures. */
 export type Span = { readonly good: number; readonly bad: number };
 
-/** The last minute and the last five. */
 export type Window = { readonly minute: Span; readonly fiveMinutes: Span };
 
 export const fiveMinutesMs = 300_000;
@@ -26,25 +29,29 @@ export const emptyWindow: Window = {
   fiveMinutes: { good: 0, bad: 0 },
 };
 
-/** All that the rule looks at once something ended; that one counts in everything here. */
+/** The input of the rule after one more result. That result counts in every field. */
 export type Evidence = Window & {
-  /** How many of the last ones were alike: above 0 these went well, below 0 they did not. */
+  /** How many of the last results were alike: above 0 they were successes, below 0 failures. */
   readonly run: number;
-  /** How long ago the first of them ended. */
+  /** How long ago the first result of the run ended. */
   readonly runMs: number;
-  /** How long it has stood as it does. */
+  /** How long the present state has lasted. */
   readonly heldMs: number;
-  /** It failed in a way that the next one does not get past. */
+  /** The failure is one that the next call cannot avoid. */
   readonly isSure: boolean;
-  /** From this share of failures on it is in trouble. */
+  /** From this share of failures on, the state is `degraded`. */
   readonly troubledFrom: number;
 };
 
-/** A better state waits for so long after each change; what few calls showed waits for nothing. */
+/**
+ * A change for the better waits this long after the last change. After few results it does not
+ * wait.
+ */
 const holdMs = 15_000;
-/** With fewer in a minute the share is taken of five minutes, and few show little. */
+/** With fewer results in a minute, the rule uses the share of five minutes. */
 const enough = 10;
 
+/** The next health state. */
 export function nextStanding(was: Standing, seen: Evidence): Standing {
   if (isDown(seen)) return 'failing';
   const isHeld = seen.heldMs < holdMs;
@@ -56,7 +63,7 @@ export function nextStanding(was: Standing, seen: Evidence): Standing {
     case 'degraded':
       return !isHeld && isWell(seen) ? 'up' : 'degraded';
     case 'failing':
-      return !(isHeld && healthOf(seen.fiveMinutes) >= enough) && isBack(seen)
+      return !(isHeld && countOf(seen.fiveMinutes) >= enough) && isBack(seen)
         ? 'degraded'
         : 'failing';
     default:
@@ -64,37 +71,39 @@ export function nextStanding(was: Standing, seen: Evidence): Standing {
   }
 }
 
-const healthOf = ({ good, bad }: Span): number => good + bad;
-const shareOf = (span: Span): number => (healthOf(span) === 0 ? 0 : span.bad / healthOf(span));
+const countOf = ({ good, bad }: Span): number => good + bad;
+const shareOf = (span: Span): number => (countOf(span) === 0 ? 0 : span.bad / countOf(span));
 
 function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean {
   if (run >= 0) return false;
-  // What failed before and came back does so now and then: only a longer run is news of it.
+  // If it failed before and came back, short runs of failures are normal: only a longer run
+  // counts.
   const before = { good: fiveMinutes.good, bad: fiveMinutes.bad + run };
   const isMixed = before.bad > 0;
   const isMostlyBad = shareOf(before) >= 0.5;
   return (
     (fiveMinutes.good === 0 && (isSure || run <= -2)) ||
     (minute.good === 0 && run <= -3) ||
-    (healthOf(minute) < enough && isSure && run <= (isMixed ? -3 : -2)) ||
+    (countOf(minute) < enough && isSure && run <= (isMixed ? -3 : -2)) ||
     (run <= (isMostlyBad ? -20 : -10) && runMs >= 8_000) ||
-    (healthOf(minute) >= enough && shareOf(minute) >= 0.9)
+    (countOf(minute) >= enough && shareOf(minute) >= 0.9)
   );
 }
 
+/** Whether enough of the last calls failed to leave `up`. */
 function isTroubled({ minute, fiveMinutes, run, isSure, troubledFrom }: Evidence): boolean {
   if (run > 0) return false;
-  const span = healthOf(minute) >= enough ? minute : fiveMinutes;
+  const span = countOf(minute) >= enough ? minute : fiveMinutes;
   return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= troubledFrom;
 }
 
 const isWell = ({ minute, run }: Evidence): boolean => run >= 3 && shareOf(minute) <= 0.02;
 
-/** One of three calls can answer every message, since calls are tried again. */
+/** Two failures of three calls can still give every message an answer, since svc retries calls. */
 const isBack = ({ minute, run }: Evidence): boolean =>
   run > 0 && (run >= 5 || shareOf(minute) <= 0.75);
 
-/** How the whole stands whose parts stand so; of what is unknown nothing follows. */
+/** The state of a whole from the states of its parts. Unknown parts do not count. */
 export function standingOfAll(parts: readonly Standing[]): Standing {
   const known = parts.filter((part) => part !== 'unknown');
   if (known.length === 0) return 'unknown';
@@ -113,9 +122,9 @@ function addSpans(one: Span, other: Span): Span {
   return { good: one.good + other.good, bad: one.bad + other.bad };
 }
 
-// How things stand, in words: the same on the pages and at a terminal.
+// Health in words: the same on the pages and at a terminal.
 
-/** Of a model or a provider, in a word or a few. */
+/** The state of a model or a provider, in a few words. */
 export const standingWords: Readonly<Record<Standing, string>> = {
   up: 'up',
   degraded: 'fails at some calls',
@@ -123,16 +132,16 @@ export const standingWords: Readonly<Record<Standing, string>> = {
   unknown: 'not asked lately',
 };
 
-type HealthSentencesSpan = { readonly answers: number; readonly failures: number };
-type Spans = { readonly oneMinute: HealthSentencesSpan; readonly fiveMinutes: HealthSentencesSpan };
+type ResultCounts = { readonly answers: number; readonly failures: number };
+type Spans = { readonly oneMinute: ResultCounts; readonly fiveMinutes: ResultCounts };
 
-/** Of what a window counts, and how that fails. */
+/** The names of the things that a window counts, and of their failure. */
 const counted = {
   calls: { one: 'call', failed: 'failed' },
   messages: { one: 'message', failed: 'got no answer' },
 } as const;
 
-/** @returns null: nothing was asked in five minutes */
+/** @returns null: there were no calls or messages in five minutes */
 export function describeFailed(window: Spans | null, of: keyof typeof counted): string | null {
   if (window === null) return null;
   const { answers, failures } = window.fiveMinutes;
@@ -142,24 +151,26 @@ export function describeFailed(window: Spans | null, of: keyof typeof counted): 
   return `${many} of ${plural(answers + failures, one)} ${failed} in the last 5 minutes`;
 }
 
-type Asked = { readonly window: Spans | null; readonly answeredByOthers: number | null };
+type RetriedCalls = { readonly window: Spans | null; readonly answeredByOthers: number | null };
 
-/** Whether calls of it failed, others answered, and no other model had to: retries answer. */
-export function isRescued({ window, answeredByOthers }: Asked): boolean {
+/**
+ * Whether some calls failed and others answered, and no other model had to answer: retries help.
+ */
+export function isRescued({ window, answeredByOthers }: RetriedCalls): boolean {
   const { answers = 0, failures = 0 } = window?.fiveMinutes ?? {};
   return answers > 0 && failures > 0 && answeredByOthers === 0;
 }
 
 /**
- * How it failed, and of which model, as it stands behind a colon.
- * @param say how the model is named there
+ * How the named model failed, as text after a colon.
+ * @param formatModel formats the model's name there
  */
 export function describeCause(
   model: string | null,
   reason: FailureKind | null,
-  say: (model: string) => string = formatModelName,
+  formatModel: (model: string) => string = formatModelName,
 ): string {
   if (model === null) return '';
-  const name = say(model);
+  const name = formatModel(model);
   return reason === null ? name : `${name}: ${failure(reason).detail}`;
 }

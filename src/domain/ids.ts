@@ -1,12 +1,13 @@
 /**
  * Ids: 22 characters of lower-case Crockford base32, 10 of time (milliseconds) and 12 random.
- * Within one process they only grow, so sorting by id is sorting by birth.
+ * Within one process ids only grow, so sorting by id is sorting by birth.
  */
 declare const brand: unique symbol;
 type Branded<T, Name extends string> = T & { readonly [brand]: Name };
 
 export type MessageId = Branded<string, 'MessageId'>;
 export type ReplyId = Branded<string, 'ReplyId'>;
+export type ApprovalId = Branded<string, 'ApprovalId'>;
 /** One connection to one platform: the channel type, and on messengers `:` and the bot's id. */
 export type ChannelKey = Branded<string, 'ChannelKey'>;
 /** The conversation id in its text form, unique within a channel. */
@@ -18,7 +19,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeDigits = 10;
 const randomDigits = 12;
 const wholeId = /^[0-9a-hjkmnp-tv-z]{22}$/;
-/** Every two digits as text: half as many strings to join. */
+/** Every pair of digits as text, so that an id joins half as many strings. */
 const pairs = Array.from(
   { length: 1_024 },
   (_, pair) => alphabet[pair >> 5]! + alphabet[pair & 31]!,
@@ -27,7 +28,7 @@ const pairs = Array.from(
 export type IdSource = {
   message(): MessageId;
   reply(): ReplyId;
-  /** From now on ids come after this one, too, which may be of an earlier process. */
+  /** From now on new ids are greater than this one, too. It may come from an earlier process. */
   startAfter(id: string): void;
 };
 
@@ -67,15 +68,15 @@ export function createIdSource(
     return joined;
   };
   const startAfter = (id: string): void => {
-    // Two that start after one id do not go on in the same way.
+    // A new random part: two processes that start after the same id must not continue alike.
     if (wholeId.test(id) && id > text()) begin(timeOfId(id) + 1);
   };
   return { message: () => next() as MessageId, reply: () => next() as ReplyId, startAfter };
 }
 
 /**
- * @param type of a messenger
- * @param bot its id on the platform
+ * @param type the type of a messenger
+ * @param bot the bot's id on the platform
  */
 export function channelKeyOf(type: string, bot: string): ChannelKey {
   return `${type}:${bot}` as ChannelKey;
@@ -94,7 +95,7 @@ export function timeOfId(id: string): number {
   return ms;
 }
 
-/** The ten digits with which every id of that millisecond begins. */
+/** The ten digits that begin every id of that millisecond. */
 export function timeText(ms: number): string {
   let rest = ms;
   let text = '';
@@ -105,7 +106,7 @@ export function timeText(ms: number): string {
   return text;
 }
 
-/** Adds a small step to the random part; 60 bits do not run over within one millisecond. */
+/** Adds one to the random part. Its 60 bits do not overflow within one millisecond. */
 function increment(digits: Uint8Array): void {
   for (let i = digits.length - 1; i >= 0; i--) {
     if (digits[i]! < 31) {

@@ -1,29 +1,34 @@
-/** So much is kept of a text that stood behind a reply. */
+/** The limits for texts that svc keeps beside a turn, and the cut at each limit. */
+
+/** The most characters that svc keeps of a text behind a reply. */
 const keptCharactersMax = 2_000;
 
-/** Its beginning, with `…` where something is left out. */
+/** The beginning of the text, with `…` at the end if it is cut. */
 export function keptText(text: string): string {
   if (text.length <= keptCharactersMax) return text;
   return `${text.slice(0, keptCharactersMax - 1).toWellFormed()}…`;
 }
 
-/** So much is kept of a file of text, or of what was spoken: about twenty minutes of it. */
+/**
+ * The most characters that svc keeps of a text file or of a transcript (about twenty minutes of
+ * speech).
+ */
 const readCharactersMax = 20_000;
 
-/** Its beginning, with a mark after `gap` where something is left out. */
+/** The beginning of the text, with a mark after `gap` if it is cut. */
 export function keptReading(text: string, gap: ' ' | '\n'): string {
   return cut(text, readCharactersMax, gap);
 }
 
-/** So much of a file of text is told to later turns. */
+/** The most characters of a text file that later turns see. */
 const laterCharactersMax = 4_000;
 
-/** As `keptReading`, of a text that is that already. */
+/** Like `keptReading`, for a text that `keptReading` returned. */
 export function keptLater(text: string): string {
   return cut(text, laterCharactersMax, '\n');
 }
 
-/** A text that was cut before is told as long as it was at first. */
+/** Cuts a text. If it was cut before, the new mark tells the original length. */
 function cut(text: string, charactersMax: number, gap: ' ' | '\n'): string {
   const [mark, length] = cutMark.exec(text) ?? ['', count(text.length)];
   const whole = text.length - mark.length;

@@ -1,4 +1,4 @@
-/** How the keychain of the operating system stands. */
+/** The states of the operating system's keychain. */
 export const keychainStates = [
   'ready',
   'no_bus',
@@ -8,5 +8,5 @@ export const keychainStates = [
   'denied',
   'unavailable',
 ] as const;
-/** `unavailable`: there is no library for this machine, or it failed in a way that is not known. */
+/** `unavailable`: there is no library for this machine, or it failed in an unknown way. */
 export type KeychainState = (typeof keychainStates)[number];

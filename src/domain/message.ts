@@ -1,78 +1,89 @@
-import type { ApprovalId } from './approval.ts';
-import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
+/**
+ * Messages in one shape for all channels: as a channel hands them in, and as the ledger keeps them.
+ */
+import type { ApprovalId, ChannelKey, ConversationId, MessageId } from './ids.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
-/** What one person said, in our shape. A message has a sender and content: text or media. */
+/** What one person wrote. A message has a sender and content: text or media. */
 export type Message = {
   readonly id: MessageId;
   readonly channel: ChannelKey;
   readonly conversation: ConversationId;
   readonly sender: Sender;
-  /** Character for character as it came; empty when only media came. */
+  /** The text exactly as it came; empty if only media came. */
   readonly text: string;
   readonly media: Media | null;
-  /** What came with it besides, as the others of an album; absent: nothing. */
+  /** More media of the message, such as the other pictures of an album; absent: none. */
   readonly further?: readonly Media[];
-  /** What a person sees around it; absent: nothing of note. */
+  /** The context of the message on its platform; absent: nothing of note. */
   readonly context?: MessageContext;
-  /** It may be one message with those that follow it; absent: it stands alone. */
+  /** The message may be merged with messages that follow it; absent: it stands alone. */
   readonly gather?: Gather;
   readonly address: Address;
   /** Milliseconds since 1970, by this machine's clock. */
   readonly acceptedAt: number;
-  /** That of the brain which the channel's route named when the message was accepted. */
+  /** The label of the brain that the channel's route named when the message was accepted. */
   readonly sensitivity: Sensitivity;
-  /** Only on a stranger's message: it is answered with this code, and none of its text is kept. */
+  /** Only on a stranger's message: the reply has this code, and svc keeps none of the text. */
   readonly pairingCode?: string;
   /**
-   * Nobody wrote it, and it has no text: svc goes on with an approval. In the conversation that
-   * asked it is the turn that follows; in another one it puts the question to who may decide.
+   * The message continues an approval: nobody wrote it, and it has no text. In the conversation
+   * that asked, it is the follow-up turn. In another conversation it asks the approvers.
    */
   readonly approval?: ApprovalId;
-  /** Nobody wrote it, and it has no text: svc tells who was just let in that they are. */
+  /**
+   * Nobody wrote this message, and it has no text: svc tells a new person that they are admitted.
+   */
   readonly welcome?: true;
   /**
-   * The platform's message that shows the beginning of the reply already, from this process or one
-   * before it. Opaque to all but its channel; absent: none does.
+   * The platform's message that already shows the beginning of the reply, from this process or an
+   * earlier one. Only its channel understands the value; absent: no message does.
    */
   readonly preview?: string;
 };
 
-/** What a person sees around a message, as its platform shows it. */
+/** The context of a message, as its platform shows it to people. */
 export type MessageContext = {
-  /** It was said in a group: who speaks is told by name. */
+  /** The message comes from a group: the model sees the speaker's name. */
   readonly inGroup?: true;
-  /** It was said to others there, and is heard since all is. Set by the gate alone. */
+  /**
+   * The message was for others in the group, and svc hears it since it hears all. Only the gate
+   * sets this.
+   */
   readonly overheard?: true;
-  /** What it replies to, or quotes. */
+  /** The message that this one replies to, or quotes. */
   readonly quoted?: Quoted;
-  /** From whom or what its text was forwarded, by name; null: the platform does not say. */
+  /** The name of the source of a forwarded text; null: the platform does not say. */
   readonly forwardedFrom?: string | null;
 };
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */
 export type Quoted = {
-  /** Its own words; empty where only media came. */
+  /** The text of the quoted message; empty if it had only media. */
   readonly text: string;
-  /** What came with it, each with the means to fetch it; absent: nothing. */
+  /** The media of the quoted message, each with the means to fetch it; absent: none. */
   readonly media?: readonly Media[];
   /** `us`: svc's own reply. */
   readonly by: 'us' | 'sender' | 'other';
   readonly name: string | null;
   /**
-   * When it was said, milliseconds since 1970 by the platform's clock. 0: not known, or said where
-   * it may be private, as by another bot or in another chat.
+   * When the quoted message was written, milliseconds since 1970 by the platform's clock. 0:
+   * unknown, or written where it may be private, such as by another bot or in another chat.
    */
   readonly at: number;
-  /** It comes from another chat, which anybody can read, or maybe not; absent: it was said here. */
+  /**
+   * The quoted message comes from another chat. `open`: anybody can read that chat. `closed`: maybe
+   * not. Absent: it comes from this chat.
+   */
   readonly elsewhere?: 'open' | 'closed';
 };
 
 export const quotedCharactersMax = 2_000;
 
 /**
- * Until when a message waits for others that are one with it. `album`: those of the same key.
- * `burst`: what the same person says within the time, by the platform's clock where it is told.
+ * Until when a message waits for others to be merged with it. `album`: the messages of the same
+ * key. `burst`: messages of the same person within the time, by the platform's clock if it is
+ * known.
  */
 export type Gather =
   | { readonly kind: 'album'; readonly key: string; readonly ms: number }
@@ -81,7 +92,7 @@ export type Gather =
 /** Milliseconds since 1970 by a platform's clock, which counts in steps. */
 export type PlatformTime = { readonly at: number; readonly stepMs: number };
 
-/** How far they are apart at least. */
+/** The shortest time that can lie between the two. */
 export function apartMs(one: PlatformTime, other: PlatformTime): number {
   return Math.abs(other.at - one.at) + 1 - Math.max(one.stepMs, other.stepMs);
 }
@@ -89,9 +100,9 @@ export function apartMs(one: PlatformTime, other: PlatformTime): number {
 export type Sender = { readonly id: string; readonly name: string | null };
 
 /**
- * An attachment. `reference` is a URL, or on messengers a file name; it is never fetched. `file` is
- * by what a messenger fetches it with its own token, opaque to all but its channel and never a URL;
- * absent: it cannot be. `bytes` is how large the platform says that it is.
+ * An attachment. `reference` is a URL, or on messengers a file name; svc never fetches it. `file`
+ * lets a messenger fetch the file with its own token. Only its channel understands `file`, and it
+ * is never a URL; absent: svc cannot fetch it. `bytes` is the size that the platform states.
  */
 export type Media = {
   readonly type: string | null;
@@ -102,26 +113,29 @@ export type Media = {
 
 type WithMedia = Pick<Message, 'media' | 'further'>;
 
-/** All that came with a message. */
+/** All media of a message. */
 export function mediaOf({ media, further = [] }: WithMedia): readonly Media[] {
   return media === null ? further : [media, ...further];
 }
 
-/** Where a reply goes, frozen when the message came. `target` is opaque to all but its channel. */
+/** Where a reply goes, fixed when the message came. Only its channel understands `target`. */
 export type Address = { readonly channel: ChannelKey; readonly target: string };
 
 /**
- * Where a message was said: to us alone; in a group, to us (a mention of us, a reply to us, a
- * command with our name); in a group, a command that names nobody, to whoever knows it; in a group,
- * to others.
+ * Where a person wrote a message.
+ * - `direct`: to svc alone.
+ * - `addressed`: in a group, to svc: it mentions svc, replies to svc, or is a command with svc's
+ *   name.
+ * - `command`: in a group, a command without a name.
+ * - `overheard`: in a group, to others.
  */
 export type Setting = 'direct' | 'addressed' | 'command' | 'overheard';
 
 /** Tells a resend from another message with the same key. */
 export type KeyCheck = {
-  /** A digest of what was said: the same key with another one is refused. */
+  /** A digest of the content. svc refuses the same key with another digest. */
   readonly fingerprint: string;
-  /** What the key was before it was made of conversation and sender, too. */
+  /** The key as older versions made it, without conversation and sender. */
   readonly formerKey: string;
 };
 
@@ -135,27 +149,28 @@ export type Inbound = {
   readonly further?: readonly Media[];
   readonly context?: MessageContext;
   readonly gather?: Gather;
-  /** When it was said; absent: the platform does not tell. */
+  /** When the person wrote it; absent: the platform does not tell. */
   readonly saidAt?: PlatformTime;
   /**
-   * Why it is joined to nothing that one person says in a burst: it changes what was said before,
-   * and is no piece of an album either; nobody knows who of several said it. Absent: it may be.
+   * Why svc does not merge this message into a burst of one person. `edit`: it changes an earlier
+   * message, and is no part of an album either. `anonymous`: nobody knows which person wrote it.
+   * Absent: svc may merge it.
    */
   readonly apart?: 'edit' | 'anonymous';
-  /** Of an edit: the `dedupeKey` of the message that it changes. */
+  /** For an edit: the `dedupeKey` of the message that it changes. */
   readonly edits?: string;
   readonly address: Address;
-  /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
+  /** Identifies a resend; null: the sender gave nothing to identify it. */
   readonly dedupeKey: string | null;
-  /** Where senders choose the keys. Absent: the key alone tells a resend. */
+  /** For channels where senders choose the keys. Absent: the key alone identifies a resend. */
   readonly keyCheck?: KeyCheck;
-  /** Every messenger sets it; on the webhook it is absent, since all is said to us. */
+  /** Every messenger sets it. The webhook does not, since all its messages are for svc. */
   readonly setting?: Setting;
-  /** Set by the gate alone. */
+  /** Only the gate sets this. */
   readonly pairingCode?: string;
-  /** Set by svc itself alone, as in `Message`. */
+  /** Only svc itself sets these two, as in `Message`. */
   readonly approval?: ApprovalId;
   readonly welcome?: true;
-  /** Set by svc itself alone; without it the message is private in the ledger. */
+  /** Only svc itself sets this. Without it the ledger treats the message as private. */
   readonly sensitivity?: Sensitivity;
 };

@@ -42,13 +42,13 @@ export const answerMarks: readonly string[] = [
 
 /**
  * Names of models whose chat template may open the thinking in the prompt. Their answer then holds
- * the closing mark alone. svc shows nothing of it before that mark, or before it is whole.
+ * only the closing mark. svc shows nothing before that mark, or before the answer is whole.
  */
 export const opensInPrompt = /\br1\b|qwq|thinking|reason|magistral|deephermes|glm-z1|-think\b/i;
 
 /**
  * The marks around calls that a model writes as text. A block without its closing mark reaches to
- * the end of the text, for the closing mark is a stop word of many templates.
+ * the end of the text, since the closing mark is a stop word of many templates.
  */
 export type CallMark = {
   readonly open: string;
@@ -103,19 +103,22 @@ export const ownLineFields: ReadonlySet<string> = new Set([
   'prefix',
   'token_ids',
 ]);
-/** The same of one call, and of the function in it. */
+/** The same fields of one call, and of its function. */
 export const ownCallFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function']);
 export const ownFunctionFields: ReadonlySet<string> = new Set(['name', 'arguments', 'index']);
 
-/** The error demands a message's thinking; an empty text will do: DeepSeek, Kimi. */
+/**
+ * The error demands the thinking of an earlier message; an empty text is enough: DeepSeek, Kimi.
+ */
 export const wantsThinkingBack = anyOf(
   '(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content',
   'reasoning_content[^]{0,80}(?:is missing|must be|required)',
 );
 
 /**
- * Where a server tells how many tokens of the prompt came from its cache. Each row is a path from
- * the root of the answer. OpenRouter's `cache_discount` is an amount of money, so it is none.
+ * The places where servers report how many tokens of the prompt came from their cache. Each row is
+ * a path from the root of the answer. OpenRouter's `cache_discount` is an amount of money, so it is
+ * not here.
  */
 export const cachedTokenFields: readonly (readonly string[])[] = [
   // OpenAI, xAI, Groq, Mistral, Gemini (ai.google.dev/gemini-api/docs/openai), OpenRouter, LiteLLM,
@@ -126,28 +129,29 @@ export const cachedTokenFields: readonly (readonly string[])[] = [
   ['usage', 'prompt_cache_hit_tokens'],
   // Kimi, beside the first (bike4mind#1089)
   ['usage', 'cached_tokens'],
-  // Mistral has told it in three places (vercel/ai#14382)
+  // Mistral has reported it in three places (vercel/ai#14382)
   ['usage', 'num_cached_tokens'],
   ['usage', 'prompt_token_details', 'cached_tokens'],
   // Gateways that mix in the names of OpenAI's other API
   ['usage', 'input_tokens_details', 'cached_tokens'],
   // Gateways to Anthropic: see also `besidePrompt`
   ['usage', 'cache_read_input_tokens'],
-  // llama.cpp's server (llama.cpp#15827). Its `tokens_cached` counts what the cache holds later.
+  // llama.cpp's server (llama.cpp#15827). Its `tokens_cached` counts the tokens that the cache
+  // holds afterwards.
   ['timings', 'cache_n'],
-  // Ollama: `PromptEvalCachedCount` of its api/types.go (stdapi.ai#252). `prompt_eval_count` holds
-  // them. Versions before 0.2 leave that out of a cached prompt (ollama#2068); some of 0.30 count
-  // only what they read anew (ollama#16428).
+  // Ollama: `PromptEvalCachedCount` of its api/types.go (stdapi.ai#252). `prompt_eval_count`
+  // includes them. Versions before 0.2 omit `prompt_eval_count` for a cached prompt (ollama#2068).
+  // Some versions of 0.30 count only the tokens that they read anew (ollama#16428).
   ['prompt_eval_cached_count'],
 ];
 
 /**
- * Tokens that Anthropic's API counts beside those of the prompt. LiteLLM and most other gateways
- * add them to `prompt_tokens`, but some pass the number on (openinference#1429).
+ * Tokens that Anthropic's API counts separately from those of the prompt. LiteLLM and most other
+ * gateways add them to `prompt_tokens`, but some do not (openinference#1429).
  */
 export const besidePrompt = ['cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 
-/** Why an answer ended, if not with `stop`. `cut`: its text is not whole. */
+/** Why an answer ended, if not with `stop`. `cut`: its text is not complete. */
 export type EndedBy = 'cut' | 'filtered' | 'failed' | 'no_room' | 'bad_call';
 
 export function endedBy(reason: string): EndedBy | null {
@@ -155,31 +159,31 @@ export function endedBy(reason: string): EndedBy | null {
 }
 
 const endings: readonly (readonly [RegExp, EndedBy])[] = [
-  // `model_length`: Mistral; `model_context…`: Zhipu; `max_tokens`: relayed from another API.
+  // `model_length`: Mistral; `model_context…`: Zhipu; `max_tokens`: a gateway to another API.
   [/^(?:length|max_?tokens|max_output_tokens|model_length|context_length)$/i, 'cut'],
   [/^model_context_window_exceeded$/i, 'cut'],
   [/malformed_function_call|malformed_tool/i, 'bad_call'],
   [/content_?filter|safety|recitation|sensitive|blocklist|prohibited|^refusal$/i, 'filtered'],
-  // DeepSeek; Portkey, which ends a stream with the kind of Anthropic's error
+  // DeepSeek; Portkey, which ends a stream with the error type of Anthropic
   [/insufficient_system_resource|overloaded/i, 'no_room'],
   // OpenRouter, vLLM, Portkey
   [/^(?:(?:\w{1,60}_)?error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
 ];
 
 /**
- * The request's limit of the answer is above the model's own. The group is the model's limit in
- * tokens: OpenAI, Doubao (openclaude#331), Anthropic (litellm#15715).
+ * The request's limit for the answer is above the model's own limit. The group is the model's limit
+ * in tokens: OpenAI, Doubao (openclaude#331), Anthropic (litellm#15715).
  */
 export const limitTooLarge =
   /max_(?:completion_)?tokens\b[^]{0,160}?(?:supports at most|a value <=|: \d+ >) (\d{1,9})\b/i;
 
-/** Words of errors, by what they mean. Upper and lower case are the same. */
+/** Error texts, by their meaning. Upper and lower case are the same. */
 export const errorWords = {
   /** The request is longer than the model can read. */
   tooLong: anyOf(
     // OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter, MiniMax, Cohere
     'context[ _-]?(?:length|size|window)',
-    // vLLM and NVIDIA count what is left for the answer: vllm#36789
+    // vLLM and NVIDIA subtract the prompt from the room for the answer: vllm#36789
     'max_(?:completion_)?tokens must be at least 1, got -\\d',
     'maximum (?:context|model length|prompt length|input length|allowed length)',
     // Anthropic, Bedrock, ERNIE
@@ -216,18 +220,18 @@ export const errorWords = {
     'token数量超过',
     // watsonx
     'token_quantity_exceeded',
-    // Ollama's `/v1` cut the person's message away: ollama#18107
+    // Ollama's `/v1` cut off the person's message: ollama#18107
     'no user query found in messages',
     // Doubao
     'exceed max message tokens',
-    // OpenAI, of a text. It says the same of a tool: cherry-studio#3698.
+    // OpenAI, about a text. It says the same about a tool: cherry-studio#3698.
     'messages\\[\\d{1,4}\\]\\.content[^]{0,40}string too long',
     'token limit exceeded',
     'too many (?:input |prompt )?tokens',
   ),
-  /** The account has no credit or quota left: asking again does not help. */
+  /** The account has no credit or quota left, so another try does not help. */
   noCredit: anyOf(
-    // OpenAI. Gemini says "exceeded your current quota" of a limit a minute, too.
+    // OpenAI. Gemini also says "exceeded your current quota" about a limit per minute.
     'insufficient[_ ]quota',
     'billing_(?:hard_limit|not_active)',
     // Anthropic
@@ -261,7 +265,7 @@ export const errorWords = {
     // DeepSeek
     'content exists risk',
   ),
-  /** The model cannot call tools, or not at this address. */
+  /** The model cannot call tools, or cannot call them at this address. */
   noTools: anyOf(
     // Ollama
     'does not support (?:tools?|function|tool calling)',
@@ -281,7 +285,7 @@ export const errorWords = {
     'system (?:role|messages?|prompts?) (?:is |are )?not supported',
     // Ministral on llama.cpp
     'roles are supported, got system',
-    // Mistral 7B and others: without the words "after the optional system message"
+    // Mistral 7B and others: only without the words "after the optional system message"
     '(?<!optional system message, )conversation roles must alternate',
     // o1-mini
     'role\\W{1,3} does not support \\W?system',
@@ -298,26 +302,28 @@ export const errorWords = {
     'expected a string, got null',
     '\\bcontent\\b[^]{0,40}(?:was|got|is) null',
   ),
-  /** The server answers in streams only: Qwen's models on DashScope. */
+  /** The server answers only with a stream: Qwen's models on DashScope. */
   onlyStreams: anyOf('only supports? stream', 'for non-streaming calls', '才能进行非流式调用'),
   /** The server refuses `think`, even `false`: Ollama 0.12.4 (ollama#12555). */
   noThinking: anyOf('does not support thinking', 'think value [^]{0,60}not supported'),
-  /** Ids of calls must have one form (Mistral's models on any server), or one length. */
+  /** Ids of calls must have one format (Mistral's models on any server), or a limited length. */
   badId: anyOf(
     'tool call id was [^]{0,200}with a length of',
-    // OpenAI behind a router that makes the ids: vercel/ai#8132, opencode#12653
+    // OpenAI behind a router that generates the ids: vercel/ai#8132, opencode#12653
     'tool_calls?(?:\\[\\d{1,4}\\]\\.id|_id)\\b[^]{0,10}string too long',
   ),
-  /** No API is at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
+  /** There is no API at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
   noPath: anyOf('^unexpected endpoint or method'),
   /** The model is not running, but the status is 400: LM Studio (crush#2546). */
   notRunning: anyOf(
     '^(?:error: )?failed to load model',
     '^(?:error: )?(?:the )?model (?:is |was |has )?(?:unloaded|crashed)',
   ),
-  /** The server refuses a call that its model wrote: Groq, Ollama. */
+  /** The server refuses a call that its own model wrote: Groq, Ollama. */
   badCall: anyOf('tool_use_failed', 'failed to call a function', 'error parsing tool call'),
-  /** The model sees no pictures: Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek, routers. */
+  /**
+   * The model cannot see pictures: Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek, routers.
+   */
   noSight: anyOf(
     'mmproj',
     'missing data required for image',
@@ -333,7 +339,7 @@ export const errorWords = {
   ),
 } as const;
 
-/** Behind these words of an error stands what its model wrote. */
+/** After these words, an error quotes text that the model wrote. */
 export const quotesAnswer = anyOf(
   // llama.cpp#23838
   'failed to parse input at pos \\d{1,9}',
@@ -342,7 +348,9 @@ export const quotesAnswer = anyOf(
   'error parsing tool call',
 );
 
-/** Endings of a `base_url` that svc takes off: a path that it adds itself, or another API's. */
+/**
+ * Endings of a `base_url` that svc removes: a path that svc adds itself, or a path of another API.
+ */
 export const endingsOfBase: Readonly<Record<'local_runtime' | 'hosted_runtime', RegExp>> = {
   local_runtime: /\/(?:v1\/chat\/completions|v1|api\/(?:chat|generate|tags|show)|api)$/i,
   hosted_runtime: /\/(?:chat\/completions|completions|models|responses)$/i,

@@ -1,53 +1,56 @@
-/** Exact sums of money: decimal numbers as text, in plain notation, of whatever currency. */
+/** Exact amounts of money: decimal numbers as text, in plain notation, in any currency. */
 import type { Price, Tokens, Used } from './spend.ts';
 
 /** A decimal number: `units` divided by ten to the power of `places`. */
 type Decimal = { readonly units: bigint; readonly places: number };
 
 /**
- * What these tokens cost, exactly.
+ * The exact cost of the tokens.
  * @param tokens `cached` of the input tokens came from the provider's cache; absent: none
  */
 export function costOf(tokens: Tokens & Pick<Partial<Used>, 'cached'>, price: Price): string {
   const cached = Math.min(tokens.cached ?? 0, tokens.input);
-  const fresh = times(tokens.input - cached, read(price.input));
-  const fromCache = times(cached, read(price.cachedInput ?? price.input));
-  const cost = plus(plus(fresh, fromCache), times(tokens.output, read(price.output)));
+  const fresh = times(tokens.input - cached, parseDecimal(price.input));
+  const fromCache = times(cached, parseDecimal(price.cachedInput ?? price.input));
+  const cost = plus(plus(fresh, fromCache), times(tokens.output, parseDecimal(price.output)));
   // A price is for a million tokens.
-  return written({ units: cost.units, places: cost.places + 6 });
+  return formatDecimal({ units: cost.units, places: cost.places + 6 });
 }
 
-/** The price before a call, when nobody knows how much of it a cache holds: the dearer one. */
+/**
+ * The price to assume before a call, when nobody knows how much of it a cache holds: the dearer
+ * one.
+ */
 export function dearest({ input, output, cachedInput = input }: Price): Price {
   return { input: compareAmounts(cachedInput, input) > 0 ? cachedInput : input, output };
 }
 
 export function sumOf(...amounts: readonly string[]): string {
-  return written(amounts.map(read).reduce(plus, { units: 0n, places: 0 }));
+  return formatDecimal(amounts.map(parseDecimal).reduce(plus, { units: 0n, places: 0 }));
 }
 
-/** Below 0 where `one` is less than `other`, above 0 where it is more; 0: they are equal. */
+/** Below 0: `one` is less than `other`. Above 0: it is more. 0: they are equal. */
 export function compareAmounts(one: string, other: string): number {
-  const [a, b] = aligned(read(one), read(other));
+  const [a, b] = aligned(parseDecimal(one), parseDecimal(other));
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
- * A JSON number as a decimal number in plain notation.
- * @returns as JavaScript writes the number, which is how it was written unless it has more than 17
- *   digits
+ * Converts a JSON number to a decimal number in plain notation.
+ * @returns the number as JavaScript writes it. That is the original text unless it has more than 17
+ *   digits.
  */
 export function amountOf(number: number): string {
   const [digits = '0', power = '0'] = String(number).split('e');
-  const { units, places } = read(digits);
+  const { units, places } = parseDecimal(digits);
   const moved = places - Number(power);
-  return written(
+  return formatDecimal(
     moved < 0 ? { units: units * 10n ** BigInt(-moved), places: 0 } : { units, places: moved },
   );
 }
 
-/** @param text a sign, digits, and a point among them, as `written` makes it */
-function read(text: string): Decimal {
+/** @param text a sign, digits and a point, as `formatDecimal` makes it */
+function parseDecimal(text: string): Decimal {
   const [whole = '0', fraction = ''] = text.split('.');
   return { units: BigInt(whole + fraction), places: fraction.length };
 }
@@ -67,8 +70,8 @@ function aligned(one: Decimal, other: Decimal): readonly [bigint, bigint] {
   return [at(one), at(other)];
 }
 
-/** Without zeros that say nothing. */
-function written({ units, places }: Decimal): string {
+/** Without superfluous zeros. */
+function formatDecimal({ units, places }: Decimal): string {
   const sign = units < 0n ? '-' : '';
   const digits = String(units < 0n ? -units : units).padStart(places + 1, '0');
   const whole = digits.slice(0, digits.length - places);

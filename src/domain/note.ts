@@ -1,30 +1,30 @@
-/** What an agent keeps for later turns, beside the history: short texts of its own. */
+/** Notes: short texts that an agent keeps for later turns, beside the history. */
 import type { Sensitivity } from './sensitivity.ts';
 import type { ConversationKey } from './story.ts';
 
-/** `sensitivity` is that of the turn in which it was made. */
+/** `sensitivity` is the label of the turn that made the note. */
 export type Note = {
   readonly at: number;
   readonly text: string;
   readonly sensitivity: Sensitivity;
 };
 
-/** Whose notes: one conversation's, or all of a brain's conversations together. */
+/** The owner of the notes: one conversation, or all conversations of a brain together. */
 export type NoteScope =
   | { readonly kind: 'conversation' }
   | { readonly kind: 'brain'; readonly brain: string };
 
-/** The same for a caller who is in no conversation. */
+/** The same for a caller outside of a conversation. */
 export type NotesOf =
   | ({ readonly kind: 'conversation' } & ConversationKey)
   | Extract<NoteScope, { kind: 'brain' }>;
 
-/** A note with the conversation in which it was made. */
+/** A note with the conversation that made it. */
 export type NoteText = Omit<Note, 'sensitivity'> & ConversationKey;
 
 /**
- * `add`: when there are then more than `notesMax`, the oldest go; of a brain's notes the oldest of
- * the conversation that has the most of them.
+ * A change of the notes. `add`: if there are then more than `notesMax` notes, the oldest go. For a
+ * brain's notes, the oldest notes of the conversation with the most notes go.
  */
 export type NoteMove =
   | {

@@ -1,43 +1,47 @@
+/** The outcome of asking a model: an answer or a failure, with all tries at its provider. */
 import type { Failure, FailureKind } from './failure.ts';
 import type { Used } from './spend.ts';
 
-/** One call to a provider. `ms` is its length, `startedAt` milliseconds since 1970. */
+/** One call to a provider. `ms` is its length, `startedAt` is in milliseconds since 1970. */
 export type Try = {
   readonly startedAt: number;
   readonly ms: number;
   readonly failed: FailureKind | null;
-  /** What it used; absent: nothing, or it is of a trace that tells no such thing. */
+  /** The tokens that the try used; absent: none, or the trace does not have them. */
   readonly tokens?: Used | null;
 };
 
-/** `cachedTokens` are a part of `inputTokens`; absent or null: its provider told none. */
+/**
+ * The tokens of an answer. `cachedTokens` are a part of `inputTokens`; absent or null: the provider
+ * did not report them.
+ */
 export type Usage = {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly cachedTokens?: number | null;
 };
 
-/** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
+/** A tool call that a model asked for. `arguments` is the value from the wire, not yet checked. */
 export type ToolCall = {
-  /** Empty: its provider gave none. */
+  /** Empty: the provider gave none. */
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** Fields that only its provider knows, and wants back; absent: none. */
+  /** Fields that only the provider understands, and wants back; absent: none. */
   readonly extra?: CallExtra;
 };
 
-/** An id for the n-th call without one of its own: Mistral's models take this form alone. */
+/** An id for the n-th call that has no id. Mistral's models accept only this format. */
 export function madeCallId(n: number): string {
   return `call${String(n).padStart(5, '0')}`;
 }
 
-/** Beside the call's own fields, and beside those of its function. */
+/** More fields of the call, and more fields of its function. */
 export type CallExtra = { readonly call: object; readonly function: object };
 
-/** What a model gave. A model call returns an outcome; it does not throw. */
+/** The result of asking a model. A model call returns an outcome; it does not throw. */
 export type Outcome = {
-  /** The share of the last prompt that this one began with, 0 to 1; absent: none is known. */
+  /** The share of the last prompt that this prompt begins with, 0 to 1; absent: unknown. */
   readonly reuse?: number;
 } & (
   | {
@@ -46,11 +50,16 @@ export type Outcome = {
       readonly calls: readonly ToolCall[];
       readonly usage: Usage | null;
       readonly tries: readonly Try[];
-      /** History lines left out because the model could not read so many; 0 when none. */
+      /**
+       * The number of history lines that were left out because the model could not read so many.
+       */
       readonly linesDropped: number;
-      /** Fields of its line that only its provider knows, and wants back; absent: none. */
+      /**
+       * Fields of the model's message that only its provider understands, and wants back; absent:
+       * none.
+       */
       readonly extra?: object;
-      /** It ends where its provider cut it, at a limit of its length. */
+      /** The provider cut the text at a limit of its length. */
       readonly isCut?: true;
     }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] }

@@ -1,21 +1,21 @@
-/** Lists that are read in pages. */
+/** Lists in pages. */
 
-/** A page has at most so many rows. */
+/** The most rows of a page. */
 export const pageRowsMax = 500;
-/** A page has so many rows where nobody said how many. */
+/** The rows of a page if the caller names no number. */
 export const pageRowsUsual = 100;
 
 /**
- * Asks for at most `limit` (1 to `pageRowsMax`) rows behind the place that `after` names; null:
- * from the beginning. Behind an `after` that no page gave there is nothing. Pages with long texts
- * hold fewer rows.
+ * Asks for at most `limit` (1 to `pageRowsMax`) rows after the place `after`; null: from the
+ * beginning. A place that no page returned has no rows after it. Pages with long texts hold fewer
+ * rows.
  */
 export type PageAsked = { readonly after: string | null; readonly limit: number };
 export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };
 
 /**
- * Whether a text has the form of what a page gives as its `next`: base64url (RFC 4648, section 5)
- * of a JSON array. Only the list that gave it knows what it means.
+ * Whether a text has the form of a page's `next`: base64url (RFC 4648, section 5) of a JSON array.
+ * Only the list that made it understands it.
  */
 export function isPlace(text: string): boolean {
   try {

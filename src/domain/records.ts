@@ -1,4 +1,7 @@
-/** What the ledger lists of what went through it: states and times, no text and nobody's id. */
+/**
+ * The lists of the ledger: messages and deliveries with states and times, without text and without
+ * anybody's id.
+ */
 import type { FailureKind } from './failure.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from './ids.ts';
 import type { FailureSummary, Story } from './story.ts';
@@ -6,7 +9,7 @@ import type { TurnOutcome } from './trace.ts';
 
 export const messageStates = ['waiting', 'answered', 'dead'] as const;
 
-/** Null: any. */
+/** Null: any value. */
 export type MessageFilter = {
   /** A channel by its key, or all bots of a messenger by its type. */
   readonly channel: string | null;
@@ -28,13 +31,13 @@ export const anyMessage: MessageFilter = {
   until: null,
 };
 
-/** Brain and outcome are null while it waits, and where it died without a turn. */
+/** Brain and outcome are null while the message waits, and if it died without a turn. */
 export type MessageRow = Pick<Story, 'id' | 'channel' | 'acceptedAt' | 'state' | 'settledAt'> & {
   readonly brain: string | null;
   readonly outcome: TurnOutcome | null;
   /** The model whose answer is the reply. */
   readonly model: ModelName | null;
-  /** From its acceptance to the last delivery; null while a reply waits, or where none arrived. */
+  /** From the acceptance to the last delivery; null: a reply still waits, or none was delivered. */
   readonly totalMs: number | null;
   /** Each part of a split reply counts. */
   readonly replies: ReplyCounts;
@@ -46,12 +49,12 @@ export type ReplyCounts = {
   readonly dead: number;
 };
 
-/** `deferred`: a try failed, and it is tried again. `waiting`: it waits for its first one. */
+/** `deferred`: an attempt failed, and another follows. `waiting`: before the first attempt. */
 export const deliveryStates = ['waiting', 'deferred', 'delivered', 'dead'] as const;
 
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** Null: any. */
+/** Null: any value. */
 export type DeliveryFilter = Pick<MessageFilter, 'channel'> & {
   readonly state: DeliveryState | null;
 };
@@ -59,38 +62,38 @@ export type DeliveryFilter = Pick<MessageFilter, 'channel'> & {
 /** One reply, or one part of a split one, on its way. */
 export type DeliveryRow = {
   readonly id: string;
-  /** The id of the message that it answers; null: it is not known any more. */
+  /** The id of the message that the reply answers; null: no longer known. */
   readonly message: string | null;
   readonly channel: ChannelKey;
   readonly createdAt: number;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** When it is tried again; null: at its turn, or not any more. */
+  /** The time of the next attempt; null: at its turn, or never. */
   readonly nextAt: number | null;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
-  /** Why the last try of a reply failed that was not delivered. */
+  /** Why the last attempt failed, for a reply that is not delivered. */
   readonly failure: FailureSummary | null;
 };
 
-/** What is kept of the conversations of a channel. */
+/** The stored conversations of a channel. */
 export type ConversationCount = {
   readonly channel: ChannelKey;
-  /** Those in which turns are kept. */
+  /** Conversations with stored turns. */
   readonly conversations: number;
   readonly turns: number;
-  /** When something was said there last; null: it is not known. */
+  /** The time of the last turn; null: unknown. */
   readonly lastAt: number | null;
 };
 
-/** Whether a channel is one that is asked for, by its key or by its type. */
+/** Whether a channel matches a key or a type; `asked` null: every channel does. */
 export function isOnChannel(key: ChannelKey, asked: string | null): boolean {
   return asked === null || key === asked || channelTypeOf(key) === asked;
 }
 
 /**
+ * The `totalMs` of a message row.
  * @param lastAt when the last delivery ended; null: nothing was delivered
- * @returns `totalMs` of such a message
  */
 export function totalOf(
   { state, acceptedAt }: Pick<MessageRow, 'state' | 'acceptedAt'>,
@@ -101,33 +104,39 @@ export function totalOf(
   return Math.max(0, lastAt - acceptedAt);
 }
 
-/** Replies that wait for another try, of one channel and for one reason. */
+/** Replies that wait for another attempt, of one channel and for one reason. */
 export type DeferredGroup = {
   readonly channel: ChannelKey;
-  /** Why the last try of each failed. */
+  /** Why the last attempt of each failed. */
   readonly failure: FailureKind;
-  /** What it was answered; null: there was no answer, or none with a status. */
+  /** The status of the answer; null: there was no answer, or none with a status. */
   readonly status: number | null;
   readonly count: number;
-  /** When the oldest was made; of more than 10,000, of those that were tried first. */
+  /**
+   * When the oldest was made. With more than 10,000 replies: the oldest of those that were tried
+   * first.
+   */
   readonly oldestAt: number;
-  /** When the first of them is tried again. */
+  /** The time of the next attempt for the first of them. */
   readonly nextAt: number;
 };
 
-/** Null: any. */
+/** Null: any value. */
 export type DeferredFilter = Pick<MessageFilter, 'channel'> & {
   readonly failure: FailureKind | null;
   readonly status: number | null;
 };
 
-/** Which of them are to be tried now. */
+/** The replies that an operator wants to try now. */
 export type WhichDeferred =
   | { readonly kind: 'one'; readonly id: string }
-  /** Whose last try began before `before`, milliseconds since 1970: each is tried once then. */
+  /**
+   * Replies whose last attempt began before `before`, milliseconds since 1970. So each is tried
+   * only once.
+   */
   | { readonly kind: 'all'; readonly filter: DeferredFilter; readonly before: number };
 
-/** What became of such a request; `more`: there are others like these. */
+/** The result of such a request. `more`: there are other replies like these. */
 export type TriedNow =
   | { readonly kind: 'moved'; readonly moved: number; readonly more: boolean }
   | { readonly kind: 'storage_failed' };

@@ -1,37 +1,39 @@
-/** What the operator can do when a model gave no answer. */
+/**
+ * Remedies: what the operator can do when a model, a speech server or the storage does not work.
+ */
 import type { FailureKind } from './failure.ts';
 
-/** What the practice model of a first run is called: it ends with that, and with the demo. */
+/** The name of the practice model of a first run. It ends when the first run or the demo ends. */
 export const practiceModelName = 'practice';
 
 type Remedies = Partial<Record<FailureKind, (modelId: string) => string>>;
 
-const nearer = (): string =>
+const useNearAddress = (): string =>
   'Write a base_url on this machine or in a private network, or declare the model "cloud".';
 
-const roomier = (): string =>
+const raiseBudget = (): string =>
   "Raise the brain's budget, or give the brain a local model without a price.";
 
-const credited = (): string =>
+const addCredit = (): string =>
   "Add credit to the provider's account, or add another model to the brain.";
 
-const reworded = (): string =>
+const correctFields = (): string =>
   "Read the provider's words in the log or the trace and correct the model's fields, or add " +
   'another model to the brain.';
 
-const reshaped = (): string =>
+const removeTools = (): string =>
   'svc asked again without the refused tools, which the trace names. Remove them from ' +
   'agent.tools, or simplify their schemas on their server.';
 
-const larger = (): string =>
+const enlargeContext = (): string =>
   'Give the model a larger context where it runs, or add another model to the brain.';
 
 const filtered = (): string =>
   "Change the filter in the provider's settings, or add another model to the brain.";
 
-const reasked = (): string => 'Ask again. If it happens often, add another model to the brain.';
+const askAgain = (): string => 'Ask again. If it happens often, add another model to the brain.';
 
-const unsighted = (): string => 'Add a model that sees pictures to the brain.';
+const addSeeingModel = (): string => 'Add a model that sees pictures to the brain.';
 
 const remedies = {
   local_runtime: {
@@ -44,18 +46,18 @@ const remedies = {
     server_error: () => "Look into Ollama's log, or start it again.",
     timeout: () => 'Ollama hangs, or is too slow: `ollama ps` shows what it does; start it again.',
     overloaded: () => 'Ollama has too much to do: add another model to the brain.',
-    rejected: reworded,
-    tool_refused: reshaped,
+    rejected: correctFields,
+    tool_refused: removeTools,
     malformed_answer: () => 'Check that base_url leads to Ollama, and to no other program.',
     context_overflow: () =>
       'Write a larger context_tokens for the model, or add another model to the brain.',
-    far_address: nearer,
-    over_budget: roomier,
+    far_address: useNearAddress,
+    over_budget: raiseBudget,
     connect_timeout: () => 'Check base_url and the network between svc and Ollama.',
     connection_lost: () => "Look into Ollama's log, or start it again.",
     redirected: () => 'Write the address that it redirects to into base_url.',
-    empty_answer: reasked,
-    pictures_unsupported: unsighted,
+    empty_answer: askAgain,
+    pictures_unsupported: addSeeingModel,
     left_machine: () => 'Use a model that runs on this machine, or declare this one "cloud".',
   },
   hosted_runtime: {
@@ -65,27 +67,27 @@ const remedies = {
     server_error: () => "Look at the provider's status page, or add another model to the brain.",
     timeout: () => "Look at the provider's status page, or add another model to the brain.",
     overloaded: () => 'The provider has too much to do: add another model to the brain.',
-    rejected: reworded,
+    rejected: correctFields,
     malformed_answer: () => "Check that base_url leads to an API with the paths of OpenAI's.",
-    no_credit: credited,
-    tool_refused: reshaped,
+    no_credit: addCredit,
+    tool_refused: removeTools,
     filtered,
-    context_overflow: larger,
+    context_overflow: enlargeContext,
     rate_limited: () =>
       "Raise the limit of the provider's account, or add another model to the brain.",
-    far_address: nearer,
-    over_budget: roomier,
+    far_address: useNearAddress,
+    over_budget: raiseBudget,
     connect_timeout: () => 'Check base_url and the way to the network.',
-    connection_lost: reasked,
+    connection_lost: askAgain,
     redirected: () => 'Write the address that it redirects to into base_url.',
-    empty_answer: reasked,
-    pictures_unsupported: unsighted,
+    empty_answer: askAgain,
+    pictures_unsupported: addSeeingModel,
   },
 } as const satisfies Record<string, Remedies>;
 
 export type RemediedProvider = keyof typeof remedies;
 
-/** @returns a sentence; null: nothing is known to help */
+/** @returns a sentence; null: no remedy is known */
 export function remedyOf(
   kind: FailureKind,
   provider: RemediedProvider,
@@ -95,7 +97,7 @@ export function remedyOf(
   return known[kind]?.(modelId) ?? null;
 }
 
-/** The same for a model's name, which is provider and model id with a slash between. */
+/** The same for a model's name, `PROVIDER/MODEL_ID`. */
 export function remedyForModel(kind: FailureKind, name: string): string | null {
   const slash = name.indexOf('/');
   const provider = name.slice(0, slash);
@@ -133,12 +135,12 @@ function isKnown(provider: string): provider is RemediedProvider {
   return Object.hasOwn(remedies, provider);
 }
 
-/** What the operator can do about a speech server that writes nothing down. */
-const away = 'Start the speech server, or look at speech.base_url.';
+/** The remedies for a speech server that gives no text. */
+const checkSpeechServer = 'Start the speech server, or look at speech.base_url.';
 
-const speechRemediesRemedies: Partial<Record<FailureKind, string>> = {
-  connect_failed: away,
-  connect_timeout: away,
+const speechRemedies: Partial<Record<FailureKind, string>> = {
+  connect_failed: checkSpeechServer,
+  connect_timeout: checkSpeechServer,
   not_found:
     'Write speech.base_url with the /v1 that most servers want (whisper.cpp: --inference-path ' +
     '/v1/audio/transcriptions), and in speech.model a model that the server has.',
@@ -156,13 +158,13 @@ const speechRemediesRemedies: Partial<Record<FailureKind, string>> = {
 };
 
 export function speechRemedy(kind: FailureKind): string {
-  return speechRemediesRemedies[kind] ?? away;
+  return speechRemedies[kind] ?? checkSpeechServer;
 }
 
-/** What a person does about a storage that takes nothing, by the code of its warning. */
+/** The remedies for a storage that takes nothing, by the code of its warning. */
 const makeRoom = 'Make room on that disk; svc goes on by itself.';
 
-/** They name nothing of a machine: whoever looks may read them. */
+/** The sentences name nothing of the machine, so anybody may read them. */
 export const storageRemedies = {
   storage_full: makeRoom,
   storage_low: makeRoom,
@@ -170,12 +172,12 @@ export const storageRemedies = {
   storage_away: 'Start the server, or make the way to it free; svc goes on by itself.',
 } as const;
 
-/** What a ledger is kept in. */
+/** The storages that a ledger can have. */
 export const storageBackends = ['memory', 'sqlite', 'postgres'] as const;
 
 export type StorageBackend = (typeof storageBackends)[number];
 
-/** What svc may have only so much of, and what it says when that was not enough. */
+/** The limited resources of the process, and the warning when one of them runs out. */
 export const shortages = {
   connections: {
     code: 'connections_full',

@@ -1,11 +1,11 @@
 /**
- * Whether a text may be read by models elsewhere. A message is stamped with it when it is accepted,
- * and so is all that comes of it. The stamp lies on the text and never becomes weaker, whatever
- * becomes of the configuration.
+ * The sensitivity label of a text: whether models elsewhere may read it. svc labels a message when
+ * it accepts it, and labels everything that comes of it. The label belongs to the text. It never
+ * becomes weaker, even if the configuration changes.
  */
 export type Sensitivity = 'public' | 'private';
 
-/** Private as soon as one of them is; public where there is none. */
+/** Private if one of the labels is private; public if there are none. */
 export function strictest(...all: readonly Sensitivity[]): Sensitivity {
   return all.every((one) => one === 'public') ? 'public' : 'private';
 }

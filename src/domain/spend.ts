@@ -1,15 +1,15 @@
 /**
- * What calls to models use, and what that costs. A model costs where it is declared cloud or has a
- * price; any other is free: what it uses is counted, and never refused.
+ * The tokens that calls to models use, and their cost. A model costs if it is declared cloud or has
+ * a price. Every other model is free: svc counts its tokens and never refuses a call.
  */
 import type { ChannelKey, ModelName } from './ids.ts';
 
 export type Tokens = { readonly input: number; readonly output: number };
 
 /**
- * Per million tokens, in whatever currency the operator counts in. Each is a decimal number as
- * text, in plain notation (`0.15`), so that sums are exact. `cachedInput`: of input tokens that
- * came from the provider's cache; absent: that of all others.
+ * The price per million tokens, in the operator's currency. Each is a decimal number as text, in
+ * plain notation (`0.15`), so that sums are exact. `cachedInput`: the price of input tokens from
+ * the provider's cache; absent: the same as other input tokens.
  */
 export type Price = {
   readonly input: string;
@@ -17,27 +17,28 @@ export type Price = {
   readonly cachedInput?: string;
 };
 
-/** What a call is charged to. */
+/** The account that a call is charged to. */
 export type Charged = {
   /** The service's local day, `YYYY-MM-DD`. */
   readonly day: string;
   readonly brain: string;
   readonly model: ModelName;
-  /** That of the configuration when the call was made; null: it has none. */
+  /** The price in the configuration at the time of the call; null: there is none. */
   readonly price: Price | null;
-  /** Budgets hold for it. */
+  /** Budgets limit this call. */
   readonly costs: boolean;
-  /** Who wrote the message; null: nobody did, it is a trial. */
+  /** The person who wrote the message; null: it is a trial. */
   readonly sender: { readonly channel: ChannelKey; readonly id: string } | null;
 };
 
 /**
- * What a call used; `estimated`: at most, since its provider told nothing. `cached`: of the input
- * tokens, those from the provider's cache; absent or null: it told none.
+ * The tokens that a call used. `estimated`: the most that it can have used, since its provider
+ * reported nothing. `cached`: the input tokens from the provider's cache; absent or null: not
+ * reported.
  */
 export type Used = Tokens & { readonly estimated: boolean; readonly cached?: number | null };
 
-/** What two calls used. */
+/** The sum of two calls. */
 export function usedByBoth(one: Used, other: Used): Used {
   const cached = one.cached ?? other.cached ?? null;
   return {
@@ -48,7 +49,7 @@ export function usedByBoth(one: Used, other: Used): Used {
   };
 }
 
-/** What a brain may use of models that cost; null: no bound. A day is the service's local one. */
+/** The limits of a brain for models that cost; null: no limit. A day is the service's local day. */
 export type Budget = {
   readonly tokensPerTurn: number | null;
   readonly tokensPerDay: number | null;
@@ -57,36 +58,39 @@ export type Budget = {
   readonly tokensPerSenderPerDay: number | null;
 };
 
-/** The bounds that are kept over turns, by the names that a configuration gives them. */
+/** The limits that hold across turns, with their names in the configuration. */
 export type SpendLimit =
   | { readonly kind: 'tokens_per_day'; readonly most: number }
   | { readonly kind: 'cost_per_day'; readonly most: string }
   | { readonly kind: 'tokens_per_sender_per_day'; readonly most: number };
 
-/** What was used by one key of a report. `cost`: a decimal number; null: no model has a price. */
+/**
+ * The sum of the calls of one row of a report. `cost`: a decimal number; null: no model has a
+ * price.
+ */
 export type Spent = {
   readonly calls: number;
   readonly tokens: Tokens;
-  /** Of `tokens`, what models used that cost: what budgets hold for. */
+  /** The part of `tokens` of models that cost. Budgets limit only this part. */
   readonly costing: Tokens;
-  /** How many of the calls are estimated. */
+  /** The number of calls with estimated tokens. */
   readonly estimatedCalls: number;
-  /** Reserved by calls whose end was never seen, or is still to come. */
+  /** Tokens that are reserved by calls whose end was never seen, or is still to come. */
   readonly open: Tokens;
   readonly cost: string | null;
-  /** What `open` would cost. */
+  /** The cost of `open`. */
   readonly openCost: string | null;
 };
 
 export const spendKeys = ['day', 'brain', 'model', 'sender'] as const;
 
-/** What a report adds up by. */
+/** The ways to group a report. */
 export type SpendBy = (typeof spendKeys)[number];
 
 /**
- * One line of a report: `key` is a day, a brain, a model, or the id of a sender (whose channel is
- * `channel`; both are people's data). Days are the service's local ones, the first and last with
- * anything in it.
+ * One row of a report. `key` is a day, a brain, a model, or the id of a sender whose channel is
+ * `channel`. Id and channel of a sender are personal data. Days are the service's local days: the
+ * first and the last with calls in this row.
  */
 export type SpendRow = Spent & {
   readonly key: string;
@@ -95,7 +99,7 @@ export type SpendRow = Spent & {
   readonly lastDay: string;
 };
 
-/** What is known of a model that is to be paid for. */
+/** The facts of a model that its cost depends on. */
 export type Payable = {
   readonly model: ModelName;
   readonly price: Price | null;
@@ -103,20 +107,26 @@ export type Payable = {
 };
 
 /**
- * Pays for the calls of one turn, or of one trial. It is asked before each try at a provider,
- * whatever the try is for: a retry, a step of an agent, a model that loses. Of a model that is free
- * it answers at once.
+ * The budget guard of one turn, or of one trial. The caller asks it before each try at a provider,
+ * whatever the try is for: a retry, a step of an agent, a model that loses. For a free model it
+ * answers at once.
  */
 export interface BudgetGuard {
   /** @param most the most tokens that the call may use */
   reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid>;
 }
 
-/** `settle` is called exactly once. @param used null: nothing was sent */
+/**
+ * Call `settle` exactly once.
+ * @param used null: nothing was sent
+ */
 export type Reserved = { readonly kind: 'reserved'; settle(used: Used | null): void };
 
-/** `unwritten`: the ledger could not write it down, so that the call may not be made. */
+/** `unwritten`: the ledger could not write the reservation, so the call must not be made. */
 export type Unpaid = OverBudget | { readonly kind: 'unwritten' };
 
-/** It does not fit. `opensAt`: when it may, milliseconds since 1970; null: not in this turn. */
+/**
+ * The call does not fit the budget. `opensAt`: when it may fit, milliseconds since 1970; null: not
+ * in this turn.
+ */
 export type OverBudget = { readonly kind: 'over_budget'; readonly opensAt: number | null };

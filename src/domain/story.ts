@@ -1,4 +1,4 @@
-/** What the ledger tells people: the story of a message, dead letters, conversations. */
+/** What people read from the ledger: the story of a message, dead letters, conversations. */
 import type { CutReason } from './conversation.ts';
 import type { Box } from './event.ts';
 import type { Failure, FailureKind } from './failure.ts';
@@ -8,7 +8,7 @@ import type { Sensitivity } from './sensitivity.ts';
 import type { ToolUseText } from './tool-use.ts';
 import type { Trace } from './trace.ts';
 
-/** One conversation, or all that one sender said on a channel. */
+/** One conversation, or all conversations of one sender on a channel. */
 export type Whose = { readonly channel: ChannelKey } & (
   | { readonly kind: 'conversation'; readonly conversation: ConversationId }
   | { readonly kind: 'sender'; readonly sender: string }
@@ -20,22 +20,22 @@ export type ConversationKey = {
 };
 
 /**
- * The longest id of svc's own that a conversation has: of what the webhook lets through, which is
- * 1,024 characters, each of which JSON may have to escape.
+ * The most characters of an id that the id cipher makes for a conversation. The webhook accepts ids
+ * of 1,024 characters, and JSON may escape each of them.
  */
 export const sealedCharactersMax = 8_448;
 
-/** At most so many messages are asked about at once: as many as are in a page of a list. */
+/** The most messages in one request for their origins: as many as a page of a list has. */
 export const originsMax = 200;
 
 /**
- * Whose message it is: without a text, and an operator's to see. `conversationId` is of svc's own,
- * and stays the same.
+ * The sender and the conversation of a message, for operators, without its text. `conversationId`
+ * is svc's own id, and stays the same.
  */
 export type MessageOrigin = ConversationKey & {
   readonly id: string;
   readonly conversationId: string;
-  /** null: what was kept of the sender cannot be read. */
+  /** null: the stored sender cannot be read. */
   readonly sender: Message['sender'] | null;
 };
 
@@ -45,11 +45,11 @@ export type Story = {
   readonly channel: ChannelKey;
   readonly acceptedAt: number;
   readonly state: 'waiting' | 'answered' | 'dead';
-  /** How often a process died while it was next in its conversation. */
+  /** How many processes died while the message was next in its conversation. */
   readonly diedUnder: number;
   readonly settledAt: number | null;
   readonly failure: FailureSummary | null;
-  /** Null while it waits, and where it was left out because the storage was behind. */
+  /** Null while the message waits, and if svc left the trace out because the storage was behind. */
   readonly trace: Trace | null;
   readonly replies: readonly ReplyStory[];
 };
@@ -61,18 +61,18 @@ export type ReplyStory = {
   readonly attempts: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
-  /** When it is tried again; null: at once, or not any more. */
+  /** The time of the next attempt; null: at once, or never. */
   readonly dueAt: number | null;
   readonly settledAt: number | null;
-  /** The tries whose end was seen, in their order; the last of them. */
+  /** The last attempts whose end svc saw, in their order. */
   readonly tries: readonly DeliveryTry[];
   readonly failure: FailureSummary | null;
 };
 
-/** At most so many of a reply's tries are kept: the last ones. */
+/** The most attempts that are kept for a reply: the last ones. */
 export const triesMax = 16;
 
-/** `failed` null: it was delivered. */
+/** `failed` null: the reply was delivered. */
 export type DeliveryTry = {
   readonly startedAt: number;
   readonly ms: number;
@@ -82,31 +82,33 @@ export type DeliveryTry = {
 
 export type FailureSummary = Pick<Failure, 'kind' | 'whose' | 'status' | 'detail'>;
 
-/** What a model answered whose answer is not the reply, cut. */
+/** The answer of a model that did not become the reply, cut. */
 export type UnsentAnswer = { readonly model: ModelName; readonly text: string };
 
 export type StoryText = {
   readonly sender: Message['sender'];
   readonly conversation: ConversationId;
-  /** As in a conversation's row. */
+  /** As in `ConversationRow`. */
   readonly conversationId: string | null;
   readonly text: string;
-  /** Its stamp. */
   readonly sensitivity: Sensitivity;
   readonly media: Message['media'];
   readonly replies: readonly { readonly id: string; readonly text: string }[];
   /** Best rank first. */
   readonly unsent: readonly UnsentAnswer[];
-  /** The calls of tools, as they were asked for. */
+  /** The tool calls with their arguments. */
   readonly tools: readonly ToolUseText[];
 };
 
-/** The parts of a split reply that died together are one letter; its id is the whole reply's. */
+/**
+ * A dead letter. The parts of a split reply that died together are one dead letter, with the id of
+ * the whole reply.
+ */
 export type DeadLetter = {
   readonly id: string;
   readonly box: Box;
   readonly channel: ChannelKey;
-  /** The message itself, or the one that the reply answers. */
+  /** The message itself, or the message that the reply answers. */
   readonly messageId: string;
   readonly acceptedAt: number;
   readonly diedAt: number;
@@ -119,14 +121,14 @@ export type DeadLetterReason = FailureSummary & { readonly box: Box; readonly co
 
 export type DeadLetterText = DeadLetter & {
   readonly conversation: ConversationId;
-  /** As in a conversation's row; null as well where nobody's id is kept. */
+  /** As in `ConversationRow`; null as well where nobody's id is kept. */
   readonly conversationId: string | null;
   readonly tries: readonly DeliveryTry[];
   readonly text: string | null;
 };
 
 export type ConversationRow = ConversationKey & {
-  /** Of svc's own, and always the same in this database; null: svc is older than that. */
+  /** svc's own id, always the same in this database; null: the answering svc is older than that. */
   readonly id: string | null;
   readonly turns: number;
   readonly sessions: number;
@@ -146,7 +148,7 @@ export type ConversationText = ConversationRow & {
 
 /**
  * `sender` null: a quoted block from an earlier session. `messageId` is the message that was
- * answered; null: it is not known any more, or nobody's.
+ * answered; null: no longer known, or there is none.
  */
 export type TurnText = ConversationKey & {
   readonly messageId: string | null;
@@ -155,11 +157,14 @@ export type TurnText = ConversationKey & {
   readonly sender: string | null;
   readonly text: string;
   readonly reply: string | null;
-  /** The model whose answer is the reply; null: none is, or that is not kept any more. */
+  /** The model whose answer is the reply; null: there is none, or it is no longer kept. */
   readonly model: ModelName | null;
-  /** null: no operator answered it, or that is not kept any more. */
+  /** null: no operator answered the message, or that is no longer kept. */
   readonly byHand: Takeovers | null;
 };
 
-/** `answeredWith` that later message, without a reply of its own. */
+/**
+ * An answer by an operator. `answeredWith`: the later message whose reply answered this one too;
+ * null: it has its own reply.
+ */
 export type Takeovers = { readonly answeredWith: MessageId | null };

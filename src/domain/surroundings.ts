@@ -1,4 +1,4 @@
-/** What a person sees around a message, in words for a model. */
+/** The context of a message, in words for a model. */
 import type { Attachment } from './attachment.ts';
 import type { QuotedBlock } from './conversation.ts';
 import { mediaOf, type Media, type Message, type Quoted } from './message.ts';
@@ -6,7 +6,7 @@ import { beginning, quotedLines } from './reply.ts';
 
 const nameCharactersMax = 64;
 
-/** With who speaks, in a group, and where the text was forwarded from. */
+/** The text with its speaker (in a group), and with the source of a forwarded text. */
 export function withSpeaker(
   { sender, context }: Pick<Message, 'sender' | 'context'>,
   text: string,
@@ -14,8 +14,8 @@ export function withSpeaker(
   if (context === undefined) return text;
   const { inGroup, forwardedFrom } = context;
   const name = inGroup === true ? nameOf(sender.name) : null;
-  const said = forwardedFrom === undefined ? text : forwarded(forwardedFrom, text);
-  return name === null ? said : `${name}: ${said}`;
+  const body = forwardedFrom === undefined ? text : forwarded(forwardedFrom, text);
+  return name === null ? body : `${name}: ${body}`;
 }
 
 function forwarded(from: string | null, text: string): string {
@@ -24,14 +24,14 @@ function forwarded(from: string | null, text: string): string {
   return text === '' ? line : `${line}\n${text}`;
 }
 
-/** With a line below it for each thing that came with it. */
+/** The text, with one line below it for each attachment. */
 export function withLines(text: string, lines: readonly string[]): string {
   return (text === '' ? lines : [text, ...lines]).join('\n');
 }
 
 /**
- * An attachment in words, the same in this turn as in later ones.
- * @param isSeen false: a picture that this model is not shown
+ * An attachment in words, the same in this turn and in later ones.
+ * @param isSeen false: a picture that this model does not see
  */
 export function lineOfAttachment(attachment: Attachment, isSeen = true): string {
   const name = attachment.name.replace(/[\r\n[\]]+/g, ' ');
@@ -49,7 +49,10 @@ export function lineOfAttachment(attachment: Attachment, isSeen = true): string 
   }
 }
 
-/** With a line below it for each thing that came with the message, where svc fetched none. */
+/**
+ * The text, with one line below it for each attachment of the message. For channels where svc
+ * fetches none.
+ */
 export function withMediaLines(message: Pick<Message, 'media' | 'further'>, text: string): string {
   return withLines(text, mediaOf(message).map(lineOfMedia));
 }
@@ -58,14 +61,17 @@ function lineOfMedia({ type, reference }: Media): string {
   return `[attachment: ${type === null ? '' : `${type} `}${reference}]`;
 }
 
-/** Nothing in the text ends its fence. */
+/** A fenced block. Nothing in the text can end the fence. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
-/** What is quoted, under whose it is. @param isShown what of its media is shown beside it */
+/**
+ * A quotation, with its author.
+ * @param isShown whether the model sees this attachment beside it
+ */
 export function quoteBlock(
   { text, media = [], by, name }: Quoted,
   isShown: (media: Media) => boolean = () => false,
@@ -78,7 +84,7 @@ export function quoteBlock(
   return `${headOf(by, nameOf(name))}\n${quotedLines(lines.join('\n'))}`;
 }
 
-/** In the place of a quotation that a model is not shown, so that it does not guess. */
+/** Replaces a quotation that a model does not see, so that the model does not guess. */
 export const unshownQuote: QuotedBlock = {
   text: '[replying to a message that you are not shown]',
   sensitivity: 'public',
@@ -90,15 +96,18 @@ function headOf(by: Quoted['by'], name: string | null): string {
   return name === null ? 'Replying to a message of another:' : `Replying to ${name}:`;
 }
 
-/** The text as models see it, now and in later turns. @param quote null: it is left out */
+/**
+ * The text as models see it, now and in later turns.
+ * @param quote null: there is none
+ */
 export function withQuote(text: string, quote: QuotedBlock | null | undefined): string {
   if (quote === null || quote === undefined) return text;
   return text === '' ? quote.text : `${text}\n\n${quote.text}`;
 }
 
 /**
- * On one line, and without what ends a name here: people choose their names, and no part of one is
- * to pass for a line, a role or a bracket of svc's.
+ * The name on one line, without characters that end a name here. People choose their names, so no
+ * part of a name may look like a line, a role or a bracket of svc's.
  */
 function nameOf(name: string | null): string | null {
   const plain = (name ?? '')

@@ -1,21 +1,25 @@
 import { hourMs } from '../lib/durations.ts';
+/** Takeovers: an operator answers a conversation instead of its brain. */
 import type { MessageId } from './ids.ts';
 import type { ConversationKey } from './story.ts';
 
-/** How long a hold lasts that nobody touches. */
-export const holdMs = hourMs;
-/** So many conversations are held at once at most. */
+/** A takeover ends after this time without a use. */
+export const holdMs = 3_600_000;
+/** The most conversations that operators can take over at once. */
 export const holdsMax = 1_000;
-/** So many of a conversation's waiting messages are told, and answered at once. */
+/** The most waiting messages of a conversation that svc lists, and that one answer settles. */
 export const waitingMax = 100;
 
-/** A conversation that an operator answers by hand. Milliseconds since 1970. */
+/** A takeover of a conversation. Times are milliseconds since 1970. */
 export type Hold = { readonly since: number; readonly untilAt: number };
 export type HeldConversation = ConversationKey & Hold;
 
 /**
- * `hold` null: it has ended meanwhile. `nothing_to_answer`: nothing waits. `answered_already`: the
- * named message does not wait, since it is answered, or was never in this conversation.
+ * The result of an operator's answer.
+ * - `answered`: `hold` null: the takeover has ended meanwhile.
+ * - `nothing_to_answer`: no message waits.
+ * - `answered_already`: the named message does not wait. It is answered, or was never in this
+ *   conversation.
  */
 export type OperatorAnswer =
   | {

@@ -24,7 +24,7 @@ test('the thinking before an answer goes, and nothing else', () => {
   for (const [text, answer] of cases) assert.equal(withoutThinkBlock(text), answer, text);
 });
 
-/** How each mark of the table is written, and where it ends. */
+/** The text of each mark of the table, and its closing mark. */
 const written: readonly (readonly [string, string])[] = [
   ['<think>', '</think>'],
   ['<think duration="3s">', '</think>'],
@@ -56,12 +56,12 @@ test('of each mark the thinking goes, wherever its block begins or ends a line',
       [`${open}hm${close}\n${open}hm${close}\n8`, '8'],
       [`${open}hm`, ''],
       [`${open}\nhm\n`, ''],
-      // The template wrote the beginning.
+      // The template wrote the opening mark.
       [`hm\n${close}\n\n8`, '8'],
       [`hm\n\nhm\n ${close} \n8\n\n9`, '8\n\n9'],
       [`hm\n${close}\nhm\n${close}\n8`, '8'],
       [`hm\r\n${close}\r\n8`, '8'],
-      // Behind a first word.
+      // After a first word.
       [`Well.\n${open}\nhm\n${close}\n8`, '8'],
       [`Well. ${open}\nhm\n${close}\n8`, '8'],
       [`8\n${open}hm${close}`, '8'],
@@ -99,7 +99,7 @@ test('of a model that speaks in channels the final one alone is the answer', () 
     ['analysisThey ask.assistantfinal8', '8'],
     ['commentaryThey ask.assistantfinal8', '8'],
     ['analysisThey ask.assistantcommentaryI look.assistantfinal8', '8'],
-    // A name in code, which begins a sentence.
+    // A name in code at the beginning of a sentence.
     ['analysisResult is null.', 'analysisResult is null.'],
   ];
   for (const [text, answer] of cases) assert.equal(withoutThinking(text).trim(), answer, text);
@@ -141,7 +141,7 @@ test('an answer about the marks is not cut', () => {
   }
 });
 
-/** What people see of a text that still grows. */
+/** The text that people see while the answer grows. */
 function shown(text: string): string {
   return withoutGrowingMark(mayHoldThinking(text) ? withoutThinking(text) : text).trim();
 }

@@ -1,14 +1,13 @@
 /**
  * A model's text without its thinking. The marks around the thinking are rows of model-habits.ts.
- * Every character is looked at a bounded number of times, whatever the text.
+ * The functions look at each character a bounded number of times, whatever the text is.
  */
 import { answerMarks, thinkingMarks } from './model-habits.ts';
 
 /**
- * The answer without the thinking that some models write before it. A block that is never closed
- * is all thinking. Marks after the first word of the answer belong to the answer.
- *
- * @returns the end of the text
+ * The answer without the thinking that some models write before it. A block that never closes is
+ * all thinking. Marks after the first word of the answer belong to the answer.
+ * @returns the rest of the text
  */
 export function withoutThinkBlock(text: string): string {
   let at = skipSpace(text, 0);
@@ -23,14 +22,14 @@ export function withoutThinkBlock(text: string): string {
 }
 
 /**
- * What of a model's whole text, or of a text that still grows, is for the person.
+ * The part of a model's text that is for the person. The text may be whole, or still growing.
  *
- * - A block before the first word, as `withoutThinkBlock` has it.
- * - A block that begins or ends a line later on: what stands behind it is the answer, or, where
- *   nothing does, what stands before it.
- * - An end without a beginning, on a line of its own and outside code: chat templates may write the
- *   beginning into the prompt. All before it is thinking.
- * - Of channels (gpt-oss), the final one alone.
+ * - A block before the first word: as in `withoutThinkBlock`.
+ * - A later block that begins or ends a line: the text behind it is the answer. If there is none,
+ *   the text before it is.
+ * - A closing mark without an opening, on its own line and outside code: all text before it is
+ *   thinking. Chat templates may write the opening mark into the prompt.
+ * - A text in channels (gpt-oss): only the final channel.
  */
 export function withoutThinking(text: string): string {
   if (!mayHoldThinking(text)) return text;
@@ -39,20 +38,20 @@ export function withoutThinking(text: string): string {
   return withoutAnswerMarks(behindThinking(withoutThinkBlock(text)));
 }
 
-/** Whether thinking stands behind a first word: what follows it is not the whole message. */
+/** Whether thinking stands behind a first word. Then the text after it is not the whole message. */
 export function hasLaterBlock(text: string): boolean {
   return mayHoldThinking(text) && anyOpening.test(withoutThinkBlock(text));
 }
 
-/** Whether the text has anything that may be a mark: all others can be taken as they stand. */
+/** Whether the text contains a possible mark. Every other text needs no change. */
 export function mayHoldThinking(text: string): boolean {
   return anyMark.test(text);
 }
 
 type Mark = {
-  /** Matches at the place that `lastIndex` names. */
+  /** Matches at the place `lastIndex`. */
   readonly open: RegExp;
-  /** Matches the whole of a line. More spaces before it make it code. */
+  /** Matches a whole line. With more spaces before it the line is code. */
   readonly closesLine: RegExp;
   /** The place behind the next closing mark; null: there is none. */
   end(text: string, from: number): number | null;
@@ -89,7 +88,7 @@ function openingAt(text: string, at: number): { mark: Mark; end: number } | null
 }
 
 /**
- * Where a block opens in this line: at its beginning, or at its end behind a whole sentence. A line
+ * Where a block opens in this line: at its beginning, or at its end after a whole sentence. A line
  * of code, of a list or of a quotation opens none.
  */
 function openingIn(line: string): { mark: Mark; at: number; end: number } | null {
@@ -107,11 +106,12 @@ function openingIn(line: string): { mark: Mark; at: number; end: number } | null
 }
 
 function behindThinking(text: string): string {
-  /** The pieces between blocks of thinking. */
   let kept: string[] = [];
   let from = 0;
   let fence: string | null = null;
-  /** Behind a closing mark in a fence that may turn out to be none. */
+  /**
+   * The end of a closing mark in a code fence; the fence may never close, and then the mark counts.
+   */
   let endInFence: number | null = null;
   let lineEnd = -1;
   for (let at = 0; at <= text.length;) {
@@ -152,15 +152,16 @@ function endOfLine(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** The marks that a fence of code begins with; null: this line begins none. */
+/** The marks that begin a code fence; null: this line begins none. */
 function fenceOf(line: string): string | null {
   return /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? null;
 }
 
 /**
- * Of gpt-oss where its server passes on the channels: the final one; null: there are none. Format:
- * harmony, cookbook.openai.com/articles/openai-harmony. Some servers leave the marks out and pass
- * on the names of the channels.
+ * The final channel of a text of gpt-oss, if its server passes on the channels; null: it has none.
+ * Some servers remove the marks and pass on the names of the channels.
+ *
+ * Format: harmony, cookbook.openai.com/articles/openai-harmony.
  */
 function finalChannelOf(text: string): string | null {
   if (/^\s*(?:<\|start\|>assistant\s*)?<\|channel\|>/i.test(text)) {
@@ -182,17 +183,17 @@ function withoutAnswerMarks(text: string): string {
   return answer;
 }
 
-/** The same text with what may still turn out to be a mark, or thinking, left out. */
+/** The text without an end that may still become a mark, or thinking. */
 export function withoutGrowingMark(text: string): string {
   return channelName.test(text) ? '' : text.replace(growingMark, '');
 }
 
-/** A text that may be one of channels whose marks are gone. */
+/** A text that may consist of channels without their marks. */
 const channelName = /^\s*(?:analysis|commentary)(?:[A-Z]|$)/;
 
 /**
- * A line that has begun as a mark begins, with its attributes or the channel that it names; or the
- * beginning of a mark that ends a channel.
+ * A line that begins like a mark, with its attributes or its channel; or the beginning of a mark
+ * that ends a channel.
  */
 const growingMark = new RegExp(
   '(?:^|(?<=\\n))[ \\t]*(?:<[/|]?[a-z_:|]{0,24}|<[a-z:]{1,24}\\s[^<>\\n]{0,200}|' +

@@ -1,6 +1,6 @@
 /**
- * A message's story as rows on one clock, in milliseconds since it was accepted. What no row
- * explains is a row too, so that the rows of a settled message add up to its whole time.
+ * A message's story as rows on one clock, in milliseconds since its acceptance. Time that no row
+ * explains becomes a row too, so the rows of a settled message add up to its whole time.
  */
 import type { ModelName } from './ids.ts';
 import { formatModelName } from './model-words.ts';
@@ -18,7 +18,7 @@ import {
 import { describeReuse, describeSpentIn, type Trace, type TraceStep } from './trace.ts';
 import { describeRead } from './attachment.ts';
 
-/** What a row tells of; `unexplained`: no step says where the time went. */
+/** The kind of a row. `unexplained`: no step says where the time went. */
 export type RowPart =
   | 'accepted'
   | 'wait'
@@ -29,8 +29,8 @@ export type RowPart =
   | 'unexplained';
 
 /**
- * `forMs` null: a moment. `deep` rows belong to the row above and count nothing themselves.
- * `ended` null: it cannot end well or badly, or has not ended.
+ * `forMs` null: a moment. `deep` rows belong to the row above and do not count. `ended` null: the
+ * row cannot end well or badly, or has not ended.
  */
 export type Row = {
   readonly atMs: number;
@@ -41,32 +41,32 @@ export type Row = {
   readonly ended: 'well' | 'badly' | null;
 };
 
-/** A stretch of time that is explained. */
+/** A stretch of time that a row explains. */
 type Span = { readonly fromMs: number; readonly toMs: number };
 
-type Told = { readonly part: RowPart; readonly ended?: Row['ended']; readonly deep?: true };
+type RowFacts = { readonly part: RowPart; readonly ended?: Row['ended']; readonly deep?: true };
 
-/** The rows so far; times are milliseconds since the acceptance. */
-class Telling {
+/** Collects the rows; times are milliseconds since the acceptance. */
+class TimelineBuilder {
   readonly rows: Row[] = [];
   readonly spans: Span[] = [];
 
-  add(atMs: number, forMs: number | null, what: string, told: Told): void {
-    const { part, ended = null, deep = false } = told;
+  add(atMs: number, forMs: number | null, what: string, facts: RowFacts): void {
+    const { part, ended = null, deep = false } = facts;
     this.rows.push({ atMs, forMs, what, deep, part, ended });
   }
 
-  /** Adds a stretch that counts; adds nothing where it has no length. */
-  explain(fromMs: number, toMs: number, what: string, told: Told): void {
+  /** Adds a stretch that counts. Adds nothing if its length is 0. */
+  explain(fromMs: number, toMs: number, what: string, facts: RowFacts): void {
     if (toMs <= fromMs) return;
     this.spans.push({ fromMs, toMs });
-    this.add(fromMs, toMs - fromMs, what, told);
+    this.add(fromMs, toMs - fromMs, what, facts);
   }
 }
 
 /**
- * @param now milliseconds since 1970: how long what waits has waited
- * @param formatTime how a time (milliseconds since 1970) is written where the rows are read
+ * @param now milliseconds since 1970: a waiting message has waited until then
+ * @param formatTime formats a time (milliseconds since 1970) for the place where the rows are shown
  */
 export function timelineOf(
   story: Story,
@@ -74,26 +74,26 @@ export function timelineOf(
   formatTime: (at: number) => string,
 ): readonly Row[] {
   const since = (at: number): number => at - story.acceptedAt;
-  const telling = new Telling();
-  telling.add(0, null, 'accepted', { part: 'accepted' });
+  const timeline = new TimelineBuilder();
+  timeline.add(0, null, 'accepted', { part: 'accepted' });
   if (story.trace !== null) {
-    telling.explain(0, since(story.trace.claimedAt), waitedFor(story.trace), { part: 'wait' });
-    for (const step of story.trace.steps) reportStep(step, story.trace, telling);
+    timeline.explain(0, since(story.trace.claimedAt), waitedFor(story.trace), { part: 'wait' });
+    for (const step of story.trace.steps) reportStep(step, story.trace, timeline);
   } else if (story.state === 'waiting') {
-    telling.explain(0, since(now), 'waits in the inbox, or is being worked on', { part: 'wait' });
+    timeline.explain(0, since(now), 'waits in the inbox, or is being worked on', { part: 'wait' });
   }
-  for (const reply of story.replies) reportReply(reply, { since, telling, now, formatTime });
+  for (const reply of story.replies) reportReply(reply, { since, timeline, now, formatTime });
   if (story.state === 'dead') {
     const what = `given up: ${describeFailure(story.failure)}`;
-    telling.add(since(story.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
+    timeline.add(since(story.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
   }
-  for (const { fromMs, toMs } of gapsIn(telling.spans, endOf(story, now))) {
-    telling.add(fromMs, toMs - fromMs, 'not accounted for', { part: 'unexplained' });
+  for (const { fromMs, toMs } of gapsIn(timeline.spans, endOf(story, now))) {
+    timeline.add(fromMs, toMs - fromMs, 'not accounted for', { part: 'unexplained' });
   }
-  return inOrder(telling.rows);
+  return inOrder(timeline.rows);
 }
 
-/** Rows by time; rows that belong to the row above stay below it. */
+/** Sorts rows by time; deep rows stay below the row above them. */
 function inOrder(rows: readonly Row[]): readonly Row[] {
   const groups: Row[][] = [];
   for (const one of rows) {
@@ -103,7 +103,9 @@ function inOrder(rows: readonly Row[]): readonly Row[] {
   return groups.sort(([a], [b]) => a!.atMs - b!.atMs).flat();
 }
 
-/** When everything was over, in milliseconds since the acceptance; what is open lasts until now. */
+/**
+ * When everything was over, in milliseconds since the acceptance. An open story lasts until now.
+ */
 export function endOf(story: Story, now: number): number {
   const since = (at: number): number => at - story.acceptedAt;
   const ends = [story.settledAt, ...story.replies.map(({ settledAt }) => settledAt)];
@@ -111,7 +113,7 @@ export function endOf(story: Story, now: number): number {
   return Math.max(0, ...ends.map((at) => (at === null ? 0 : since(at))), open ? since(now) : 0);
 }
 
-/** How much of the whole time no row explains. */
+/** The part of the whole time that no row explains. */
 export function unexplainedIn(rows: readonly Row[]): number {
   return rows.reduce((sum, { part, forMs }) => {
     return part === 'unexplained' ? sum + (forMs ?? 0) : sum;
@@ -123,11 +125,11 @@ function waitedFor({ attempt }: Trace): string {
   return `waited in the inbox${again}`;
 }
 
-function reportStep(step: TraceStep, trace: Trace, telling: Telling): void {
+function reportStep(step: TraceStep, trace: Trace, timeline: TimelineBuilder): void {
   const { acceptedAt } = trace;
   const claimedMs = trace.claimedAt - acceptedAt;
   const decidedMs = trace.decidedAt - acceptedAt;
-  const atClaim = (what: string, part: RowPart) => telling.add(claimedMs, null, what, { part });
+  const atClaim = (what: string, part: RowPart) => timeline.add(claimedMs, null, what, { part });
   switch (step.kind) {
     case 'session':
       atClaim(describeSession(step), 'session');
@@ -140,7 +142,7 @@ function reportStep(step: TraceStep, trace: Trace, telling: Telling): void {
       return;
     case 'operator':
     case 'joined':
-      telling.add(decidedMs, null, describeAnswered(step), { part: 'policy', ended: 'well' });
+      timeline.add(decidedMs, null, describeAnswered(step), { part: 'policy', ended: 'well' });
       return;
     case 'approval':
       atClaim(describeApproval(step), 'session');
@@ -149,24 +151,24 @@ function reportStep(step: TraceStep, trace: Trace, telling: Telling): void {
       atClaim(`${listed(step.models)}: ${describeLeftOut(step)}`, 'shield');
       return;
     case 'file': {
-      const told = { part: 'file', ended: step.result === 'read' ? 'well' : 'badly' } as const;
+      const facts = { part: 'file', ended: step.result === 'read' ? 'well' : 'badly' } as const;
       const what = describeRead(step.part, step.result);
-      reportSpan(claimedMs + step.startMs, step.ms, what, told, telling);
+      reportSpan(claimedMs + step.startMs, step.ms, what, facts, timeline);
       return;
     }
     case 'model':
-      reportModel(step, acceptedAt, claimedMs, telling);
+      reportModel(step, acceptedAt, claimedMs, timeline);
       return;
     case 'tool': {
       const what = `tool ${step.tool}, ${modeWords[step.mode]}: ${outcomeWords[step.outcome]}`;
       const ended = wellEnded.has(step.outcome) ? 'well' : 'badly';
-      const told = { part: 'tool', ended } as const;
+      const facts = { part: 'tool', ended } as const;
       reportSpan(
         claimedMs + step.startMs,
         step.ms,
         `${what} (${describeRule(step.rule)})`,
-        told,
-        telling,
+        facts,
+        timeline,
       );
       return;
     }
@@ -174,9 +176,9 @@ function reportStep(step: TraceStep, trace: Trace, telling: Telling): void {
       const ended = step.verdict === 'reply' ? 'well' : 'badly';
       const winner = step.winner === null ? 'no reply' : formatModelName(step.winner);
       const what = `${step.policy}: ${winner}, ${step.why}`;
-      telling.add(decidedMs, null, what, { part: 'policy', ended });
-      const told = { part: 'policy', deep: true } as const;
-      for (const group of describeVotes(step)) telling.add(decidedMs, null, group, told);
+      timeline.add(decidedMs, null, what, { part: 'policy', ended });
+      const facts = { part: 'policy', deep: true } as const;
+      for (const group of describeVotes(step)) timeline.add(decidedMs, null, group, facts);
       return;
     }
     default:
@@ -192,7 +194,7 @@ function reportModel(
   step: ModelStep,
   acceptedAt: number,
   claimedMs: number,
-  telling: Telling,
+  timeline: TimelineBuilder,
 ): void {
   const ended = endOfCall(step.result);
   reportSpan(
@@ -200,16 +202,16 @@ function reportModel(
     step.ms,
     describeModel(step),
     { part: 'model', ended },
-    telling,
+    timeline,
   );
   if (step.tries.length < 2) return;
   for (const [index, { startedAt, ms, failed }] of step.tries.entries()) {
-    const told = { part: 'model', ended: endOfCall(failed ?? 'answer'), deep: true } as const;
-    telling.add(startedAt - acceptedAt, ms, `try ${index + 1}: ${failed ?? 'answer'}`, told);
+    const facts = { part: 'model', ended: endOfCall(failed ?? 'answer'), deep: true } as const;
+    timeline.add(startedAt - acceptedAt, ms, `try ${index + 1}: ${failed ?? 'answer'}`, facts);
   }
 }
 
-/** A call that svc itself ended, mostly since another answer was in hand, has not failed. */
+/** A call that svc itself ended has not failed: mostly another answer was in hand. */
 function endOfCall(result: ModelStep['result']): Row['ended'] {
   if (result === 'answer') return 'well';
   return result === 'cancelled' || result === 'outranked' ? null : 'badly';
@@ -217,10 +219,16 @@ function endOfCall(result: ModelStep['result']): Row['ended'] {
 
 const listed = (models: readonly ModelName[]): string => models.map(formatModelName).join(', ');
 
-/** Adds a stretch that is told even where it took no time. */
-function reportSpan(fromMs: number, ms: number, what: string, told: Told, telling: Telling): void {
-  telling.spans.push({ fromMs, toMs: fromMs + ms });
-  telling.add(fromMs, ms, what, told);
+/** Adds a stretch even if it took no time. */
+function reportSpan(
+  fromMs: number,
+  ms: number,
+  what: string,
+  facts: RowFacts,
+  timeline: TimelineBuilder,
+): void {
+  timeline.spans.push({ fromMs, toMs: fromMs + ms });
+  timeline.add(fromMs, ms, what, facts);
 }
 
 function describeModel(step: ModelStep): string {
@@ -228,18 +236,18 @@ function describeModel(step: ModelStep): string {
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
   const spent = describeSpentIn([step]);
   const name = formatModelName(step.model);
-  const told = spent === null ? '' : `, ${spent}`;
+  const usage = spent === null ? '' : `, ${spent}`;
   const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
   const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
   const status = step.status == null ? '' : `, status ${step.status}`;
   const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
   const reuse = describeReuse(step);
   const again = reuse === null ? '' : `; ${reuse}`;
-  const more = `${told}${again}${less}${without}${status}${cut}${said}`;
+  const more = `${usage}${again}${less}${without}${status}${cut}${said}`;
   return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${more}`;
 }
 
-/** The groups of a vote, the winner's first, and who dissented. */
+/** The groups of a vote, the winner's first, and the dissenters. */
 function describeVotes({
   votes,
   winner,
@@ -250,60 +258,65 @@ function describeVotes({
   });
 }
 
-type Around = {
+type ReplyDeps = {
   readonly since: (at: number) => number;
-  readonly telling: Telling;
+  readonly timeline: TimelineBuilder;
   readonly now: number;
   readonly formatTime: (at: number) => string;
 };
 
-/** A reply from its making to its end: tries, and the waits before and between them. */
-function reportReply(reply: ReplyStory, around: Around): void {
-  const { since, telling } = around;
+/** A reply from its making to its end: attempts, and the waits before and between them. */
+function reportReply(reply: ReplyStory, deps: ReplyDeps): void {
+  const { since, timeline } = deps;
   const marks = [
     ...(reply.possibleDuplicate ? ['possible duplicate'] : []),
     ...(reply.late ? ['late'] : []),
   ];
   const marked = marks.length === 0 ? '' : ` (${marks.join(', ')})`;
   const madeMs = since(reply.createdAt);
-  telling.add(madeMs, null, `reply ${reply.id} in the outbox${marked}`, { part: 'reply' });
+  timeline.add(madeMs, null, `reply ${reply.id} in the outbox${marked}`, { part: 'reply' });
   const unseen = reply.attempts - reply.tries.length;
   if (unseen > 0) {
     const what = `${plural(unseen, 'earlier try', 'earlier tries')} whose end was not kept`;
-    telling.add(madeMs, null, what, { part: 'delivery', deep: true });
+    timeline.add(madeMs, null, what, { part: 'delivery', deep: true });
   }
   let lastMs = madeMs;
   for (const [index, one] of reply.tries.entries()) {
     const startMs = since(one.startedAt);
     const wait = index === 0 ? 'waited in the outbox' : 'waited for its next try';
-    telling.explain(lastMs, startMs, wait, { part: 'wait' });
-    reportTry(one, startMs, unseen + index + 1, telling);
+    timeline.explain(lastMs, startMs, wait, { part: 'wait' });
+    reportTry(one, startMs, unseen + index + 1, timeline);
     lastMs = startMs + one.ms;
   }
-  reportEnd(reply, lastMs, around);
+  reportEnd(reply, lastMs, deps);
 }
 
-function reportTry(one: DeliveryTry, startMs: number, number: number, telling: Telling): void {
+function reportTry(
+  one: DeliveryTry,
+  startMs: number,
+  number: number,
+  timeline: TimelineBuilder,
+): void {
   const answered = one.status === null ? '' : `, ${one.status}`;
   const what = `delivery ${number}: ${one.failed ?? 'delivered'}${answered}`;
   const ended = one.failed === null ? 'well' : 'badly';
-  reportSpan(startMs, one.ms, what, { part: 'delivery', ended }, telling);
+  reportSpan(startMs, one.ms, what, { part: 'delivery', ended }, timeline);
 }
 
-function reportEnd(reply: ReplyStory, lastMs: number, around: Around): void {
-  const { since, telling, now, formatTime } = around;
+function reportEnd(reply: ReplyStory, lastMs: number, deps: ReplyDeps): void {
+  const { since, timeline, now, formatTime } = deps;
   switch (reply.state) {
     case 'delivered':
       return;
     case 'dead': {
       const what = `dead letter ${reply.id}: ${describeFailure(reply.failure)}`;
-      telling.add(since(reply.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
+      timeline.add(since(reply.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
       return;
     }
     case 'waiting': {
       const { dueAt } = reply;
       const next = dueAt === null || dueAt <= now ? 'is next' : `next try ${formatTime(dueAt)}`;
-      telling.explain(lastMs, since(now), `waits in the outbox: ${next}`, { part: 'wait' });
+      timeline.explain(lastMs, since(now), `waits in the outbox: ${next}`, { part: 'wait' });
       return;
     }
     default:
@@ -317,7 +330,7 @@ function describeFailure(failure: Story['failure']): string {
   return `${failure.kind}${status}: ${failure.detail}`;
 }
 
-/** What the spans leave open between 0 and the end. */
+/** The gaps between the spans, from 0 to the end. */
 function gapsIn(spans: readonly Span[], endMs: number): readonly Span[] {
   const gaps: Span[] = [];
   let coveredMs = 0;

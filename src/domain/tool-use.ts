@@ -1,24 +1,37 @@
+/**
+ * Tool calls and the rights of tools: grants, outcomes, the audit, and the states of MCP servers.
+ */
 import type { ChannelKey, ConversationId } from './ids.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
-/** How a tool may be used, by the operator's grant. */
+/** How the operator's grant lets an agent use a tool. */
 export const grantModes = ['allow', 'ask', 'shadow', 'deny'] as const;
 
 export type GrantMode = (typeof grantModes)[number];
 
-/** A tool with its rights on one channel. `cage` in a few words; null: it needs none. */
+/**
+ * A tool with its rights on one channel. `cage` describes its cage in a few words; null: it needs
+ * none.
+ */
 export type Ability = {
   readonly tool: string;
   readonly mode: GrantMode;
   readonly cage: string | null;
-  /** Its server is there, and it is as it was pinned; of tools without a server always. */
+  /**
+   * Its server is up, and the tool is as it was pinned. A tool without a server is always
+   * available.
+   */
   readonly isAvailable: boolean;
 };
 
 /**
- * What became of one call. `asked`: it waits for a person's yes. `rehearsed`: shadow, so it did not
- * run. `denied`: no grant. `refused`: the cage said no. `invalid`: the arguments were wrong.
- * `unknown`: it had begun when the process died, and was not repeated.
+ * The outcome of one call.
+ * - `asked`: the call waits for an approval.
+ * - `rehearsed`: the grant is shadow, so the call did not run.
+ * - `denied`: there is no grant.
+ * - `refused`: the cage refused it.
+ * - `invalid`: the arguments were wrong.
+ * - `unknown`: the call had begun when the process died, and svc did not repeat it.
  */
 export const toolOutcomes = [
   'done',
@@ -33,9 +46,9 @@ export const toolOutcomes = [
 
 export type ToolOutcome = (typeof toolOutcomes)[number];
 
-/** One call in the audit; the place that shows it decides who may see the arguments. */
+/** One call in the audit. The place that shows the row decides who may see the arguments. */
 export type ToolUse = {
-  /** `message:iteration:n`; with a number behind it where an earlier run used that key. */
+  /** `message:iteration:n`; with a number behind it if an earlier run used that key. */
   readonly key: string;
   readonly at: number;
   readonly ms: number;
@@ -44,22 +57,23 @@ export type ToolUse = {
   /** The rule that decided: a grant, or a rule of the cage. */
   readonly rule: string;
   readonly outcome: ToolOutcome;
-  /** As the model gave them, as JSON text, cut. */
+  /** The arguments from the model, as JSON text, cut. */
   readonly arguments: string;
 };
 
-/** A call, and what its model was told of it; null: that was not kept, or not seen. */
+/** A call with its result for the model; `told` null: the result was not kept, or not seen. */
 export type ToolUseWithResult = ToolUse & { readonly told: string | null };
 
-/** One call in the audit, without anything that a person or a model wrote. */
+/** One call in the audit, without any text of a person or a model. */
 export type ToolUseRow = Omit<ToolUse, 'arguments'> & {
   readonly messageId: string;
   readonly channel: ChannelKey;
 };
 
 /**
- * `arguments` null: without storage they are not kept, nor is the conversation (then empty). `told`
- * is the beginning of what the model was told of it; null: that is not kept.
+ * One call in the audit with its texts. Without storage `arguments` is null and `conversation` is
+ * empty, since svc does not keep them. `told` is the beginning of the result for the model; null:
+ * not kept.
  */
 export type ToolUseText = ToolUseRow & {
   readonly conversation: ConversationId;
@@ -67,30 +81,34 @@ export type ToolUseText = ToolUseRow & {
   readonly told: string | null;
 };
 
-/** A call that changes something elsewhere, as it is written down before it runs. */
+/** A call with effects elsewhere, as the ledger writes it before it runs. */
 export type BegunCall = Omit<ToolUse, 'ms' | 'outcome'> & {
-  /** Names tool and arguments: SHA-256 over canonical JSON, as base64. */
+  /** The hash of tool and arguments: SHA-256 over canonical JSON, as base64. */
   readonly hash: string;
-  /** That of the turn: what is found belongs to it. */
+  /** The label of the turn. The result of the call has it too. */
   readonly sensitivity: Sensitivity;
 };
 
-/** How a call ended. `text` is what the model was told. */
+/** The end of a call. `text` is its result for the model. */
 export type CallEnding = {
   readonly text: string;
   readonly outcome: ToolOutcome;
-  /** How long it took. */
   readonly ms: number;
 };
 
-/** A call that an earlier run of the same message began; `ending` null: its end was not seen. */
+/** A call that an earlier run of the same message began; `ending` null: nobody saw its end. */
 export type EarlierCall = Pick<BegunCall, 'key' | 'tool' | 'arguments' | 'sensitivity'> & {
   readonly ending: CallEnding | null;
 };
 
 /**
- * Whether a call may run, had begun before (and nobody saw its end), is done already, or cannot be
- * written down and so may not run. `key` is the one that the earlier call ran under.
+ * The answer of the tool-call log, before a call runs.
+ * - `run`: the call may run.
+ * - `unknown`: the call had begun before, and nobody saw its end.
+ * - `done`: the call has run already.
+ * - `unwritten`: the ledger cannot write it, so it must not run.
+ *
+ * `key` is the key of the earlier call.
  */
 export type LoggedCall =
   | { readonly kind: 'run' }
@@ -98,7 +116,7 @@ export type LoggedCall =
   | { readonly kind: 'done'; readonly key: string; readonly ending: CallEnding }
   | { readonly kind: 'unwritten' };
 
-/** Grants and ends of tool calls as a person reads them. */
+/** Grants and outcomes of tool calls in words. */
 export const modeWords: Readonly<Record<GrantMode, string>> = {
   allow: 'allowed',
   ask: 'only after a yes',
@@ -128,21 +146,23 @@ const rules: Readonly<Record<string, string>> = {
   approved_by_operator: 'approved by the operator',
 };
 
-/** The rule that decided: `governance[0]` → `grant 1`, and a cage's in plain words. */
+/** The rule that decided: `governance[0]` → `grant 1`, and a rule of the cage in plain words. */
 export function describeRule(rule: string): string {
   const at = /^governance\[(\d+)\]$/.exec(rule)?.[1];
   if (at !== undefined) return `grant ${Number(at) + 1}`;
   return (Object.hasOwn(rules, rule) ? rules[rule] : undefined) ?? rule.replaceAll('_', ' ');
 }
 
-/** How the MCP servers of agents stand, and their tools: nothing of what a server says. */
+/**
+ * The states of the agents' MCP servers and of their tools, without anything that a server says.
+ */
 
 export const mcpServerStates = ['starting', 'up', 'down', 'ended'] as const;
 export type McpServerState = (typeof mcpServerStates)[number];
 
 /**
- * `waiting`: its server is not up. `missing`: the server does not offer it, or its definition is
- * too large. `changed`: it is not what was pinned.
+ * `waiting`: the server is not up. `missing`: the server does not offer the tool, or its definition
+ * is too large. `changed`: the tool is not as it was pinned.
  */
 export const mcpToolStates = ['announced', 'waiting', 'missing', 'not_pinned', 'changed'] as const;
 export type McpToolState = (typeof mcpToolStates)[number];
@@ -152,7 +172,7 @@ export type McpStanding = {
   readonly server: string;
   readonly kind: 'command' | 'url';
   readonly state: McpServerState;
-  /** Why it is down; null: it is not. */
+  /** Why the server is down; null: it is not down. */
   readonly reason: string | null;
   readonly tools: readonly { readonly tool: string; readonly state: McpToolState }[];
 };

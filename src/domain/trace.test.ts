@@ -41,9 +41,9 @@ test('a trace of before tells of the calls that answered', () => {
 
 test('how much of a prompt was there before is told in plain words', () => {
   const tokens = { input: 1_200, output: 30, estimated: false, cached: 1_024 };
-  const told = call([{ startedAt: 0, ms: 1, failed: null, tokens }], { reuse: 0.9791 });
+  const step = call([{ startedAt: 0, ms: 1, failed: null, tokens }], { reuse: 0.9791 });
   const words = 'begins with 97 % of the last prompt; 1,024 of 1,200 tokens from the cache';
-  assert.equal(describeReuse(told), words);
+  assert.equal(describeReuse(step), words);
   assert.equal(describeReuse(call([], { reuse: 1 })), 'begins with 100 % of the last prompt');
   const usage = { inputTokens: 40, outputTokens: 2, cachedTokens: 0 };
   assert.equal(describeReuse(call([], { usage })), '0 of 40 tokens from the cache');

@@ -1,3 +1,4 @@
+/** The trace of a turn: the steps that led to its reply, and their words for people. */
 import type { Verdict, Yes } from './approval.ts';
 import type { CutReason } from './conversation.ts';
 import { apologies } from './decision.ts';
@@ -10,24 +11,33 @@ import { sumOf } from './money.ts';
 import type { Try, Usage } from './outcome.ts';
 import type { ReadingPart, UnreadReason } from './attachment.ts';
 
-/** One thing that happened to a message, without any text. Times are ms since its claim. */
+/**
+ * One thing that happened to a message, without any text. Times are in milliseconds since its
+ * claim.
+ */
 export type TraceStep =
   | {
       readonly kind: 'session';
       readonly session: number;
-      /** Why the session began with this message; null: it was there before. */
+      /** Why the session began with this message; null: the session existed before. */
       readonly cut: CutReason | null;
-      /** The command that svc itself answered; null: a brain did. */
+      /** The command that svc itself answered; null: a brain answered. */
       readonly command: string | null;
     }
-  /** An operator answered it; `answeredWith` that later message, without a reply of its own. */
+  /**
+   * An operator answered the message. `answeredWith`: the later message whose reply answered both;
+   * null: it has its own reply.
+   */
   | { readonly kind: 'operator'; readonly answeredWith: MessageId | null }
-  /** It was one message with that one, whose turn answered both: what happened is told there. */
+  /** The message was merged into that later one, whose turn answered both and has the trace. */
   | { readonly kind: 'joined'; readonly answeredWith: MessageId }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
-  /** The message has pictures; `blind` see none, and are asked only where nobody sees. */
+  /**
+   * The message has pictures. `blind` models see none. svc asks them only if no other model sees
+   * pictures.
+   */
   | { readonly kind: 'sight'; readonly blind: readonly ModelName[]; readonly seeing: number }
-  /** One of the files that came with it; `part`: what failed, or was the last to be done. */
+  /** One attachment of the message. `part`: the step that failed, or the last step. */
   | {
       readonly kind: 'file';
       readonly part: ReadingPart;
@@ -36,9 +46,10 @@ export type TraceStep =
       readonly ms: number;
     }
   /**
-   * What these models were not shown of the conversation. `private`: it is not for models
-   * elsewhere. `unanswered`: these messages had no answer, and the model answered only without
-   * them. `refused`: one of these, which no later turn sees.
+   * The parts of the conversation that these models did not see.
+   * - `private`: it is not for models elsewhere.
+   * - `unanswered`: these messages had no answer, and the model answered only without them.
+   * - `refused`: one of the unanswered messages, which no later turn sees.
    */
   | {
       readonly kind: 'left_out';
@@ -56,22 +67,28 @@ export type TraceStep =
       readonly result: 'answer' | FailureKind;
       readonly tries: readonly Try[];
       readonly linesDropped: number;
-      /** Of the call that answered; null: its provider told none, or none answered. */
+      /**
+       * The tokens of the call that answered; null: the provider reported none, or no call
+       * answered.
+       */
       readonly usage: Usage | null;
-      /** Of all its tries, a decimal number; absent: it has no price, or it was not kept. */
+      /**
+       * The cost of all tries, a decimal number; absent: the model has no price, or it was not
+       * kept.
+       */
       readonly cost?: string | null;
       /**
-       * How much of the last prompt of this conversation, brain and model this one begins with,
-       * from 0 to 1; absent: no earlier prompt is known.
+       * The share of the last prompt of this conversation, brain and model that this prompt begins
+       * with, from 0 to 1; absent: no earlier prompt is known.
        */
       readonly reuse?: number | null;
-      /** Its provider cut the answer at a limit of its length; absent: it is whole. */
+      /** The provider cut the answer at a limit of its length; absent: the answer is whole. */
       readonly isCut?: boolean | null;
-      /** Tools that it was not told of, since its provider refused them; absent: none. */
+      /** Tools that the model was not offered, since its provider refused them; absent: none. */
       readonly withoutTools?: string | null;
-      /** The HTTP status of the failure; absent: no answer came. */
+      /** The HTTP status of the failure; absent: there was no answer. */
       readonly status?: number | null;
-      /** What its provider said of the failure, scrubbed; absent: nothing. */
+      /** The provider's words about the failure, scrubbed; absent: none. */
       readonly said?: string | null;
     }
   | {
@@ -83,7 +100,7 @@ export type TraceStep =
       readonly startMs: number;
       readonly ms: number;
     }
-  /** The turn follows a call that waited for a yes; `by` null: nobody decided in time. */
+  /** The turn follows a call that waited for an approval; `by` null: nobody decided in time. */
   | {
       readonly kind: 'approval';
       readonly tool: string;
@@ -95,7 +112,7 @@ export type TraceStep =
       readonly policy: 'priority' | 'consensus';
       readonly verdict: 'reply' | 'none';
       readonly winner: ModelName | null;
-      /** Groups of models that gave the same answer, largest first; only consensus counts votes. */
+      /** Groups of models that gave the same answer, largest first. Only consensus counts votes. */
       readonly votes: readonly (readonly ModelName[])[];
       readonly why: string;
     };
@@ -107,7 +124,7 @@ export const cutReasons = {
   idle: 'nothing had been said for long',
 } as const satisfies Record<CutReason, string>;
 
-/** Which session it is, in words. */
+/** The session, in words. */
 export function describeSession({
   session,
   cut,
@@ -118,13 +135,13 @@ export function describeSession({
   return `session ${session}${why}${answered}`;
 }
 
-/** Whom the shield lets be asked, in words. */
+/** The models that the privacy filter dropped, in words. */
 export function describeShield({ dropped, kept }: Extract<TraceStep, { kind: 'shield' }>): string {
   const who = dropped.length === 0 ? 'nothing' : dropped.map(formatModelName).join(', ');
   return `shield dropped ${who}; ${kept} may be asked`;
 }
 
-/** What a model was not shown, and why, in words. */
+/** The parts that a model did not see, and why, in words. */
 export function describeLeftOut({
   why,
   turns,
@@ -141,13 +158,13 @@ export function describeLeftOut({
   return `${what.join(' and ')} private, and not shown to models elsewhere`;
 }
 
-/** Who of the models sees, in words. */
+/** The models that see no pictures, in words. */
 export function describeSight({ blind, seeing }: Extract<TraceStep, { kind: 'sight' }>): string {
   const asked = seeing === 0 ? 'no model sees pictures' : 'not asked, since another sees pictures';
   return `${blind.map(formatModelName).join(', ')}: ${asked}`;
 }
 
-/** What came of a call that waited, in words. */
+/** The decision about a call that waited, in words. */
 export function describeApproval({
   tool,
   verdict,
@@ -159,7 +176,7 @@ export function describeApproval({
 
 type AnsweredStep = Extract<TraceStep, { kind: 'operator' | 'joined' }>;
 
-/** Who answered, or with what other message it was answered, in words. */
+/** The person or the other message that answered, in words. */
 export function describeAnswered({ kind, answeredWith }: AnsweredStep): string {
   if (kind === 'joined') return `one message with ${answeredWith}, and answered with it`;
   const how = answeredWith === null ? '' : ` with ${answeredWith}, which came after it`;
@@ -167,8 +184,8 @@ export function describeAnswered({ kind, answeredWith }: AnsweredStep): string {
 }
 
 /**
- * How a turn ended: with a model's answer, with svc's own to a command, with an operator's, or with
- * an apology.
+ * How a turn ended: with a model's answer, with svc's own answer to a command, with an operator's
+ * answer, or with an apology.
  */
 export const turnOutcomes = ['reply', 'command', 'by_hand', ...apologies] as const;
 
@@ -185,14 +202,17 @@ export type Trace = {
   readonly steps: readonly TraceStep[];
 };
 
-/** What a list tells of a turn. `model` gave the reply; null: none did. */
+/** The facts of a turn in a list. `model` gave the reply; null: none did. */
 export type TurnSummary = {
   readonly brain: string;
   readonly outcome: TurnOutcome;
   readonly model: ModelName | null;
 };
 
-/** The policy names the model. An agent has no policy: the last model to answer gave the reply. */
+/**
+ * The policy step names the model. An agent has no policy: its last model that answered gave the
+ * reply.
+ */
 export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
   if (outcome !== 'reply') return { brain, outcome, model: null };
   for (const step of steps.toReversed()) {
@@ -206,12 +226,12 @@ export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
-/** `estimated`: a part of it is not told by a provider, but what may have been used. */
+/** `estimated`: a provider did not report a part of it; that part is an estimate. */
 type TurnUsage = Usage & { readonly estimated: boolean };
 
 /**
- * What is known of the tokens and the cost of all calls, those that lost or failed too:
- * `about 1,240 tokens in, 80 out, cost 0.0012`; null: nothing is.
+ * The known tokens and cost of all calls, including calls that lost or failed: `about 1,240 tokens
+ * in, 80 out, cost 0.0012`; null: nothing is known.
  */
 export function describeSpentIn(steps: readonly TraceStep[]): string | null {
   const calls = steps.filter((step) => step.kind === 'model');
@@ -219,23 +239,23 @@ export function describeSpentIn(steps: readonly TraceStep[]): string | null {
   if (known.length === 0) return null;
   const costs = calls.flatMap(({ cost }) => cost ?? []);
   return (
-    describeUsage(known.reduce(both)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`)
+    describeUsage(known.reduce(addUsage)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`)
   );
 }
 
-/** How much of its prompt a model need not have read anew, in words; null: nothing is known. */
+/** The part of the prompt that a model need not read anew, in words; null: nothing is known. */
 export function describeReuse({ reuse, ...step }: ModelStep): string | null {
   const { inputTokens = null, cachedTokens = null } = usageOf(step) ?? {};
-  const said = [
+  const parts = [
     ...(reuse == null ? [] : [`begins with ${Math.floor(reuse * 100)} % of the last prompt`]),
     ...(cachedTokens === null || inputTokens === null
       ? []
       : [`${count(cachedTokens)} of ${count(inputTokens)} tokens from the cache`]),
   ];
-  return said.length === 0 ? null : said.join('; ');
+  return parts.length === 0 ? null : parts.join('; ');
 }
 
-/** A trace of before knows of the call that answered alone. */
+/** An old trace has only the tokens of the call that answered. */
 function usageOf({ tries, usage }: Pick<ModelStep, 'tries' | 'usage'>): TurnUsage | null {
   const used = tries.flatMap(({ tokens }) => tokens ?? []);
   if (used.length === 0) return usage && { ...usage, estimated: false };
@@ -243,10 +263,10 @@ function usageOf({ tries, usage }: Pick<ModelStep, 'tries' | 'usage'>): TurnUsag
     .map(({ input, output, estimated, cached = null }): TurnUsage => {
       return { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated };
     })
-    .reduce(both);
+    .reduce(addUsage);
 }
 
-function both(one: TurnUsage, other: TurnUsage): TurnUsage {
+function addUsage(one: TurnUsage, other: TurnUsage): TurnUsage {
   const sum = (of: keyof Usage): number | null =>
     (one[of] ?? other[of] ?? null) === null ? null : (one[of] ?? 0) + (other[of] ?? 0);
   return {
@@ -258,8 +278,8 @@ function both(one: TurnUsage, other: TurnUsage): TurnUsage {
 }
 
 function describeUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
-  const say = (tokens: number | null): string => (tokens === null ? '?' : count(tokens));
-  return `${estimated ? 'about ' : ''}${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
+  const text = (tokens: number | null): string => (tokens === null ? '?' : count(tokens));
+  return `${estimated ? 'about ' : ''}${text(inputTokens)} tokens in, ${text(outputTokens)} out`;
 }
 
 const count = (tokens: number): string => tokens.toLocaleString('en-US');

@@ -1,54 +1,56 @@
 /**
- * What another side said of an error, as far as it may be kept and shown: one short line, in which
- * nothing points at a person or holds a secret. Pure.
+ * Error texts from the other side, reduced to one short line that svc may keep and show. The line
+ * has no secret, and nothing in it identifies a person. Pure.
  */
 import { quotesAnswer } from './model-habits.ts';
 
-/** Numbers with more digits may be ids, and are left out. */
+/** The functions remove numbers with more digits, since they may be ids. */
 type Bounds = { readonly charactersMax: number; readonly digitsMax: number };
 const ofPlatform: Bounds = { charactersMax: 160, digitsMax: 4 };
-/** Its numbers are sizes in tokens. */
+/** The numbers of providers are sizes in tokens. */
 const ofProvider: Bounds = { charactersMax: 300, digitsMax: 7 };
-/** More of it is not looked at. */
-const lookedMax = 2_000;
-/** So many characters in a row of what was sent are an echo of it. */
+/** The functions ignore the rest of a longer text. */
+const startCharactersMax = 2_000;
+/** This many characters in a row from a sent text are an echo of it. */
 const echoLength = 12;
 const echoLengthMin = 4;
-/** Of a whole conversation common phrases come back by chance: an echo of it is longer. */
+/** The same for a whole conversation. It is longer, since common phrases repeat by chance. */
 const longEchoLength = 20;
-/** A whole text of it, or a line of one, is found from this length on. */
+/** The shortest whole text, or line of one, that counts as an echo. */
 const wholeEchoLengthMin = 8;
 
 /**
- * What a messenger's platform said of a send that it refused.
- * @param sent all texts of the send, none of which may come back
- * @returns null: nothing is left of it, or it repeats what was sent
+ * The words of a messenger's platform about a send that it refused.
+ * @param sent all texts of the send; none of them may come back
+ * @returns null: nothing is left of the words, or they repeat a sent text
  */
 export function platformWords(said: string, token: string, sent: readonly string[]): string | null {
-  const looked = said.slice(0, lookedMax);
-  if (sent.some((text) => echoes(looked, text))) return null;
-  return scrubbed(looked, token, ofPlatform);
+  const start = said.slice(0, startCharactersMax);
+  if (sent.some((text) => repeatsPieceOf(start, text))) return null;
+  return scrubbed(start, token, ofPlatform);
 }
 
 /**
- * What a model's provider said of a request that failed.
- * @param key null: it was sent none
- * @param sent all texts of the request: where the words repeat one, that piece is left out, and so
- *   is what the model wrote
- * @returns null: nothing is left of it
+ * The words of a model's provider about a request that failed.
+ * @param key null: svc sent none
+ * @param sent all texts of the request. The result leaves out pieces that repeat one of them, and
+ *   text that the model wrote.
+ * @returns null: nothing is left of the words
  */
 export function providerWords(
   said: string,
   key: string | null,
   sent: readonly string[],
 ): string | null {
-  const looked = said.slice(0, lookedMax);
-  const quoting = quotesAnswer.exec(looked);
-  const own = quoting === null ? looked : looked.slice(0, quoting.index + quoting[0].length);
+  const start = said.slice(0, startCharactersMax);
+  const quoting = quotesAnswer.exec(start);
+  const own = quoting === null ? start : start.slice(0, quoting.index + quoting[0].length);
   return scrubbed(withoutEchoes(own, sent), key ?? '', ofProvider);
 }
 
-/** The words up to JSON, or a quotation of more than a name: it may be of what a model wrote. */
+/**
+ * The words before JSON, or before a quotation that is longer than a name: it may quote a model.
+ */
 export function upToQuotation(words: string): string {
   const marks = words.matchAll(/(["'`])[a-z_][\w./:@-]{0,99}\1|([{[\n"`]|(?<![a-z])')/gi);
   for (const { 2: quotes, index } of marks) {
@@ -57,13 +59,13 @@ export function upToQuotation(words: string): string {
   return words;
 }
 
-function scrubbed(looked: string, secret: string, bounds: Bounds): string | null {
+function scrubbed(start: string, secret: string, bounds: Bounds): string | null {
   const { charactersMax, digitsMax } = bounds;
-  const plain = (secret === '' ? looked : looked.replaceAll(secret, ' '))
+  const plain = (secret === '' ? start : start.replaceAll(secret, ' '))
     .replaceAll(/[\p{C}\p{Z}"]+/gu, ' ')
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S*|\bwww\.\S+/gi, ' ')
     .replaceAll(/@[\p{L}\p{N}_.]+/gu, ' ')
-    // Long words without a space are keys, tokens and ids.
+    // Long words are keys, tokens and ids.
     .replaceAll(/[\w-]{32,}/g, ' ')
     .replaceAll(/\p{N}+/gu, (digits) => (digits.length > digitsMax ? ' ' : digits))
     .replaceAll(/ +/g, ' ')
@@ -72,9 +74,9 @@ function scrubbed(looked: string, secret: string, bounds: Bounds): string | null
   return /\p{L}/u.test(line) ? line : null;
 }
 
-/** The words less each piece that stands in a text, and less what they quote of one. */
-function withoutEchoes(told: string, texts: readonly string[]): string {
-  const said = onOneLine(told);
+/** The words without the pieces that repeat a sent text or quote one. */
+function withoutEchoes(words: string, texts: readonly string[]): string {
+  const said = onOneLine(words);
   const all = texts.map((text) => onOneLine(text).toLowerCase());
   const isIn = (piece: string): boolean => all.some((text) => text.includes(piece));
   let unquoted = said.replaceAll(/(["'`])([^"'`]{3,}?)\1/g, (whole, _mark, quoted: string) =>
@@ -102,13 +104,13 @@ function withoutPiece(said: string, piece: string): string {
   return at < 0 ? said : `${said.slice(0, at)}…${said.slice(at + piece.length)}`;
 }
 
-/** As long as it was. */
+/** In lower case, if that keeps the length. */
 function lowered(text: string): string {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text;
 }
 
-/** As it was before it was written as JSON, or as a text of Python, with its spaces alike. */
+/** The text before it was escaped as JSON or as a Python string, with single spaces. */
 function onOneLine(text: string): string {
   return text
     .replaceAll(/\\{1,2}u([\da-f]{4})/gi, (_, code: string) =>
@@ -120,8 +122,8 @@ function onOneLine(text: string): string {
     .trim();
 }
 
-/** Whether it holds a piece of that text, however it is spaced and capitalised. */
-function echoes(said: string, text: string): boolean {
+/** Whether the words contain a piece of the text, in any spacing and case. */
+function repeatsPieceOf(said: string, text: string): boolean {
   const [where, what] = [folded(said), folded(text)];
   if (what.length < echoLengthMin) return false;
   const length = Math.min(echoLength, what.length);

@@ -28,11 +28,11 @@ const cases: Readonly<Record<AddressRange, string>> = {
 };
 
 test('what is not known to be public is not public', () => {
-  const told = (Object.keys(cases) as AddressRange[]).map((range) => [
+  const ranges = (Object.keys(cases) as AddressRange[]).map((range) => [
     range,
     cases[range].split(' ').filter((address) => rangeOf(address) !== range),
   ]);
-  assert.deepEqual(Object.fromEntries(told), {
+  assert.deepEqual(Object.fromEntries(ranges), {
     public: [],
     loopback: [],
     private: [],

@@ -1,3 +1,5 @@
+/** Pauses between attempts: exponential back-off, spread, and `Retry-After`. */
+
 /**
  * Exponential back-off with full jitter: a random pause between 0 and base × 2ⁿ, capped.
  * @param attempt counts from 0
@@ -12,7 +14,7 @@ export function fullJitter(
   return random() * Math.min(limits.capMs, limits.baseMs * 2 ** attempt);
 }
 
-/** A pause of `ms`, give or take `share` of it (0.2 is ±20 %). */
+/** A random pause around `ms`: `share` 0.2 is ±20 %. */
 export function spread(ms: number, share: number, random: () => number = Math.random): number {
   return ms * (1 - share + 2 * share * random());
 }
@@ -32,10 +34,9 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * How long a `Retry-After` header asks us to wait.
- * Format: RFC 9110, 10.2.3: seconds, or a date.
+ * Reads the pause of a `Retry-After` header. Format: RFC 9110, 10.2.3: seconds, or a date.
  * @param now milliseconds since 1970
- * @returns milliseconds, at most `mostMs`; null when there is none, or none that can be read
+ * @returns milliseconds, at most `mostMs`; null: there is no header, or an unreadable one
  */
 export function retryAfterMs(
   header: string | string[] | undefined,

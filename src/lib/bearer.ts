@@ -1,13 +1,16 @@
-/** Bearer tokens of requests. Format: RFC 6750, section 2.1; the scheme in any case (RFC 9110). */
+/**
+ * Bearer tokens of requests: reading one, comparing it with a secret, and slowing wrong ones.
+ * Format: RFC 6750, section 2.1; the scheme in any case (RFC 9110).
+ */
 import type { IncomingMessage } from 'node:http';
 import { nodeCrypto } from './node-http.ts';
 import { isIPv6 } from 'node:net';
 import type { SteadyTime } from './clock.ts';
 
-/** Whether a token is the secret. The secret itself cannot be read back out of it. */
+/** Whether a token is the secret. Nobody can read the secret back out of the function. */
 export type TokenCheck = (token: string) => boolean;
 
-/** The bearer token; null when there is none, or more than one Authorization header. */
+/** The bearer token; null: there is none, or more than one Authorization header. */
 export function bearerOf(request: IncomingMessage): string | null {
   const token = tokenOf(request.headers.authorization);
   if (token === null) return null;
@@ -24,17 +27,17 @@ function tokenOf(header: string | undefined): string | null {
   return header.slice(7).trim();
 }
 
-/** Of secrets that are compared as they are. */
+/** The longest secret that is compared directly. */
 const plainBytesMax = 510;
 const lengthBytes = 2;
 
 /**
- * Neither the time nor the length of the comparison tells anything about the secret: a token is
- * put behind its length into as many bytes as the longest one has, and all of them are compared.
- * For a still longer secret digests are compared, under a key that this process alone knows.
+ * Makes a check whose time tells nothing about the secret or its length. It writes the token,
+ * behind its length, into as many bytes as the longest direct secret has, and compares all of them.
+ * For a longer secret it compares digests under a key that only this process knows.
  */
 export function createTokenCheck(secret: string): TokenCheck {
-  // Node reads header bytes as latin1, so this is how the right secret looks in a header.
+  // Node reads header bytes as latin1, so this is the form of the right secret in a header.
   const right = Buffer.from(secret, 'utf8').toString('latin1');
   if (right.length > plainBytesMax) return createLongTokenCheck(right);
   const expected = Buffer.alloc(lengthBytes + plainBytesMax);
@@ -42,7 +45,7 @@ export function createTokenCheck(secret: string): TokenCheck {
   pad(right, expected);
   return (token) => {
     pad(token, given);
-    // A character that is no byte was put in as its lowest byte.
+    // A character above 0xff was written as its lowest byte.
     return nodeCrypto().timingSafeEqual(given, expected) && !/[^\0-\xff]/.test(token);
   };
 }
@@ -63,14 +66,15 @@ function createLongTokenCheck(right: string): TokenCheck {
 }
 
 /**
- * Slows those who try bearers: the answer to a wrong one waits the longer, the more have come from
- * its address. A right bearer never waits, though it comes from the same address, as all do behind
- * a proxy. Of IPv6 the first 64 bits count, which is what one machine is given.
+ * Slows clients that try bearer tokens. The more wrong tokens came from an address, the longer the
+ * next answer to one waits. A right token never waits, even from the same address, since all
+ * clients behind a proxy share one. For IPv6 the first 64 bits count: a machine usually has such a
+ * network.
  */
 const stepMs = 100;
 export const delayMsMax = 5_000;
 const forgetMs = 10 * 60_000;
-/** Beyond, what was heard of longest ago is forgotten. */
+/** Above this number, the address that was heard longest ago is forgotten. */
 export const addressesMax = 1_024;
 
 export class WrongBearers {
@@ -78,18 +82,23 @@ export class WrongBearers {
   readonly #steady: () => SteadyTime;
   readonly #byAddress = new Map<string, { count: number; at: SteadyTime }>();
 
-  /** @param free so many of an address have no delay: they may be typing errors */
+  /**
+   * @param free the number of wrong tokens of an address without delay: they may be typing errors
+   */
   constructor(free: number, steady: () => SteadyTime) {
     this.#free = free;
     this.#steady = steady;
   }
 
-  /** Addresses that are remembered. */
+  /** The number of remembered addresses. */
   get size(): number {
     return this.#byAddress.size;
   }
 
-  /** Counts one more wrong bearer. @returns how long its answer is to wait, in milliseconds */
+  /**
+   * Counts one more wrong token.
+   * @returns the delay of its answer, in milliseconds
+   */
   add(address: string): number {
     const key = networkOf(address);
     const now = this.#steady();

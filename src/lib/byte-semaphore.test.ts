@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { ByteSemaphore } from './fair-queue.ts';
 import { Stopper } from './stop.ts';
 
-/** Each holds its bytes until it is let go; what is at work is told in the order of its start. */
+/**
+ * Each task holds its bytes until the test releases it; `began` lists the tasks in the order of
+ * their start.
+ */
 function stage(bytesMax: number) {
   const semaphore = new ByteSemaphore(bytesMax);
   const began: string[] = [];

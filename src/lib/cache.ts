@@ -1,8 +1,8 @@
 /**
- * A cache bounded by weight. A used value stays in the young half. When the young half is full it
- * becomes the old half, and unused values of the previous old half are gone. So a value is kept at
- * least until half of the weight has been used after it, and a use costs one look-up and allocates
- * nothing (a list in order of use would change at every use).
+ * A cache with a weight limit. A used value is in the young half. When the young half is full, it
+ * becomes the old half, and the unused values of the former old half are gone. So a value stays at
+ * least until half of the weight has been used after it. A use costs one look-up and allocates
+ * nothing. (A list in order of use would change at every use.)
  */
 export class Cache<K, V> {
   readonly #halfMax: number;
@@ -11,7 +11,7 @@ export class Cache<K, V> {
   #youngWeight = 0;
   #oldWeight = 0;
 
-  /** @param weightMax in the unit of the weights given to `put` */
+  /** @param weightMax in the unit of the weights for `put` */
   constructor(weightMax: number) {
     this.#halfMax = weightMax / 2;
   }

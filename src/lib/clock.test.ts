@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { runs } from '../../test/support/runs.ts';
 import { FollowingClock, type ClockReading, type SteadyTime } from './clock.ts';
 
-/** A clock of a machine whose time of day is put forward, and both go on when told to. */
+/**
+ * The clocks of a machine whose time of day can be set forward; both continue only when the test
+ * says so.
+ */
 function machine(now = 1_000_000) {
   let at = 500;
   let wall = now;
@@ -14,7 +17,7 @@ function machine(now = 1_000_000) {
       wall += ms;
     },
     set: (to: number): void => void (wall = to),
-    /** Another clock was read in the last so many milliseconds. */
+    /** A reading of another clock that took this many milliseconds. */
     reading: (there: number, tookMs: number): ClockReading => {
       return { now: there, askedAt: (at - tookMs) as SteadyTime, answeredAt: at as SteadyTime };
     },
@@ -47,7 +50,7 @@ test('a reading moves it by no more than it calls for', () => {
   const clock = new FollowingClock(it.own);
   clock.follow(it.reading(1_000_000, 0));
   const was = clock.now();
-  // It was so somewhere in these ten seconds.
+  // The reading was made somewhere in these ten seconds.
   clock.follow(it.reading(995_000, 10_000));
   assert.equal(clock.now(), was);
   clock.follow(it.reading(989_000, 10_000));

@@ -1,14 +1,15 @@
 /**
- * Two clocks. One tells the time of day, for what is stored or shown; a person or a time server may
- * set it back or forward at any moment. The other only goes forward, evenly: it measures what lasts
- * (deadlines, pauses, rates). Processes that share what they store tell one time of day, which is
- * that of a clock elsewhere: each reads it now and then, and goes on from there.
+ * Two clocks. The wall clock tells the time of day, for stored and shown times; a person or a time
+ * server may set it back or forward at any moment. The steady clock only goes forward, evenly: it
+ * measures durations (deadlines, pauses, rates). Processes that share a storage use one time of
+ * day, that of another machine's clock. Each process reads that clock now and then, and continues
+ * from there.
  */
 
 declare const steady: unique symbol;
 
 /**
- * Milliseconds by the steady clock, from no particular start: it means something only beside
+ * Milliseconds of the steady clock, from an arbitrary start. It has a meaning only relative to
  * another time of the same process and thread, and is never stored.
  */
 export type SteadyTime = number & { readonly [steady]: true };
@@ -19,13 +20,13 @@ export type Clock = {
   readonly steady: () => SteadyTime;
 };
 
-/** In whole milliseconds. While the machine is suspended it stands still on Linux and macOS. */
+/** In whole milliseconds. It stands still on Linux and macOS while the machine is suspended. */
 export const steadyNow = (): SteadyTime => Math.floor(performance.now()) as SteadyTime;
 
-/** This machine's. */
+/** This machine's clock. */
 export const systemClock: Clock = { now: Date.now, steady: steadyNow };
 
-/** What a clock elsewhere showed at some moment between the next two. */
+/** The time that another clock showed at some moment between `askedAt` and `answeredAt`. */
 export type ClockReading = {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -33,10 +34,12 @@ export type ClockReading = {
   readonly answeredAt: SteadyTime;
 };
 
-/** This machine's time of day until another clock is read; from then on that one's. */
+/**
+ * Shows this machine's time of day until it reads another clock; from then on, that clock's time.
+ */
 export class FollowingClock implements Clock {
   readonly #own: Clock;
-  /** Of the steady clock; null: none was read. */
+  /** How far the time of day is ahead of the steady clock; null: no other clock was read yet. */
   #aheadMs: number | null = null;
 
   constructor(own: Clock = systemClock) {
@@ -49,12 +52,13 @@ export class FollowingClock implements Clock {
     this.#aheadMs === null ? this.#own.now() : Math.floor(this.#own.steady() + this.#aheadMs);
 
   /**
-   * It is moved by no more than this reading calls for: what took long to come says little.
-   * @returns how far the other one is ahead of this machine's, at least; negative: behind
+   * Follows a reading of the other clock. It moves no further than the reading requires, since a
+   * slow reading is inexact.
+   * @returns how far the other clock is ahead of this machine's, at least; negative: behind
    */
   follow({ now, askedAt, answeredAt }: ClockReading): number {
     const most = now - askedAt;
-    // The steady clock tells whole milliseconds.
+    // The steady clock shows whole milliseconds.
     const least = now - answeredAt - 1;
     const was = this.#aheadMs ?? (least + most) / 2;
     this.#aheadMs = Math.max(least, Math.min(most, was));
@@ -63,7 +67,7 @@ export class FollowingClock implements Clock {
   }
 }
 
-/** @param ms how long after; a negative number is before */
+/** @param ms the distance; a negative number means earlier */
 export function later(time: SteadyTime, ms: number): SteadyTime {
   return (time + ms) as SteadyTime;
 }
@@ -73,10 +77,10 @@ export function earlier(one: SteadyTime, other: SteadyTime): SteadyTime {
 }
 
 /**
- * How long ago a time was that is known by the time of day alone, because it was stored or comes
- * from elsewhere.
+ * The age of a time that is known only by the time of day, since it was stored or comes from
+ * another machine.
  * @param at milliseconds since 1970
- * @returns milliseconds; 0 where the clock has been set back since
+ * @returns milliseconds; 0 if the clock has been set back since then
  */
 export function msSince(at: number, { now }: Pick<Clock, 'now'>): number {
   return Math.max(0, now() - at);

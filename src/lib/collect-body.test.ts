@@ -18,7 +18,7 @@ test('a body is asked for, unless an answer before it is still to come', async (
   held.answer(async (request, response) => {
     if (request.method === 'GET') return first.resolve(response);
     const end = await collectBody(request, response, 3);
-    // As bytes: Node puts the head of such an answer before all that waits to be written.
+    // As bytes: Node writes the head of such an answer before all other waiting bytes.
     response.end(end.kind === 'whole' ? end.bytes : Buffer.from(end.kind));
     answered.resolve();
   });
@@ -40,7 +40,7 @@ test('a body is asked for, unless an answer before it is still to come', async (
   const bodies = answersOf(await all).map(({ body }) => body);
   assert.deepEqual(bodies, ['first', 'two']);
 
-  // Who speaks HTTP/1.0, or expects something else, is not asked.
+  // A client of HTTP/1.0, or one that expects something else, gets no 100.
   for (const other of [
     head(expecting).replace('1.1', '1.0'),
     head(expecting.replace('100-', '')),

@@ -1,15 +1,16 @@
+/** Bodies of requests and answers, with the limits on what the other side may send. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** `broken_off`: the client was gone before the end of the body. */
+/** The end of a request's body. `broken_off`: the client was gone before the end of the body. */
 export type BodyEnd =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
-  /** `count`: how many bytes had come by then. */
+  /** `count`: the bytes that had come by then. */
   | { readonly kind: 'too_large'; readonly count: number }
   | { readonly kind: 'broken_off' };
 
 /**
- * Collects a request's body, with a running count. What follows a body that is too large is thrown
- * away, for as long as the listener gives a request. Never rejects.
+ * Collects a request's body and counts its bytes. It discards the rest of a body that is too large,
+ * for as long as the listener allows a request. Never rejects.
  */
 export function collectBody(
   request: IncomingMessage,
@@ -18,7 +19,7 @@ export function collectBody(
 ): Promise<BodyEnd> {
   const declared = Number(request.headers['content-length']);
   if (declared > bytesMax) return Promise.resolve({ kind: 'too_large', count: 0 });
-  // Behind an unanswered request Node would write the interim answer into the final one.
+  // Behind an unanswered request, Node would write the interim answer into that one's final answer.
   const isNext = response.socket !== null;
   if (expectsContinue(request) && isNext) response.writeContinue();
   return new Promise((resolve) => {
@@ -46,21 +47,22 @@ function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 /**
- * The body of one answer as it comes in, and the bounds on what a server sends beside it: interim
- * answers, and what wraps the body (heads, chunk sizes, chunk extensions). Without them a few
- * answers without an end would keep the process busy, within any bound on the body alone.
+ * The body of one answer, and the limits for all other bytes from the server: interim answers, and
+ * the bytes around the body (heads, chunk sizes, chunk extensions). Without the limits, a few
+ * endless answers would keep the process busy, whatever the limit of the body is.
  *
- * Small parts are copied together: a part that is kept holds all that was read with it.
+ * Small parts are copied together, since a kept part would hold the whole buffer that it was read
+ * into.
  */
 export const interimMax = 16;
-/** Above what the heads of an answer and the certificates of a server come to. */
+/** More than the heads of an answer and a server's certificates need. */
 export const wrappingBytesMax = 256 * 1024;
-/** A chunk of one byte comes in six. */
+/** A chunk of one byte takes six bytes. */
 const wrappingPerByte = 8;
 const smallBytes = 4 * 1024;
 const blockBytes = 64 * 1024;
 
-/** To be read once, at its end. */
+/** Read it once, at its end. */
 export class AnswerBody {
   readonly #parts: Buffer[] = [];
   #block: Buffer | null = null;
@@ -74,8 +76,8 @@ export class AnswerBody {
   }
 
   /**
-   * @param kept false: it is counted and thrown away
-   * @param borrowed it is overwritten afterwards
+   * @param kept false: the part only counts
+   * @param borrowed the buffer is overwritten afterwards
    */
   add(part: Buffer, kept = true, borrowed = false): void {
     const first = this.#bytes === 0;
@@ -93,12 +95,15 @@ export class AnswerBody {
     this.#blockUsed += part.copy(this.#block, this.#blockUsed);
   }
 
-  /** One more interim answer (status 1xx). @returns whether that is one too many */
+  /**
+   * Counts an interim answer (status 1xx).
+   * @returns whether there are now too many
+   */
   addInterim(): boolean {
     return ++this.#interims > interimMax;
   }
 
-  /** @param readBytes all that the connection brought since the request began */
+  /** @param readBytes all bytes of the connection since the request began */
   isFlooded(readBytes: number): boolean {
     return readBytes > wrappingBytesMax + wrappingPerByte * this.#bytes;
   }
@@ -122,7 +127,7 @@ export class AnswerBody {
 }
 
 /**
- * Whether a Content-Type says JSON: `application/json` in any case; a charset must be utf-8, other
+ * Whether a Content-Type is JSON: `application/json` in any case. A charset must be utf-8; other
  * parameters do not matter. Format: RFC 9110, section 8.3.
  */
 export function isJsonType(contentType: string | undefined): boolean {
@@ -135,7 +140,9 @@ export function isJsonType(contentType: string | undefined): boolean {
   });
 }
 
-/** Whether a Content-Encoding says that the body comes as it is. Format: RFC 9110, section 8.4. */
+/**
+ * Whether a Content-Encoding says that the body is not compressed. Format: RFC 9110, section 8.4.
+ */
 export function isUncompressed(contentEncoding: string | undefined): boolean {
   return contentEncoding === undefined || /^\s*(identity\s*)?$/i.test(contentEncoding);
 }

@@ -10,7 +10,10 @@ const keep = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 const close = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
 
-/** `/right` brings a right bearer, `/wrong` a wrong one, `/missing` none; `/hung` has no answer. */
+/**
+ * `/right` brings a right bearer token, `/wrong` a wrong one, `/missing` none; `/hung` has no
+ * answer.
+ */
 const handle: Handler = (request, response, peer) => {
   const path = request.url ?? '';
   const say = (): void => {
@@ -36,7 +39,7 @@ async function listen(limits: Partial<ListenLimits> = {}) {
   return { clock, port, dropped: () => dropped, [Symbol.asyncDispose]: () => held.release(0) };
 }
 
-/** A connection that stays open, once its first answer has come. */
+/** A connection that stays open, after its first answer has come. */
 async function open(
   port: number,
   path: string,
@@ -105,7 +108,7 @@ test('wrong bearers wait, and a right one from the same address does not', async
   const slowed = exchange(it.port, keep('/wrong'));
   let isAnswered = false;
   void slowed.then(() => (isAnswered = true));
-  // The clock stands still: whoever has to wait is not answered.
+  // The clock stands still: a client that must wait gets no answer.
   for (const path of ['/right', '/missing']) {
     assert.equal((await exchange(it.port, close(path)))[0]?.body, path);
   }

@@ -1,12 +1,13 @@
 /**
- * A connection of a listener: whether a right bearer came on it, how many of its requests are
- * unanswered, how many it sent without a right bearer, and how long it has taken for what. The
- * socket is svc's own; `node:http` reads and answers by a stream over it (request-stream.ts).
+ * A connection of a listener. It knows whether a right bearer token came on it, how many of its
+ * requests are unanswered, and how many came without a right bearer token. It also knows how long
+ * the present phase has lasted. svc owns the socket; `node:http` reads and answers by a stream over
+ * it (request-stream.ts).
  *
- * A connection with too many unanswered requests is closed. When a client closes its sending side,
- * or sends bytes that are no HTTP, svc still answers the requests before that, and then closes the
- * connection. A stranger may send only so many requests on a connection; one that brings right
- * bearers, as a proxy's does, is not cut.
+ * A connection with too many unanswered requests is closed. If a client closes its sending side, or
+ * sends bytes that are no HTTP, svc still answers the requests before that. Then it closes the
+ * connection. A stranger may send only a limited number of requests on a connection. A connection
+ * with right bearer tokens, such as a proxy's, has no such limit.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,171 +15,177 @@ import type { Duplex } from 'node:stream';
 import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
 import { Linked, LinkedSet } from './queue.ts';
-import { RequestStream, type StreamOwner, type Turns } from './request-stream.ts';
+import { RequestStream, type StreamOwner, type TimeSlices } from './request-stream.ts';
 import type { WrongBearers } from './bearer.ts';
 
-/** Unanswered requests of one connection; one more closes it. */
+/** The most unanswered requests of one connection; one more closes it. */
 export const unansweredMax = 16;
 
-/** Whoever sent a request, for the handler that judges the request's bearer. */
+/** The sender of a request, for the handler that checks the request's bearer token. */
 export interface Peer {
-  /** The request brought the right bearer. To be called before its answer begins. */
+  /** Reports that the request brought the right bearer token. Call it before the answer begins. */
   known(response: ServerResponse): void;
   /**
-   * The request brought none that can be read, or a wrong one: the connection closes after the
-   * answer.
-   * @param answer writes the answer: at once, or later where wrong bearers are many
+   * Reports that the request brought no readable bearer token, or a wrong one. The connection
+   * closes after the answer.
+   * @param answer writes the answer: at once, or later after many wrong tokens
    */
   turnAway(bearer: 'missing' | 'wrong', response: ServerResponse, answer: () => void): void;
 }
 
-/** How strangers are held back; all listeners of a process have the same. */
-export type Brakes = {
+/** The protection against strangers; all listeners of a process share it. */
+export type ConnectionDeps = {
   readonly wrongBearers: WrongBearers;
-  readonly turns: Turns;
+  readonly slices: TimeSlices;
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
-  /** Is told of each connection that was closed unanswered for want of room. */
+  /** Called for each connection that was closed unanswered because there was no room. */
   readonly dropped: () => void;
-  /** Called with what was thrown in answering a request; its connection is closed. */
+  /** Called with the error of a handler; its connection is closed. */
   readonly fault: (error: unknown) => void;
 };
 
-/** Times are checked every `checkMs`, so each may take two of these longer. */
+/** svc checks the times every `checkMs`, so each may last up to two checks longer. */
 export type ConnectionLimits = {
-  /** From the first moment of a connection, or of a request on it, to the end of its head. */
+  /**
+   * From the beginning of a connection, or of a request on it, to the end of the request's head.
+   */
   readonly headersMs: number;
   /** From the end of the head to the end of the body. */
   readonly requestMs: number;
-  /** Between two requests; longer than reverse proxies keep theirs, so that they let go first. */
+  /**
+   * Between two requests. It is longer than the time of reverse proxies, so that they close first.
+   */
   readonly keepAliveMs: number;
-  /** An answer of which the other side has taken nothing for so long ends its connection. */
+  /** If the client takes no bytes of an answer for this time, the connection closes. */
   readonly untakenMs: number;
   /**
-   * How long answers may take after the client has closed its sending side. Most clients that do so
-   * have gone away, and their live views and trials must end soon.
+   * The time for answers after the client has closed its sending side. Most such clients have gone
+   * away, and their live views and trials must end soon.
    */
   readonly halfClosedMs: number;
   readonly checkMs: number;
   readonly connectionsMax: number;
-  /** Requests without a right bearer on one connection, which then closes. */
+  /**
+   * The limit for requests without a right bearer token on one connection; at the limit it closes.
+   */
   readonly strangerRequestsMax: number;
 };
 
-/** Who reads and answers the requests of a listener. */
+/** The functions that read and answer the requests of a listener. */
 export type ConnectionHandlers = {
   /** Gives `node:http` a connection. */
   readonly handOver: (stream: RequestStream) => void;
-  /** Says that a request did not come in time, where it may still be said, and closes. */
+  /** Answers that a request did not come in time, if svc can still say so, and closes. */
   readonly timedOut: (connection: Connection) => void;
 };
 
-/** What a connection is at: nothing, the head of a request, its body, an answer. */
+/** The phase of a connection: nothing, the head of a request, its body, an answer. */
 type Phase = 'idle' | 'head' | 'body' | 'answer';
 
 export class Connection extends Linked implements Peer, StreamOwner {
   readonly socket: Socket;
   readonly #limits: ConnectionLimits;
-  readonly #brakes: Brakes;
+  readonly #deps: ConnectionDeps;
   readonly #changed: (connection: Connection) => void;
   readonly #handlers: ConnectionHandlers;
-  /** null: nothing has come on it. */
+  /** null: no bytes have come on it. */
   #stream: RequestStream | null = null;
   #strangerRequests = 0;
   #requests = 0;
   unanswered = 0;
-  /** A right bearer has come on it. */
+  /** A right bearer token has come on this connection. */
   isKnown = false;
-  /** `node:http` has been given bytes of a request that has not come whole. */
-  #isComing = false;
-  /** The request whose head came last. */
+  /** `node:http` has bytes of a request that is not complete. */
+  #isPartial = false;
+  /** The last request whose head came. */
   #request: IncomingMessage | null = null;
-  /** The answer begun last. */
+  /** The answer that began last. */
   #answer: ServerResponse | null = null;
-  /** What it was at when it was checked last, and since when. */
-  #checked: {
+  /** The phase at the last check, and the time since when. */
+  #lastCheck: {
     readonly phase: Phase;
     readonly requests: number;
     readonly since: SteadyTime;
   } | null = null;
-  /** Since when svc only sends the answers that it owes, and reads nothing; null: it reads. */
+  /** Since this time svc only sends the answers that it owes, and reads nothing; null: it reads. */
   #closingSince: SteadyTime | null = null;
-  /** How many of the unanswered requests never came whole, so svc owes them no answer: 0 or 1. */
+  /** The number of unanswered requests that never came whole: 0 or 1. svc owes them no answer. */
   #incomplete = 0;
   #discardedBytes = 0;
-  /** Where it stands in the table of connections. */
-  place: LinkedSet<Connection> | null = null;
+  /** The list of the table that holds this connection. */
+  list: LinkedSet<Connection> | null = null;
 
-  /** @param changed called whenever it becomes idle or busy, or known */
+  /** @param changed called whenever the connection becomes idle, busy or known */
   constructor(
     socket: Socket,
     limits: ConnectionLimits,
-    brakes: Brakes,
+    brakes: ConnectionDeps,
     changed: (connection: Connection) => void,
     handlers: ConnectionHandlers,
   ) {
     super();
     this.socket = socket;
     this.#limits = limits;
-    this.#brakes = brakes;
+    this.#deps = brakes;
     this.#changed = changed;
     this.#handlers = handlers;
-    // A socket that fails closes; there is nothing else to do about it.
+    // A socket that fails closes; nothing else is to do.
     socket.on('error', () => {});
-    socket.on('data', this.#take);
+    socket.on('data', this.#receive);
     socket.on('end', this.#endInput);
-    socket.on('timeout', this.#stall);
+    socket.on('timeout', this.#closeStalled);
   }
 
-  /** A request has come on it. */
-  get hasAsked(): boolean {
+  /** A request has come on this connection. */
+  get hasRequested(): boolean {
     return this.#requests > 0;
   }
 
-  /** It is between two requests, or before the first. */
+  /** The connection is between two requests, or before the first. */
   get isIdle(): boolean {
-    return this.unanswered === 0 && !this.#isAtPart;
+    return this.unanswered === 0 && !this.#hasPartialRequest;
   }
 
   /**
-   * Closes the connection once every request that came whole is answered. Bytes that come until
-   * then are discarded.
-   * @returns false: no such request is unanswered, and nothing was done
+   * Closes the connection once every whole request is answered. svc discards bytes that come until
+   * then.
+   * @returns false: no such request is unanswered, and the call did nothing
    */
   closeAfterAnswers(): boolean {
-    this.#settle();
+    this.#clearComplete();
     const incomplete = this.#request === null ? 0 : 1;
     if (this.unanswered === incomplete) return false;
-    this.#closingSince ??= this.#brakes.steady();
+    this.#closingSince ??= this.#deps.steady();
     this.#incomplete = incomplete;
-    this.#isComing = false;
+    this.#isPartial = false;
     const last = this.#answer;
     if (incomplete === 0 && last?.headersSent === false) last.setHeader('connection', 'close');
     return true;
   }
 
-  /** What of it there is to write to. */
+  /** The stream or the socket that answers go to. */
   get output(): Duplex {
     return this.#stream ?? this.socket;
   }
 
   /**
-   * Whether what is written next is read as the answer to the request that did not come whole: no
-   * other request is unanswered, and its own answer has not begun.
+   * Whether the client would read the next bytes as the answer to its incomplete request. That is
+   * so if no other request is unanswered, and the answer to that one has not begun.
    */
   get mayRefuse(): boolean {
-    this.#settle();
+    this.#clearComplete();
     if (this.#request === null) return this.unanswered === 0;
     return this.unanswered === 1 && this.#answer?.headersSent === false;
   }
 
-  /** Closes it behind what has been written. */
+  /** Closes the connection after the written bytes. */
   close(): void {
     if (this.#stream === null) this.socket.destroySoon();
     else this.#stream.destroySoon();
   }
 
-  /** Calls what answers a request; what that throws ends this connection, and no other. */
+  /** Calls a function that answers a request. If it throws, only this connection ends. */
   guard(act: () => void | Promise<void>): void {
     try {
       const acting = act();
@@ -190,10 +197,10 @@ export class Connection extends Linked implements Peer, StreamOwner {
 
   readonly fail = (error: unknown): void => {
     this.socket.destroy();
-    this.#brakes.fault(error);
+    this.#deps.fault(error);
   };
 
-  /** @returns false: it has too many unanswered requests, and is closed */
+  /** @returns false: the connection has too many unanswered requests, and is closed */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.socket.destroyed) return false;
     this.#request = request;
@@ -228,41 +235,41 @@ export class Connection extends Linked implements Peer, StreamOwner {
 
   turnAway(bearer: 'missing' | 'wrong', response: ServerResponse, answer: () => void): void {
     response.setHeader('connection', 'close');
-    const { wrongBearers, deadlines } = this.#brakes;
+    const { wrongBearers, deadlines } = this.#deps;
     const delayMs = bearer === 'wrong' ? wrongBearers.add(this.socket.remoteAddress ?? '') : 0;
     if (delayMs === 0) return answer();
     const deadline = deadlines.after(delayMs, () => this.guard(answer));
     response.once('close', () => deadline.cancel());
   }
 
-  giving(bytes: Buffer): boolean {
+  beforePush(bytes: Buffer): boolean {
     if (this.#closingSince !== null) return false;
-    this.#settle();
-    if (!isBlank(bytes)) this.#isComing = true;
+    this.#clearComplete();
+    if (!isBlank(bytes)) this.#isPartial = true;
     return true;
   }
 
   get bodyBytes(): number {
-    this.#settle();
+    this.#clearComplete();
     return Number(this.#request?.headers['content-length'] ?? 0);
   }
 
-  /** The client has closed its sending side, and `node:http` has all that it sent. */
+  /** The client has closed its sending side, and `node:http` has all its bytes. */
   inputEnded(stream: RequestStream): void {
     if (this.#closingSince !== null) return;
-    if (this.#isAtPart || !this.closeAfterAnswers()) stream.push(null);
+    if (this.#hasPartialRequest || !this.closeAfterAnswers()) stream.push(null);
   }
 
-  /** Closes it when it has taken too long for what it is at. */
+  /** Closes the connection if its phase has lasted too long. */
   check(now: SteadyTime): void {
     if (this.#closingSince !== null && now - this.#closingSince >= this.#limits.halfClosedMs) {
       this.socket.destroy();
       return;
     }
     const phase = this.#phase;
-    const before = this.#checked;
+    const before = this.#lastCheck;
     if (before === null || before.phase !== phase || before.requests !== this.#requests) {
-      this.#checked = { phase, requests: this.#requests, since: now };
+      this.#lastCheck = { phase, requests: this.#requests, since: now };
       this.socket.setTimeout(phase === 'answer' ? this.#limits.untakenMs : 0);
       return;
     }
@@ -274,66 +281,66 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   get #phase(): Phase {
-    const isAtPart = this.#isAtPart;
+    const isAtPart = this.#hasPartialRequest;
     if (this.#request !== null) return 'body';
-    // The next head may take its time while an answer is made.
+    // The next head may take its time while svc makes an answer.
     if (this.unanswered > 0) return 'answer';
     return isAtPart || this.#requests === 0 ? 'head' : 'idle';
   }
 
   /** A part of a request has come, and its end has not. */
-  get #isAtPart(): boolean {
-    this.#settle();
-    return this.#isComing;
+  get #hasPartialRequest(): boolean {
+    this.#clearComplete();
+    return this.#isPartial;
   }
 
-  #settle(): void {
+  #clearComplete(): void {
     if (this.#request?.complete !== true) return;
     this.#request = null;
-    this.#isComing = false;
+    this.#isPartial = false;
   }
 
-  readonly #take = (bytes: Buffer): void => {
+  readonly #receive = (bytes: Buffer): void => {
     if (this.#closingSince !== null) return this.#discard(bytes);
     try {
-      this.#streamOfNode().receive(bytes);
+      this.#nodeStream().receive(bytes);
     } catch (error) {
       this.fail(error);
     }
   };
 
   /**
-   * Closing a socket with unread bytes sends a reset, which may cost the client its answer. So svc
-   * reads and discards a few bytes; of a client that floods it reads no more.
+   * Closing a socket with unread bytes sends a reset, and the client may lose its answer. So svc
+   * reads and discards a few bytes. If a client sends too many, svc stops reading.
    */
   #discard(bytes: Buffer): void {
     this.#discardedBytes += bytes.length;
     if (this.#discardedBytes > discardedBytesMax) this.socket.pause();
   }
 
-  /** `node:http` has it from the first bytes on. */
-  #streamOfNode(): RequestStream {
+  /** `node:http` gets the stream with the first bytes. */
+  #nodeStream(): RequestStream {
     if (this.#stream !== null) return this.#stream;
-    this.#stream = new RequestStream(this.socket, this, this.#brakes.turns);
+    this.#stream = new RequestStream(this.socket, this, this.#deps.slices);
     this.#handlers.handOver(this.#stream);
     return this.#stream;
   }
 
-  /** The other side sends nothing more. */
+  /** The client sends nothing more. */
   readonly #endInput = (): void => {
     if (this.#stream === null) this.socket.end();
     else this.#stream.endInput();
   };
 
-  /** The other side has taken nothing of what was written for a while. */
-  readonly #stall = (): void => {
+  /** The client has taken no bytes of the answer for a while. */
+  readonly #closeStalled = (): void => {
     if (this.socket.writableLength > 0) this.socket.destroy();
   };
 }
 
 const discardedBytesMax = 64 * 1024;
 
-/** Empty lines before a request begin none: https://www.rfc-editor.org/rfc/rfc9112#section-2.2 */
+/** Empty lines before a request do not count: https://www.rfc-editor.org/rfc/rfc9112#section-2.2 */
 function isBlank(bytes: Buffer): boolean {
   return bytes.length <= blankBytesMax && bytes.every((byte) => byte === 13 || byte === 10);
 }
@@ -341,13 +348,13 @@ function isBlank(bytes: Buffer): boolean {
 const blankBytesMax = 64;
 
 /**
- * The connections of a listener. Where there is no room for one more, it takes the place of the one
- * that has been idle for longest, of a stranger before others; where none is idle, of the oldest
+ * The connections of a listener. If there is no room for a new connection, it replaces the
+ * connection that was idle for longest, strangers first. If none is idle, it replaces the oldest
  * stranger.
  */
 export class ConnectionTable {
   readonly #limits: ConnectionLimits;
-  readonly #brakes: Brakes;
+  readonly #deps: ConnectionDeps;
   readonly #handlers: ConnectionHandlers;
   readonly #all = new Set<Connection>();
   readonly #idleStrangers = new LinkedSet<Connection>();
@@ -356,32 +363,26 @@ export class ConnectionTable {
   #isChecking = false;
   #isClosing = false;
 
-  constructor(limits: ConnectionLimits, brakes: Brakes, handlers: ConnectionHandlers) {
+  constructor(limits: ConnectionLimits, brakes: ConnectionDeps, handlers: ConnectionHandlers) {
     this.#limits = limits;
-    this.#brakes = brakes;
+    this.#deps = brakes;
     this.#handlers = handlers;
   }
 
   admit(socket: Socket): void {
     if (this.#all.size >= this.#limits.connectionsMax && !this.#makeRoom()) {
-      this.#brakes.dropped();
+      this.#deps.dropped();
       socket.destroy();
       return;
     }
-    const connection = new Connection(
-      socket,
-      this.#limits,
-      this.#brakes,
-      this.#place,
-      this.#handlers,
-    );
+    const connection = new Connection(socket, this.#limits, this.#deps, this.#list, this.#handlers);
     this.#all.add(connection);
-    this.#place(connection);
+    this.#list(connection);
     socket.once('close', () => this.#forget(connection));
     this.#checkLater();
   }
 
-  /** Closes what is idle now, and everything else as soon as it is. */
+  /** Closes the idle connections now, and the others as soon as they are idle. */
   close(): void {
     this.#isClosing = true;
     for (const connection of this.#all) if (connection.isIdle) connection.close();
@@ -394,7 +395,7 @@ export class ConnectionTable {
   #makeRoom(): boolean {
     const first = this.#idleStrangers.first ?? this.#idle.first ?? this.#busyStrangers.first;
     if (first === null) return false;
-    if (first.unanswered > 0 || !first.hasAsked) this.#brakes.dropped();
+    if (first.unanswered > 0 || !first.hasRequested) this.#deps.dropped();
     this.#forget(first);
     first.socket.destroy();
     return true;
@@ -402,26 +403,26 @@ export class ConnectionTable {
 
   #forget(connection: Connection): void {
     this.#all.delete(connection);
-    connection.place?.delete(connection);
-    connection.place = null;
+    connection.list?.delete(connection);
+    connection.list = null;
   }
 
-  readonly #place = (connection: Connection): void => {
-    connection.place?.delete(connection);
+  readonly #list = (connection: Connection): void => {
+    connection.list?.delete(connection);
     const { isKnown, unanswered } = connection;
     const strangers = unanswered === 0 ? this.#idleStrangers : this.#busyStrangers;
     const known = unanswered === 0 ? this.#idle : null;
-    connection.place = this.#all.has(connection) ? (isKnown ? known : strangers) : null;
-    connection.place?.add(connection);
+    connection.list = this.#all.has(connection) ? (isKnown ? known : strangers) : null;
+    connection.list?.add(connection);
     if (this.#isClosing && connection.isIdle) connection.close();
   };
 
-  /** As long as there are connections. */
+  /** Checks again and again while there are connections. */
   #checkLater(): void {
     if (this.#isChecking || this.#all.size === 0) return;
     this.#isChecking = true;
-    this.#brakes.deadlines.after(this.#limits.checkMs, () => {
-      const now = this.#brakes.steady();
+    this.#deps.deadlines.after(this.#limits.checkMs, () => {
+      const now = this.#deps.steady();
       for (const connection of this.#all) {
         if (this.#isClosing && connection.isIdle) connection.close();
         else connection.check(now);

@@ -1,14 +1,14 @@
 /**
- * The files of a database, which nobody but SQLite may open in the process that has it open:
- * closing one of them lets go of the locks that SQLite holds.
- * Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
+ * The files of a database. Only SQLite may open them in the process that has the database open:
+ * closing one of them releases the locks that SQLite holds. Source:
+ * https://www.sqlite.org/howtocorrupt.html, section 2.2.
  */
 import type { BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
 const suffixes = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal'];
 
-/** Whether it is one of the files of that database, under whatever name. */
+/** Whether a file is one of the database's files, under any name. */
 export async function isFileOf(
   database: string,
   { dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>,

@@ -11,7 +11,7 @@ test('deadlines act in the order of their times, each once', async () => {
   const start = steadyNow();
 
   await acting((resolve) => {
-    // One beginning for all: time goes by between two of these lines.
+    // One start for all: time passes between two of these lines.
     for (const ms of [9, 3, 6, 1, 12]) {
       deadlines.at(later(start, ms), () => {
         acted.push(ms);
@@ -87,6 +87,6 @@ test('many deadlines set and cancelled leave nothing behind, and the rest still 
   assert.equal(deadlines.size, 0);
 });
 
-/** The timer of the deadlines lets the process end: waiting for it holds the process. */
+/** The timer of the deadlines lets the process end, so this waiting must keep it alive. */
 const acting = (start: (acted: () => void) => void): Promise<void> =>
   within('a deadline that acts', new Promise((resolve) => start(resolve)));

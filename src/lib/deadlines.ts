@@ -1,22 +1,22 @@
 import { later, steadyNow, type SteadyTime } from './clock.ts';
 
 /**
- * Many deadlines on one timer. A timer of its own for every turn and call costs several
- * microseconds each; here setting and cancelling one is a push into a binary heap.
+ * Many deadlines on one timer. A timer for every turn and call costs several microseconds each.
+ * Here setting or cancelling a deadline is a push into a binary heap.
  */
 export type Deadline = { cancel(): void };
 
 export interface Deadlines {
-  /** Calls `act` once at `at` or soon after, unless cancelled before. */
+  /** Calls `act` once at `at` or soon after, unless it is cancelled before. */
   at(at: SteadyTime, act: () => void): Deadline;
-  /** The same, so many milliseconds from now. */
+  /** Calls `act` after this many milliseconds. */
   after(ms: number, act: () => void): Deadline;
   readonly size: number;
 }
 
 /**
- * A class and no closure: cancelled entries stay in the heap for a while, and a closure's scope
- * would keep what the call held from the young collections.
+ * A class and not a closure: cancelled entries stay in the heap for a while. A closure's scope
+ * would keep the memory of the call from the young garbage collections.
  */
 class Entry implements Deadline {
   readonly at: number;
@@ -36,7 +36,7 @@ class Entry implements Deadline {
   }
 }
 
-/** @param steady a deadline is due by this clock, whatever happens to the time of day */
+/** @param steady the clock of the deadlines; changes of the time of day do not affect them */
 export function createDeadlines(steady: () => SteadyTime = steadyNow): Deadlines {
   const heap: Entry[] = [];
   let timer: NodeJS.Timeout | null = null;
@@ -66,7 +66,7 @@ export function createDeadlines(steady: () => SteadyTime = steadyNow): Deadlines
       const entry = pop(heap);
       const { act } = entry;
       if (act !== null) {
-        // A cancel from now on then finds nothing to cancel.
+        // A cancel from now on finds nothing to cancel.
         entry.act = null;
         live--;
         act();
@@ -74,7 +74,7 @@ export function createDeadlines(steady: () => SteadyTime = steadyNow): Deadlines
     }
     arm();
   };
-  /** Cancelled entries stay until their time; when they are most of the heap it is rebuilt. */
+  /** Removes the cancelled entries, which otherwise stay until their time. */
   const sweep = (): void => {
     const kept = heap.filter((entry) => entry.act !== null);
     heap.length = 0;
@@ -131,18 +131,18 @@ function pop(heap: Entry[]): Entry {
   return first;
 }
 
-/** Resolves after so many milliseconds, or when the signal aborts. */
+/** Resolves after this many milliseconds, or when the signal aborts. */
 export function passed(deadlines: Deadlines, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const stopped = (): void => {
+    const onAbort = (): void => {
       due.cancel();
       resolve();
     };
     const due = deadlines.after(ms, () => {
-      signal.removeEventListener('abort', stopped);
+      signal.removeEventListener('abort', onAbort);
       resolve();
     });
-    signal.addEventListener('abort', stopped, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
   });
 }

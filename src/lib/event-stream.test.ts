@@ -9,7 +9,7 @@ import { readEventStream, type StreamEvent } from './event-stream.ts';
 
 const type = { 'content-type': 'text/event-stream' };
 
-/** Reads a stream that such a server gives. */
+/** Reads a stream of such a server. */
 async function start(t: TestContext, handle: RequestListener) {
   const server = createServer(handle);
   server.listen(0, '127.0.0.1');
@@ -85,7 +85,7 @@ test('silence, a break, and nobody there are a loss; being told to stop is not',
     response.write('id: 1\ndata: x\n\n');
     if (request.headers['last-event-id'] === 'break') response.socket!.destroy();
   });
-  // The time without a word counts from the connection: the event may come too late for it.
+  // The silence counts from the connection: the event may come too late for it.
   const silenceMs = 100;
   await until('an event with silence behind it', async () => {
     const { kind, lastId } = await it.read(null, silenceMs);

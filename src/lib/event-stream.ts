@@ -1,28 +1,28 @@
 /**
- * One connection to a stream of server-sent events, from its beginning to its end. Coming back is
- * the caller's business. Plain HTTP; no redirect is followed, and no proxy is read from the
- * environment.
+ * One connection to a stream of server-sent events, from its beginning to its end. The caller
+ * reconnects. Plain HTTP; the client follows no redirect, and reads no proxy from the environment.
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import type { IncomingMessage } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { get } from './node-http.ts';
 
-export type StreamAsked = {
+export type StreamRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** The stream goes on behind this event; null: it begins with the next one. */
+  /** The stream continues after this event; null: it begins with the next one. */
   readonly lastId: string | null;
-  /** The connection is given up when nothing, not even a comment, has come for so long. */
+  /** The client closes the connection if no byte, not even a comment, comes for this time. */
   readonly silenceMs: number;
 };
 
 export type StreamEvent = { readonly kind: string; readonly data: string };
 
-/** `lastId` is where to go on; where no event came it is the one that was asked with. */
+/** `lastId` is the id to continue from. If no event came, it is the id of the request. */
 export type StreamEnd = {
   /**
-   * `refused`: another answer came. `lost`: none came, or it broke off, or the other side ended.
+   * `refused`: the server sent another answer. `lost`: no answer came, or it broke off, or the
+   * other side ended it.
    */
   readonly kind: 'refused' | 'lost' | 'cancelled';
   /** null: no answer came. */
@@ -33,20 +33,20 @@ export type StreamEnd = {
 };
 
 /**
- * svc begins its stream with the id to go on from, before any event. The parser reports the ids of
- * events alone.
+ * svc begins its stream with the id to continue from, before any event. The parser reports only the
+ * ids of events.
  */
-const opening = /^retry: \d+\nid: (.+)\n\n/;
+const openingPattern = /^retry: \d+\nid: (.+)\n\n/;
 const openingCharactersMax = 256;
 const eventCharactersMax = 1024 * 1024;
 const refusalBytesMax = 65_536;
 
 /**
- * @param take is given each event; what it throws ends the stream and is thrown on
- * @param opened is called once the stream has begun
+ * @param take gets each event; if it throws, the stream ends and the call throws the same error
+ * @param opened called once the stream has begun
  */
 export async function readEventStream(
-  { url, headers, lastId: from, silenceMs }: StreamAsked,
+  { url, headers, lastId: from, silenceMs }: StreamRequest,
   signal: AbortSignal,
   take: (event: StreamEvent) => void,
   opened: () => void,
@@ -55,7 +55,7 @@ export async function readEventStream(
   let eventId: string | undefined;
   let status: number | null = null;
   const end = (kind: StreamEnd['kind'], body = ''): StreamEnd => {
-    const lastId = eventId ?? opening.exec(head)?.[1] ?? from;
+    const lastId = eventId ?? openingPattern.exec(head)?.[1] ?? from;
     return { kind, status, body, lastId };
   };
   const faults: unknown[] = [];
@@ -73,8 +73,8 @@ export async function readEventStream(
   });
   try {
     const resume = from === null ? {} : { 'last-event-id': from };
-    const sent = { accept: 'text/event-stream', ...headers, ...resume };
-    const answer = await answerOf(url, sent, silenceMs, signal);
+    const requestHeaders = { accept: 'text/event-stream', ...headers, ...resume };
+    const answer = await answerOf(url, requestHeaders, silenceMs, signal);
     status = answer.statusCode ?? 0;
     const type = answer.headers['content-type'] ?? '';
     if (status !== 200 || !type.startsWith('text/event-stream')) {
@@ -89,13 +89,13 @@ export async function readEventStream(
       if (faults.length > 0) break;
     }
   } catch {
-    // However it broke, the way to go on is the same.
+    // Whatever broke the stream, the caller continues in the same way.
   }
   if (faults.length > 0) throw faults[0];
   return end(signal.aborted ? 'cancelled' : 'lost');
 }
 
-/** Uses a connection of its own, which closes when the reading of its answer ends. */
+/** Uses its own connection, which closes when the caller stops reading the answer. */
 function answerOf(
   url: URL,
   headers: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
-/** Which programs this process may run. */
+/** Programs that this process may run. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Whether there is such a file, and this user may run it. */
+/** Whether the file exists, and this user may run it. */
 export function canRun(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
@@ -12,7 +12,7 @@ export function canRun(file: string): boolean {
   }
 }
 
-/** Whether a program of that name is in a folder of the search path; relative ones do not count. */
+/** Whether the search path has a program of this name. Relative folders do not count. */
 export function isOnPath(program: string, { PATH = '' }: { readonly PATH?: string }): boolean {
   const folders = PATH.split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.some((folder) => canRun(join(folder, program)));

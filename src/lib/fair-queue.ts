@@ -1,80 +1,82 @@
+/** Fair sharing: a queue where owners take turns, and a semaphore over bytes that uses it. */
 import type { Stop } from './stop.ts';
 
 /**
- * Who waits has a turn, and nobody has two on end while another waits; each turn takes one of all
- * that they wait with. So one who brings much is not in the way of the others.
+ * A queue in which the waiting owners take turns. No owner has two turns in a row while another
+ * waits. Each turn takes one item of the owner. So an owner with many items does not block the
+ * others.
  */
 export class FairQueue<T> {
   readonly #waiting = new Map<string, T[]>();
-  /** Whose turn was last. */
+  /** The owner of the last turn. */
   #last: string | null = null;
 
-  push(whose: string, item: T): void {
-    const own = this.#waiting.get(whose);
-    if (own === undefined) this.#waiting.set(whose, [item]);
-    else own.push(item);
+  push(owner: string, item: T): void {
+    const items = this.#waiting.get(owner);
+    if (items === undefined) this.#waiting.set(owner, [item]);
+    else items.push(item);
   }
 
   first(): T | undefined {
-    return this.#next()?.own[0];
+    return this.#next()?.items[0];
   }
 
   shift(): T | undefined {
     const next = this.#next();
     if (next === null) return undefined;
-    const { whose, own } = next;
-    this.#last = whose;
-    const item = own.shift();
+    const { owner, items } = next;
+    this.#last = owner;
+    const item = items.shift();
     // Behind all others.
-    this.#waiting.delete(whose);
-    if (own.length > 0) this.#waiting.set(whose, own);
+    this.#waiting.delete(owner);
+    if (items.length > 0) this.#waiting.set(owner, items);
     return item;
   }
 
-  /** @returns whether it waited */
-  delete(whose: string, item: T): boolean {
-    const own = this.#waiting.get(whose) ?? [];
-    const at = own.indexOf(item);
+  /** @returns whether the item was waiting */
+  delete(owner: string, item: T): boolean {
+    const items = this.#waiting.get(owner) ?? [];
+    const at = items.indexOf(item);
     if (at < 0) return false;
-    own.splice(at, 1);
-    if (own.length === 0) this.#waiting.delete(whose);
+    items.splice(at, 1);
+    if (items.length === 0) this.#waiting.delete(owner);
     return true;
   }
 
-  #next(): { readonly whose: string; readonly own: T[] } | null {
+  #next(): { readonly owner: string; readonly items: T[] } | null {
     let next = null;
-    for (const [whose, own] of this.#waiting) {
-      next = { whose, own };
-      if (whose !== this.#last) break;
+    for (const [owner, items] of this.#waiting) {
+      next = { owner, items };
+      if (owner !== this.#last) break;
     }
     return next;
   }
 }
 
-type Waiting = { readonly bytes: number; readonly enter: (entered: boolean) => void };
+type WaitingRequest = { readonly bytes: number; readonly enter: (entered: boolean) => void };
 
-/** Lets no more than so many bytes be held at once; who asks for some has them in turn. */
+/** Limits the bytes that are in use at once. Owners who ask for bytes take turns. */
 export class ByteSemaphore {
-  readonly #most: number;
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #bytesMax: number;
+  readonly #waiting = new FairQueue<WaitingRequest>();
   #free: number;
 
   constructor(bytesMax: number) {
-    this.#most = bytesMax;
+    this.#bytesMax = bytesMax;
     this.#free = bytesMax;
   }
 
   /**
-   * Calls `act` once there is room for what it holds, which is until it is over. More than there is
-   * in all counts as all of it.
-   * @returns null: it was stopped before
+   * Calls `act` once there is room for its bytes, and holds them until `act` has ended. A request
+   * above the limit counts as the whole limit.
+   * @returns null: the stop came first
    */
   async within<T>(
     { bytes, whose }: { readonly bytes: number; readonly whose: string },
     stop: Stop,
     act: () => Promise<T>,
   ): Promise<T | null> {
-    const held = Math.min(bytes, this.#most);
+    const held = Math.min(bytes, this.#bytesMax);
     if (!(await this.#enter(held, whose, stop))) return null;
     try {
       return await act();
@@ -84,17 +86,17 @@ export class ByteSemaphore {
     }
   }
 
-  #enter(bytes: number, whose: string, stop: Stop): Promise<boolean> {
+  #enter(bytes: number, owner: string, stop: Stop): Promise<boolean> {
     if (stop.stopped) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiting = { bytes, enter: resolve };
     const leave = (): void => {
-      if (!this.#waiting.delete(whose, waiting)) return;
+      if (!this.#waiting.delete(owner, waiting)) return;
       resolve(false);
-      // A large one may have been in the way of smaller ones.
+      // A large request may have blocked smaller ones.
       this.#admit();
     };
-    this.#waiting.push(whose, waiting);
+    this.#waiting.push(owner, waiting);
     stop.listen(leave);
     this.#admit();
     return promise.finally(() => stop.unlisten(leave));

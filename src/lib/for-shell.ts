@@ -1,4 +1,4 @@
-/** A word as a shell takes it: in quotes where it has more in it than such letters. */
+/** Quotes a word for a shell, if it has characters that a shell would interpret. */
 export function forShell(word: string): string {
   return /^[\w.,:=/-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,6 +1,10 @@
-/** How long things took, in milliseconds, as counts in fixed buckets: it never grows. */
+/**
+ * Histograms of durations: one with fixed buckets for metrics, and a finer one for health and load.
+ */
+
+/** Durations in milliseconds, counted in fixed buckets: the histogram never grows. */
 export class Histogram {
-  /** Upper bounds of the buckets, inclusive; the last bucket has none. */
+  /** The inclusive upper bounds of the buckets; the last bucket has none. */
   static readonly boundsMs: readonly number[] = [
     1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000,
     300_000, 600_000,
@@ -11,7 +15,7 @@ export class Histogram {
   sumMs = 0;
 
   /**
-   * One that was told elsewhere; of one with other buckets nothing is taken.
+   * Makes one from counts of another process. If that one had other buckets, the result is empty.
    * @param counts in each bucket, in the order of `counts`
    */
   static of(counts: readonly number[], sumMs: number): Histogram {
@@ -32,7 +36,7 @@ export class Histogram {
     this.sumMs += ms;
   }
 
-  /** Adds all that another one has counted. */
+  /** Adds the counts of another one. */
   add(other: Readonly<Histogram>): void {
     for (const [at, count] of other.counts.entries()) this.counts[at]! += count;
     this.count += other.count;
@@ -40,9 +44,10 @@ export class Histogram {
   }
 
   /**
-   * An estimate, evenly spread within its bucket; the last bound where it lies beyond.
+   * An estimate: durations are evenly spread within their bucket. Beyond the last bound it is that
+   * bound.
    * @param share in (0, 1]: 0.95 is the 95th percentile
-   * @returns milliseconds, or null while nothing was observed
+   * @returns milliseconds; null: nothing was observed
    */
   quantile(share: number): number | null {
     if (this.count === 0) return null;
@@ -61,14 +66,14 @@ export class Histogram {
 }
 
 /**
- * How long things took, as counts in buckets that grow by the same factor each: small enough to be
- * kept by the thousand, and told to within 10 % at any length. Two of them add up to that of both.
+ * Durations counted in buckets that grow by a constant factor. It is small enough to keep thousands
+ * of them, and exact to 10 % at any length. The sum of two is the histogram of both.
  */
 const perDoubling = 4;
-/** The last one holds all that took longer than 2^20 ms, which is 17 minutes. */
+/** The last bucket holds durations above 2^20 ms, which is 17 minutes. */
 const buckets = 20 * perDoubling + 2;
 
-/** The bucket of so many milliseconds; what took less than one is in the first. */
+/** The bucket of a duration; durations below one millisecond are in the first. */
 function placeOf(ms: number): number {
   if (!(ms > 1)) return 0;
   return Math.min(buckets - 1, Math.ceil(Math.log2(ms) * perDoubling));
@@ -83,16 +88,16 @@ export class LogHistogram {
     this.#count++;
   }
 
-  /** Adds all that another one has counted. */
+  /** Adds the counts of another one. */
   add(other: LogHistogram): void {
     for (const [at, count] of other.#counts.entries()) this.#counts[at]! += count;
     this.#count += other.#count;
   }
 
   /**
-   * The middle of the bucket in which that share of all is reached: at most 10 % off.
+   * The middle of the bucket that reaches this share: at most 10 % off.
    * @param share in (0, 1]: 0.95 is the 95th percentile
-   * @returns milliseconds, or null while nothing was observed
+   * @returns milliseconds; null: nothing was observed
    */
   quantile(share: number): number | null {
     if (this.#count === 0) return null;
@@ -101,17 +106,17 @@ export class LogHistogram {
     return place === 0 ? 1 : 2 ** ((place - 0.5) / perDoubling);
   }
 
-  /** The buckets that hold any: the place of each, and its count behind it. */
+  /** The buckets that are not empty, as pairs: the place of each, and its count. */
   told(): number[] {
-    const told: number[] = [];
-    for (const [at, count] of this.#counts.entries()) if (count > 0) told.push(at, count);
-    return told;
+    const pairs: number[] = [];
+    for (const [at, count] of this.#counts.entries()) if (count > 0) pairs.push(at, count);
+    return pairs;
   }
 
-  /** Adds what was told; what is no bucket's is left out. */
-  addTold(told: readonly number[]): void {
-    for (let at = 0; at + 1 < told.length; at += 2) {
-      const [place, count] = [told[at]!, told[at + 1]!];
+  /** Adds such pairs, and ignores invalid ones. */
+  addTold(pairs: readonly number[]): void {
+    for (let at = 0; at + 1 < pairs.length; at += 2) {
+      const [place, count] = [pairs[at]!, pairs[at + 1]!];
       const isBucket = Number.isInteger(place) && place >= 0 && place < buckets;
       if (!isBucket || !Number.isSafeInteger(count) || count < 0) continue;
       this.#counts[place]! += count;

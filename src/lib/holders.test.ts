@@ -20,7 +20,7 @@ test(
   'another process is known by the file that it has open and by its port',
   { skip },
   async () => {
-    // A child in the terms of `node -e`: the first argument after the program is process.argv[1].
+    // For a child by `node -e`, process.argv[1] is the first argument after the program.
     const child = spawn(process.execPath, ['-e', program, import.meta.filename]);
     try {
       const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];

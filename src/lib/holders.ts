@@ -1,18 +1,19 @@
 /**
- * Who holds a file or a port, as Linux tells it in /proc: what other systems, and processes of
- * other users, do not tell is null. Format: proc_pid_fd(5), proc_pid_net(5), proc_locks(5).
+ * The processes that hold a file or a port, read from /proc on Linux. On other systems, and for
+ * processes of other users, the result is null. Format: proc_pid_fd(5), proc_pid_net(5),
+ * proc_locks(5).
  */
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 
-/** The id of a process, not this one, that has the file open; null: nobody is known to. */
+/** The id of another process that has the file open; null: none is known. */
 export function holderOfFile(path: string): number | null {
   const real = readOrNull(() => realpathSync(path));
   return real === null ? null : processWith((link) => link === real);
 }
 
 /**
- * The id of a process, not this one, that has that byte of the file locked for writing; null: not
- * known. A row: number, POSIX, ADVISORY, WRITE, process, device and inode, first byte, last byte.
+ * The id of another process that has locked this byte of the file for writing; null: unknown. A
+ * row: number, POSIX, ADVISORY, WRITE, process, device and inode, first byte, last byte.
  */
 export function lockerOfByte(path: string, byte: number): number | null {
   const inode = readOrNull(() => statSync(path).ino);
@@ -28,13 +29,13 @@ export function lockerOfByte(path: string, byte: number): number | null {
   return null;
 }
 
-/** The id of the process that listens on the TCP port, at whatever address; null: not known. */
+/** The id of the process that listens on the TCP port, at any address; null: unknown. */
 export function holderOfPort(port: number): number | null {
   const inodes = new Set(['tcp', 'tcp6'].flatMap((table) => listenersIn(table, port)));
   return inodes.size === 0 ? null : processWith((link) => inodes.has(link));
 }
 
-/** ` (process 42)`, to follow what is held; empty where the holder is not known. */
+/** ` (process 42)`, to follow the name of the file or port; empty if the holder is unknown. */
 export function describeHolder(pid: number | null): string {
   return pid === null ? '' : ` (process ${pid})`;
 }
@@ -50,13 +51,13 @@ function listenersIn(table: string, port: number): readonly string[] {
     .map((row) => `socket:[${row[9]}]`);
 }
 
-function processWith(isIt: (link: string) => boolean): number | null {
+function processWith(matches: (link: string) => boolean): number | null {
   const pids = (readOrNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name));
-  const found = pids.map(Number).find((pid) => pid !== process.pid && linksOf(pid).some(isIt));
+  const found = pids.map(Number).find((pid) => pid !== process.pid && linksOf(pid).some(matches));
   return found ?? null;
 }
 
-/** What its descriptors stand for; empty where it has ended, or is another user's. */
+/** The targets of its file descriptors; empty: it has ended, or belongs to another user. */
 function linksOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   const names = readOrNull(() => readdirSync(folder)) ?? [];
@@ -71,9 +72,9 @@ function readOrNull<T>(read: () => T): T | null {
   }
 }
 
-// Whether a process is there, of which an id is all that was written down.
+// Whether a process exists, for callers that stored only its id.
 
-/** Whether any process of this user has that id. */
+/** Whether a process of this user has this id. */
 export function lives(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -84,8 +85,8 @@ export function lives(pid: number): boolean {
 }
 
 /**
- * Whether it has that id and was begun with that word, so that it is no other program, which got
- * the id later. Where the system does not tell words, whether it lives.
+ * Whether a process has this id and this word in its command line. So another program that got the
+ * id later does not count. If the system does not show command lines: whether the process lives.
  */
 export function livesWith(word: string, pid: number): boolean {
   if (!lives(pid) || process.platform !== 'linux') return lives(pid);

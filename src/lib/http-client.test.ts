@@ -17,7 +17,7 @@ import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
 import { Stopper } from './stop.ts';
 
-/** A server that does what it is told, and a client to ask it with; time stands still. */
+/** A server with the given behaviour, and a client for it; time stands still. */
 async function benchOf(plain: boolean, listener: RequestListener) {
   const server = createServer(listener);
   let connections = 0;
@@ -241,7 +241,7 @@ const testsOf = (plain: boolean) => (): void => {
     assert.equal(asked, 1);
   });
 
-  // mnutt/davros#94. RFC 9110, 12.5.3: who names no coding takes any.
+  // mnutt/davros#94. RFC 9110, 12.5.3: a client that names no coding accepts any.
   test('is sent no body that is packed, by a server that packs for whoever takes it', async () => {
     await using it = await bench((request, response) => {
       const { 'accept-encoding': coding = 'gzip' } = request.headers;
@@ -258,7 +258,7 @@ const testsOf = (plain: boolean) => (): void => {
     assert.ok(packed.kind === 'answer' && String(gunzipSync(packed.bytes!)) === 'words');
   });
 
-  // capnproto/capnproto#2831: the next request was the one that failed.
+  // capnproto/capnproto#2831: there the next request failed.
   test('sends nothing behind a request that its server answers without reading it', async () => {
     const sockets: Socket[] = [];
     const server = createNetServer((socket) => {

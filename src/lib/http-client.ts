@@ -1,21 +1,30 @@
 /**
- * The way out over HTTP to addresses that the operator wrote; what a model wrote goes through
- * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment, and
- * bounds time and size, also of what comes beside the body (lib/collect-body.ts). A reply of any
- * status is an answer; a fault is only what kept an answer from coming whole.
+ * The HTTP client for addresses that the operator wrote. Addresses from a model go through
+ * lib/pinned-client.ts. The client follows no redirect and reads no proxy setting from the
+ * environment. It limits the time and the size of an answer, also of bytes outside the body
+ * (lib/collect-body.ts). An answer of any status is an answer; a fault is only a reason why no
+ * whole answer came.
  *
- * Format: HTTP/1.1, by connections of our own where request and answer are plain, and else by
- * undici, which is loaded with the first request that needs it.
+ * Format: HTTP/1.1. Plain requests go over svc's own connections; all others go through undici,
+ * which is loaded with the first request that needs it.
  */
-import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
-import { Connections, Exchange, type Opener } from './http-client/exchange.ts';
+import {
+  Connections,
+  Exchange,
+  type AnswerHeaders,
+  type HttpFault,
+  type HttpRequest,
+  type HttpResult,
+  type Opener,
+} from './http-client/exchange.ts';
 import type { Undici } from './http-client/undici-connection.ts';
 import { LoadOnce } from './load-once.ts';
 import { plainOpener, writeRequest } from './plain-client/plain-connection.ts';
 import type { Stop } from './stop.ts';
 
 export { codeOf } from './http-client/exchange.ts';
+export type { AnswerHeaders, HttpFault, HttpRequest, HttpResult };
 
 export interface HttpClient {
   send(request: HttpRequest, stop?: Stop): Promise<HttpResult>;
@@ -23,66 +32,9 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | null;
-  /** Nothing else stops a body that drips. */
-  readonly deadlineAt: SteadyTime;
-  /** A longer body is read no further. */
-  readonly bodyBytesMax: number;
-  /**
-   * For a caller that needs no body: the head is the whole answer. The body is read behind it for
-   * a second and up to `bodyBytesMax`, so that the connection is kept; then it is closed.
-   */
-  readonly discardBody?: boolean;
-  /** The answer has the body as bytes, and no text. */
-  readonly asBytes?: boolean;
-  /**
-   * Called with the body piece by piece as it comes; the answer has all of it as well. What it
-   * throws rejects the call.
-   */
-  readonly heard?: (status: number, part: Buffer, headers: AnswerHeaders) => void;
-  /**
-   * Only to this machine and private networks, as `isNear` says of the address that is connected
-   * to; elsewhere it is `connect_failed` with `farAddressCode`, and no connection is begun.
-   */
-  readonly nearOnly?: boolean;
-};
-
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-export type HttpResult =
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      readonly headers: AnswerHeaders;
-      /** As UTF-8; empty where bytes were asked for. */
-      readonly body: string;
-      /** Absent: they were not asked for. */
-      readonly bytes?: Uint8Array;
-    }
-  | {
-      readonly kind: 'fault';
-      readonly fault: HttpFault;
-      /** The request may have reached the other side. */
-      readonly sent: boolean;
-      /** The system's name of the error (ECONNREFUSED, …), or null; no address, no secret. */
-      readonly code: string | null;
-    };
-
-export type HttpFault =
-  | 'connect_failed'
-  | 'connect_timeout'
-  | 'connection_lost'
-  | 'timeout'
-  | 'answer_too_large'
-  | 'cancelled';
-
 /**
- * @param options `connections` is the most per origin and kind; `plain` is whether plain HTTP goes
- * over connections of our own (lib/plain-client/) as long as all is plain
+ * @param options `connections` is the most per origin and kind. With `plain`, plain HTTP goes over
+ *   svc's own connections (lib/plain-client/) while request and answer are plain.
  */
 export function createHttpClient(
   deadlines: Deadlines,
@@ -113,7 +65,10 @@ class Origins {
   readonly #undici: LoadOnce<Undici>;
   readonly #connectionsMax: number;
   readonly #connectMs: number;
-  /** Kept for good, with what was learned of each: they are the operator's, and few. */
+  /**
+   * Never removed, with the experience of each origin. Operators write the origins, so they are
+   * few.
+   */
   readonly #all = new Map<string, Connections>();
   #closed = false;
 
@@ -123,12 +78,13 @@ class Origins {
     this.#connectMs = options.connectMs ?? 5_000;
   }
 
-  /** Of a plain exchange, or else once undici is loaded. */
+  /** Sends an exchange: a plain one at once, any other once undici is loaded. */
   take(exchange: Exchange): void {
     if (this.#closed) return exchange.destroyed();
     const { url, nearOnly = false } = exchange.request;
     const isPlain = exchange.text !== null;
-    // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
+    // Requests with `nearOnly` share no connection with others: svc has checked the address of
+    // theirs.
     const key = `${nearOnly ? 'near' : 'any'} ${isPlain ? 'plain' : 'undici'} ${url.origin}`;
     let connections = this.#all.get(key);
     if (connections === undefined) {
@@ -136,7 +92,7 @@ class Origins {
         this.#connectionsMax,
         isPlain
           ? plainOpener(this.#undici, { url, nearOnly, connectMs: this.#connectMs })
-          : this.#byUndici(url, nearOnly),
+          : this.#undiciOpener(url, nearOnly),
       );
       this.#all.set(key, connections);
     }
@@ -148,7 +104,7 @@ class Origins {
     await Promise.all(Array.from(this.#all.values(), (connections) => connections.close()));
   }
 
-  #byUndici({ origin }: URL, nearOnly: boolean): Opener {
+  #undiciOpener({ origin }: URL, nearOnly: boolean): Opener {
     const { UndiciConnection, connectorTo } = this.#undici.value!;
     const connect = connectorTo(nearOnly, this.#connectMs);
     return (owner) => new UndiciConnection(origin, connect, owner);
@@ -156,8 +112,8 @@ class Origins {
 }
 
 /**
- * The switch of the HTTP that is svc's own: the plain client. It is on trial (docs/decisions), and
- * without it all that is sent goes through undici.
+ * The switch for svc's own HTTP client. The client is on trial
+ * (docs/decisions/0027-plain-client-on-trial.md). Without it all requests go through undici.
  */
 export const ownHttpVariable = 'SVC_OWN_HTTP';
 

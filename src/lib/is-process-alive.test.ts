@@ -12,7 +12,7 @@ test('a process is known by its id, and by a word that it was begun with', async
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
   const [pid, ended] = [child.pid!, once(child, 'exit')];
   try {
-    // Its words cannot be read for a moment after it was spawned.
+    // For a moment after the start, its command line is not readable.
     await once(child.stdout, 'data');
     assert.ok(lives(pid));
     assert.ok(livesWith('a-word-of-its-own', pid));

@@ -6,8 +6,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * JSON with the names of each object sorted, so that equal values are one text.
- * @returns null where a value is too deep or refers to itself
+ * JSON with sorted names in each object, so that equal values have the same text.
+ * @returns null: the value is too deep or refers to itself
  */
 export function canonicalJson(value: unknown): string | null {
   try {

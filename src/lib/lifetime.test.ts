@@ -4,31 +4,31 @@ import { test } from 'node:test';
 import { patienceMs } from '../../test/support/waiting.ts';
 import { GivenUp, Lifetime } from './lifetime.ts';
 
-/** A lifetime, what was closed in it, and what it told. */
+/** A lifetime, the closes in it, and the errors that it reported. */
 function bench() {
   const giving = new AbortController();
   const closed: string[] = [];
-  const told: string[] = [];
+  const errors: string[] = [];
   const lifetime = new Lifetime(giving.signal, (what, error) =>
-    told.push(`${what}: ${(error as Error).message}`),
+    errors.push(`${what}: ${(error as Error).message}`),
   );
   const close = (name: string) => () => void closed.push(name);
-  return { lifetime, giving, closed, told, close };
+  return { lifetime, giving, closed, errors, close };
 }
 
 const never = (): Promise<never> => new Promise(() => {});
 
 test('what was opened is closed in the reverse order, once', async () => {
-  const { lifetime, closed, told, close } = bench();
+  const { lifetime, closed, errors, close } = bench();
   lifetime.defer('one', close('one'));
   assert.equal(await lifetime.adopt('two', async () => 2, close('two')), 2);
   assert.equal(await lifetime.use('three', async () => 3, close('three')), 3);
   await Promise.all([lifetime.close(patienceMs), lifetime.close(patienceMs)]);
-  assert.deepEqual([closed, told], [['three', 'two', 'one'], []]);
+  assert.deepEqual([closed, errors], [['three', 'two', 'one'], []]);
 });
 
 test('one that fails to close keeps no other open, and each of its errors is told', async () => {
-  const { lifetime, closed, told, close } = bench();
+  const { lifetime, closed, errors, close } = bench();
   lifetime.defer('one', close('one'));
   lifetime.defer('two', async () => {
     await using inner = new AsyncDisposableStack();
@@ -42,16 +42,16 @@ test('one that fails to close keeps no other open, and each of its errors is tol
     throw new Error('c');
   });
   await lifetime.close(patienceMs);
-  assert.deepEqual([closed, told], [['one'], ['three: c', 'two: b', 'two: a']]);
+  assert.deepEqual([closed, errors], [['one'], ['three: c', 'two: b', 'two: a']]);
 });
 
 test('one whose close does not end keeps no other open, and is told', async () => {
-  const { lifetime, closed, told, close } = bench();
+  const { lifetime, closed, errors, close } = bench();
   lifetime.defer('one', close('one'));
   lifetime.defer('two', never);
   await lifetime.close(1);
   assert.deepEqual(closed, ['one']);
-  assert.equal(told[0], 'two: it did not close in time');
+  assert.equal(errors[0], 'two: it did not close in time');
 });
 
 test('giving up ends every wait, and closes nothing by itself', async () => {

@@ -1,13 +1,13 @@
 /**
- * What was opened, closed in the reverse order: a stack like `AsyncDisposableStack`, under an
- * opening that may fail, or be given up, at any of its waits.
+ * Closes opened resources in the reverse order: a stack like `AsyncDisposableStack`, for an opening
+ * that may fail, or be given up, at any of its waits.
  *
  * open → given up (the signal aborts) → closing → closed. Giving up ends every wait, and closes
- * nothing yet. What finishes opening after the closing began is closed as soon as it is there. A
- * close that fails, or does not end, keeps no other from closing; each such error is told.
+ * nothing yet. A resource that opens after the closing began is closed at once. If a close fails,
+ * or does not end, the other closes still run. `failed` gets each such error.
  */
 
-/** A wait ended because the opening was given up, or nothing may be opened any more. */
+/** A wait ended because the opening was given up, or because nothing may be opened any more. */
 export class GivenUp extends Error {
   override readonly name = 'GivenUp';
 
@@ -20,20 +20,20 @@ type Owned = { readonly what: string; readonly close: () => unknown };
 
 export class Lifetime {
   readonly #givenUp: AbortSignal;
-  readonly #failed: (what: string, error: unknown) => void;
+  readonly #reportFailure: (what: string, error: unknown) => void;
   readonly #owned: Owned[] = [];
-  /** Openings that have not ended; each settles when what it opened is owned, or closed. */
+  /** Openings that have not ended. Each settles when its resource is owned, or closed. */
   readonly #opening = new Set<Promise<void>>();
   #closing: Promise<void> | null = null;
   #isClosing = false;
 
   /**
-   * @param givenUp aborts when the opening is not to go on
-   * @param failed is told of each error of a close; must not throw
+   * @param givenUp aborts to give up the opening
+   * @param failed called with each error of a close; must not throw
    */
   constructor(givenUp: AbortSignal, failed: (what: string, error: unknown) => void) {
     this.#givenUp = givenUp;
-    this.#failed = failed;
+    this.#reportFailure = failed;
   }
 
   /** From now on `close` is called with the other closes. */
@@ -43,21 +43,21 @@ export class Lifetime {
   }
 
   /**
-   * Opens what exists before it is open: `close` is called once, also where `open` fails, and once
-   * more where `open` ends only after that.
-   * @throws GivenUp, and what `open` throws
+   * Opens a resource that exists before it is open. `close` is called once, even if `open` fails.
+   * It is called once more if `open` ends only after the close.
+   * @throws GivenUp, and the errors of `open`
    */
   async use<T>(what: string, open: () => Promise<T>, close: () => unknown): Promise<T> {
     this.defer(what, close);
-    const again = { what, close };
+    const owned = { what, close };
     return this.#wait(open(), async () => {
-      if (this.#isClosing) await this.#close(again);
+      if (this.#isClosing) await this.#close(owned);
     });
   }
 
   /**
-   * Opens what exists only once it is open; `close` is given it.
-   * @throws GivenUp, and what `open` throws
+   * Opens a resource that exists only once it is open, and passes it to `close`.
+   * @throws GivenUp, and the errors of `open`
    */
   async adopt<T>(what: string, open: () => Promise<T>, close: (opened: T) => unknown): Promise<T> {
     this.#check();
@@ -69,8 +69,8 @@ export class Lifetime {
   }
 
   /**
-   * Waits for what owns itself, so that nothing of it is closed here.
-   * @throws GivenUp, and what `wait` rejects with
+   * Waits for a promise without owning its result, so this lifetime closes nothing of it.
+   * @throws GivenUp, and the errors of `wait`
    */
   async within<T>(wait: () => Promise<T>): Promise<T> {
     this.#check();
@@ -78,9 +78,9 @@ export class Lifetime {
   }
 
   /**
-   * Closes all that was opened, one after the other. Never rejects.
-   * @param withinMs for all of them; the close of one that takes longer goes on by itself, and so
-   *   do those after it
+   * Closes all resources, one after the other. Never rejects.
+   * @param withinMs for all of them. A close that takes longer continues by itself, and so do the
+   *   closes after it.
    */
   close(withinMs: number): Promise<void> {
     this.#isClosing = true;
@@ -90,20 +90,20 @@ export class Lifetime {
 
   async #closeAll(withinMs: number): Promise<void> {
     const untilAt = performance.now() + withinMs;
-    const left = (): number => Math.max(0, untilAt - performance.now());
+    const remainingMs = (): number => Math.max(0, untilAt - performance.now());
     for (let owned = this.#owned.pop(); owned !== undefined; owned = this.#owned.pop()) {
-      if (!(await endsWithin(this.#close(owned), left()))) {
-        this.#failed(owned.what, new Error('it did not close in time'));
+      if (!(await endsWithin(this.#close(owned), remainingMs()))) {
+        this.#reportFailure(owned.what, new Error('it did not close in time'));
       }
     }
-    await endsWithin(Promise.all(this.#opening), left());
+    await endsWithin(Promise.all(this.#opening), remainingMs());
   }
 
   async #close({ what, close }: Owned): Promise<void> {
     try {
       await close();
     } catch (error) {
-      for (const one of errorsOf(error)) this.#failed(what, one);
+      for (const one of errorsOf(error)) this.#reportFailure(what, one);
     }
   }
 
@@ -111,15 +111,15 @@ export class Lifetime {
     if (this.#isClosing || this.#givenUp.aborted) throw new GivenUp();
   }
 
-  /** @param arrived is called before anybody who waits goes on */
-  #wait<T>(opening: Promise<T>, arrived: (opened: T) => Promise<void>): Promise<T> {
+  /** @param onOpened called before any waiting caller continues */
+  #wait<T>(opening: Promise<T>, onOpened: (opened: T) => Promise<void>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const giveUp = (): void => reject(new GivenUp());
     if (this.#givenUp.aborted) giveUp();
     this.#givenUp.addEventListener('abort', giveUp, { once: true });
     const ended: Promise<void> = opening
       .then((opened) => {
-        const owned = arrived(opened);
+        const owned = onOpened(opened);
         resolve(opened);
         return owned;
       }, reject)
@@ -133,8 +133,8 @@ export class Lifetime {
 }
 
 /**
- * Whether something ends in time; where it does not, it goes on by itself.
- * @throws what it rejects with in that time; what it rejects with later is lost
+ * Whether a promise settles in time. If not, it continues by itself.
+ * @throws the rejection within that time; a later rejection is ignored
  */
 export async function endsWithin(ending: Promise<unknown>, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
@@ -146,7 +146,7 @@ export async function endsWithin(ending: Promise<unknown>, ms: number): Promise<
   }
 }
 
-/** The errors of a stack that failed to close at several places, each by itself. */
+/** Each error of a stack that failed to close at several places. */
 function errorsOf(error: unknown): readonly unknown[] {
   if (error instanceof SuppressedError) {
     return [...errorsOf(error.suppressed), ...errorsOf(error.error)];

@@ -20,7 +20,7 @@ const say =
   (_request, response) => {
     response.end(text);
   };
-/** Its body has not come whole. */
+/** A request whose body has not come whole. */
 const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
 const get = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 const keep = get.replace('close', 'keep-alive');
@@ -31,7 +31,7 @@ function assertHeld(taken: Held | ListenFault): asserts taken is Held {
 
 type Bound = AsyncDisposable & { held: Held; port: number; clock: TakeoverClock };
 
-/** By a clock that stands still until a test moves it. */
+/** With a clock that stands still until a test moves it. */
 async function bind(limits: Partial<ListenLimits> = {}): Promise<Bound> {
   const clock = takeoverClock();
   const held = await createListeners(limits, clock).take(local);
@@ -39,13 +39,16 @@ async function bind(limits: Partial<ListenLimits> = {}): Promise<Bound> {
   return { held, port: held.port, clock, [Symbol.asyncDispose]: () => held.release(0) };
 }
 
-/** Half a second goes by. Resolves when all that is due by then has acted. */
+/** Lets half a second pass. Resolves when everything that is due by then has run. */
 async function passHalfASecond({ clock }: Bound): Promise<void> {
   clock.pass(500);
   await new Promise<void>((acted) => clock.deadlines.after(0, acted));
 }
 
-/** Time goes by until the promise settles. @param what names it when it does not */
+/**
+ * Lets time pass until the promise settles.
+ * @param what names the promise if it does not settle
+ */
 async function passUntil<T>(bound: Bound, what: string, promise: Promise<T>): Promise<T> {
   const settled = within(what, promise);
   const isSettled = settled.then(() => true);
@@ -133,7 +136,7 @@ test('an address that is taken, or that is not ours, is a fault', async () => {
 });
 
 test('names and every interface can be bound', async () => {
-  // A connection that a busy machine sees too late would be given up for another address.
+  // A busy machine may see a connection so late that the client would try another address.
   setDefaultAutoSelectFamilyAttemptTimeout(patienceMs);
   for (const host of ['localhost', '']) {
     const held = await createListeners().take({ host, port: 0 });
@@ -180,8 +183,8 @@ test('a handler that is replaced under load loses no request', async () => {
 });
 
 /**
- * All answers to what is sent on one connection. Time goes by once the server has read all of it:
- * bytes that are unread when a connection closes are answered by a reset.
+ * All answers to a text that is sent on one connection. Time passes once the server has read all of
+ * it: a reset answers bytes that are unread when a connection closes.
  */
 async function answersInTime(bound: Bound, text: string): Promise<Answer[]> {
   using sockets = new ServerSockets();
@@ -265,7 +268,7 @@ test('an empty line begins no request, wherever it comes', async () => {
     await untilRead(server, before + sent.length);
     for (let ms = 0; ms < passed; ms += 500) await passHalfASecond(bound);
   }
-  // It is idle, so it closes at once.
+  // The connection is idle, so it closes at once.
   const released = bound.held.release(patienceMs);
   assert.equal(answersOf(await all).length, 2);
   await released;
@@ -299,13 +302,13 @@ test('what was asked is answered, whatever comes behind it', async () => {
     const response = await begun.promise;
     await untilRead(server, sent.length);
     if (ends) while (!server.readableEnded) await setImmediate();
-    // More of what nobody reads.
+    // More bytes that nobody reads.
     else socket.write('more');
     response.end('here');
     const [answer, ...refusals] = answersOf(await all);
     assert.equal(answer?.body, 'here', JSON.stringify(sent));
     if (sent === keep) assert.equal(answer?.headers.get('connection'), 'close');
-    // What is read behind the answer may be refused.
+    // The server may refuse the bytes after the answer.
     assert.ok(refusals.length <= 1 && refusals.every(({ status }) => status === 400));
   }
 });
@@ -357,7 +360,7 @@ test('each answer counts, also one that no handler makes', async () => {
   const old = connect(bound.port, '127.0.0.1');
   old.write('GET / HTTP/1.0\r\nExpect: x\r\n\r\n');
   assert.match(await readAll(old), /^HTTP\/1\.1 200 [^]*here$/);
-  // What else is expected than 100-continue says nothing.
+  // An expectation other than 100-continue has no effect.
   const expecting = get.replace('Host', 'Expect: x\r\nHost');
   assert.equal((await exchange(bound.port, expecting))[0]?.body, 'here');
   for (const one of [nameless, expecting]) {

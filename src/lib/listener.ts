@@ -1,9 +1,9 @@
 /**
- * Listening sockets that outlive their users: the socket stays open while its handler is replaced,
- * so that a new configuration answers on the same address without one refused connection.
+ * Listening sockets that outlive their users. The socket stays open while its handler is replaced,
+ * so a new configuration answers on the same address without one refused connection.
  *
- * A request with `Expect` comes to the handler like any other, before its body: a handler that
- * wants the body calls `response.writeContinue()` where 100-continue is expected.
+ * The handler gets a request with `Expect` before its body, like any other request. A handler that
+ * wants the body calls `response.writeContinue()` if the client expects 100-continue.
  */
 import type {
   IncomingMessage,
@@ -16,7 +16,7 @@ import type { Duplex } from 'node:stream';
 import { steadyNow, type SteadyTime } from './clock.ts';
 import {
   ConnectionTable,
-  type Brakes,
+  type ConnectionDeps,
   type Connection,
   type ConnectionLimits,
   type Peer,
@@ -24,15 +24,15 @@ import {
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { problemText, problemType } from './problem.ts';
-import { RequestStream, Turns } from './request-stream.ts';
+import { RequestStream, TimeSlices } from './request-stream.ts';
 import { WrongBearers } from './bearer.ts';
 import { holderOfPort, describeHolder } from './holders.ts';
 import { readFileSync } from 'node:fs';
 import type { HttpClient } from './http-client.ts';
 
 /**
- * Answers a request, and says of its peer whether it brought the right bearer. What is thrown, or
- * rejected, ends the connection and nothing else.
+ * Answers a request, and reports to its peer whether it brought the right bearer token. If the
+ * handler throws or rejects, only the connection ends.
  */
 export type Handler = (
   request: IncomingMessage,
@@ -43,35 +43,37 @@ export type Handler = (
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
   take(address: ListenPlace): Promise<Held | ListenFault>;
-  /** Binds the address for this one alone: whoever takes it later finds it taken. */
+  /** Binds the address for this caller alone. Any later caller finds the address in use. */
   takeAlone(address: ListenPlace): Promise<Held | ListenFault>;
-  /** Connections that are open on all listeners. */
+  /** The number of open connections on all listeners. */
   readonly connections: number;
-  /** Where they are bound at this moment, with their real ports. */
+  /** The addresses that are bound now, with their real ports. */
   readonly places: readonly BoundPlace[];
 }
 
 export type ListenPlace = { readonly host: string; readonly port: number };
 
-/** `address` is a literal; `0.0.0.0` and `::` stand for every address of this machine. */
+/** `address` is a literal; `0.0.0.0` and `::` mean every address of this machine. */
 export type BoundPlace = { readonly address: string; readonly port: number };
 
 export type Held = {
   readonly kind: 'held';
-  /** The real port; of use when port 0 was asked for. */
+  /** The real port, useful if the caller asked for port 0. */
   readonly port: number;
-  /** From now on this handler answers; the previous one finishes the requests that it has begun. */
+  /**
+   * From now on this handler answers. The previous handler finishes the requests that it has begun.
+   */
   answer(handler: Handler): void;
-  /** The last one to let go closes the socket, after the answers under way, at most `graceMs`. */
+  /** The last release closes the socket, after the answers under way, at most after `graceMs`. */
   release(graceMs: number): Promise<void>;
 };
 
-/** `code` is the system's: EADDRINUSE, EACCES, EADDRNOTAVAIL, ENOTFOUND … */
+/** `code` is the system's error code: EADDRINUSE, EACCES, EADDRNOTAVAIL, ENOTFOUND … */
 export type ListenFault = { readonly kind: 'fault'; readonly code: string };
 
 export type ListenLimits = ConnectionLimits & {
   readonly headerBytesMax: number;
-  /** Wrong bearers of one address that are answered at once. */
+  /** The number of wrong bearer tokens of one address that are answered without delay. */
   readonly wrongBearersFree: number;
 };
 
@@ -79,7 +81,7 @@ export type ListenDeps = {
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
   readonly dropped: () => void;
-  /** Called with what a handler has thrown. Left out, that ends the process. */
+  /** Called with the error of a handler. If absent, the error ends the process. */
   readonly fault: (error: unknown) => void;
 };
 
@@ -97,8 +99,9 @@ export const listenLimits: ListenLimits = {
 };
 
 /**
- * Makes an empty set of listeners. Those on port 0 are never shared.
- * @param kit `dropped` is told of each connection that was closed unanswered for want of room
+ * Makes an empty set of listeners. Listeners on port 0 are never shared.
+ * @param deps `dropped` is called for each connection that was closed unanswered because there was
+ *   no room
  */
 export function createListeners(
   limits: Partial<ListenLimits> = {},
@@ -111,19 +114,19 @@ export function createListeners(
     connections++;
     socket.once('close', () => connections--);
   };
-  const all = { ...listenLimits, ...limits };
+  const allLimits = { ...listenLimits, ...limits };
   const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = deps;
-  const { fault = endWith } = deps;
-  const brakes: Brakes = {
-    wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
-    turns: new Turns(),
+  const { fault = throwLater } = deps;
+  const brakes: ConnectionDeps = {
+    wrongBearers: new WrongBearers(allLimits.wrongBearersFree, steady),
+    slices: new TimeSlices(),
     deadlines,
     steady,
     dropped,
     fault,
   };
   const make = (host: string, port: number): Listener =>
-    new Listener({ host, port }, all, brakes, watch);
+    new Listener({ host, port }, allLimits, brakes, watch);
   return {
     get connections() {
       return connections;
@@ -150,17 +153,17 @@ export function createListeners(
   };
 }
 
-/** Without anybody to call, what was thrown ends the process: a test must see it. */
-function endWith(error: unknown): void {
+/** Without `fault`, an error ends the process, so that a test sees it. */
+function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });
 }
 
 /**
- * The sockets are of a server of `node:net`, and svc's own. `node:http` reads requests and writes
- * answers over the streams that it is given (connection.ts); its own server binds nothing, so its
- * limits in time would count nothing.
+ * A server of `node:net` owns the sockets. `node:http` reads requests and writes answers over
+ * streams that svc gives it (connection.ts). Node's HTTP server binds nothing itself, so its own
+ * time limits have no effect.
  */
 class Listener {
   readonly #server: Server;
@@ -172,13 +175,13 @@ class Listener {
   constructor(
     { host, port }: ListenPlace,
     limits: ListenLimits,
-    brakes: Brakes,
+    brakes: ConnectionDeps,
     connected: (socket: Socket) => void,
   ) {
     const http = this.#httpServer(limits);
     this.#connections = new ConnectionTable(limits, brakes, {
       handOver: (stream) => http.emit('connection', stream),
-      timedOut: (connection) => answerBroken('ERR_HTTP_REQUEST_TIMEOUT', connection),
+      timedOut: (connection) => answerUnreadable('ERR_HTTP_REQUEST_TIMEOUT', connection),
     });
     this.#server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       connected(socket);
@@ -194,7 +197,7 @@ class Listener {
     const server = createServer({
       keepAliveTimeout: keepAliveMs,
       maxHeaderSize: headerBytesMax,
-      // Node's own 400 would not count among the unanswered requests; svc's does.
+      // Node's own 400 would bypass the count of unanswered requests; svc's own does not.
       requireHostHeader: false,
     });
     const handle: RequestListener = (request, response) => {
@@ -205,18 +208,18 @@ class Listener {
     };
     for (const name of ['request', 'checkContinue', 'checkExpectation']) server.on(name, handle);
     server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
-      answerBroken(error.code, connectionOf(stream));
+      answerUnreadable(error.code, connectionOf(stream));
     });
     return server;
   }
 
-  /** null: not bound, or no more. */
+  /** null: not bound, or no longer bound. */
   get place(): BoundPlace | null {
     const bound = this.#server.address();
     return typeof bound === 'object' ? bound : null;
   }
 
-  /** @param forget called when nobody may share it any more, before the socket closes */
+  /** @param forget called when nobody may share the listener any more, before the socket closes */
   async take(forget: () => void): Promise<Held | ListenFault> {
     this.#holders++;
     const code = await this.#bound;
@@ -242,7 +245,7 @@ class Listener {
     };
   }
 
-  /** Waits for the answers under way; a connection is let go as soon as it has none. */
+  /** Waits for the answers under way. A connection closes as soon as it has none. */
   #close(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
       const end = setTimeout(() => this.#connections.destroy(), graceMs);
@@ -255,27 +258,29 @@ class Listener {
   }
 }
 
-/** Streams are given by connections alone. */
+/** Only connections make streams. */
 function connectionOf(stream: Duplex): Connection {
   if (!(stream instanceof RequestStream)) throw new Error('a stream of nobody');
   return stream.owner as Connection;
 }
 
-const broken: Readonly<Record<string, readonly [number, string, string]>> = {
+const brokenRequestAnswers: Readonly<Record<string, readonly [number, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The head of the request is too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'body_too_large', 'The chunk extensions are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not come in time.'],
 };
 
-/** Gives a small answer to what cannot be read as HTTP, where the client can tell, and closes. */
-function answerBroken(code: string | undefined, connection: Connection): void {
+/**
+ * Sends a short answer to bytes that are no HTTP, if the client can still relate it, and closes.
+ */
+function answerUnreadable(code: string | undefined, connection: Connection): void {
   const { output, mayRefuse } = connection;
   if (!output.writable || !mayRefuse) {
     if (!connection.closeAfterAnswers()) output.destroy();
     return;
   }
   const fallback = [400, 'bad_request', 'This could not be read as an HTTP request.'] as const;
-  const [status, name, detail] = broken[code ?? ''] ?? fallback;
+  const [status, name, detail] = brokenRequestAnswers[code ?? ''] ?? fallback;
   const body = problemText(status, name, detail);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -301,7 +306,7 @@ const refuseWithoutHost: Handler = (_request, response) => {
   response.end(body);
 };
 
-/** A listener that is bound before its first handler is there. */
+/** Answers on a listener that is bound before its first handler exists. */
 const answerNotYet: Handler = (_request, response) => {
   const body = problemText(503, 'starting', 'The service is starting; try again in a moment.');
   response.writeHead(503, {
@@ -313,11 +318,12 @@ const answerNotYet: Handler = (_request, response) => {
   response.end(body);
 };
 
-// Binds a server to an address.
+// Binding a server to an address.
 
 /**
- * As `server.listen({ port, host })`, but an IPv4 address is not looked up: for that Node compiles
- * its pattern of IPv6 addresses, a tenth of a start. What fails is the server's `error`.
+ * Like `server.listen({ port, host })`, but without looking up an IPv4 address. For that look-up
+ * Node compiles its pattern of IPv6 addresses, which is a tenth of a start. An error is the
+ * server's `error` event.
  * @param place `host` is empty for every address of this machine
  */
 export function listenAt(server: Server, { host, port }: ListenPlace, bound: () => void): void {
@@ -341,8 +347,8 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why an address cannot be listened on, and what to do about it.
- * @param code the system's
+ * Why svc cannot listen on an address, and what to do about it.
+ * @param code the system's error code
  */
 export function describeUnbound(code: string, port: number): string {
   if (code === 'EADDRINUSE') {
@@ -352,18 +358,19 @@ export function describeUnbound(code: string, port: number): string {
   return remedies[code] ?? 'write an address on which this machine can listen';
 }
 
-// How many files a process may have open; each connection is one. Where a listener runs out of
-// them, libuv closes what comes without a word to anybody: so it takes fewer connections than that.
+// The limit of open files of a process; each connection is one. If a listener has none left, libuv
+// closes new connections without any report. So a listener takes fewer connections than that.
 
-/** So many, and nothing that svc does at once is held up. */
+/** With this limit, open files never slow svc down. */
 export const openFilesMin = 4_096;
 
 /** For the program itself: its code, its database, its log. */
 const ownFiles = 48;
 
 /**
- * @param pid left out: of this process
- * @returns null: this system does not tell. Format: proc_pid_limits(5)
+ * Reads the limit of open files.
+ * @param pid absent: this process
+ * @returns null: this system does not report it. Format: proc_pid_limits(5)
  */
 export function openFilesMax(pid: number | 'self' = 'self'): number | null {
   try {
@@ -375,17 +382,24 @@ export function openFilesMax(pid: number | 'self' = 'self'): number | null {
   }
 }
 
-/** How many connections each of two listeners may have, so that as many go out as come in. */
+/**
+ * The most connections for each of two listeners, so that as many connections can go out as come
+ * in.
+ */
 export function connectionsWithin(openFiles: number): number {
   return Math.max(4, Math.floor((openFiles - ownFiles) / 4));
 }
 
-/** The same client. @param told is called whenever it could open no connection for want of files */
-export function watchedForFiles(http: HttpClient, told: () => void): HttpClient {
+/**
+ * The same client.
+ * @param onShortage called whenever it could open no connection for lack of files
+ */
+export function watchedForFiles(http: HttpClient, onShortage: () => void): HttpClient {
   return {
     async send(request, stop) {
       const result = await http.send(request, stop);
-      if (result.kind === 'fault' && (result.code === 'EMFILE' || result.code === 'ENFILE')) told();
+      if (result.kind === 'fault' && (result.code === 'EMFILE' || result.code === 'ENFILE'))
+        onShortage();
       return result;
     },
     close: () => http.close(),

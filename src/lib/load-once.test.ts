@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LoadOnce } from './load-once.ts';
 
-/** A load that the test ends, and how often it was begun. */
+/** A load that the test ends, and the number of its calls. */
 function loads() {
   const begun: PromiseWithResolvers<string>[] = [];
   const once = new LoadOnce(() => {

@@ -1,5 +1,5 @@
 /**
- * Loads something when it is first asked for, and keeps it. A load that failed is not kept: the
+ * Loads a value when a caller first asks for it, and keeps it. It does not keep a failed load: the
  * next call tries again.
  */
 export class LoadOnce<T> {
@@ -11,23 +11,23 @@ export class LoadOnce<T> {
     this.#load = load;
   }
 
-  /** What was loaded; null: nothing is there yet. */
+  /** The loaded value; null: there is none yet. */
   get value(): T | null {
     return this.#value;
   }
 
-  /** All callers during a load under way get its result. Rejects as the load does. */
+  /** Callers during a load get the result of that load. Rejects if the load rejects. */
   get(): Promise<T> {
     if (this.#loading !== null) return this.#loading;
     const loading = this.#load();
     this.#loading = loading;
-    void this.#heed(loading);
+    void this.#track(loading);
     return loading;
   }
 
   /**
-   * Gives up what was loaded, so that the next `get` loads anew. Never rejects.
-   * @returns it, once a load under way is over; null: there is nothing
+   * Forgets the value, so that the next `get` loads anew. Never rejects.
+   * @returns the value, once a load under way is over; null: there is none
    */
   async release(): Promise<T | null> {
     const loading = this.#loading;
@@ -38,7 +38,7 @@ export class LoadOnce<T> {
   }
 
   /** Never rejects. */
-  async #heed(loading: Promise<T>): Promise<void> {
+  async #track(loading: Promise<T>): Promise<void> {
     try {
       const value = await loading;
       if (this.#loading === loading) this.#value = value;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { daysBetween, localDay, localDayBefore, localTime, nextMidnight } from './local-day.ts';
 
-/** Tests share their process: the zone is put back. */
+/** Tests share their process, so this restores the time zone. */
 function inZone(zone: string, check: () => void): void {
   const before = process.env['TZ'];
   process.env['TZ'] = zone;

@@ -1,7 +1,7 @@
-/** Days of the time zone of this machine. */
-import { dayMs, minuteMs } from './durations.ts';
+/** Days in the time zone of this machine. */
 
-/** The one that was asked for last: most ask for the same, and no day begins within a minute. */
+const minuteMs = 60_000;
+/** The last result: most callers ask for the same minute, and no day begins within a minute. */
 let latest = { minute: Number.NaN, day: '' };
 
 /** `YYYY-MM-DD`. @param at milliseconds since 1970 */
@@ -14,18 +14,18 @@ export function localDay(at: number): string {
   return day;
 }
 
-/** The day so many days before, however long these were. */
+/** The day this many days earlier, however long these days were. */
 export function localDayBefore(at: number, days: number): string {
   const date = new Date(at);
   return localDay(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days).getTime());
 }
 
-/** How many days lie between two of them, as `localDay` names them: 0 where they are the same. */
+/** The number of days between two results of `localDay`: 0 if they are the same. */
 export function daysBetween(first: string, last: string): number {
   return Math.round((Date.parse(last) - Date.parse(first)) / dayMs);
 }
 
-/** When the next day begins: at 00:00, or later where clocks skip that. */
+/** The beginning of the next day: 00:00, or later if the clocks skip that time. */
 export function nextMidnight(at: number): number {
   const date = new Date(at);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime();

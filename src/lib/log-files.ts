@@ -1,10 +1,11 @@
 /**
- * A log in a few files of a bounded size: `name.log` is written to, and when it is full it becomes
- * `name.1.log`, that one `name.2.log` and so on; the last is gone. This user alone can read them.
+ * A log in a few files of limited size. svc writes to `name.log`. When it is full, it becomes
+ * `name.1.log`, that one `name.2.log` and so on; the last one is deleted. Only this user can read
+ * them.
  *
- * What was taken is with the system when `write` returns, as with a standard error that is a file:
- * a process that dies right after loses no line. Where the disk takes nothing, lines are lost and
- * nothing else is; the next line is tried anew.
+ * When `write` returns, the system has the line, as with a standard error that is a file. So a
+ * process that dies right after it loses no line. If the disk takes nothing, lines are lost and
+ * nothing else happens; svc tries again with the next line.
  */
 import {
   chmodSync,
@@ -21,18 +22,18 @@ import { Writable } from 'node:stream';
 import { makeFolderSync } from './make-folder.ts';
 
 export type LogFilesOptions = {
-  /** Absolute; it is made where it is missing. */
+  /** Absolute; created if it is missing. */
   readonly folder: string;
   readonly name: string;
-  /** Of one file; a single chunk that is larger has a file of its own. */
+  /** The limit of one file. A single chunk that is larger has its own file. */
   readonly bytesMax?: number;
-  /** All of them, the one that is written to among them. */
+  /** The number of files, with the one that svc writes to. */
   readonly filesMax?: number;
 };
 
 /**
- * The stream for a log, which is given whole lines.
- * @throws what the file system says, where nothing can be written there
+ * The stream for a log; it takes whole lines.
+ * @throws the error of the file system, if svc cannot write there
  */
 export function openLogFiles(options: LogFilesOptions): Writable & Disposable {
   const { folder, name, bytesMax = 1_048_576, filesMax = 5 } = options;
@@ -41,7 +42,7 @@ export function openLogFiles(options: LogFilesOptions): Writable & Disposable {
   return new LogFiles(folder, name, bytesMax, filesMax);
 }
 
-/** The path of the file that is written to. */
+/** The path of the file that svc writes to. */
 export function logFileIn(folder: string, name: string): string {
   return join(folder, `${name}.log`);
 }
@@ -93,7 +94,7 @@ class LogFiles extends Writable implements Disposable {
     }
   }
 
-  /** Where a file cannot be moved, what it holds is given up: the bound counts more. */
+  /** If svc cannot move a file, it deletes the content: the limit is more important. */
   #next(): OpenFile {
     this.#close();
     try {
@@ -126,7 +127,7 @@ class LogFiles extends Writable implements Disposable {
     try {
       closeSync(file.fd);
     } catch {
-      // A disk that is gone says so at the end, too.
+      // The close fails too if the disk is gone.
     }
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LogHistogram } from './histogram.ts';
 
-/** The value that so much of all does not exceed. */
+/** The value that this share of all values does not exceed. */
 function exact(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1]!;
 }
@@ -13,7 +13,7 @@ function of(values: readonly number[]): LogHistogram {
   return made;
 }
 
-/** From one millisecond to ten minutes, as many of each length. */
+/** Random durations from one millisecond to ten minutes, with equal shares per length. */
 const anyLength = (): number => Math.exp(Math.random() * Math.log(600_000));
 
 const shares = [0.01, 0.5, 0.9, 0.95, 0.99, 1];

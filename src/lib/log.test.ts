@@ -9,7 +9,7 @@ import type { Log, LogOptions } from './log.ts';
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
-/** A stream that keeps what it is given. */
+/** A stream that keeps its input. */
 function collect(): { stream: Writable; text: () => string } {
   const parts: string[] = [];
   const stream = new Writable({

@@ -1,9 +1,9 @@
 /**
- * The one sink for log lines. JSON lines for machines, one-liners for a terminal.
+ * The one sink for log lines: JSON lines for machines, one-liners for a terminal.
  *
- * What it promises: it never throws and never waits; a reader that is slow or gone costs lines,
- * not time, and the next line that gets through says how many. No field can break a line or send
- * a control sequence to a terminal. Known secrets are replaced wherever they stand in a line.
+ * The log never throws and never waits. A slow or closed reader costs lines, not time, and the next
+ * line that gets through says how many. No field can break a line or send a control sequence to a
+ * terminal. Known secrets are replaced everywhere in a line.
  */
 import type { Writable } from 'node:stream';
 import { Mask } from './mask.ts';
@@ -18,9 +18,12 @@ export interface Log {
   info(code: string, message: string, fields?: LogFields): void;
   warn(code: string, message: string, fields?: LogFields): void;
   error(code: string, message: string, fields?: LogFields): void;
-  /** Ask before building costly fields. */
+  /** Call it before building costly fields. */
   enabled(level: LogLevel): boolean;
-  /** From now on these values are masked. Values under 8 characters are left: they hit words. */
+  /**
+   * From now on the log masks these values. It ignores values under 8 characters, since they occur
+   * in ordinary words.
+   */
   scrub(values: Iterable<string>): void;
   /** Resolves when every line so far is written, when the reader is gone, or after a second. */
   flush(): Promise<void>;
@@ -46,7 +49,7 @@ const lineLengthMax = 65_536;
 const flushMs = 1_000;
 
 class StreamLog implements Log {
-  readonly #outlet: Outlet;
+  readonly #out: BufferedStream;
   readonly #lowest: number;
   readonly #json: boolean;
   readonly #now: () => number;
@@ -58,7 +61,7 @@ class StreamLog implements Log {
     this.#now = options.now ?? Date.now;
     this.#color = options.color ?? false;
     this.#json = options.format === 'json';
-    this.#outlet = new Outlet(options.stream, options.bufferBytesMax ?? 1_048_576, (lines) =>
+    this.#out = new BufferedStream(options.stream, options.bufferBytesMax ?? 1_048_576, (lines) =>
       this.#format('warn', 'log_dropped', 'Lines were dropped: the log is read too slowly.', {
         lines,
       }),
@@ -66,19 +69,19 @@ class StreamLog implements Log {
   }
 
   debug(code: string, message: string, fields?: LogFields): void {
-    if (this.#lowest <= 0) this.#outlet.put(this.#format('debug', code, message, fields), false);
+    if (this.#lowest <= 0) this.#out.put(this.#format('debug', code, message, fields), false);
   }
 
   info(code: string, message: string, fields?: LogFields): void {
-    if (this.#lowest <= 1) this.#outlet.put(this.#format('info', code, message, fields), false);
+    if (this.#lowest <= 1) this.#out.put(this.#format('info', code, message, fields), false);
   }
 
   warn(code: string, message: string, fields?: LogFields): void {
-    if (this.#lowest <= 2) this.#outlet.put(this.#format('warn', code, message, fields), true);
+    if (this.#lowest <= 2) this.#out.put(this.#format('warn', code, message, fields), true);
   }
 
   error(code: string, message: string, fields?: LogFields): void {
-    this.#outlet.put(this.#format('error', code, message, fields), true);
+    this.#out.put(this.#format('error', code, message, fields), true);
   }
 
   enabled(level: LogLevel): boolean {
@@ -90,7 +93,7 @@ class StreamLog implements Log {
   }
 
   flush(): Promise<void> {
-    return this.#outlet.flush();
+    return this.#out.flush();
   }
 
   #format(level: LogLevel, code: string, message: string, fields?: LogFields): string {
@@ -128,7 +131,7 @@ class StreamLog implements Log {
     return plain ? value : (this.#stringify(value) ?? '?');
   }
 
-  /** JSON of anything: null where there is none, or far too much of it. */
+  /** JSON of any value; null: it has none, or it is much too long. */
   #stringify(value: unknown): string | null {
     try {
       const text = JSON.stringify(value, (_, part: unknown) => this.#plain(part));
@@ -142,14 +145,17 @@ class StreamLog implements Log {
     if (typeof part === 'bigint') return String(part);
     if (part instanceof Error) return { name: part.name, message: part.message };
     if (typeof part !== 'string' || part.length <= fieldLengthMax) return part;
-    // The text is masked before it is cut: half a secret would not be recognised.
+    // Mask before cutting: the mask would not recognise half a secret.
     return `${this.#mask.clean(part).slice(0, fieldLengthMax)}…`;
   }
 }
 
 const colors = { debug: '\x1b[2m', info: '\x1b[36m', warn: '\x1b[33m', error: '\x1b[31m' };
 
-/** Control characters, line and paragraph separators, and what turns the writing direction. */
+/**
+ * Control characters, line and paragraph separators, and characters that change the writing
+ * direction.
+ */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeCharacter(character: string): string {
@@ -160,7 +166,7 @@ function escapeCharacter(character: string): string {
 let timeMs = Number.NaN;
 let timeIso = '';
 
-/** RFC 3339 in UTC; many lines share a millisecond. */
+/** RFC 3339 in UTC. It is cached, since many lines share a millisecond. */
 function timeText(ms: number): string {
   if (ms !== timeMs) {
     timeMs = ms;
@@ -170,12 +176,12 @@ function timeText(ms: number): string {
 }
 
 /**
- * A bounded buffer before a stream. One chunk is under way at a time; what comes meanwhile waits,
- * up to the bound, and from there on is counted until the chunk is through.
+ * A buffer with a size limit before a stream. One chunk is under way at a time. Later lines wait,
+ * up to the limit. Above the limit they are dropped and counted until the chunk is written.
  *
  * idle → gathering (a line came) → writing (a chunk is under way) → idle; any → gone (error, close)
  */
-class Outlet {
+class BufferedStream {
   readonly #stream: Writable;
   readonly #bytesMax: number;
   readonly #notice: (lines: number) => string;
@@ -183,17 +189,20 @@ class Outlet {
   #pendingBytes = 0;
   #dropped = 0;
   #state: 'idle' | 'gathering' | 'writing' | 'gone' = 'idle';
-  #waiting: (() => void)[] = [];
+  #flushes: (() => void)[] = [];
 
   constructor(stream: Writable, bytesMax: number, notice: (lines: number) => string) {
     this.#stream = stream;
     this.#bytesMax = bytesMax;
     this.#notice = notice;
-    stream.on('error', this.#leave);
-    stream.on('close', this.#leave);
+    stream.on('error', this.#markGone);
+    stream.on('close', this.#markGone);
   }
 
-  /** @param urgent written before the event loop turns, so that a crash after it keeps it */
+  /**
+   * @param urgent write before the next turn of the event loop, so that a later crash does not lose
+   *   it
+   */
   put(line: string, urgent: boolean): void {
     if (this.#state === 'gone') return;
     const bytes = Buffer.byteLength(line);
@@ -207,7 +216,7 @@ class Outlet {
     if (urgent) return this.#write();
     if (this.#state === 'gathering') return;
     this.#state = 'gathering';
-    setImmediate(this.#gathered);
+    setImmediate(this.#writeGathered);
   }
 
   flush(): Promise<void> {
@@ -215,14 +224,14 @@ class Outlet {
     if (this.#state !== 'writing') return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, flushMs);
-      this.#waiting.push(() => {
+      this.#flushes.push(() => {
         clearTimeout(timer);
         resolve();
       });
     });
   }
 
-  readonly #gathered = (): void => {
+  readonly #writeGathered = (): void => {
     if (this.#state === 'gathering') this.#write();
   };
 
@@ -237,21 +246,21 @@ class Outlet {
 
   readonly #written = (error?: Error | null): void => {
     if (this.#state === 'gone') return;
-    if (error instanceof Error) return this.#leave();
+    if (error instanceof Error) return this.#markGone();
     if (this.#pending !== '' || this.#dropped > 0) return this.#write();
     this.#state = 'idle';
-    this.#wake();
+    this.#resolveFlushes();
   };
 
-  readonly #leave = (): void => {
+  readonly #markGone = (): void => {
     this.#state = 'gone';
     this.#pending = '';
-    this.#wake();
+    this.#resolveFlushes();
   };
 
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
+  #resolveFlushes(): void {
+    const waiting = this.#flushes;
+    this.#flushes = [];
     for (const resolve of waiting) resolve();
   }
 }

@@ -1,18 +1,20 @@
-/** Listeners of this machine alone: a wished port where it is free, any free one otherwise. */
+/**
+ * Listeners for this machine only: at the wished port if it is free, otherwise at any free port.
+ */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer, type AddressInfo, type Server as Sockets } from 'node:net';
 
 const host = '127.0.0.1';
 
-/** @returns the port that the server listens on now */
+/** @returns the port that the server now listens on */
 export async function listenNear(server: Sockets, wished: number): Promise<number> {
   const port = (await tryListen(server, wished)) ?? (await tryListen(server, 0));
   if (port === null) throw new Error(`no port can be listened on at ${host}`);
   return port;
 }
 
-/** A port that was free a moment ago: the wished one, or when `strict` is false any other. */
+/** A port that was free a moment ago: the wished one, or any other if `strict` is false. */
 export async function findPort(wished: number, strict: boolean): Promise<number | null> {
   const probe = createServer();
   const port = (await tryListen(probe, wished)) ?? (strict ? null : await tryListen(probe, 0));
@@ -20,7 +22,7 @@ export async function findPort(wished: number, strict: boolean): Promise<number 
   return port;
 }
 
-/** Resolves with the port, or null when the system refuses this one. */
+/** Resolves with the port; null: the system refuses it. */
 async function tryListen(server: Sockets, port: number): Promise<number | null> {
   try {
     server.listen(port, host);

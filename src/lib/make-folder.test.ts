@@ -6,7 +6,10 @@ import { test } from 'node:test';
 import { scratch } from '../../test/support/program.ts';
 import { makeFolder, makeFolderSync } from './make-folder.ts';
 
-/** Both, told as one. @returns the system's code; null: it is made */
+/**
+ * Runs both functions and compares them.
+ * @returns the system's code; null: the folder was made
+ */
 async function make(folder: string): Promise<string | null> {
   const codes: (string | null)[] = [];
   const note = (error: unknown): void => void codes.push((error as NodeJS.ErrnoException).code!);

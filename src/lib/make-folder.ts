@@ -1,14 +1,14 @@
-/** Makes a folder, and those above it, one level at a time. */
+/** Makes a folder and its missing parents, one level at a time; and whether a path exists. */
 import { existsSync, mkdirSync, statSync, lstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Node's own recursive mkdir never ends, deaf to signals, where the system answers ENOENT below
- * something that is there: in /proc, or below a link to nowhere. Others had the same fault
- * (oven-sh/bun#40600, nodejs/node#27198). Here each level is tried twice at most.
- * @param mode of each folder that is made; one that is there keeps its own
- * @throws what the system says
+ * Node's own recursive mkdir never ends, and ignores signals, if the system answers ENOENT below an
+ * existing path: in /proc, or below a broken link. Other programs had the same fault
+ * (oven-sh/bun#40600, nodejs/node#27198). This function tries each level at most twice.
+ * @param mode of each folder that is made; an existing folder keeps its own
+ * @throws the error of the system
  */
 export function makeFolderSync(folder: string, mode = 0o777): void {
   try {
@@ -18,11 +18,11 @@ export function makeFolderSync(folder: string, mode = 0o777): void {
     if (!mayLackParent(folder, error)) throw error;
     // Another process may have made it meanwhile.
     if (!existsSync(dirname(folder))) makeFolderSync(dirname(folder), mode);
-    makeLast(folder, mode);
+    makeWithParent(folder, mode);
   }
 }
 
-/** The same, without holding up anything else. */
+/** The asynchronous form of `makeFolderSync`. */
 export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
   try {
     await mkdir(folder, { mode });
@@ -30,12 +30,12 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
     if (isFolder(folder)) return;
     if (!mayLackParent(folder, error)) throw error;
     if (!existsSync(dirname(folder))) await makeFolder(dirname(folder), mode);
-    makeLast(folder, mode);
+    makeWithParent(folder, mode);
   }
 }
 
-/** Its parent is there now. Another process may be quicker. */
-function makeLast(folder: string, mode: number): void {
+/** Makes a folder whose parent exists. Another process may be faster. */
+function makeWithParent(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
@@ -51,9 +51,10 @@ function mayLackParent(folder: string, error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(folder) !== folder;
 }
 
-// Whether anything has a path.
-
-/** A link to nowhere and what cannot be looked at are there: reading it says what is wrong. */
+/**
+ * Whether the path exists. A broken link and a path that svc cannot look at exist too: reading it
+ * then reports the problem.
+ */
 export function isInPlace(path: string): boolean {
   try {
     lstatSync(path);

@@ -1,11 +1,11 @@
-/** Values that no text may show, with what stands in their place. */
+/** Hides values that no text may show, and writes a placeholder in their place. */
 export class Mask {
   readonly #masked = new Set<string>();
   #pattern: RegExp | null = null;
 
   /**
-   * From now on these values are masked, also as JSON and URLs write them. Values under 8
-   * characters are left: they hit words.
+   * From now on these values are masked, also in the forms of JSON and URLs. Values under 8
+   * characters are ignored, since they occur in ordinary words.
    */
   add(values: Iterable<string>): void {
     for (const value of values) {
@@ -23,16 +23,16 @@ export class Mask {
     return this.#pattern === null ? text : text.replace(this.#pattern, '[secret]');
   }
 
-  /** The same of a text that still grows, without an end that may become a value. */
+  /** Masks a text that still grows. It leaves out an end that may become a value. */
   cleanGrowing(text: string): string {
-    let held = text;
-    for (let end = this.#endOf(held); end < held.length; end = this.#endOf(held)) {
-      held = held.slice(0, end);
+    let safe = text;
+    for (let end = this.#endOf(safe); end < safe.length; end = this.#endOf(safe)) {
+      safe = safe.slice(0, end);
     }
-    return this.clean(held);
+    return this.clean(safe);
   }
 
-  /** Up to where the text does not end like the beginning of a value. */
+  /** The length of the text without an end that looks like the beginning of a value. */
   #endOf(text: string): number {
     let end = text.length;
     for (const value of this.#masked) {

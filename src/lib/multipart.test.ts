@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { multipart, type FormPart } from './pinned-client.ts';
 
-/** The form as the runtime's own reader has it. */
+/** The form as the runtime's own parser reads it. */
 async function readBack(parts: readonly FormPart[]): Promise<FormData> {
   const { contentType, body } = multipart(parts);
   const headers = { 'content-type': contentType };

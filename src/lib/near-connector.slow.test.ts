@@ -1,4 +1,4 @@
-/** The way to near addresses alone, with names that lead to anywhere. */
+/** Connections only to near addresses, with names that resolve to any address. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,9 @@ type Said = readonly [what: string, sent: boolean, code: string | null];
 
 type Answer = (name: string, times: number) => readonly string[];
 
-/** What becomes of a request to each host, in one client, in that order: the same in both kinds. */
+/**
+ * The result of a request to each host, in this order, with one client: the same with both kinds.
+ */
 async function ask(
   hosts: readonly string[],
   answer: Answer,

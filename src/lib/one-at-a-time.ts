@@ -1,8 +1,8 @@
-/** Runs what it is given one after the other, in the order of the calls. */
+/** Runs functions one after the other, in the order of the calls. */
 export class OneAtATime {
   #last: Promise<unknown> | null = null;
 
-  /** @returns the result of `act`; how the one before ended does not matter */
+  /** @returns the result of `act`, however the call before it ended */
   do<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#last === null ? act() : this.#last.then(act);
     const over: Promise<unknown> = Promise.allSettled([done]).finally(() => {

@@ -7,7 +7,7 @@ import { connectionsWithin, openFilesMax, openFilesMin, listenLimits } from './l
 
 const skip = process.platform !== 'linux' && 'only Linux tells of open files';
 
-/** Opens all that it may, and then asks for a connection. */
+/** Opens all the files that it may, and then asks for a connection. */
 const program = `
   import { openSync } from 'node:fs';
   import { systemClock, later } from './clock.ts';

@@ -1,4 +1,4 @@
-/** The browser of the person who sits at this machine, where there is one that can be opened. */
+/** The browser of the person at this machine, if svc can open one. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,35 +9,37 @@ type Env = Readonly<Record<string, string | undefined>>;
 export type Opener = { readonly file: string; readonly args: readonly string[] };
 
 /**
- * What opens a file of this machine with the person's browser; null: nothing here would, since
- * there is no display, or the browser stands outside of the system that the file is in (WSL).
+ * The program that opens a local file in the person's browser. Null: there is none, since there is
+ * no display, or the browser is outside of the system that has the file (WSL).
  */
 export function openerFor(path: string, platform: NodeJS.Platform, env: Env): Opener | null {
   if (platform === 'darwin') return { file: 'open', args: [path] };
   if (platform === 'win32') {
-    // `start` belongs to a shell, which reads a path in a way of its own; this is what it calls.
+    // `start` belongs to a shell, which interprets a path. This is the program that `start` calls.
     return { file: 'rundll32.exe', args: ['url.dll,FileProtocolHandler', path] };
   }
   const hasDisplay = [env['DISPLAY'], env['WAYLAND_DISPLAY']].some((one) => one);
   return hasDisplay && !env['WSL_DISTRO_NAME'] ? { file: 'xdg-open', args: [path] } : null;
 }
 
-/** The same for an address of the web, which everybody on this machine may read meanwhile. */
+/**
+ * The same for an address of the web. Everybody on this machine may read that address meanwhile.
+ */
 export function openerForUrl(url: string, platform: NodeJS.Platform, env: Env): Opener | null {
   if (platform === 'linux' && env['WSL_DISTRO_NAME']) {
-    // A program of the Windows around it, which opens its browser.
+    // A program of the Windows system outside, which opens its browser.
     return { file: 'rundll32.exe', args: ['url.dll,FileProtocolHandler', url] };
   }
   return openerFor(url, platform, env);
 }
 
-/** How long an opener may take to fail; one that runs on is the browser itself. */
+/** An opener fails within this time; one that still runs is the browser itself. */
 const failsWithinMs = 5_000;
 
 /**
- * Opens it. The browser lives on by itself.
- * @returns false: the opener is not there, or ended with a failure. A browser that opened and
- *   cannot read the file is not seen from here.
+ * Opens the file or address. The browser continues by itself.
+ * @returns false: the opener does not exist, or ended with a failure. svc does not see if the
+ *   browser opened and cannot read the file.
  */
 export async function openInBrowser(opener: Opener, env: Env): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -56,24 +58,24 @@ export async function openInBrowser(opener: Opener, env: Env): Promise<boolean> 
   }
 }
 
-// A small page that leads to a URL. It is what a browser is given to open: everybody on a machine
-// can read the arguments of a program, and only this user can read the file.
+// A small page that redirects to a URL. svc opens this file instead of the URL: everybody on a
+// machine can read a program's arguments, and only this user can read the file.
 
-/** Disposing removes the file and its folder; it may be disposed twice. */
+/** Disposing removes the file and its folder. It may be disposed twice. */
 export type RedirectFile = Disposable & { readonly path: string };
 
-/** What the names of their folders begin with. */
+/** The prefix of their folders' names. */
 export const redirectPrefix = 'svc-open-';
 
 /**
- * @param env says by TMPDIR where temporary files belong; else the system does
- * @throws what the file system says, where no file can be written there
+ * @param env TMPDIR names the folder for temporary files; otherwise the system does
+ * @throws the error of the file system, if svc cannot write there
  */
 export function writeRedirectFile(
   url: string,
   env: Readonly<Record<string, string | undefined>>,
 ): RedirectFile {
-  // Made with 0700.
+  // mkdtemp makes it with mode 0700.
   const folder = mkdtempSync(join(env['TMPDIR'] || tmpdir(), redirectPrefix));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   const path = join(folder, 'open.html');
@@ -86,7 +88,7 @@ export function writeRedirectFile(
   return { path, [Symbol.dispose]: remove };
 }
 
-/** Without a script, and so that the page after it is not told where it was opened from. */
+/** The page has no script, and does not tell the next page where the person came from. */
 function pageTo(url: string): string {
   const safe = url.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<!doctype html>

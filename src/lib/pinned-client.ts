@@ -1,11 +1,11 @@
 /**
- * One HTTP request to one address. The address is a literal that the caller has judged. Nothing is
- * resolved here, no redirect is followed, no connection is shared or kept, and no proxy setting is
- * read from the environment. A certificate must be valid for the host in the URL, whatever the
- * environment says. The body is read up to a limit and no further, and what comes beside it is
- * bounded by lib/collect-body.ts.
+ * One HTTP request to one address. The caller has checked the address, which is a literal. The
+ * client resolves no name, follows no redirect, shares and keeps no connection, and reads no proxy
+ * setting from the environment. A certificate must be valid for the host in the URL, whatever the
+ * environment says. The client reads the body only up to a limit. lib/collect-body.ts limits the
+ * bytes outside the body.
  *
- * The other client, lib/http-client.ts, is for addresses that the operator wrote; it shares
+ * The other client, lib/http-client.ts, is for addresses that the operator wrote. It shares
  * connections and resolves names: see docs/decisions/0011-network-cages.md.
  *
  * Format: HTTP/1.1 by node:http and node:https.
@@ -20,17 +20,20 @@ import { codeOf, type HttpFault } from './http-client.ts';
 import { Agent, loadHttps, request as requestPlain } from './node-http.ts';
 
 /**
- * The body of a form with files. Pure.
- * Format: RFC 7578; names are quoted as browsers do it (WHATWG HTML, multipart/form-data).
+ * A part of a form with files. Format: RFC 7578, with names quoted like in browsers (WHATWG HTML,
+ * multipart/form-data).
  */
 export type FormPart = {
   readonly name: string;
   readonly value: string | Uint8Array;
-  /** Of a file; absent: a field. */
+  /** For a file; absent: the part is a field. */
   readonly file?: { readonly name: string; readonly type: string };
 };
 
-/** @param boundary occurs in no part: a random one */
+/**
+ * Builds the body of the form. Pure.
+ * @param boundary occurs in no part: a random one
+ */
 export function multipart(
   parts: readonly FormPart[],
   boundary: string = crypto.randomUUID(),
@@ -66,16 +69,18 @@ function lineOf(type: string): string {
 export type PinnedRequest = {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Where it is sent, whatever the URL's host resolves to: IPv4 or IPv6 without brackets. */
+  /**
+   * The address to connect to, whatever the URL's host resolves to: IPv4, or IPv6 without brackets.
+   */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** For the whole request. */
+  /** The deadline of the whole request. */
   readonly deadlineAt: SteadyTime;
-  /** Until the connection is there, TLS included. */
+  /** The deadline of the connection, TLS included. */
   readonly connectDeadlineAt: SteadyTime;
   readonly bodyBytesMax: number;
-  /** Asked once, when status and headers are there; false: the body is left unread. */
+  /** Called once, with status and headers; false: the client does not read the body. */
   wantsBody(status: number, headers: IncomingHttpHeaders): boolean;
 };
 
@@ -85,12 +90,12 @@ export type PinnedResult =
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
       readonly body: Buffer;
-      /** False: the body goes on beyond the limit, or was not wanted. */
+      /** False: the body is longer than the limit, or was not wanted. */
       readonly whole: boolean;
     }
   | {
       readonly kind: 'fault';
-      /** `answer_too_large`: what wraps the answer, not its body, went on and on. */
+      /** `answer_too_large`: the bytes around the body had no end. */
       readonly fault: HttpFault;
       /** The request may have reached the other side. */
       readonly sent: boolean;
@@ -148,7 +153,7 @@ class PinnedExchange {
       const secure = 'encrypted' in socket;
       this.#connected = !secure && !socket.connecting;
       socket.once(secure ? 'secureConnect' : 'connect', () => (this.#connected = true));
-      // Beside Node's own listener, which reads the answer.
+      // In addition to Node's own listener, which reads the answer.
       socket.on('data', () => {
         if (this.#body.isFlooded(socket.bytesRead)) this.#fail('answer_too_large');
       });
@@ -156,10 +161,10 @@ class PinnedExchange {
     call.on('information', () => {
       if (this.#body.addInterim()) this.#fail('answer_too_large');
     });
-    call.on('response', (response) => this.#begun(response));
-    call.on('error', (error) => this.#broken(codeOf(error)));
-    // Among others, an answer that switches to another protocol ends like this.
-    call.on('close', () => this.#broken(null));
+    call.on('response', (response) => this.#readAnswer(response));
+    call.on('error', (error) => this.#failConnection(codeOf(error)));
+    // For example, an answer that switches to another protocol ends like this.
+    call.on('close', () => this.#failConnection(null));
     this.#signal.addEventListener('abort', this.cancel);
     this.#deadlines.push(
       deadlines.at(deadlineAt, () => this.#fail(this.#connected ? 'timeout' : 'connect_timeout')),
@@ -192,33 +197,34 @@ class PinnedExchange {
       ...common,
       port: url.port || 443,
       agent: secureAgent,
-      // Addresses are not sent as names (RFC 6066); the certificate is held against them even so.
+      // A client sends no address as a server name (RFC 6066). Node still checks the certificate
+      // against it.
       servername: isIP(url.hostname.replaceAll(/[[\]]/g, '')) === 0 ? url.hostname : '',
       rejectUnauthorized: true,
     });
   }
 
-  #begun(response: IncomingMessage): void {
+  #readAnswer(response: IncomingMessage): void {
     this.#response = response;
     const { bodyBytesMax } = this.#request;
     if (!this.#request.wantsBody(response.statusCode!, response.headers)) {
-      return this.#answered(false);
+      return this.#settleAnswer(false);
     }
     response.on('data', (part: Buffer) => {
       const room = bodyBytesMax - this.#body.bytes;
       this.#body.add(part.length > room ? part.subarray(0, room) : part);
-      if (part.length > room) this.#answered(false);
+      if (part.length > room) this.#settleAnswer(false);
     });
-    response.on('end', () => this.#answered(true));
-    response.on('error', (error) => this.#broken(codeOf(error)));
+    response.on('end', () => this.#settleAnswer(true));
+    response.on('error', (error) => this.#failConnection(codeOf(error)));
   }
 
-  #answered(whole: boolean): void {
+  #settleAnswer(whole: boolean): void {
     const { statusCode: status, headers } = this.#response!;
     this.#settle({ kind: 'answer', status: status!, headers, body: this.#body.read(), whole });
   }
 
-  #broken(code: string | null): void {
+  #failConnection(code: string | null): void {
     this.#fail(this.#connected ? 'connection_lost' : 'connect_failed', code);
   }
 

@@ -1,7 +1,7 @@
 /**
  * The body of an HTTP error: `application/problem+json`.
  *
- * Format: RFC 9457, with `code` beside it, which is stable and meant for programs; `detail` is one
+ * Format: RFC 9457, with an additional `code`, which is stable and for programs. `detail` is one
  * sentence for people.
  */
 import { STATUS_CODES } from './node-http.ts';
@@ -9,7 +9,7 @@ import { STATUS_CODES } from './node-http.ts';
 export const problemType = 'application/problem+json';
 
 /**
- * @param members what the problem says beside the usual
+ * @param members additional members of the problem
  * @returns the JSON text of the body
  */
 export function problemText(

@@ -1,4 +1,7 @@
-/** Where this program lies: the folder that holds package.json, from sources and from dist/. */
+/**
+ * The files of this program, and how it starts itself: a process or a thread. The root folder holds
+ * package.json, both for the sources and for dist/.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
@@ -19,38 +22,41 @@ export function programVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** How this person calls the program, for a line to copy; the launcher of a checkout tells it. */
+/**
+ * The name of the program in a line for this person to copy. The launcher of a checkout sets the
+ * variable.
+ */
 export function commandName({ SVC_COMMAND: named = '' }: Env): string {
   if (named === '' || /\p{Cc}/u.test(named)) return 'svc';
-  // The launcher of Windows is typed as it is, with its backslashes.
+  // A person types the launcher of Windows as it is, with its backslashes.
   return /^[\w.\\:-]+$/.test(named) && !named.startsWith('-') ? named : forShell(named);
 }
 
-/** A word of a line that a person copies into a shell. */
+/** Quotes a word in a line that a person copies into a shell. */
 export function forShell(name: string): string {
-  // At the beginning a dash would be a flag, and a tilde a home folder.
+  // At the beginning, a dash would be a flag, and a tilde a home folder.
   const path = /^[-~]/.test(name) ? `./${name}` : name;
   return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A clock that shows a time before this is wrong: it is the day of this version's code. */
+/** The day of this version's code. A clock that shows an earlier time is wrong. */
 export const versionAt = Date.UTC(2026, 10, 21);
 
 /**
- * How this program starts itself, for a role that is a process of its own.
- * The same Node runs it, so that an old one that only launches is left out; a program of one file
- * is started by its own name, which takes no script.
+ * How this program starts itself, for a role with its own process. The same Node runs it, so an old
+ * Node that only launches is left out. A single-file program starts by its own name and takes no
+ * script.
  */
 export type OwnProgram = { readonly file: string; readonly args: readonly string[] };
 
-/** @param words what stands behind `svc`: `internal keychain`, `serve --config …` */
+/** @param words the words after `svc`: `internal keychain`, `serve --config …` */
 export function ownProgram(...words: readonly string[]): OwnProgram {
   if (isSea()) return { file: process.execPath, args: words };
-  // Until the program listens to the signal itself, no debugger may open at it.
+  // No debugger may open at SIGUSR1 before the program handles that signal itself.
   return { file: process.execPath, args: ['--disable-sigusr1', launcher(), ...words] };
 }
 
-/** It lies beside `src/`, and beside `dist/`, where this file is a part of another one. */
+/** The launcher is beside `src/` and `dist/`. In dist/ this file is a part of another file. */
 function launcher(): string {
   const places = ['../bin/svc.js', '../../bin/svc.js'].map((up) => new URL(up, import.meta.url));
   const found = places.find((place) => existsSync(place));
@@ -58,12 +64,11 @@ function launcher(): string {
   return fileURLToPath(found);
 }
 
-// How this program starts a thread of its own.
-
 /**
- * No thread but the first one sees the files in a program of one file. There the thread is started
- * from its text, so that it imports nothing but Node's own modules: the build puts it in one file.
- * @param file of the thread, beside the module that asks
+ * Starts a thread of this program. Only the first thread sees the files in a single-file program.
+ * There the thread starts from its text, so it may import only Node's own modules: the build puts
+ * the thread in one file.
+ * @param file the file of the thread, beside the module that calls
  */
 export function startThread(file: URL, options: WorkerOptions = {}): Worker {
   if (!isSea()) return new Worker(file, options);

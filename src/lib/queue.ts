@@ -1,10 +1,15 @@
-/** What a queue without a ring has in its place; nothing is ever put into it. */
-const none: never[] = [];
+/** Two lists for the message path: a queue on a ring, and a linked set. */
 
-/** A double-ended queue on a ring: push, unshift and shift cost the same however long it is. */
+/** Replaces the ring of an empty new queue; nothing is ever put into it. */
+const emptyRing: never[] = [];
+
+/**
+ * A double-ended queue on a ring. The cost of push, unshift and shift does not depend on its
+ * length.
+ */
 export class Queue<T> {
-  /** Small at first, since most queues hold one thing or none and there are very many queues. */
-  #ring: (T | undefined)[] = none;
+  /** Small at first: there are very many queues, and most hold one value or none. */
+  #ring: (T | undefined)[] = emptyRing;
   #head = 0;
   #length = 0;
 
@@ -38,13 +43,13 @@ export class Queue<T> {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
   }
 
-  /** Counts from the head; undefined behind the tail. */
+  /** Counts from the head; undefined beyond the tail. */
   at(index: number): T | undefined {
     if (index >= this.#length) return undefined;
     return this.#ring[(this.#head + index) & (this.#ring.length - 1)];
   }
 
-  /** Takes out all that match, wherever they are; the others keep their order. */
+  /** Removes all values that match; the others keep their order. */
   extract(matches: (value: T) => boolean): T[] {
     const taken: T[] = [];
     for (let left = this.#length; left > 0; left--) {
@@ -67,20 +72,19 @@ export class Queue<T> {
 }
 
 /**
- * A set whose members carry their own links, so that adding and removing allocate nothing. Where
- * members come and go by the thousand a second, a Set's table is made anew again and again. The old
- * tables keep dead members alive through the young collections, which costs more than the rest of
- * the bookkeeping together.
+ * A member of a `LinkedSet`. It has its own links, so adding and removing allocate nothing. A `Set`
+ * with thousands of changes a second allocates its table again and again. The old tables keep dead
+ * members alive through the young garbage collections. That costs more than all other bookkeeping.
  */
 export class Linked {
   before: Linked | null = null;
   after: Linked | null = null;
 }
 
-/** A member is in at most one such set at a time. */
+/** A set in the order of adding. A member is in at most one such set at a time. */
 export class LinkedSet<T extends Linked> {
   readonly #end = new Linked();
-  /** For each walk under way, the member at which it goes on. */
+  /** The next member of each walk under way. */
   readonly #walks = new Set<{ next: Linked }>();
   #size = 0;
 
@@ -93,12 +97,12 @@ export class LinkedSet<T extends Linked> {
     return this.#size;
   }
 
-  /** The member that was added before all others; null: the set is empty. */
+  /** The oldest member by the time of adding; null: the set is empty. */
   get first(): T | null {
     return this.#size === 0 ? null : (this.#end.after as T);
   }
 
-  /** The member that was added after all others; null: the set is empty. */
+  /** The newest member by the time of adding; null: the set is empty. */
   get last(): T | null {
     return this.#size === 0 ? null : (this.#end.before as T);
   }
@@ -125,8 +129,8 @@ export class LinkedSet<T extends Linked> {
   }
 
   /**
-   * In the order of adding. Members may be removed on the way, also by others while a walk waits; a
-   * member that is removed before its turn is skipped.
+   * Walks in the order of adding. Any code may remove members during a walk, also while the walk
+   * waits. A member that is removed before its turn is skipped.
    */
   *[Symbol.iterator](): Generator<T> {
     const walk = { next: this.#end.after! };

@@ -74,7 +74,7 @@ test('one request more than may be unanswered closes its connection, and no othe
   assert.equal(answersOf(await rest)[0]?.body, 'here');
 });
 
-/** Node pauses what it reads from while answers are not taken, and asserts that nothing comes. */
+/** Node pauses its stream while a client takes no answers, and asserts that no bytes come then. */
 test('who takes no answer is given no more than its connection holds', async () => {
   const body = Buffer.alloc(200_000);
   let begun = 0;
@@ -126,7 +126,7 @@ test('dear requests leave turns of the event loop to others', async () => {
     response.end('here');
   });
   const sockets = Array.from({ length: 50 }, () => connect(it.port, '127.0.0.1'));
-  // The listener takes in one connection a turn: each is to be there before.
+  // The listener accepts one connection per turn, so each must be there before.
   for (const one of sockets) one.write(keep);
   await Promise.all(sockets.map((one) => once(one, 'data')));
   const ends = sockets.map((one) => readAll(one));

@@ -1,34 +1,34 @@
 /**
- * What `node:http` reads of a connection and writes to it: a stream of svc's own over the socket,
- * as the event 'connection' of `http.Server` takes any Duplex
- * (https://nodejs.org/api/http.html#event-connection). The socket stays with svc, so Node's server
- * never meets a socket that somebody else reads from.
+ * The stream that `node:http` reads and writes for a connection. It is svc's own stream over the
+ * socket: the event 'connection' of `http.Server` accepts any Duplex
+ * (https://nodejs.org/api/http.html#event-connection). svc keeps the socket, so Node's server never
+ * meets a socket that other code reads from.
  *
- * A socket gives up to 64 KiB at once, which may be two thousand requests, and Node begins all of a
- * piece before anything else runs. So the stream gives it in short pieces, each in a turn of the
- * connection's own. A piece ends behind an empty line, as a head does, so it begins one request, or
- * two where an empty line was cut. A body of announced length goes with its head, unless another
- * stream waits.
+ * A socket gives up to 64 KiB at once, which may be two thousand requests. Node begins all requests
+ * of a piece before anything else runs. So the stream gives short pieces, each in a time slice of
+ * its connection. A piece ends behind an empty line, like a head. So it begins one request, or two
+ * if an empty line was cut. A body of known length goes with its head, unless another stream waits.
  *
- * Flowing → waiting for a turn (bytes are held, the socket is paused) → flowing. Nothing is given
- * while Node has paused the stream, as it does while answers are not taken or a body is not read.
+ * Flowing → waiting for a time slice (bytes are held, the socket is paused) → flowing. The stream
+ * gives nothing while Node has paused it. Node does that while a client does not read its answers,
+ * or while a handler does not read a body.
  */
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 const pieceBytesMax = 2 * 1024;
-/** For how long one turn of the event loop may give pieces to `node:http`, in milliseconds. */
+/** How long one turn of the event loop may give pieces to `node:http`, in milliseconds. */
 const turnMs = 1;
 const emptyLine = Buffer.from('\r\n\r\n');
 
-/** What all connections together may do in one turn of the event loop. */
-export class Turns {
-  /** Streams that hold bytes. The one that has waited for longest is first. */
+/** The time that all connections together may take in one turn of the event loop. */
+export class TimeSlices {
+  /** Streams with held bytes, the one that has waited for longest first. */
   readonly #waiting = new Set<RequestStream>();
-  /** When this turn has lasted long enough; null: nothing was given in it. */
+  /** The end of this turn's time; null: nothing was given in this turn. */
   #until: number | null = null;
 
-  /** Whether a piece may be given in this turn. */
+  /** Whether a stream may give a piece in this turn. */
   get hasTime(): boolean {
     const now = performance.now();
     this.#until ??= this.#begin(now);
@@ -40,72 +40,72 @@ export class Turns {
     return this.#waiting.size === 0 && this.hasTime;
   }
 
-  /** It is to give a piece in a later turn. */
+  /** The stream will give a piece in a later turn. */
   add(stream: RequestStream): void {
     this.#waiting.add(stream);
     this.#until ??= this.#begin(performance.now());
   }
 
   #begin(now: number): number {
-    setImmediate(this.#take);
+    setImmediate(this.#giveSlices);
     return now + turnMs;
   }
 
-  readonly #take = (): void => {
+  readonly #giveSlices = (): void => {
     this.#until = null;
-    // Streams that are added meanwhile come behind those that are left.
+    // Streams that are added meanwhile go to the end of the list.
     let left = this.#waiting.size;
     for (const stream of this.#waiting) {
       if (left-- === 0 || !this.hasTime) break;
       this.#waiting.delete(stream);
-      stream.goOn();
+      stream.giveNext();
     }
     if (this.#waiting.size > 0) this.#until ??= this.#begin(performance.now());
   };
 }
 
-/** The connection that the bytes are of. */
+/** The connection of the stream. */
 export interface StreamOwner {
   /**
-   * Bytes are about to be given to `node:http`.
-   * @returns false: the stream discards them instead
+   * Called before bytes go to `node:http`.
+   * @returns false: the stream discards the bytes instead
    */
-  giving(bytes: Buffer): boolean;
-  /** The announced length of the body of the request whose head came last; 0: none is to come. */
+  beforePush(bytes: Buffer): boolean;
+  /** The announced length of the body of the last request whose head came; 0: no body follows. */
   readonly bodyBytes: number;
-  /** The client has closed its sending side, and all that it sent was given. */
+  /** The client has closed its sending side, and `node:http` has all its bytes. */
   inputEnded(stream: RequestStream): void;
-  /** Something was thrown when they were. */
+  /** Called with an error that `node:http` threw when it got bytes. */
   readonly fail: (error: unknown) => void;
 }
 
 export class RequestStream extends Duplex {
   readonly owner: StreamOwner;
   readonly #socket: Socket;
-  readonly #turns: Turns;
+  readonly #slices: TimeSlices;
   #held: Buffer[] = [];
-  /** Of the body that is coming, where its length was announced. */
+  /** The rest of the present body, if its length was announced. */
   #bodyBytes = 0;
   #hasEnded = false;
 
-  constructor(socket: Socket, owner: StreamOwner, turns: Turns) {
+  constructor(socket: Socket, owner: StreamOwner, turns: TimeSlices) {
     super({ decodeStrings: false, writableHighWaterMark: socket.writableHighWaterMark });
     this.owner = owner;
     this.#socket = socket;
-    this.#turns = turns;
-    this.on('resume', () => this.#wait());
+    this.#slices = turns;
+    this.on('resume', () => this.#queueSlice());
     this.on('error', () => {});
     socket.once('close', () => this.destroy());
   }
 
-  /** `request.socket` is this stream, and handlers ask it who sends. */
+  /** `request.socket` is this stream, and handlers read the client's address from it. */
   get remoteAddress(): string | undefined {
     return this.#socket.remoteAddress;
   }
 
-  /** @param bytes what came on the socket */
+  /** @param bytes the bytes from the socket */
   receive(bytes: Buffer): void {
-    if (this.#held.length === 0 && this.#turns.hasTime) this.#give(bytes);
+    if (this.#held.length === 0 && this.#slices.hasTime) this.#give(bytes);
     else this.#hold(bytes);
   }
 
@@ -115,8 +115,8 @@ export class RequestStream extends Duplex {
     if (this.#held.length === 0) this.owner.inputEnded(this);
   }
 
-  /** Its turn: gives one piece of what is held. */
-  goOn(): void {
+  /** Gives one piece of the held bytes, in a time slice. */
+  giveNext(): void {
     if (this.#held.length === 0 || this.destroyed) return;
     const bytes = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
     this.#held = [];
@@ -131,7 +131,7 @@ export class RequestStream extends Duplex {
     for (let rest = bytes; ;) {
       if (this.isPaused()) return this.#hold(rest);
       const piece = this.#bodyBytes > 0 ? partOf(rest, this.#bodyBytes) : firstPiece(rest);
-      if (!this.owner.giving(piece)) return;
+      if (!this.owner.beforePush(piece)) return;
       try {
         this.push(piece);
       } catch (error) {
@@ -143,28 +143,28 @@ export class RequestStream extends Duplex {
       }
       if (this.destroyed || piece.length === rest.length) return;
       rest = rest.subarray(piece.length);
-      if (this.#bodyBytes === 0 || !this.#turns.isFree) return this.#hold(rest);
+      if (this.#bodyBytes === 0 || !this.#slices.isFree) return this.#hold(rest);
     }
   }
 
   #hold(bytes: Buffer): void {
     this.#held.push(bytes);
     this.#socket.pause();
-    this.#wait();
+    this.#queueSlice();
   }
 
-  #wait(): void {
-    if (this.#held.length > 0 && !this.isPaused()) this.#turns.add(this);
+  #queueSlice(): void {
+    if (this.#held.length > 0 && !this.isPaused()) this.#slices.add(this);
   }
 
-  /** As the method of a socket, which `node:http` calls after the last answer. */
+  /** A method of sockets that `node:http` calls after the last answer. */
   destroySoon(): void {
     if (this.writable) this.end();
     if (this.writableFinished) this.destroy();
     else this.once('finish', () => this.destroy());
   }
 
-  /** What there is is pushed as it comes. */
+  /** The stream pushes bytes as they come. */
   override _read(): void {}
 
   override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {

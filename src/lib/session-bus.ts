@@ -1,8 +1,11 @@
-/** Where the bus of the person's session listens: D-Bus, on Linux. */
+/** The address of the session bus of the person: D-Bus, on Linux. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** As libdbus finds it: the variable, else the socket in the user's folder; null: there is none. */
+/**
+ * The address as libdbus finds it: the variable, otherwise the socket in the user's folder. Null:
+ * there is none.
+ */
 export function sessionBusAddress(
   env: Readonly<Record<string, string | undefined>>,
 ): string | null {

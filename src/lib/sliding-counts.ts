@@ -1,12 +1,13 @@
+/** Counts over the last minute or the last five minutes, in constant memory. */
 import type { SteadyTime } from './clock.ts';
 
-/** How finely it counts, and for how long what came is known. */
+/** The resolution, and the number of steps that are remembered. */
 const stepMs = 5_000;
 const steps = 60;
 
 /**
- * How often each of a few names came in the last five minutes, to five seconds: a fixed number of
- * counts a name, however often it comes.
+ * Counts of a few names in the last five minutes, with a resolution of five seconds. The memory per
+ * name is constant.
  */
 export class SlidingCounts<Name extends string> {
   readonly #namesMax: number;
@@ -15,20 +16,20 @@ export class SlidingCounts<Name extends string> {
   /** The step up to which the counts are right. */
   #step = 0;
 
-  /** @param other what a name counts as once there are so many names that came lately */
+  /** @param other the name to count under if `namesMax` other names came lately */
   constructor(namesMax: number, other: Name) {
     this.#namesMax = namesMax;
     this.#other = other;
   }
 
   add(name: Name, time: SteadyTime): void {
-    this.#pass(time);
-    this.#of(name)[this.#step % steps]!++;
+    this.#advance(time);
+    this.#countsOf(name)[this.#step % steps]!++;
   }
 
-  /** @param ms whole steps; the one that has just begun counts as one */
+  /** @param ms whole steps; the present step counts as a whole one */
   within(ms: number, time: SteadyTime): ReadonlyMap<Name, number> {
-    this.#pass(time);
+    this.#advance(time);
     const found = new Map<Name, number>();
     for (const name of this.#counts.keys()) {
       const count = this.#sum(name, ms);
@@ -37,9 +38,9 @@ export class SlidingCounts<Name extends string> {
     return found;
   }
 
-  /** The same of one name. */
+  /** The same for one name. */
   count(name: Name, ms: number, time: SteadyTime): number {
-    this.#pass(time);
+    this.#advance(time);
     return this.#sum(name, ms);
   }
 
@@ -56,24 +57,25 @@ export class SlidingCounts<Name extends string> {
     return sum;
   }
 
-  #of(name: Name): Float64Array {
+  #countsOf(name: Name): Float64Array {
     const known = this.#counts.get(name);
     if (known !== undefined) return known;
-    if (this.#counts.size >= this.#namesMax) this.#forgetQuiet();
-    if (this.#counts.size >= this.#namesMax && name !== this.#other) return this.#of(this.#other);
+    if (this.#counts.size >= this.#namesMax) this.#removeEmpty();
+    if (this.#counts.size >= this.#namesMax && name !== this.#other)
+      return this.#countsOf(this.#other);
     const counts = new Float64Array(steps);
     this.#counts.set(name, counts);
     return counts;
   }
 
-  #forgetQuiet(): void {
+  #removeEmpty(): void {
     for (const [name, counts] of this.#counts) {
       if (counts.every((count) => count === 0)) this.#counts.delete(name);
     }
   }
 
-  /** Steps that have begun meanwhile are empty. */
-  #pass(time: SteadyTime): void {
+  /** Clears the steps that have begun meanwhile. */
+  #advance(time: SteadyTime): void {
     const step = Math.floor(time / stepMs);
     if (step <= this.#step) return;
     const passed = step - this.#step;
@@ -85,20 +87,20 @@ export class SlidingCounts<Name extends string> {
   }
 }
 
-/** How many of each of two kinds there were. */
-type Counted = { readonly good: number; readonly bad: number };
+/** The counts of successes and failures. */
+type ShareCounts = { readonly good: number; readonly bad: number };
 
-/** What went well and what did not in the last five minutes, to five seconds. */
+/** Successes and failures in the last five minutes, with a resolution of five seconds. */
 export class SlidingShare {
-  readonly #counts = new SlidingCounts<keyof Counted>(2, 'bad');
+  readonly #counts = new SlidingCounts<keyof ShareCounts>(2, 'bad');
 
   add(isGood: boolean, time: SteadyTime): void {
     this.#counts.add(isGood ? 'good' : 'bad', time);
   }
 
-  /** @param ms how far back, up to five minutes; the slot that has begun counts as a whole one */
-  of(ms: number, time: SteadyTime): Counted {
-    const count = (kind: keyof Counted): number => this.#counts.count(kind, ms, time);
+  /** @param ms how far back, up to five minutes; the present step counts as a whole one */
+  of(ms: number, time: SteadyTime): ShareCounts {
+    const count = (kind: keyof ShareCounts): number => this.#counts.count(kind, ms, time);
     return { good: count('good'), bad: count('bad') };
   }
 
@@ -107,7 +109,7 @@ export class SlidingShare {
   }
 }
 
-/** How many came in the last minute, to the second: sixty counts, however many come. */
+/** A count over the last minute, in sixty counters of one second. */
 const seconds = 60;
 
 export class RecentCount {
@@ -116,17 +118,17 @@ export class RecentCount {
   #second = 0;
 
   add(time: SteadyTime): void {
-    this.#pass(time);
+    this.#advance(time);
     this.#counts[this.#second % seconds]!++;
   }
 
   count(time: SteadyTime): number {
-    this.#pass(time);
+    this.#advance(time);
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Seconds that have begun meanwhile are empty. */
-  #pass(time: SteadyTime): void {
+  /** Clears the seconds that have begun meanwhile. */
+  #advance(time: SteadyTime): void {
     const second = Math.floor(time / 1_000);
     if (second <= this.#second) return;
     if (second - this.#second >= seconds) this.#counts.fill(0);
@@ -135,7 +137,10 @@ export class RecentCount {
   }
 }
 
-/** The same by name, as pairs: what went from one to another. Of more pairs none is counted. */
+/**
+ * The same for pairs of names: events from one to another. It does not count further pairs above
+ * the limit.
+ */
 export class RecentPairs {
   readonly #counts = new Map<string, Map<string, RecentCount>>();
   readonly #pairsMax: number;
@@ -146,10 +151,10 @@ export class RecentPairs {
   }
 
   add(from: string, to: string, time: SteadyTime): void {
-    (this.#counts.get(from)?.get(to) ?? this.#meet(from, to))?.add(time);
+    (this.#counts.get(from)?.get(to) ?? this.#addPair(from, to))?.add(time);
   }
 
-  #meet(from: string, to: string): RecentCount | null {
+  #addPair(from: string, to: string): RecentCount | null {
     if (this.#pairs >= this.#pairsMax) return null;
     this.#pairs++;
     const counts = this.#counts.get(from) ?? new Map<string, RecentCount>();
@@ -159,7 +164,7 @@ export class RecentPairs {
     return count;
   }
 
-  /** Those of the last minute; the others are forgotten, and make room. */
+  /** The pairs of the last minute. The others are forgotten, which makes room. */
   count(time: SteadyTime): readonly RecentPair[] {
     const pairs: RecentPair[] = [];
     for (const [from, counts] of this.#counts) {

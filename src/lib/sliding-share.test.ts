@@ -35,10 +35,10 @@ test('it counts what a list of all of them counts, to one slot', () => {
       counts.add(isGood, clock.steady());
       all.push({ isGood, at: clock.steady() });
       for (const ms of [60_000, 300_000]) {
-        const told = counts.of(ms, clock.steady());
+        const share = counts.of(ms, clock.steady());
         const since = (back: number) =>
           all.filter(({ isGood: good, at }) => good && at > clock.steady() - back).length;
-        assert.ok(told.good >= since(ms - 5_000) && told.good <= since(ms + 1), `${told.good}`);
+        assert.ok(share.good >= since(ms - 5_000) && share.good <= since(ms + 1), `${share.good}`);
       }
     }
   }

@@ -1,7 +1,7 @@
-/** A schema's history as it is kept in the sources: numbered SQL files in a folder. */
+/** The history of a schema in the sources: numbered SQL files in a folder. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** @property name of the file; the number at its beginning is the version that it makes */
+/** @property name the name of the file; the number at its beginning is the version that it makes */
 export type SqlStep = { readonly name: string; readonly sql: string };
 
 /** @returns the steps in order */

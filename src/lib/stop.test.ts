@@ -74,7 +74,7 @@ for (const [kind, make] of Object.entries(kinds)) {
   });
 }
 
-/** Ends when it is told to, and says so. */
+/** Resolves with 'stopped' once the stop happens. */
 const untilStopped = (stop: Stop): Promise<string> =>
   new Promise((resolve) => {
     if (stop.stopped) resolve('stopped');

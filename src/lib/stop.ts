@@ -1,48 +1,48 @@
 /**
- * The word to stop, for a claim, a call or another thing that there are thousands of a second: an
- * AbortController with its signal costs several microseconds, and few of them are ever used. Where
- * a library or a system call wants a real signal there is one at first use.
+ * A signal to stop, for claims, calls and other objects that exist by the thousand per second. An
+ * AbortController with its signal costs several microseconds, and few of them are ever used. For a
+ * library or a system call that wants a real signal, the first use makes one.
  */
 export interface Stop {
   readonly stopped: boolean;
   /**
-   * Calls once when stopped; returns nothing. As with an AbortSignal, who listens afterwards is not
-   * called.
-   * @param heard never throws, and listens once at a time
+   * Calls the listener once, when stopped. As with an AbortSignal, a listener that is added later
+   * is not called.
+   * @param listener never throws, and is registered once at a time
    */
-  listen(heard: () => void): void;
-  unlisten(heard: () => void): void;
-  /** A real one, made at first use. */
+  listen(listener: () => void): void;
+  unlisten(listener: () => void): void;
+  /** A real signal, made at first use. */
   readonly signal: AbortSignal;
 }
 
-/** Whoever has it may stop what others listen for. */
+/** The owner's side: it stops the listeners. */
 export class Stopper implements Stop {
   stopped = false;
   #reason: unknown;
-  #heard: (() => void)[] | null = null;
+  #listeners: (() => void)[] | null = null;
   #controller: AbortController | null = null;
 
-  /** Calls those who listen, in their order; a second time it does nothing. */
+  /** Calls the listeners in their order. A second call does nothing. */
   stop(reason?: unknown): void {
     if (this.stopped) return;
     this.stopped = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    // One at a time off the list: who leaves meanwhile is not called.
-    for (let heard = this.#heard?.shift(); heard !== undefined; heard = this.#heard?.shift()) {
-      heard();
+    // Takes one listener at a time off the list, so that a removed listener is not called.
+    for (let next = this.#listeners?.shift(); next !== undefined; next = this.#listeners?.shift()) {
+      next();
     }
-    this.#heard = null;
+    this.#listeners = null;
   }
 
-  listen(heard: () => void): void {
-    if (!this.stopped) (this.#heard ??= []).push(heard);
+  listen(listener: () => void): void {
+    if (!this.stopped) (this.#listeners ??= []).push(listener);
   }
 
-  unlisten(heard: () => void): void {
-    const at = this.#heard?.indexOf(heard) ?? -1;
-    if (at >= 0) this.#heard!.splice(at, 1);
+  unlisten(listener: () => void): void {
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#listeners!.splice(at, 1);
   }
 
   get signal(): AbortSignal {
@@ -54,19 +54,19 @@ export class Stopper implements Stop {
   }
 }
 
-/** What a real signal says. */
+/** A stop that follows a real signal. */
 export function stopOf(signal: AbortSignal): Stop {
   return {
     get stopped() {
       return signal.aborted;
     },
-    listen: (heard) => signal.addEventListener('abort', heard, { once: true }),
-    unlisten: (heard) => signal.removeEventListener('abort', heard),
+    listen: (listener) => signal.addEventListener('abort', listener, { once: true }),
+    unlisten: (listener) => signal.removeEventListener('abort', listener),
     signal,
   };
 }
 
-/** @returns null when the stop comes first */
+/** @returns null: the stop came first */
 export function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | null> {
   const stopped = Promise.withResolvers<null>();
   const leave = (): void => stopped.resolve(null);
@@ -76,9 +76,7 @@ export function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | n
   return first.finally(() => stop.unlisten(leave));
 }
 
-/**
- * Calls `act` with a stop of its own, which is said with `outer`, and after so many milliseconds.
- */
+/** Calls `act` with its own stop. That one stops with `outer`, or after this many milliseconds. */
 export async function stoppedAfter<T>(
   ms: number,
   outer: Stop,
@@ -97,7 +95,7 @@ export async function stoppedAfter<T>(
   }
 }
 
-/** Resolves once that signal has aborted. */
+/** Resolves once the signal has aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -1,10 +1,11 @@
+/** Keeps a task running, and runs last actions before an uncaught exception ends the process. */
 import { steadyNow } from './clock.ts';
 import { fullJitter, pause } from './backoff.ts';
 
 /**
- * Keeps something running until the signal aborts: a run that ends or throws earlier is begun again
- * after a pause. The pause grows from 1 s to 60 s, and is small again after a good minute.
- * @param ended told of each early end; `error` is null when the run just returned
+ * Runs a task until the signal aborts. If a run ends or throws earlier, it begins again after a
+ * pause. The pause grows from 1 s to 60 s. After a run of more than a minute it is small again.
+ * @param ended called at each early end; `error` is null if the run just returned
  */
 export async function supervise(
   run: () => Promise<void>,
@@ -28,32 +29,35 @@ export async function supervise(
   }
 }
 
-/** What this process still does when an uncaught exception is about to end it. */
+/** The actions of this process before an uncaught exception ends it. */
 
 const acts = new Set<() => void>();
 
 /**
- * Node prints the exception and ends the process with exit code 1, as without this.
+ * Registers an action. As without it, Node prints the exception and ends the process with exit code
+ * 1.
  * @param act called just before that end, also for an unhandled rejection. It must finish before it
- * returns; its own exceptions are ignored.
+ *   returns; its own exceptions are ignored.
  * @returns unregisters `act`
  */
 export function onUncaughtException(act: () => void): () => void {
-  if (acts.size === 0) process.on('uncaughtExceptionMonitor', actAll);
+  if (acts.size === 0) process.on('uncaughtExceptionMonitor', runActs);
   acts.add(act);
   return () => {
     acts.delete(act);
-    if (acts.size === 0) process.off('uncaughtExceptionMonitor', actAll);
+    if (acts.size === 0) process.off('uncaughtExceptionMonitor', runActs);
   };
 }
 
-/** An exception from here would hide the first one: https://nodejs.org/api/process.html#exit-codes */
-function actAll(): void {
+/**
+ * An exception from here would hide the first one: https://nodejs.org/api/process.html#exit-codes
+ */
+function runActs(): void {
   for (const act of acts) {
     try {
       act();
     } catch {
-      // The process ends all the same.
+      // The process ends anyway.
     }
   }
 }

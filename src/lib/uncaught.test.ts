@@ -3,7 +3,10 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-/** Runs lines in a process of its own. @returns its exit code, and what it printed on stderr */
+/**
+ * Runs lines of code in another process.
+ * @returns its exit code, and its output on stderr
+ */
 async function run(lines: string): Promise<{ code: number | null; err: string }> {
   const program = `import { onUncaughtException } from './supervise.ts';
     const say = (text) => process._rawDebug('said ' + text);

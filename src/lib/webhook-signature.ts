@@ -1,15 +1,15 @@
 /**
- * Signatures of webhooks. Format: Standard Webhooks (https://www.standardwebhooks.com), `v1,` and
- * base64 of an HMAC-SHA256 over id, timestamp and body, joined by full stops.
+ * Signatures of webhooks. Format: Standard Webhooks (https://www.standardwebhooks.com): `v1,` and
+ * the base64 of an HMAC-SHA256 over id, timestamp and body, joined by full stops.
  */
 import { nodeCrypto } from './node-http.ts';
 
-/** Of a key as it is written: a prefix that ends with an underscore, and base64. */
+/** The bytes of a written key: a prefix that ends with an underscore, and base64. */
 export function signingKeyBytes(written: string): Uint8Array {
   return Buffer.from(written.slice(written.indexOf('_') + 1), 'base64');
 }
 
-/** What the signature is made over. `timestamp`: seconds since 1970, in decimal. */
+/** The input of a signature. `timestamp`: seconds since 1970, in decimal. */
 export type SignedWebhook = {
   readonly id: string;
   readonly timestamp: string;
@@ -22,12 +22,12 @@ export function signatureOf({ id, timestamp, body }: SignedWebhook, key: Uint8Ar
   return `v1,${hmac.digest('base64')}`;
 }
 
-/** How far from now a timestamp may be, before and after. */
+/** How far a timestamp may be from now, before and after. */
 const toleranceMs = 300_000;
 
 /**
  * Whether one of the signatures is right, and recent.
- * @param signatures one or more, with spaces between them
+ * @param signatures one or more, separated by spaces
  * @param now milliseconds since 1970
  */
 export function isSigned(

@@ -130,7 +130,7 @@ export const telegram: readonly Fault[] = [
   {
     name: 'A platform that repeats what was sent has it shown with the dead letter.',
     file: 'src/domain/upstream-words.ts',
-    find: 'if (sent.some((text) => echoes(looked, text))) return null;',
+    find: 'if (sent.some((text) => repeatsPieceOf(start, text))) return null;',
     replace: '',
   },
   {

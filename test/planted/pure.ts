@@ -29,8 +29,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'A body that nobody wants and that never ends keeps its connection.',
     file: 'src/lib/http-client/exchange.ts',
-    find: '.after(unwantedMs, ',
-    replace: '.after(900 * unwantedMs, ',
+    find: '.after(drainMs, ',
+    replace: '.after(900 * drainMs, ',
   },
   {
     name: 'A secret stands in the log as it is.',
@@ -105,7 +105,7 @@ export const lib: readonly Fault[] = [
   {
     name: 'A request may hold the line breaks of another one in a header.',
     file: 'src/lib/plain-client/plain-connection.ts',
-    find: '|| !visible.test(value)',
+    find: '|| !visibleText.test(value)',
     replace: '',
     seenBy: ['test/chaos/plain-client/wire.test.ts'],
   },
@@ -124,7 +124,7 @@ export const lib: readonly Fault[] = [
   {
     name: 'A reply goes out again where its receiver has written a field that is none.',
     file: 'src/lib/http-client/undici-connection.ts',
-    find: '.failed(error, this.#socket?.statusBehind(this.#interims))',
+    find: '.failed(error, this.#socket?.finalStatus(this.#interims))',
     replace: '.failed(error)',
   },
   {
@@ -137,8 +137,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'A 100 Continue that nobody asked for is a failure.',
     file: 'src/lib/http-client/undici-socket.ts',
-    find: 'else if (this.#passLine(byte)) bytes[at] = zero! + 2;',
-    replace: 'else this.#passLine(byte);',
+    find: 'else if (this.#scanLine(byte)) bytes[at] = zero! + 2;',
+    replace: 'else this.#scanLine(byte);',
   },
   {
     name: 'A model may send interim answers without an end.',
@@ -223,7 +223,7 @@ export const lib: readonly Fault[] = [
   {
     name: 'A client that ends its side loses the answer that is being made.',
     file: 'src/lib/connection.ts',
-    find: 'if (this.#isAtPart || !this.closeAfterAnswers()) stream.push(null);',
+    find: 'if (this.#hasPartialRequest || !this.closeAfterAnswers()) stream.push(null);',
     replace: 'stream.push(null);',
     seenBy: ['src/lib/listener.test.ts'],
   },
@@ -237,8 +237,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'An empty line begins a request.',
     file: 'src/lib/connection.ts',
-    find: 'if (!isBlank(bytes)) this.#isComing = true;',
-    replace: 'this.#isComing = true;',
+    find: 'if (!isBlank(bytes)) this.#isPartial = true;',
+    replace: 'this.#isPartial = true;',
     seenBy: ['src/lib/listener.test.ts'],
   },
   {

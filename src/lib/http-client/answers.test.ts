@@ -1,4 +1,4 @@
-/** What becomes of a connection by what comes before an answer, and by a body that nobody wants. */
+/** How bytes before an answer, and a body that nobody wants, affect a connection. */
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { startWeb } from '../../../test/fake/web.ts';
 import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
 import { createHttpClient, type HttpRequest, type HttpResult } from '../http-client.ts';
-import { Connections, Exchange, unwantedMs } from './exchange.ts';
+import { Connections, Exchange, drainMs } from './exchange.ts';
 import { UndiciConnection } from './undici-connection.ts';
 
 type Way = 'plain' | 'by undici' | 'over TLS';
@@ -30,7 +30,7 @@ async function bench(way: Way, first: string, rest: Promise<string | null>) {
           text === null || (text === '' ? socket.end() : socket.write(text));
         void rest.then(goOn);
       },
-      // By node:http it would wait for an answer to the first.
+      // With node:http it would wait for an answer to the first request.
       '/second': (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'),
     },
     way === 'over TLS' ? { tls } : {},
@@ -49,7 +49,7 @@ async function bench(way: Way, first: string, rest: Promise<string | null>) {
         url: new URL(path, origin),
         headers: {},
         body: '{}',
-        deadlineAt: clock.in(10 * unwantedMs),
+        deadlineAt: clock.in(10 * drainMs),
         bodyBytesMax: 65_536,
         discardBody: true,
         ...more,
@@ -67,7 +67,10 @@ const refused = 'HTTP/1.1 503 Busy\r\nRetry-After: 7\r\n';
 const packed = `${ok}Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\b`;
 const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
 
-/** What comes at once, and what comes once the status is known; '': the end of the connection. */
+/**
+ * The bytes that come at once, and the bytes after the status is known; '': the end of the
+ * connection.
+ */
 const kept: readonly [what: string, first: string, rest: string | null][] = [
   ['none', `${ok}Content-Length: 0\r\n\r\n`, null],
   ['with a length', `${ok}Content-Length: 11\r\n\r\n{"ok":true}`, null],
@@ -96,7 +99,7 @@ const endless: typeof kept = [
   ['that does not end, by HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', null],
 ];
 
-/** Answers whose status is plain, and whose head or body undici refuses. */
+/** Answers with a plain status, and with a head or body that undici refuses. */
 const unreadable: readonly [what: string, answer: string][] = [
   // nodejs/node#43798, benoitc/hackney#706: a device, an SMS service.
   ['lines without CR', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
@@ -124,7 +127,10 @@ const noStatus: typeof unreadable = [
   ['an interim answer alone', 'HTTP/1.1 103 Early\r\n : \r\n\r\n'],
 ];
 
-/** RFC 9110, 15.2: to be read past, however many and whether or not they were asked for. */
+/**
+ * RFC 9110, 15.2: a client skips interim answers, however many there are, and whether it expected
+ * them.
+ */
 const interim: readonly [what: string, text: string][] = [
   ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
   // As XRootD wrote it (xrootd/xrootd#1120).
@@ -204,7 +210,8 @@ const testsOf = (way: Way) => (): void => {
       const result = await it.post('/first');
       assert.ok(result.kind === 'answer' && result.status === status && result.body === '');
       told.resolve(rest);
-      // There is one place, so that it waits for the connection before it, or for its end.
+      // The limit is one connection, so the exchange waits for the connection before it, or for its
+      // end.
       assert.equal((await it.post('/second')).kind, 'answer');
       assert.equal(it.web.connections, isKept ? 1 : 2);
       assert.equal(it.web.visits.length, 2, 'nothing is sent again');
@@ -217,7 +224,7 @@ const testsOf = (way: Way) => (): void => {
       const result = await it.post('/first');
       assert.ok(result.kind === 'answer' && result.status === 200);
       const second = it.post('/second');
-      it.clock.pass(unwantedMs - 1);
+      it.clock.pass(drainMs - 1);
       await new Promise<void>((resolve) => it.clock.deadlines.at(it.clock.in(0), resolve));
       assert.equal(it.clock.deadlines.size, 2, 'the time of the first is not over');
       it.clock.pass(1);
@@ -256,7 +263,7 @@ suite('undici over TLS', { concurrency: true }, () => {
   testsOf('over TLS')();
 });
 
-/** As TLS is at times: what was written is told to be sent only after the answer. */
+/** Like TLS at times: it reports the written bytes as sent only after the answer. */
 class LateSocket extends StreamSocket {
   override _write(bytes: Buffer, encoding: string, done: () => void): void {
     super._write(bytes, encoding, () => globalThis.setImmediate(done));

@@ -1,69 +1,136 @@
+/**
+ * An exchange (one HTTP request and its answer), and the pool of connections that exchanges go
+ * over.
+ */
+import type { SteadyTime } from '../clock.ts';
 import { AnswerBody } from '../collect-body.ts';
 import type { Deadline, Deadlines } from '../deadlines.ts';
-import type { HttpFault, HttpRequest, HttpResult } from '../http-client.ts';
 import { Linked, LinkedSet } from '../queue.ts';
 import type { Stop } from '../stop.ts';
 
-/** One exchange at a time goes over it. */
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | null;
+  /** The only limit for a slow body. */
+  readonly deadlineAt: SteadyTime;
+  /** The client stops reading a longer body. */
+  readonly bodyBytesMax: number;
+  /**
+   * For a caller that needs no body: the head is the whole answer. The client still reads the body
+   * for a second and up to `bodyBytesMax`, so that it can keep the connection. Then it closes it.
+   */
+  readonly discardBody?: boolean;
+  /** The answer has the body as bytes, and no text. */
+  readonly asBytes?: boolean;
+  /**
+   * Called with each part of the body as it comes. The answer still has the whole body. If the
+   * function throws, the call rejects.
+   */
+  readonly heard?: (status: number, part: Buffer, headers: AnswerHeaders) => void;
+  /**
+   * Connects only to this machine and to private networks, as `isNear` decides for the address. For
+   * any other address the result is `connect_failed` with `farAddressCode`, and no connection
+   * begins.
+   */
+  readonly nearOnly?: boolean;
+};
+
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export type HttpResult =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: AnswerHeaders;
+      /** The body as UTF-8; empty if the caller asked for bytes. */
+      readonly body: string;
+      /** Absent: the caller did not ask for bytes. */
+      readonly bytes?: Uint8Array;
+    }
+  | {
+      readonly kind: 'fault';
+      readonly fault: HttpFault;
+      /** The request may have reached the other side. */
+      readonly sent: boolean;
+      /**
+       * The system's name of the error (ECONNREFUSED, …), or null. It has no address and no secret.
+       */
+      readonly code: string | null;
+    };
+
+export type HttpFault =
+  | 'connect_failed'
+  | 'connect_timeout'
+  | 'connection_lost'
+  | 'timeout'
+  | 'answer_too_large'
+  | 'cancelled';
+
+/** A connection carries one exchange at a time. */
 export abstract class Connection extends Linked {
-  /** Sends the request of an exchange, or lets go of it again (`Connections.again`). */
+  /** Sends the request of an exchange, or gives it back to `Connections.take`. */
   abstract begin(exchange: Exchange): void;
   /** Ends the exchange under way, and closes. Resolves once the socket is closed. */
   abstract destroy(): Promise<void>;
 }
 
-export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+/** The time for a body that the caller does not want, after its status came. */
+export const drainMs = 1_000;
 
-/** How long a body that nobody wants may take once its status is there. */
-export const unwantedMs = 1_000;
+/** Asks a server not to compress its body: without this header it may (RFC 9110, 12.5.3). */
+export const identityEncoding = { name: 'accept-encoding', value: 'identity' } as const;
 
-/** What keeps a server from packing its body: one that is told nothing may (RFC 9110, 12.5.3). */
-export const unpacked = { name: 'accept-encoding', value: 'identity' } as const;
-
-/** Whether the body is read, and the caller has not said how it may be packed. */
-export function wantsUnpacked({ headers, discardBody }: HttpRequest): boolean {
+/** Whether the client reads the body, and the caller has not set this header. */
+export function needsIdentityEncoding({ headers, discardBody }: HttpRequest): boolean {
   if (discardBody === true) return false;
   for (const name in headers) {
-    if (name.length === unpacked.name.length && name.toLowerCase() === unpacked.name) return false;
+    if (
+      name.length === identityEncoding.name.length &&
+      name.toLowerCase() === identityEncoding.name
+    )
+      return false;
   }
   return true;
 }
 
-/** As undici's, for what both kinds of connection end with. */
+/** The same codes as undici's, for both kinds of connection. */
 export const closedCode = 'UND_ERR_SOCKET';
 const destroyedCode = 'UND_ERR_DESTROYED';
 export const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
 
 /**
- * One request and its answer. Waiting for a connection → begun (on one) → settled, once, by the end
- * of the body, an error, the deadline or the word to stop. When it is settled early the connection
- * is closed, or never used if there was none yet.
+ * One request and its answer. Waiting for a connection → begun (on one) → settled. It settles once:
+ * by the end of the body, an error, the deadline or a stop. If it settles early, the connection
+ * closes, or is never used.
  *
- * Where nobody wants the body, the head settles it. The body is still read, within its size and
- * `unwantedMs`, so that its connection can be used again; a longer one closes the connection.
+ * If the caller does not want the body, the head settles the exchange. The client still reads the
+ * body, within its size limit and `drainMs`, so that it can use the connection again. A longer
+ * body closes the connection.
  */
 export class Exchange extends Linked {
   readonly request: HttpRequest;
-  /** The request as it goes to the socket, for a plain connection alone. */
+  /** The text of the request, only for a plain connection. */
   text: string | null = null;
-  /** Those that wait for a connection with it. */
-  waitsIn: LinkedSet<Exchange> | null = null;
+  /** The queue of exchanges that wait for a connection, if this one waits. */
+  waitingList: LinkedSet<Exchange> | null = null;
   readonly #stop: Stop | undefined;
   readonly #resolve: (result: HttpResult) => void;
   readonly #reject: (error: unknown) => void;
   #deadlines: Deadlines | null = null;
-  /** Closes what it is sent on; null: it has not been sent. */
+  /** Closes the connection of the exchange; null: the request has not been sent. */
   #giveUp: (() => void) | null = null;
   #deadline: Deadline | null = null;
   #settled = false;
-  /** It is settled, and its body is read for the connection alone. */
+  /** The exchange is settled, and the client reads its body only to keep the connection. */
   #isDraining = false;
   #status = 0;
   #skipped = 0;
-  #headers: Headers = {};
+  #headers: AnswerHeaders = {};
   readonly #body = new AnswerBody();
 
-  /** @param reject called with what `heard` of the request threw */
+  /** @param reject called with the error that `heard` of the request threw */
   constructor(
     request: HttpRequest,
     stop: Stop | undefined,
@@ -77,12 +144,12 @@ export class Exchange extends Linked {
     this.#reject = reject;
   }
 
-  /** Nothing more is to be read for it. */
+  /** The exchange needs no more bytes. */
   get isOver(): boolean {
     return this.#settled && !this.#isDraining;
   }
 
-  /** Has it settled by its deadline, or by the word to stop, which may have been said already. */
+  /** Settles the exchange at its deadline, or at a stop. The stop may have happened already. */
   watch(deadlines: Deadlines): void {
     if (this.#stop?.stopped === true) return this.#cancel();
     this.#deadlines = deadlines;
@@ -91,36 +158,36 @@ export class Exchange extends Linked {
   }
 
   /**
-   * From now on it may reach the other side.
-   * @param giveUp closes the connection; called at once where nobody waits any more
+   * From now on the request may reach the other side.
+   * @param giveUp closes the connection; called at once if the exchange is over
    */
   begun(giveUp: () => void): void {
     this.#giveUp = giveUp;
     if (this.isOver) giveUp();
   }
 
-  /** @param status 1xx: an answer in between */
-  head(status: number, headers: Headers): void {
+  /** @param status 1xx: an interim answer */
+  head(status: number, headers: AnswerHeaders): void {
     if (status < 200) {
       if (this.#body.addInterim()) this.#fail('answer_too_large', null);
       return;
     }
-    // After a hand-over it comes once more.
+    // After a hand-over to undici the head comes a second time.
     if (this.#settled) return;
     this.#status = status;
     this.#headers = headers;
     if (this.request.discardBody !== true) return;
     this.#settle(this.#answer(''));
     this.#isDraining = true;
-    this.#deadline = this.#deadlines!.after(unwantedMs, () => this.#fail('timeout', null));
+    this.#deadline = this.#deadlines!.after(drainMs, () => this.#fail('timeout', null));
   }
 
-  /** The next bytes of the body are here already, and come again. */
+  /** Skips the next bytes of the body: the exchange has them already, and they come again. */
   skip(bytes: number): void {
     this.#skipped = bytes;
   }
 
-  /** @param borrowed it is overwritten afterwards */
+  /** @param borrowed the buffer is overwritten afterwards */
   part(bytes: Buffer, borrowed = false): void {
     if (this.isOver) return;
     const part = this.#skipped === 0 ? bytes : bytes.subarray(this.#skipped);
@@ -129,12 +196,12 @@ export class Exchange extends Linked {
       this.#fail('answer_too_large', null);
     } else {
       this.#body.add(part, this.request.discardBody !== true, borrowed);
-      this.#hear(borrowed ? Buffer.from(part) : part);
+      this.#reportPart(borrowed ? Buffer.from(part) : part);
     }
   }
 
-  /** It is called out of a socket: what a listener throws there would end the process. */
-  #hear(part: Buffer): void {
+  /** A socket's event handler calls this, so an error of `heard` would end the process. */
+  #reportPart(part: Buffer): void {
     try {
       this.request.heard?.(this.#status, part, this.#headers);
     } catch (error) {
@@ -143,8 +210,8 @@ export class Exchange extends Linked {
     }
   }
 
-  /** @param bytes what the connection has brought since the request began */
-  read(bytes: number): void {
+  /** @param bytes all bytes of the connection since the request began */
+  countBytes(bytes: number): void {
     if (this.#body.isFlooded(bytes)) this.#fail('answer_too_large', null);
   }
 
@@ -157,14 +224,14 @@ export class Exchange extends Linked {
   }
 
   /**
-   * @param status what the first line of the answer said, where the rest of its head could not be
-   * read; 0: nothing
+   * @param status the status in the first line of the answer, if the rest of the head was
+   *   unreadable; 0: none
    */
   failed(error: unknown, status = 0): void {
     const code = codeOf(error);
     if (code === destroyedCode) return this.destroyed();
     if (status > 0 && this.request.discardBody === true && !this.#settled) {
-      // Whoever answered has the request: it is not to be sent again.
+      // The other side has the request, so a caller must not send it again.
       this.#status = status;
       return this.#settle(this.#answer(''));
     }
@@ -199,7 +266,7 @@ export class Exchange extends Linked {
 
   #settle(result: HttpResult): void {
     this.#settled = true;
-    this.waitsIn?.delete(this);
+    this.waitingList?.delete(this);
     this.#deadline?.cancel();
     this.#stop?.unlisten(this.#cancel);
     this.#body.clear();
@@ -207,7 +274,9 @@ export class Exchange extends Linked {
   }
 }
 
-/** The system's name of an error, or undici's own; never its message, which holds the address. */
+/**
+ * The system's name of an error, or undici's own name. Never the message, which holds the address.
+ */
 export function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, cause } = error as Error & { code?: unknown };
@@ -219,28 +288,28 @@ export function codeOf(error: unknown): string | null {
 export type Opener = (owner: Connections) => Connection;
 
 /**
- * The connections to one origin. The one that was used last is taken first: it is the least likely
- * to have been closed by the other side, and those that a peak has opened are left to end by their
- * age. Nothing here looks through a list. Beyond the most, requests wait in their order.
+ * The connections to one origin. A request takes the connection that was used last: the other side
+ * is least likely to have closed it. Connections from a peak stay unused and end by their age. No
+ * operation searches a list. Beyond the limit, requests wait in order.
  */
 export class Connections {
   readonly #max: number;
   readonly #open: Opener;
   readonly #all = new Set<Connection>();
-  /** The last is the one that was used last. */
+  /** The last one is the one that was used last. */
   readonly #idle = new LinkedSet<Connection>();
   readonly #waiting = new LinkedSet<Exchange>();
 
   /**
-   * @param max how many connections there may be at once
-   * @param open begins nothing yet; it connects with its first exchange
+   * @param max the limit of connections at once
+   * @param open makes a connection, which connects with its first exchange
    */
   constructor(max: number, open: Opener) {
     this.#max = max;
     this.#open = open;
   }
 
-  /** Begins an exchange, as soon as a connection is there for it. */
+  /** Begins an exchange as soon as there is a connection for it. */
   take(exchange: Exchange): void {
     const idle = this.#idle.last;
     if (idle !== null) {
@@ -251,12 +320,12 @@ export class Connections {
       this.#all.add(connection);
       connection.begin(exchange);
     } else {
-      exchange.waitsIn = this.#waiting;
+      exchange.waitingList = this.#waiting;
       this.#waiting.add(exchange);
     }
   }
 
-  /** A connection says: nothing is under way on it. */
+  /** A connection reports that no exchange is under way on it. */
   freed(connection: Connection): void {
     if (!this.#all.has(connection)) return;
     const next = this.#next();
@@ -264,7 +333,7 @@ export class Connections {
     else connection.begin(next);
   }
 
-  /** A connection says: it is closed, or closes. */
+  /** A connection reports that it is closed, or closes. */
   gone(connection: Connection): void {
     if (!this.#all.delete(connection)) return;
     this.#idle.delete(connection);
@@ -273,7 +342,7 @@ export class Connections {
   }
 
   /**
-   * Another object stands for a connection from now on.
+   * Replaces a connection by another object.
    * @returns false: the connection is gone
    */
   replace(connection: Connection, by: Connection): boolean {
@@ -282,7 +351,7 @@ export class Connections {
     return true;
   }
 
-  /** Ends what is under way and what waits, and closes every connection. */
+  /** Ends all exchanges and closes every connection. */
   async close(): Promise<void> {
     for (const exchange of this.#waiting) exchange.destroyed();
     await Promise.all(Array.from(this.#all, (connection) => connection.destroy()));
@@ -292,7 +361,7 @@ export class Connections {
     const next = this.#waiting.first;
     if (next !== null) {
       this.#waiting.delete(next);
-      next.waitsIn = null;
+      next.waitingList = null;
     }
     return next;
   }

@@ -1,4 +1,4 @@
-/** What is told of a body piece by piece throws: by either kind of connection. */
+/** The `heard` function of a request throws, on either kind of connection. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,24 +1,24 @@
 /**
- * A connection by undici: a Client of its own, which has one socket at a time. Loaded with the
- * first request that needs it.
+ * A connection by undici: its own Client, which has one socket at a time. This file is loaded with
+ * the first request that needs it.
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buildConnector, Client, type Dispatcher } from 'undici';
-import { isFar, lookupNear, farAddress } from '../private-connector.ts';
+import { isFar, lookupNear, farAddressError } from '../private-connector.ts';
 import {
   Connection,
-  unpacked,
-  wantsUnpacked,
+  identityEncoding,
+  needsIdentityEncoding,
   type Connections,
   type Exchange,
-  type Headers,
+  type AnswerHeaders,
 } from './exchange.ts';
 import { UndiciSocket } from './undici-socket.ts';
 
 type Connector = buildConnector.connector;
 
-/** What is loaded of this file. */
+/** The exports that the other files load. */
 export type Undici = {
   readonly UndiciConnection: typeof UndiciConnection;
   readonly connectorTo: typeof connectorTo;
@@ -26,21 +26,21 @@ export type Undici = {
 };
 
 /**
- * @param nearOnly only near addresses are connected to
- * @param timeout milliseconds that a connection has to come about
+ * @param nearOnly connects only to near addresses
+ * @param timeout the time for connecting, in milliseconds
  */
 export function connectorTo(nearOnly: boolean, timeout: number): Connector {
   if (!nearOnly) return buildConnector({ timeout });
   const connect = buildConnector({ timeout, lookup: lookupNear });
   return (where, connected) => {
-    if (isFar(where.hostname)) queueMicrotask(() => connected(farAddress(), null));
+    if (isFar(where.hostname)) queueMicrotask(() => connected(farAddressError(), null));
     else connect(where, connected);
   };
 }
 
 /**
- * @param socket is connected already
- * @param otherwise connects after it
+ * @param socket the first connection; it is connected already
+ * @param otherwise makes the later connections
  */
 export function connectorFrom(socket: Duplex, otherwise: Connector): Connector {
   let first: Duplex | null = socket;
@@ -52,18 +52,18 @@ export function connectorFrom(socket: Duplex, otherwise: Connector): Connector {
   };
 }
 
-/** It hears of one request at a time, and passes on what it hears. */
+/** Gets the events of one request at a time, and passes them on to its exchange. */
 export class UndiciConnection extends Connection implements Dispatcher.DispatchHandler {
   readonly #origin: string;
   readonly #client: Client;
   readonly #owner: Connections;
-  /** Under way, though it may be settled. */
+  /** The exchange under way, even if it is settled. */
   #exchange: Exchange | null = null;
-  /** Has been handed to the socket. */
+  /** The socket has the request. */
   #begun = false;
   #socket: UndiciSocket | null = null;
   #bytesBefore = 0;
-  /** Of the answer under way, as far as it was read. */
+  /** The interim answers of the present exchange, as far as undici has read them. */
   #interims = 0;
 
   constructor(origin: string, connect: Connector, owner: Connections) {
@@ -79,8 +79,8 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
       maxHeaderSize: 64 * 1024,
       connect: (where, done) => {
         connect(where, (...connected) => {
-          // With an error, undici leaves the socket out.
-          if (connected[0] === null) done(null, this.#take(connected[1]));
+          // With an error, undici passes no socket.
+          if (connected[0] === null) done(null, this.#wrapSocket(connected[1]));
           else done(...connected);
         });
       },
@@ -89,7 +89,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     this.#client.on('connectionError', () => this.#gone());
     this.#client.on('disconnect', () => {
       this.#socket = null;
-      // What was not begun is not lost: undici connects anew for it.
+      // A request that has not begun is not lost: undici connects anew for it.
       if (this.#exchange === null || this.#begun) this.#gone();
     });
   }
@@ -99,16 +99,18 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     this.#bytesBefore = this.#socket?.bytesRead ?? 0;
     const { method, url, body } = exchange.request;
     const given = exchange.request.headers;
-    const isToldMore = wantsUnpacked(exchange.request);
-    const headers = isToldMore ? { ...given, [unpacked.name]: unpacked.value } : given;
-    const asked = {
+    const needsEncoding = needsIdentityEncoding(exchange.request);
+    const headers = needsEncoding
+      ? { ...given, [identityEncoding.name]: identityEncoding.value }
+      : given;
+    const options = {
       origin: this.#origin,
       path: url.pathname + url.search,
       method,
       headers: headers as Record<string, string>,
       body,
     };
-    this.#client.dispatch(asked, this);
+    this.#client.dispatch(options, this);
     // A request that undici refuses is over by now, and no `drain` follows.
     if (this.#exchange !== null) return;
     if (this.#socket === null) this.#gone();
@@ -123,11 +125,11 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#begun = true;
     this.#interims = 0;
-    this.#socket?.awaitsAnswer();
-    this.#exchange?.begun(() => controller.abort(givenUp));
+    this.#socket?.expectAnswer();
+    this.#exchange?.begun(() => controller.abort(givenUpError));
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     if (status < 200) this.#interims++;
     this.#exchange?.head(status, headers);
   }
@@ -137,30 +139,33 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 
   onResponseEnd(): void {
-    this.#over()?.end();
+    this.#takeExchange()?.end();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over()?.failed(error, this.#socket?.statusBehind(this.#interims));
+    this.#takeExchange()?.failed(error, this.#socket?.finalStatus(this.#interims));
   }
 
-  #over(): Exchange | null {
+  #takeExchange(): Exchange | null {
     const exchange = this.#exchange;
     this.#exchange = null;
     this.#begun = false;
     return exchange;
   }
 
-  #take(given: Duplex): Socket {
+  #wrapSocket(given: Duplex): Socket {
     const socket = given instanceof UndiciSocket ? given : UndiciSocket.over(given);
     this.#socket = socket;
     this.#bytesBefore = 0;
-    socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
-    // It has all of a socket that undici uses.
+    socket.on('readable', () => this.#exchange?.countBytes(socket.bytesRead - this.#bytesBefore));
+    // It has all members of a socket that undici uses.
     return socket as Duplex as Socket;
   }
 
-  /** A turn of the event loop after the answer, so that a TLS socket has told what it has sent. */
+  /**
+   * Called one turn of the event loop after the answer, so that a TLS socket has reported its sent
+   * bytes.
+   */
   #free(): void {
     if (this.#exchange !== null) return;
     // A server that has answered may never read the rest of the request.
@@ -174,4 +179,4 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 }
 
-const givenUp = new Error('given up');
+const givenUpError = new Error('given up');

@@ -1,7 +1,10 @@
+/**
+ * The socket that undici reads and writes: it hides some interim answers, and can replay an answer.
+ */
 import { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 
-/** What it needs of the socket below it. */
+/** The functions that it needs of the socket below it. */
 export type SocketBelow = Pick<
   Socket,
   'cork' | 'destroy' | 'destroyed' | 'ref' | 'resume' | 'uncork' | 'unref' | 'write'
@@ -10,79 +13,86 @@ export type SocketBelow = Pick<
 type Done = (error?: Error | null) => void;
 
 /**
- * A socket as undici reads and writes it. A `100 Continue` that nobody asked for comes as 102:
- * undici reads past any interim answer but that one, which ends its connection.
+ * A socket for undici. It changes an unwanted `100 Continue` to 102: undici skips any interim
+ * answer but that one, which ends its connection.
  *
- * A plain connection hands its socket over from an odd answer on. The request was sent by then: so
- * the one that undici writes is swallowed, and then it is given the answer from where on it was
- * odd. What is asked on the connection afterwards goes through as it is.
+ * A plain connection hands its socket over when an answer is odd. The plain connection has sent the
+ * request by then. So this socket swallows the request that undici writes. Then undici reads the
+ * answer from the odd place on. Later requests on the connection go through unchanged.
  */
 export class UndiciSocket extends Duplex {
   readonly #socket: SocketBelow;
   readonly #heads = new AnswerHeads();
-  /** What came before undici has written the request again; null: it has, or there is none. */
-  #held: Buffer[] | null;
+  /**
+   * The bytes that came before undici wrote the request again; null: it has written it, or there
+   * was no request.
+   */
+  #pending: Buffer[] | null;
   #isEnded = false;
   #error: Error | undefined;
-  /** Of the socket, since the request was sent. */
+  /** The bytes read from the socket since the request was sent. */
   bytesRead: number;
 
   /**
-   * @param replay what undici reads first, `bytesRead` of the socket or less; null: nothing was
-   * asked yet
+   * @param replay undici reads these bytes first; they are `bytesRead` of the socket or fewer.
+   *   null: no request was sent yet
    */
   constructor(socket: SocketBelow, replay: readonly Buffer[] | null = null, bytesRead = 0) {
     super({ readableHighWaterMark: 64 * 1024 });
     this.#socket = socket;
-    this.#held = replay?.filter(({ length }) => length > 0) ?? null;
+    this.#pending = replay?.filter(({ length }) => length > 0) ?? null;
     this.bytesRead = bytesRead;
   }
 
-  /** Over a socket that undici has from its first request on. */
+  /** A socket that undici uses from its first request on. */
   static over(socket: Duplex): UndiciSocket {
     const own = new UndiciSocket(socket as Socket);
     socket.on('data', (bytes: Buffer) => {
-      if (!own.brought(bytes)) socket.pause();
+      if (!own.receive(bytes)) socket.pause();
     });
-    socket.on('end', () => own.cameToEnd());
-    socket.on('error', (error) => own.lost(error));
-    socket.on('close', () => own.lost());
+    socket.on('end', () => own.receiveEnd());
+    socket.on('error', (error) => own.receiveClose(error));
+    socket.on('close', () => own.receiveClose());
     return own;
   }
 
   /**
-   * What the first line of the final answer says, whatever comes behind it; 0: it has not come.
-   * @param interims how many interim answers undici has read: of what comes behind one that it
-   * refuses nothing counts
+   * The status in the first line of the final answer, whatever follows it; 0: the line has not
+   * come.
+   * @param interims how many interim answers undici has read. If undici refuses one, nothing after
+   *   it counts.
    */
-  statusBehind(interims: number): number {
+  finalStatus(interims: number): number {
     return this.#heads.interims === interims ? this.#heads.status : 0;
   }
 
-  /** A request is about to be written: an answer begins with what comes next. */
-  awaitsAnswer(): void {
+  /** Call it before a request is written: the next bytes begin an answer. */
+  expectAnswer(): void {
     this.#heads.begin();
   }
 
-  /** @returns whether there is room for more */
-  brought(bytes: Buffer): boolean {
+  /**
+   * Takes bytes of the socket.
+   * @returns whether there is room for more
+   */
+  receive(bytes: Buffer): boolean {
     if (this.destroyed) return true;
     this.bytesRead += bytes.length;
-    if (this.#held === null) return this.#bring(bytes);
-    this.#held.push(bytes);
+    if (this.#pending === null) return this.#deliver(bytes);
+    this.#pending.push(bytes);
     return true;
   }
 
-  /** The other side has sent its last. */
-  cameToEnd(): void {
+  /** The other side has sent all its bytes. */
+  receiveEnd(): void {
     this.#isEnded = true;
-    if (this.#held === null) this.push(null);
+    if (this.#pending === null) this.push(null);
   }
 
-  /** Nothing comes and goes any more. What has come is read before. */
-  lost(error?: Error): void {
+  /** The socket is closed. undici first reads the bytes that have come. */
+  receiveClose(error?: Error): void {
     this.#error ??= error;
-    if (this.#held !== null || (this.#isEnded && error === undefined)) return;
+    if (this.#pending !== null || (this.#isEnded && error === undefined)) return;
     setImmediate(() => this.destroy(error));
   }
 
@@ -103,11 +113,11 @@ export class UndiciSocket extends Duplex {
   }
 
   override _writev(parts: readonly { readonly chunk: Buffer }[], done: Done): void {
-    if (this.#held !== null) {
+    if (this.#pending !== null) {
       process.nextTick(() => this.#replay());
       return done();
     }
-    // Head and body in one go, as undici has written them.
+    // Head and body in one write, as undici has written them.
     this.#socket.cork();
     const last = parts.length - 1;
     parts.forEach(({ chunk }, at) => this.#socket.write(chunk, at === last ? done : undefined));
@@ -119,18 +129,18 @@ export class UndiciSocket extends Duplex {
     done(error);
   }
 
-  #bring(bytes: Buffer): boolean {
-    this.#heads.pass(bytes);
+  #deliver(bytes: Buffer): boolean {
+    this.#heads.scan(bytes);
     return this.push(bytes);
   }
 
   #replay(): void {
-    const held = this.#held;
+    const held = this.#pending;
     if (held === null) return;
-    this.#held = null;
-    for (const bytes of held) this.#bring(bytes);
+    this.#pending = null;
+    for (const bytes of held) this.#deliver(bytes);
     if (this.#isEnded) this.push(null);
-    if (this.#error !== undefined || this.#socket.destroyed) this.lost(this.#error);
+    if (this.#error !== undefined || this.#socket.destroyed) this.receiveClose(this.#error);
   }
 }
 
@@ -141,16 +151,16 @@ const digits = 3;
 const headEnd = bytesOf('\r\n\r\n');
 
 /**
- * Watches the first lines of answers up to the final one, and the heads of the interim ones before
- * it, however they are cut. It writes 102 for 100 where the bytes lie. It judges nothing else:
- * undici reads the same bytes.
+ * Watches the first lines of answers up to the final one, and the heads of the interim answers
+ * before it, in reads of any size. It replaces 100 by 102 in place. It checks nothing else: undici
+ * reads the same bytes.
  */
 class AnswerHeads {
-  #in: 'line' | 'head' | 'rest' = 'rest';
-  /** How much of what begins a line, or ends a head, has come. */
+  #state: 'line' | 'head' | 'rest' = 'rest';
+  /** How much of the beginning of a line, or of the end of a head, has come. */
   #matched = 0;
   #number = 0;
-  /** Of the final answer; 0: its first line has not come, or is none. */
+  /** The status of the final answer; 0: its first line has not come, or is malformed. */
   status = 0;
 
   /** Heads of interim answers that have come whole. */
@@ -163,21 +173,21 @@ class AnswerHeads {
   }
 
   #beginLine(): void {
-    this.#in = 'line';
+    this.#state = 'line';
     this.#matched = 0;
     this.#number = 0;
   }
 
-  /** @param bytes that come next; changed in place */
-  pass(bytes: Buffer): void {
-    for (let at = 0; at < bytes.length && this.#in !== 'rest'; at++) {
+  /** @param bytes the next bytes; changed in place */
+  scan(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && this.#state !== 'rest'; at++) {
       const byte = bytes[at]!;
-      if (this.#in === 'head') this.#passHead(byte);
-      else if (this.#passLine(byte)) bytes[at] = zero! + 2;
+      if (this.#state === 'head') this.#scanHead(byte);
+      else if (this.#scanLine(byte)) bytes[at] = zero! + 2;
     }
   }
 
-  #passHead(byte: number): void {
+  #scanHead(byte: number): void {
     if (byte === headEnd[this.#matched]) this.#matched++;
     else this.#matched = byte === cr ? 1 : 0;
     if (this.#matched < headEnd.length) return;
@@ -186,24 +196,24 @@ class AnswerHeads {
   }
 
   /** @returns whether it is the last digit of 100 */
-  #passLine(byte: number): boolean {
-    // Empty lines before an answer mean nothing.
+  #scanLine(byte: number): boolean {
+    // Empty lines before an answer do not count.
     if (this.#matched === 0 && (byte === cr || byte === lf)) return false;
     const at = this.#matched++;
     if (at < lineStart.length) {
-      if (byte !== lineStart[at] && !(at === minorVersionAt && byte === zero)) this.#in = 'rest';
+      if (byte !== lineStart[at] && !(at === minorVersionAt && byte === zero)) this.#state = 'rest';
       return false;
     }
     if (at === lineStart.length + digits) {
       if (byte === space || byte === cr || byte === lf) this.status = this.#number;
-      this.#in = 'rest';
+      this.#state = 'rest';
       return false;
     }
-    if (byte < zero! || byte > nine!) this.#in = 'rest';
+    if (byte < zero! || byte > nine!) this.#state = 'rest';
     this.#number = this.#number * 10 + byte - zero!;
     const isInterim = at === lineStart.length + digits - 1 && this.#number < 200;
     if (!isInterim) return false;
-    this.#in = this.#number < 100 ? 'rest' : 'head';
+    this.#state = this.#number < 100 ? 'rest' : 'head';
     this.#matched = 0;
     return this.#number === 100;
   }

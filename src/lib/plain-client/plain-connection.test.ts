@@ -1,4 +1,4 @@
-/** When a plain connection is used again or closed, and what becomes of the requests on it. */
+/** When a plain connection is used again or closed, and how its requests end. */
 import assert from 'node:assert/strict';
 import { suite, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -45,7 +45,7 @@ function bench(max = 10) {
   return { all, sockets, send };
 }
 
-/** Timers that go by hand, and can be refreshed as Node's can. */
+/** Timers that the test moves, with `refresh` like Node's. */
 function handTimers(t: TestContext) {
   let now = 0;
   const timers = new Set<{ at: number }>();
@@ -77,7 +77,7 @@ async function turns(count: number): Promise<void> {
   for (let at = 0; at < count; at++) await setImmediate();
 }
 
-/** Asks once, and leaves the connection idle. */
+/** Sends one request, and leaves the connection idle. */
 async function idle(it: ReturnType<typeof bench>, headers = ''): Promise<BufferSocket> {
   const result = it.send();
   await turns(2);

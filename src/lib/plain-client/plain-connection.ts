@@ -1,45 +1,46 @@
 /**
- * A connection over plain HTTP that reads and writes the common cases itself, in place: what is
- * sent goes in one write, and all connections read into one buffer. With the first odd answer it is
- * handed over to undici, for good: see `AnswerReader` below.
+ * A connection over plain HTTP that reads and writes the common cases itself, in place. A request
+ * goes in one write, and all connections read into one buffer. With the first odd answer, undici
+ * takes the connection over, for good: see `AnswerReader` below.
  */
 import { connect as connectByTcp, type NetConnectOpts, type Socket } from 'node:net';
 import {
   closedCode,
   Connection,
   connectTimeoutCode,
-  unpacked,
-  wantsUnpacked,
+  identityEncoding,
+  needsIdentityEncoding,
   type Connections,
   type Exchange,
+  type HttpRequest,
   type Opener,
-  type Headers,
+  type AnswerHeaders,
 } from '../http-client/exchange.ts';
 import { UndiciSocket, type SocketBelow } from '../http-client/undici-socket.ts';
-import { farAddress, isFar, lookupNear } from '../private-connector.ts';
+import { farAddressError, isFar, lookupNear } from '../private-connector.ts';
 import type { Undici } from '../http-client/undici-connection.ts';
 import type { LoadOnce } from '../load-once.ts';
-import type { HttpRequest } from '../http-client.ts';
 
-// Reads the answers that are as plain as nearly all are, strictly, where they lie: the head whole
-// in one read, HTTP/1.1, a final status, one Content-Length or none but `chunked`, every header
-// once. Of all else it says that it is odd, and from where on: somebody else is to read that.
+// A strict reader for plain answers, as nearly all are. It reads the bytes in place. A plain answer
+// has its whole head in one read, HTTP/1.1, a final status, one Content-Length or none but
+// `chunked`, and every header once. Any other answer is odd: the reader says from which byte on,
+// and undici reads it from there.
 //
-// It decides nothing about what is odd. So it cannot decide it otherwise than undici.
+// The reader decides nothing about odd answers. So it cannot decide them otherwise than undici.
 //
 // Format: RFC 9112, 4 to 7
 
-/** Hears of an answer as it comes. */
+/** Gets the parts of an answer as they come. */
 interface AnswerReceiver {
-  head(status: number, headers: Headers): void;
+  head(status: number, headers: AnswerHeaders): void;
   part(part: Buffer, borrowed: true): void;
-  /** No more is wanted. */
+  /** The receiver needs no more bytes. */
   readonly isOver: boolean;
 }
 
 /**
- * more: all was read, and the answer is not whole; whole: it is, and what is behind it stands at
- * `at`; odd: it is to be read by undici, from `replay` on.
+ * more: the reader has read all bytes, and the answer is not whole. whole: the answer is complete,
+ * and later bytes begin at `at`. odd: undici must read the answer, from `replay` on.
  */
 type Reading = 'more' | 'whole' | 'odd';
 
@@ -51,46 +52,49 @@ const lengthDigitsMax = 15;
 const headEnd = Buffer.from('\r\n\r\n');
 const statusLine = /HTTP\/1\.1 ([2-5]\d\d) [\t\x20-\x7e]*\r\n/y;
 const headerLine = /([A-Za-z][\dA-Za-z-]*): ([!-~](?:[\t -~]*[!-~])?)\r\n/y;
-/** What says how an answer is framed or what becomes of the connection, beside what is read. */
-const framing = new Set(['proxy-connection', 'upgrade', 'trailer']);
-const none = Buffer.alloc(0);
+/**
+ * More headers that affect the framing of an answer or the connection. An answer with one is odd.
+ */
+const oddHeaders = new Set(['proxy-connection', 'upgrade', 'trailer']);
+const noBytes = Buffer.alloc(0);
 const oneByteChunk = Buffer.from('1\r\nx');
 
-/** Of one connection; `begin` before each answer. */
+/** The reader of one connection. Call `begin` before each answer. */
 export class AnswerReader {
-  /** Where the bytes of the last read are that were not read. */
+  /** The place of the unread bytes in the last read. */
   at = 0;
   /**
-   * What undici is to read before the bytes at `at`, so that it stands where the reader stood: the
-   * head again, if there was one, and where the end of a chunk is odd, a chunk of one byte.
+   * The bytes that undici must read before the bytes at `at`, so that it stands where the reader
+   * stood. They are the head, if there was one, and a chunk of one byte if the end of a chunk is
+   * odd.
    */
   replay: readonly Buffer[] = [];
-  /** How many bytes of a body are in `replay`. */
+  /** The number of bytes of a body in `replay`. */
   replayedBody = 0;
-  /** What the answer hints at: how long the connection is kept; null: nothing. */
+  /** The answer's hint about how long the server keeps the connection; null: none. */
   keepAliveMs: number | null = null;
   #state: State = 'head';
   /** Bytes of the body, or of the chunk, that are still to come. */
-  #left = 0;
-  #head: Buffer = none;
+  #bytesLeft = 0;
+  #head: Buffer = noBytes;
 
   begin(): void {
     this.#state = 'head';
-    this.#head = none;
+    this.#head = noBytes;
     this.keepAliveMs = null;
   }
 
-  /** @param bytes what was read; may be overwritten afterwards */
+  /** @param bytes the bytes of one read; the caller may overwrite them afterwards */
   read(bytes: Buffer, to: AnswerReceiver): Reading {
     this.at = 0;
     if (this.#state === 'head' && !this.#readHead(bytes, to)) return this.#odd(0);
     while (!to.isOver) {
       if (this.#state === 'length' || this.#state === 'chunk-data') {
-        const end = Math.min(bytes.length, this.at + this.#left);
+        const end = Math.min(bytes.length, this.at + this.#bytesLeft);
         if (end > this.at) to.part(bytes.subarray(this.at, end), true);
-        this.#left -= end - this.at;
+        this.#bytesLeft -= end - this.at;
         this.at = end;
-        if (this.#left > 0) return 'more';
+        if (this.#bytesLeft > 0) return 'more';
         if (this.#state === 'length') return 'whole';
         this.#state = 'chunk-end';
       }
@@ -101,7 +105,7 @@ export class AnswerReader {
     return 'more';
   }
 
-  /** @returns false: it is odd, and nothing has been told of it */
+  /** @returns false: the head is odd, and the receiver got nothing of it */
   #readHead(bytes: Buffer, to: AnswerReceiver): boolean {
     const end = bytes.indexOf(headEnd) + headEnd.length;
     if (end < headEnd.length || end > headBytesMax) return false;
@@ -130,17 +134,17 @@ export class AnswerReader {
     const length = headers['content-length'];
     const coding = headers['transfer-encoding'];
     if (status === 204) {
-      this.#left = 0;
+      this.#bytesLeft = 0;
       return length === undefined && coding === undefined ? 'length' : null;
     }
     if (length === undefined) return coding?.toLowerCase() === 'chunked' ? 'chunk' : null;
     if (coding !== undefined || length.length > lengthDigitsMax) return null;
     if (!/^\d+$/.test(length)) return null;
-    this.#left = Number(length);
+    this.#bytesLeft = Number(length);
     return 'length';
   }
 
-  /** The line with the size of a chunk, or the one that ends it. */
+  /** The line with the size of a chunk, or the line that ends a chunk. */
   #readChunkLine(bytes: Buffer): Reading {
     const start = this.at;
     if (this.#state === 'chunk-end') {
@@ -156,7 +160,7 @@ export class AnswerReader {
     const isLine = bytes[at] === cr && bytes[at + 1] === lf;
     if (digits === 0 || digits > chunkDigitsMax || !isLine) return this.#odd(start);
     if (size > 0) {
-      this.#left = size;
+      this.#bytesLeft = size;
       this.#state = 'chunk-data';
       this.at = at + 2;
       return 'more';
@@ -167,10 +171,10 @@ export class AnswerReader {
     return 'whole';
   }
 
-  #odd(at: number, chunk = none): Reading {
+  #odd(at: number, chunk = noBytes): Reading {
     this.at = at;
     this.replay = [this.#head, chunk];
-    this.replayedBody = chunk === none ? 0 : 1;
+    this.replayedBody = chunk === noBytes ? 0 : 1;
     return 'odd';
   }
 }
@@ -178,7 +182,7 @@ export class AnswerReader {
 const cr = 0x0d;
 const lf = 0x0a;
 
-/** @returns null: one of them is odd, or comes twice */
+/** @returns null: a header is odd, or comes twice */
 function readHeaders(text: string, start: number): Record<string, string> | null {
   const headers: Record<string, string> = {};
   // The last two bytes are the empty line.
@@ -186,8 +190,8 @@ function readHeaders(text: string, start: number): Record<string, string> | null
     const line = headerLine.exec(text);
     if (line === null) return null;
     const name = line[1]!.toLowerCase();
-    // Also what every object has.
-    if (headers[name] !== undefined || framing.has(name)) return null;
+    // This also refuses names that every object has.
+    if (headers[name] !== undefined || oddHeaders.has(name)) return null;
     headers[name] = line[2]!;
   }
   return headers;
@@ -201,8 +205,8 @@ function hexOf(byte: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** What undici gives a meaning of its own, or refuses. */
-const special = new Set([
+/** Headers that undici handles itself, or refuses. */
+const undiciHeaders = new Set([
   'connection',
   'content-length',
   'expect',
@@ -212,12 +216,12 @@ const special = new Set([
   'upgrade',
 ]);
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-const visible = /^[\t\x20-\x7e]*$/;
+const visibleText = /^[\t\x20-\x7e]*$/;
 
 /**
- * A request as it goes to the socket, with the headers and the order that undici gives it.
- * @returns null: it is not plain, and is undici's to send or to refuse. So is every header whose
- * name or value is not ASCII, holds a line break, or says how the message is framed.
+ * The text of a request, with the headers and the order of undici.
+ * @returns null: the request is not plain, and undici sends or refuses it. So is any request with a
+ *   header whose name or value is not ASCII, holds a line break, or affects the framing.
  * Format: RFC 9112, 3 and 6
  */
 export function writeRequest(request: HttpRequest): string | null {
@@ -230,51 +234,53 @@ export function writeRequest(request: HttpRequest): string | null {
   for (const name of Object.keys(headers)) {
     const value: unknown = headers[name];
     if (value === undefined) continue;
-    if (typeof value !== 'string' || !visible.test(value)) return null;
-    if (!token.test(name) || special.has(name.toLowerCase())) return null;
+    if (typeof value !== 'string' || !visibleText.test(value)) return null;
+    if (!token.test(name) || undiciHeaders.has(name.toLowerCase())) return null;
     head += `${name}: ${value}\r\n`;
   }
-  if (wantsUnpacked(request)) head += `${unpacked.name}: ${unpacked.value}\r\n`;
+  if (needsIdentityEncoding(request))
+    head += `${identityEncoding.name}: ${identityEncoding.value}\r\n`;
   if (method !== 'POST') return `${head}\r\n`;
   if (!hasBody) return `${head}content-length: 0\r\n\r\n`;
   return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** So many odd answers, and a server's next connections are undici's from the beginning. */
+/** After this many odd answers of a server, its new connections are undici's from the beginning. */
 export const oddMax = 8;
 
 /**
- * @param undici what goes on with a connection on which an odd answer has come
- * @returns what makes connections to one origin, plain ones as long as its answers are
+ * @param undici takes a connection over after an odd answer
+ * @returns opens the connections to one origin: plain ones while its answers are plain
  */
 export function plainOpener(undici: Pick<LoadOnce<Undici>, 'get'>, target: PlainTarget): Opener {
   const { url, nearOnly, connectMs } = target;
-  let odd = 0;
+  let oddCount = 0;
   let byUndici: Opener | null = null;
   const plain: Opener = (owner) => {
     const handOver: HandOver = (from, socket, exchange) => {
-      const goOn = ({ UndiciConnection, connectorFrom, connectorTo }: Undici): void => {
-        const anew = connectorTo(nearOnly, connectMs);
-        if (++odd >= oddMax) byUndici = (all) => new UndiciConnection(url.origin, anew, all);
-        const by = new UndiciConnection(url.origin, connectorFrom(socket, anew), owner);
+      const takeOver = ({ UndiciConnection, connectorFrom, connectorTo }: Undici): void => {
+        const connect = connectorTo(nearOnly, connectMs);
+        if (++oddCount >= oddMax)
+          byUndici = (all) => new UndiciConnection(url.origin, connect, all);
+        const by = new UndiciConnection(url.origin, connectorFrom(socket, connect), owner);
         if (owner.replace(from, by)) by.begin(exchange);
       };
-      undici.get().then(goOn, (error: unknown) => exchange.failed(error));
+      undici.get().then(takeOver, (error: unknown) => exchange.failed(error));
     };
     return new PlainConnection(target, owner, handOver);
   };
   return (owner) => (byUndici ?? plain)(owner);
 }
 
-/** Has undici go on on a connection, with the exchange that is under way there. */
+/** Lets undici continue on a connection, with the exchange that is under way there. */
 export type HandOver = (from: PlainConnection, socket: UndiciSocket, exchange: Exchange) => void;
 
 export type PlainTarget = {
   readonly url: URL;
   readonly nearOnly: boolean;
-  /** Milliseconds that a connection has to come about. */
+  /** The time for connecting, in milliseconds. */
   readonly connectMs: number;
-  /** Left out: over TCP. */
+  /** Absent: over TCP. */
   readonly connect?: (options: NetConnectOpts) => PlainSocket;
 };
 
@@ -282,17 +288,23 @@ export type PlainSocket = SocketBelow & Pick<Socket, 'on' | 'writableLength'>;
 
 /** Many servers close an idle connection after 5 s without saying so beforehand. */
 const idleMs = 4_000;
-/** Where a server says when it closes, so long before: its word and its clock may be late. */
+/**
+ * If a server says when it closes, svc closes this much earlier: the message and its clock may be
+ * late.
+ */
 const safetyMs = 2_000;
 const idleMsMax = 600_000;
 
-/** Read by whoever is given it, before anything else can be read. */
-const shared = Buffer.allocUnsafeSlow(64 * 1024);
+/**
+ * All connections read into this buffer. The reader uses the bytes before anything else can be
+ * read.
+ */
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * Connecting → busy and idle in turns → handed over, or closed. Between an answer and the next
- * request the event loop looks at all sockets at least once, so that what came unasked, or the end,
- * is seen before the request is written, and is not taken for its answer.
+ * request the event loop looks at all sockets at least once. So the connection sees unexpected
+ * bytes, or the end, before it writes the request, and does not take them for its answer.
  */
 export class PlainConnection extends Connection {
   readonly #target: PlainTarget;
@@ -302,12 +314,12 @@ export class PlainConnection extends Connection {
   readonly #closed = Promise.withResolvers<void>();
   #socket: PlainSocket | null = null;
   #isConnected = false;
-  /** Waits for the socket, or has been sent on it. */
+  /** The exchange that waits for the socket, or whose request was sent. */
   #exchange: Exchange | null = null;
   #isSent = false;
   #bytes = 0;
   #isGone = false;
-  /** That it comes about; then, that it is idle for too long. */
+  /** Limits the time for connecting, and later the idle time. */
   #timer: NodeJS.Timeout | null = null;
   #timerMs = 0;
   #idleMs = idleMs;
@@ -339,7 +351,7 @@ export class PlainConnection extends Connection {
     const { url, nearOnly, connectMs, connect = connectByTcp } = this.#target;
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (nearOnly && isFar(host)) {
-      queueMicrotask(() => this.#broken(farAddress()));
+      queueMicrotask(() => this.#fail(farAddressError()));
       return;
     }
     const socket = connect({
@@ -349,10 +361,10 @@ export class PlainConnection extends Connection {
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 60_000,
-      onread: { buffer: shared, callback: this.#read },
+      onread: { buffer: readBuffer, callback: this.#read },
     });
     this.#socket = socket;
-    this.#timer = setTimeout(() => this.#broken(errorOf(connectTimeoutCode)), connectMs);
+    this.#timer = setTimeout(() => this.#fail(codedError(connectTimeoutCode)), connectMs);
     socket.on('connect', () => {
       clearTimeout(this.#timer!);
       this.#timer = null;
@@ -360,13 +372,13 @@ export class PlainConnection extends Connection {
       this.#send();
     });
     socket.on('end', () => {
-      if (this.#handedOver !== null) this.#handedOver.cameToEnd();
-      else this.#broken(errorOf(closedCode));
+      if (this.#handedOver !== null) this.#handedOver.receiveEnd();
+      else this.#fail(codedError(closedCode));
     });
-    socket.on('error', (error) => this.#broken(error));
+    socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => {
-      if (this.#handedOver !== null) this.#handedOver.lost();
-      else this.#broken(errorOf(closedCode));
+      if (this.#handedOver !== null) this.#handedOver.receiveClose();
+      else this.#fail(codedError(closedCode));
       this.#closed.resolve();
     });
   }
@@ -387,24 +399,24 @@ export class PlainConnection extends Connection {
   };
 
   readonly #read = (count: number): boolean => {
-    const bytes = shared.subarray(0, count);
+    const bytes = readBuffer.subarray(0, count);
     this.#bytes += count;
-    if (this.#handedOver !== null) return this.#handedOver.brought(Buffer.from(bytes));
+    if (this.#handedOver !== null) return this.#handedOver.receive(Buffer.from(bytes));
     const exchange = this.#exchange;
     if (exchange === null || !this.#isSent) {
-      if (!isBlank(bytes)) this.#broken(errorOf(closedCode));
+      if (!isBlank(bytes)) this.#fail(codedError(closedCode));
       return true;
     }
-    exchange.read(this.#bytes);
+    exchange.countBytes(this.#bytes);
     if (exchange.isOver) return true;
     const reading = this.#reader.read(bytes, exchange);
     if (reading === 'odd') this.#handOver(exchange, bytes.subarray(this.#reader.at));
-    else if (reading === 'whole') this.#whole(exchange, bytes.subarray(this.#reader.at));
+    else if (reading === 'whole') this.#complete(exchange, bytes.subarray(this.#reader.at));
     return true;
   };
 
-  /** @param behind what has come behind the answer: nobody has asked for it */
-  #whole(exchange: Exchange, behind: Buffer): void {
+  /** @param behind bytes after the answer that nobody asked for */
+  #complete(exchange: Exchange, behind: Buffer): void {
     this.#exchange = null;
     this.#isSent = false;
     exchange.end();
@@ -432,7 +444,7 @@ export class PlainConnection extends Connection {
     this.#timer.unref();
   };
 
-  /** @param bytes from where on it is odd */
+  /** @param bytes the rest of the read, from the odd byte on */
   #handOver(exchange: Exchange, bytes: Buffer): void {
     const { replay, replayedBody } = this.#reader;
     exchange.skip(replayedBody);
@@ -446,13 +458,13 @@ export class PlainConnection extends Connection {
     this.#close();
   };
 
-  #broken(error: Error): void {
-    if (this.#handedOver !== null) return this.#handedOver.lost(error);
+  #fail(error: Error): void {
+    if (this.#handedOver !== null) return this.#handedOver.receiveClose(error);
     const exchange = this.#exchange;
     this.#exchange = null;
     if (exchange !== null) {
       if (this.#isSent || !this.#isConnected) exchange.failed(error);
-      // It has never been sent, so that another connection may have it.
+      // The request was never sent, so another connection may take it.
       else this.#owner.take(exchange);
     }
     this.#close();
@@ -468,7 +480,7 @@ export class PlainConnection extends Connection {
   }
 }
 
-const errorOf = (code: string): Error => Object.assign(new Error('no answer'), { code });
+const codedError = (code: string): Error => Object.assign(new Error('no answer'), { code });
 
-/** Empty lines between answers mean nothing. */
+/** Empty lines between answers do not count. */
 const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0x0d || byte === 0x0a);
