@@ -15,11 +15,11 @@ import type { TurnContext, Followed, Turn, EarlierPictures } from '../brain.ts';
 import { linesOfTurn, type Seers } from '../turn-lines.ts';
 import type { ModelCall, Candidate, RequestFor } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
-import type { AgentOptions, LearnedLimits } from './agent.ts';
-import { AgentModels, type InText, type RefusedTools } from './models.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { AgentModels, type InText, type LearnedLimits, type RefusedTools } from './models.ts';
 import { withoutMark, readText, placeNotes, systemPrompt, withNewerNotes } from './prompt.ts';
-import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
-import { ToolCalls, type WrittenCalls } from './tool-calls.ts';
+import { ToolTranscript, transcriptCharactersMax, type WrittenCalls } from './tool-transcript.ts';
+import { ToolCalls } from './tool-calls.ts';
 import { quoteFor, turnsIn, type View } from '../privacy-filter.ts';
 
 /** After so many answers in a row with nothing but wrong calls, no more tools are used. */

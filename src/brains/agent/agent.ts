@@ -8,54 +8,22 @@ import type { ChannelType } from '../../config/config.ts';
 import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/model-words.ts';
-import type { Note, NoteScope } from '../../domain/note.ts';
+import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
 import type { Ability } from '../../domain/tool-use.ts';
-import type { Toolbox } from '../tools/tool.ts';
-import type { AgentFacts, Asking, Brain, TurnContext, Turn } from '../brain.ts';
+import type { AgentFacts, Brain, TurnContext, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
-import type { DispatchDeps } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../privacy-filter.ts';
 import { sighted } from '../turn-lines.ts';
+import type { AgentOptions } from './agent-options.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { NotesUntilCut } from './prompt.ts';
-import type { LearnedOfModels } from './models.ts';
+import type { LearnedLimits } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
 export { askingOf } from './call-approvals.ts';
-
-/** Its models are asked one after the other, whatever `dispatch` says. */
-export type AgentOptions = DispatchDeps & {
-  readonly name: string;
-  readonly sensitivity: Sensitivity;
-  readonly budget: Budget | null;
-  readonly deadlineMs: number;
-  readonly historyBounds: HistoryBounds;
-  /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
-  readonly members: readonly Candidate[];
-  readonly toolbox: Toolbox;
-  /** Model calls in one turn, all told. */
-  readonly stepsMax: number;
-  /** The brain's, which stands first; null: it has none. */
-  readonly systemPrompt: string | null;
-  /** The agent's, behind the words about its tools. */
-  readonly operatorPrompt: string | null;
-  /** Ready text for the prompt; null: there are none. */
-  readonly skills: string | null;
-  readonly notes: {
-    readonly scope: NoteScope;
-    readonly notesMax: number;
-    readonly budgetRunes: number;
-  } | null;
-  /** Null: none of its tools asks. */
-  readonly asking: Asking | null;
-  /**
-   * The mark of data, of letters, digits and `-`: the same in a session, and not to be guessed. It
-   * is taken out of all that people, tools and models write.
-   */
-  readonly mark: (turn: Turn) => string;
-};
+export type { AgentOptions } from './agent-options.ts';
 
 /** So that one that hangs leaves the next ones time to answer. */
 const partOfTime = 2 / 3;
@@ -63,12 +31,6 @@ const partOfTime = 2 / 3;
 export function createAgent(options: AgentOptions): Brain {
   return new Agent(options);
 }
-
-/** What one turn finds out about the agent's models, kept for the turns that follow. */
-export type LearnedLimits = LearnedOfModels & {
-  /** How much of what tools gave back the models can read. */
-  findingsCharactersMax: number;
-};
 
 class Agent implements Brain {
   readonly name: string;

@@ -22,6 +22,12 @@ export type LearnedOfModels = {
   readonly refusedTools: Map<ModelName, readonly string[]>;
 };
 
+/** What one turn finds out about the agent's models, kept for the turns that follow. */
+export type LearnedLimits = LearnedOfModels & {
+  /** How much of what tools gave back the models can read. */
+  findingsCharactersMax: number;
+};
+
 export class AgentModels {
   /** In the order in which they are asked. */
   #candidates: readonly Candidate[];

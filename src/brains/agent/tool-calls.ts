@@ -1,6 +1,5 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
-import type { ModelName } from '../../domain/ids.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
@@ -9,9 +8,9 @@ import { nodeCrypto } from '../../lib/node-http.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../tools/tool.ts';
 import type { TurnContext, Followed, Turn } from '../brain.ts';
-import type { AgentOptions } from './agent.ts';
+import type { AgentOptions } from './agent-options.ts';
 import { callOf, notRun } from './call-approvals.ts';
-import type { ToolTranscript } from './tool-transcript.ts';
+import type { ToolTranscript, WrittenCalls } from './tool-transcript.ts';
 
 /** At most so many calls of one model answer are run; the model is told of the others. */
 const callsMax = 8;
@@ -20,16 +19,6 @@ const repeatsMax = 2;
 
 /** How a round of calls ended: with nothing but wrong arguments, or otherwise. */
 export type Round = 'went' | 'invalid';
-
-/** What one answer asks for. */
-export type WrittenCalls = {
-  readonly calls: readonly ToolCall[];
-  /** What the model wrote beside them. */
-  readonly text: string;
-  readonly model: ModelName;
-  /** Fields that only its provider knows; undefined: none. */
-  readonly extra: object | undefined;
-};
 
 export type ToolCallsOptions = {
   readonly agent: AgentOptions;

@@ -3,7 +3,6 @@ import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { RequestLine } from '../models/model.ts';
 import { asData, callAsText } from './prompt.ts';
-import type { WrittenCalls } from './tool-calls.ts';
 
 /** The length of all that one turn has found out; beyond it the oldest results give way. */
 export const transcriptCharactersMax = 200_000;
@@ -19,6 +18,16 @@ const interrupted =
   'matters, tell the person what was done, and what is not known.';
 /** How much is kept of what a model writes beside a call. */
 const besideMax = 4_000;
+
+/** What one answer asks for. */
+export type WrittenCalls = {
+  readonly calls: readonly ToolCall[];
+  /** What the model wrote beside them. */
+  readonly text: string;
+  readonly model: ModelName;
+  /** Fields that only its provider knows; undefined: none. */
+  readonly extra: object | undefined;
+};
 
 /** A line, and whose model's it is; null: no model's of this turn. */
 type Line = RequestLine & { readonly by?: ModelName | null };
