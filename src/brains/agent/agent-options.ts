@@ -8,34 +8,34 @@ import type { DispatchDeps } from '../dispatch.ts';
 import type { Candidate } from '../model-call.ts';
 import type { Toolbox } from '../tools/tool.ts';
 
-/** Its models are asked one after the other, whatever `dispatch` says. */
+/** The value of `dispatch` has no effect: an agent asks its models one after the other. */
 export type AgentOptions = DispatchDeps & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
   readonly budget: Budget | null;
   readonly deadlineMs: number;
   readonly historyBounds: HistoryBounds;
-  /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
+  /** The agent asks the best-ranked model that passes the privacy filter, then the next. */
   readonly members: readonly Candidate[];
   readonly toolbox: Toolbox;
-  /** Model calls in one turn, all told. */
+  /** The most model calls in one turn. */
   readonly stepsMax: number;
-  /** The brain's, which stands first; null: it has none. */
+  /** The brain's system prompt, at the beginning; null: none. */
   readonly systemPrompt: string | null;
-  /** The agent's, behind the words about its tools. */
+  /** The agent's system prompt, after the text about its tools. */
   readonly operatorPrompt: string | null;
-  /** Ready text for the prompt; null: there are none. */
+  /** The text about its skills for the prompt; null: it has none. */
   readonly skills: string | null;
   readonly notes: {
     readonly scope: NoteScope;
     readonly notesMax: number;
     readonly budgetRunes: number;
   } | null;
-  /** Null: none of its tools asks. */
+  /** Null: none of its tools needs an approval. */
   readonly asking: Asking | null;
   /**
-   * The mark of data, of letters, digits and `-`: the same in a session, and not to be guessed. It
-   * is taken out of all that people, tools and models write.
+   * The random mark around data in prompts. It has letters, digits and `-`, and is the same for a
+   * whole session. svc removes it from texts of people, tools and models.
    */
   readonly mark: (turn: Turn) => string;
 };

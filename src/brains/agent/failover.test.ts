@@ -1,4 +1,4 @@
-/** Where one model fails, the next by rank goes on. */
+/** If one model of an agent fails, the next one by rank continues the turn. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, Stage } from '../../../test/agents/play.ts';

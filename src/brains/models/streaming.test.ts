@@ -82,7 +82,7 @@ for (const [field, error] of [
   });
 }
 
-/** What is shown while this is written, a character at a time. */
+/** The texts that are shown while a model writes this text, one character at a time. */
 function shownOf(written: string, habit: ThinkingHabit): readonly string[] {
   const shown: string[] = [];
   const listening = new Listening(new LocalStream(), (whole) => shown.push(whole), habit);
@@ -157,17 +157,17 @@ test('what several chunks of a stream tell of usage is told together', () => {
     assert.equal(end.kind, 'whole');
     return (JSON.parse((end as { body: string }).body) as { usage: object }).usage;
   };
-  // Portkey, of Anthropic's models on Vertex: src/providers/google-vertex-ai/chatComplete.ts
+  // Portkey, for Anthropic's models on Vertex: src/providers/google-vertex-ai/chatComplete.ts
   assert.deepEqual(usageOf({ prompt_tokens: 25 }, { completion_tokens: 15 }), {
     prompt_tokens: 25,
     completion_tokens: 15,
   });
-  // llmio#71: a count of nothing behind a real one is none.
+  // llmio#71: a count of 0 after a real count does not count.
   const details = { prompt_tokens_details: { cached_tokens: 8 } };
   const real = { prompt_tokens: 10, completion_tokens: 2, ...details };
   const nothing = { prompt_tokens: 0, completion_tokens: 0, prompt_tokens_details: null };
   assert.deepEqual(usageOf(real, nothing), real);
-  // oh-my-pi#5022: vLLM tells of its cache in the last one alone.
+  // oh-my-pi#5022: vLLM reports its cache only in the last chunk.
   assert.deepEqual(usageOf({ prompt_tokens: 10, completion_tokens: 1 }, real), real);
 });
 

@@ -1,4 +1,4 @@
-/** A streamed answer of a hosted runtime: server-sent events, the last `[DONE]`. */
+/** A streamed answer of a hosted runtime: server-sent events that end with `[DONE]`. */
 import { createParser } from 'eventsource-parser';
 import type { AnswerStream, StreamEnd } from '../streaming.ts';
 import { Chunks } from './wire.ts';
@@ -22,7 +22,7 @@ export class HostedStream implements AnswerStream {
   }
 
   end(): StreamEnd {
-    // The last event may lack the empty line behind it.
+    // The last event may lack its empty line.
     this.#parser.feed('\n\n');
     return this.#chunks.end();
   }
