@@ -195,7 +195,7 @@ export class ContextTrimmer {
 
 /** Few texts have more bytes per token, so a provider with a lower count has left some out. */
 const bytesPerTokenMax = 6;
-/** The bounds of the estimate. */
+/** The bounds of the estimate: a denser one is of little use, and a lighter one was never seen. */
 const bytesPerTokenFloor = 1;
 const bytesPerTokenCeiling = 4.5;
 const answersBetweenRises = 16;

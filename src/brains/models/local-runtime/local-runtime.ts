@@ -200,7 +200,7 @@ class LocalRuntime implements Model {
    * - the model answered a private call within the last minute
    * - this call goes first, after a probe
    * - the first call takes too long, and this call has made a probe of its own
-   * @param tries gets one more entry if the call may not be sent
+   * @param tries gets one more entry if the wait fails
    */
   async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admission> {
     const { now, steady, timeoutMs } = this.#options;
