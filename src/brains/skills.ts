@@ -177,10 +177,10 @@ async function readSkill(folder: string, text: string): Promise<SkillRead> {
   if (end < 0) return { fault: 'its front matter has no end (---)' };
   const read = await readFields(lines.slice(1, end).join('\n'));
   if ('fault' in read) return read;
-  const { name: given, description: said } = read.fields;
-  const description = typeof said === 'string' ? oneLine(said) : '';
+  const { name: nameField, description: descriptionField } = read.fields;
+  const description = typeof descriptionField === 'string' ? oneLine(descriptionField) : '';
   if (description === '') return { fault: 'its front matter has no description' };
-  const name = typeof given === 'string' ? oneLine(given) : '';
+  const name = typeof nameField === 'string' ? oneLine(nameField) : '';
   const warnings = nameWarnings(name, folder);
   const runes = Array.from(description);
   if (runes.length > descriptionRunesMax) {

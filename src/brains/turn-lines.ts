@@ -53,14 +53,17 @@ function newestLine(
   sees: boolean,
   quoted: QuotedBlock | null,
 ): HistoryLine {
-  const said =
+  const textWithMedia =
     attachments === undefined
       ? withMediaLines(message, text)
       : withLines(
           text,
           attachments.map((one) => lineOfAttachment(one, sees)),
         );
-  const line = { role: 'user', text: withQuote(withSpeaker(message, said), quoted) } as const;
+  const line = {
+    role: 'user',
+    text: withQuote(withSpeaker(message, textWithMedia), quoted),
+  } as const;
   const pictures = (attachments ?? []).flatMap((one) =>
     one.kind === 'picture' && sees ? [one.picture] : [],
   );

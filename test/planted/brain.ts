@@ -127,8 +127,8 @@ export const model: readonly Fault[] = [
   {
     name: 'A public look shows a model to be here.',
     file: 'src/brains/models/local-runtime/local-runtime.ts',
-    find: "if (why === null && sensitivity === 'private')",
-    replace: 'if (why === null)',
+    find: "if (listFailure === null && sensitivity === 'private')",
+    replace: 'if (listFailure === null)',
   },
   {
     name: 'A private request goes to any address.',

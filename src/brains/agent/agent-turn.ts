@@ -320,12 +320,12 @@ function intentOf({ outcome, model }: ModelCall, isText: boolean, mark: string):
 }
 
 function callWithoutMark(mark: string, call: ToolCall): ToolCall {
-  const { name, arguments: given } = call;
-  const written = JSON.stringify({ name, given });
+  const { name, arguments: args } = call;
+  const written = JSON.stringify({ name, args });
   const clean = withoutMark(mark, written);
   if (clean === written) return call;
-  const cleanCall = JSON.parse(clean) as { name: string; given: unknown };
-  return { ...call, name: cleanCall.name, arguments: cleanCall.given };
+  const cleanCall = JSON.parse(clean) as { name: string; args: unknown };
+  return { ...call, name: cleanCall.name, arguments: cleanCall.args };
 }
 
 type AgentRequestsDeps = {

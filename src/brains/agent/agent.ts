@@ -106,7 +106,9 @@ class Agent implements Brain {
     return agentTurn.answer();
   }
 
-  /** Notes of a whole brain are shown as they are: other conversations add and delete notes, too. */
+  /**
+   * Notes of a whole brain are shown as they are: other conversations add and delete notes, too.
+   */
   #shownNotes({ message, windowAt }: Turn, kept: readonly Note[]): readonly Note[] {
     const { notes } = this.#options;
     if (notes?.scope.kind !== 'conversation' || windowAt === undefined) return kept;

@@ -9,10 +9,10 @@ import { filterMembers } from '../privacy-filter.ts';
 const malformedMax = 2;
 
 /** The tools that a model does not see, because its provider refused them. */
-export type RefusedTools = (asked: Pick<ModelCall, 'model' | 'view'>) => readonly string[];
+export type RefusedTools = (call: Pick<ModelCall, 'model' | 'view'>) => readonly string[];
 
 /** Whether a model gets tools as text, and calls them in text. */
-export type InText = (asked: Pick<ModelCall, 'model' | 'view'>) => boolean;
+export type InText = (call: Pick<ModelCall, 'model' | 'view'>) => boolean;
 
 /** Facts about models that turns have learned. */
 export type LearnedModelFacts = {

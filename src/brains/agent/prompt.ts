@@ -252,8 +252,8 @@ function describeCalls(tools: readonly ToolNotice[]): string {
 }
 
 /** An earlier call as the model sees it. */
-export function callAsText({ name, arguments: given }: ToolCall): string {
-  return JSON.stringify({ tool: name, arguments: given });
+export function callAsText({ name, arguments: args }: ToolCall): string {
+  return JSON.stringify({ tool: name, arguments: args });
 }
 
 /** `broken`: the text begins as a call and is no JSON, so it is not meant for a person. */
@@ -272,10 +272,10 @@ export function readText(text: string): TextRead {
   } catch {
     return { kind: beginsAsCall.test(bare) ? 'broken' : 'answer' };
   }
-  const { tool, arguments: given } = value;
+  const { tool, arguments: args } = value;
   const isCall = typeof tool === 'string' && Object.keys(value).every((key) => callKeys.has(key));
   if (!isCall) return { kind: 'answer' };
-  return { kind: 'call', call: { id: '', name: tool, arguments: given ?? {} } };
+  return { kind: 'call', call: { id: '', name: tool, arguments: args ?? {} } };
 }
 
 /** An object with other keys is data that a person requested. */

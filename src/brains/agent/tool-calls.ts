@@ -134,8 +134,8 @@ export class ToolCalls {
     return key;
   }
 
-  #isRepeated({ name, arguments: given }: ToolCall): boolean {
-    const fingerprint = callFingerprint(name, given);
+  #isRepeated({ name, arguments: args }: ToolCall): boolean {
+    const fingerprint = callFingerprint(name, args);
     if (fingerprint === null) return false;
     const before = this.#repeats.get(fingerprint) ?? 0;
     this.#repeats.set(fingerprint, before + 1);
@@ -159,12 +159,12 @@ export class ToolCalls {
    * The call as it goes back to its model. Providers refuse calls of their own models if the name
    * has odd characters, the arguments are no object, or two calls have the same id.
    */
-  #cleaned({ id, name, arguments: given, extra }: ToolCall): ToolCall {
+  #cleaned({ id, name, arguments: args, extra }: ToolCall): ToolCall {
     let freshId = id.length <= idLengthMax ? id : '';
     while (freshId === '' || this.#ids.has(freshId)) freshId = madeCallId(++this.#idsMade);
     this.#ids.add(freshId);
     const plain = name.slice(0, nameLengthMax).replace(/[^\w-]/g, '_');
-    return { id: freshId, name: plain, arguments: asObject(given), ...(extra && { extra }) };
+    return { id: freshId, name: plain, arguments: asObject(args), ...(extra && { extra }) };
   }
 }
 
@@ -172,16 +172,16 @@ const idLengthMax = 100;
 const nameLengthMax = 64;
 const argumentsLengthMax = 65_536;
 
-function asObject(given: unknown): object {
-  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
+function asObject(args: unknown): object {
+  const value = (typeof args === 'string' ? parsed(args) : args) ?? {};
   const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
   const object = isRecord ? value : { value };
   return (canonicalJson(object)?.length ?? Infinity) <= argumentsLengthMax ? object : {};
 }
 
 /** A hash of the call without the order of its arguments; null: they have no JSON form. */
-function callFingerprint(name: string, given: unknown): string | null {
-  const text = canonicalJson([name, typeof given === 'string' ? parsed(given) : given]);
+function callFingerprint(name: string, args: unknown): string | null {
+  const text = canonicalJson([name, typeof args === 'string' ? parsed(args) : args]);
   return text === null ? null : nodeCrypto().createHash('sha256').update(text).digest('base64');
 }
 

@@ -60,9 +60,9 @@ export class ToolTranscript {
 
   /** Adds the calls that an interrupted run of this turn began, before the first request. */
   addInterrupted(calls: readonly EarlierCall[]): void {
-    const list = calls.slice(-earlierCallsMax).map(({ tool, arguments: given, ending }) => {
+    const list = calls.slice(-earlierCallsMax).map(({ tool, arguments: args, ending }) => {
       const end = ending === null ? 'unknown' : `${ending.outcome}: ${cut(ending.text, 500)}`;
-      return `${tool} ${cut(given, 500)}\noutcome ${end}`;
+      return `${tool} ${cut(args, 500)}\noutcome ${end}`;
     });
     this.addRemark(
       `${interrupted}\n${asData(this.#mark, 'calls of the interrupted turn', list.join('\n'))}`,

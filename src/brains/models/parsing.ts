@@ -47,7 +47,7 @@ export type CallWire = {
   call(call: ToolCall, sendsExtra: boolean): object;
   result(call: ToolCall): object;
   /** The fields of a message with pictures, instead of its `content`. */
-  shown(text: string, pictures: readonly Picture[]): object;
+  withPictures(text: string, pictures: readonly Picture[]): object;
   /** The content of a message with calls and no text: Anthropic's models take no empty text. */
   readonly noText: '' | null;
   /** Whether the fields that only the provider knows go back to it. */
@@ -57,7 +57,7 @@ export type CallWire = {
 /** The messages of a request. Adjacent lines of one role become one, with a blank line between. */
 export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): readonly object[] {
   const messages: ChatMessage[] = [];
-  const shown = new Map<ChatMessage, readonly Picture[]>();
+  const picturesByMessage = new Map<ChatMessage, readonly Picture[]>();
   if (system !== null) messages.push({ role: 'system', content: system.toWellFormed() });
   for (const line of lines) {
     const text = line.text.toWellFormed();
@@ -76,15 +76,15 @@ export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): rea
       const { pictures } = line;
       const message = messages.at(-1)!;
       if (pictures !== undefined) {
-        shown.set(message, [...(shown.get(message) ?? []), ...pictures]);
+        picturesByMessage.set(message, [...(picturesByMessage.get(message) ?? []), ...pictures]);
       }
     }
   }
-  if (shown.size === 0) return messages;
+  if (picturesByMessage.size === 0) return messages;
   return messages.map((message) => {
-    const pictures = shown.get(message);
+    const pictures = picturesByMessage.get(message);
     if (pictures === undefined) return message;
-    return { role: message.role, ...wire.shown(message.content ?? '', pictures) };
+    return { role: message.role, ...wire.withPictures(message.content ?? '', pictures) };
   });
 }
 
@@ -128,16 +128,16 @@ export function answerOf(content: string, parts: AnswerParts): Parsed {
   const { usage, tools, endedBy, extra } = parts;
   const endFailure = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
   if (endFailure !== null) return { kind: 'failed', failure: failure(endFailure), usage };
-  const said = withoutThinking(content).trim();
+  const visible = withoutThinking(content).trim();
   const mayBeCall = parts.calls.length === 0 && !hasLaterBlock(content);
-  const written = mayBeCall ? callInText(said, content, tools) : null;
-  const text = written === null ? withoutCallMarkup(said) : '';
+  const written = mayBeCall ? callInText(visible, content, tools) : null;
+  const text = written === null ? withoutCallMarkup(visible) : '';
   const allCalls = written === null ? parts.calls : [written];
   const named = allCalls.map((call) => ({ ...call, name: offeredName(call.name, tools) }));
   const calls = tools.length > 0 || text !== '' ? named : [];
   if (text !== '' || calls.length > 0) {
     const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
-    const asText = written === null ? {} : { written: said };
+    const asText = written === null ? {} : { written: visible };
     return { kind: 'answer', text, calls, usage, ...(extra && { extra }), ...isCut, ...asText };
   }
   const outputTokens = usage?.outputTokens ?? 0;
@@ -254,10 +254,10 @@ export function callsOf(value: unknown): readonly ToolCall[] {
 }
 
 /** Some models encode the arguments as JSON text, and their server encodes them again. */
-function withoutDoubleEncoding(given: unknown): unknown {
-  if (typeof given !== 'string' || !given.trimStart().startsWith('"')) return given;
-  const inner = parseJson(given);
-  return typeof inner === 'string' && recordOf(parseJson(inner)) !== null ? inner : given;
+function withoutDoubleEncoding(args: unknown): unknown {
+  if (typeof args !== 'string' || !args.trimStart().startsWith('"')) return args;
+  const inner = parseJson(args);
+  return typeof inner === 'string' && recordOf(parseJson(inner)) !== null ? inner : args;
 }
 
 function extraOfCall(

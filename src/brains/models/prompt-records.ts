@@ -73,8 +73,8 @@ export class PromptRecords {
   cacheKey({ brain, conversation }: Omit<PromptOf, 'model'>): string {
     const { createHmac, randomBytes } = nodeCrypto();
     this.#secret ??= randomBytes(32);
-    const whose = JSON.stringify([brain, conversation]);
-    return createHmac('sha256', this.#secret).update(whose).digest('base64url').slice(0, 32);
+    const owner = JSON.stringify([brain, conversation]);
+    return createHmac('sha256', this.#secret).update(owner).digest('base64url').slice(0, 32);
   }
 
   #keyOf({ brain, model, conversation }: PromptOf): number {
@@ -171,7 +171,7 @@ function hashOf(seed: number, text: string, from = 0, to = text.length): number 
 /** The calls or pictures of a line as a text. The size of a picture is enough. */
 function extrasOf(line: RequestLine): string {
   if (line.role === 'calls') {
-    return JSON.stringify(line.calls.map(({ name, arguments: given }) => [name, given]));
+    return JSON.stringify(line.calls.map(({ name, arguments: args }) => [name, args]));
   }
   const pictures = picturesOn(line);
   return pictures.map(({ bytes }) => `[${bytes.length}]`).join('');

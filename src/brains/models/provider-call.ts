@@ -16,7 +16,7 @@ import { errorIn, pictureFailureOf, requestedWaitMs, withoutMark } from './error
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import type { Sight } from './vision.ts';
 import { refusedTools } from './refused-tools.ts';
-import { isRepeated, streamBytesMax, type Listening } from './streaming.ts';
+import { isRepeated, streamBytesMax, type StreamReceiver } from './streaming.ts';
 import { fullJitter } from '../../lib/backoff.ts';
 import type { Picture } from '../../domain/attachment.ts';
 import { errorWords } from '../../domain/model-habits.ts';
@@ -54,8 +54,8 @@ export class BaseUrl<Urls> {
     const answer = answerOf(first);
     if (other === null || answer === null || isThere(answer)) return first;
     const second = await ask(other);
-    const found = answerOf(second);
-    if (found !== null && shows(found)) [this.#urls, this.#other] = [other, null];
+    const secondAnswer = answerOf(second);
+    if (secondAnswer !== null && shows(secondAnswer)) [this.#urls, this.#other] = [other, null];
     return second;
   }
 }
@@ -121,7 +121,7 @@ export type ProviderCall = {
   readonly body: string;
   readonly fromWire: FromWire;
   /** Receives the stream; null: the request does not ask for one. */
-  readonly listening: Listening | null;
+  readonly receiver: StreamReceiver | null;
 };
 
 /**
@@ -145,7 +145,7 @@ export async function callProvider(
   const startedAt = options.now();
   const since = options.steady();
   const ownEnd = later(since, options.timeoutMs);
-  const { listening } = call;
+  const { receiver } = call;
   const received = await options.http.send(
     {
       method: 'POST',
@@ -153,13 +153,13 @@ export async function callProvider(
       headers: headersOf(options.apiKey),
       body: call.body,
       deadlineAt: earlier(ownEnd, request.deadlineAt),
-      bodyBytesMax: listening === null ? answerBytesMax : streamBytesMax,
+      bodyBytesMax: receiver === null ? answerBytesMax : streamBytesMax,
       nearOnly: request.sensitivity === 'private',
-      ...(listening !== null && { heard: listening.heard }),
+      ...(receiver !== null && { heard: receiver.receive }),
     },
     stop,
   );
-  const result = listening === null ? received : listening.whole(received, answerBytesMax);
+  const result = receiver === null ? received : receiver.whole(received, answerBytesMax);
   const ms = options.steady() - since;
   const answered: Parsed =
     result.kind === 'fault'
@@ -225,7 +225,7 @@ function withWordsOf(
 /** The texts of a line, and the arguments of its calls. */
 function textsOf(line: RequestLine): readonly string[] {
   const calls = line.role === 'calls' ? line.calls : [];
-  return [line.text, ...calls.map(({ arguments: given }) => JSON.stringify(given) ?? '')];
+  return [line.text, ...calls.map(({ arguments: args }) => JSON.stringify(args) ?? '')];
 }
 
 /** Reports the refused tools, so that the other tools can stay in the request. */

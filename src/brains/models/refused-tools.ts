@@ -28,13 +28,14 @@ const wordsMax = 16_384;
  * @param offered the tools in the order of the request
  */
 export function refusedTools(words: string, offered: readonly ToolNotice[]): RefusedTools {
-  const said = beforeQuotation(words.slice(0, wordsMax));
-  if (noTools.test(said)) return none;
-  const isAboutSchemas = schemaWords.test(said);
-  const named = offered.filter(({ name }) => isNamed(name, said));
+  const ownWords = beforeQuotation(words.slice(0, wordsMax));
+  if (noTools.test(ownWords)) return none;
+  const isAboutSchemas = schemaWords.test(ownWords);
+  const named = offered.filter(({ name }) => isNamed(name, ownWords));
   // Without a word about tools, the name may come from a quotation of the request.
-  if (named.length > 0 && (isAboutSchemas || toolWords.test(said))) return refusedBy(named, 'name');
-  const placed = [...new Set(placesIn(said))].flatMap((at) => offered[at] ?? []);
+  if (named.length > 0 && (isAboutSchemas || toolWords.test(ownWords)))
+    return refusedBy(named, 'name');
+  const placed = [...new Set(placesIn(ownWords))].flatMap((at) => offered[at] ?? []);
   if (placed.length > 0) return refusedBy(placed, 'place');
   if (!isAboutSchemas) return none;
   const foreign = offered.filter(({ name }) => isForeign(name));
@@ -47,9 +48,9 @@ function refusedBy(tools: readonly ToolNotice[], by: RefusedTools['by']): Refuse
 }
 
 /** The words before a quoted request: some providers repeat it, and it names every tool. */
-function beforeQuotation(said: string): string {
-  const quoted = said.search(/\{\s*\\?["'](?:model|messages|tools)\\?["']\s*:/);
-  return quoted < 0 ? said : said.slice(0, quoted);
+function beforeQuotation(ownWords: string): string {
+  const quoted = ownWords.search(/\{\s*\\?["'](?:model|messages|tools)\\?["']\s*:/);
+  return quoted < 0 ? ownWords : ownWords.slice(0, quoted);
 }
 
 /** The model supports no tools at all, or not at this moment, so no single tool is at fault. */
@@ -72,10 +73,10 @@ const schemaWords =
  * Whether the name stands as a whole word: `mcp_a_b_c` does not name `mcp_a_b`. Names of svc's own
  * tools are also English words (`time`), so they must stand in quotes.
  */
-function isNamed(name: string, said: string): boolean {
+function isNamed(name: string, ownWords: string): boolean {
   const isOwn = !isForeign(name);
-  for (let at = said.indexOf(name); at >= 0; at = said.indexOf(name, at + 1)) {
-    const [before, after] = [said.charAt(at - 1), said.charAt(at + name.length)];
+  for (let at = ownWords.indexOf(name); at >= 0; at = ownWords.indexOf(name, at + 1)) {
+    const [before, after] = [ownWords.charAt(at - 1), ownWords.charAt(at + name.length)];
     const isQuoted = /["'`]/.test(before) && /["'`]/.test(after);
     if (isOwn ? isQuoted : !/[\w-]/.test(before) && !/[\w-]/.test(after)) return true;
   }
@@ -89,10 +90,10 @@ const functionPlaces = /function_?declarations[[.](\d+)/gi;
 /** `tools[3]`, `tools.3`, `tools/3`, `"tools", 3`. */
 const toolPlaces = /\btools(?:[[./]|["'],\s*)(\d+)/gi;
 
-function placesIn(said: string): readonly number[] {
-  const functions = Array.from(said.matchAll(functionPlaces), ([, at]) => Number(at));
+function placesIn(ownWords: string): readonly number[] {
+  const functions = Array.from(ownWords.matchAll(functionPlaces), ([, at]) => Number(at));
   if (functions.length > 0) return functions;
-  return Array.from(said.matchAll(toolPlaces), ([, at]) => Number(at));
+  return Array.from(ownWords.matchAll(toolPlaces), ([, at]) => Number(at));
 }
 
 const plainTypes = new Set(['string', 'number', 'integer', 'boolean']);

@@ -61,11 +61,11 @@ export class RelayDetection {
     return this.#state;
   }
 
-  shownHere(): void {
+  markHere(): void {
     if (this.#state === 'unknown') this.#state = 'here';
   }
 
-  shownAway(): void {
+  markAway(): void {
     this.#state = 'away';
   }
 }

@@ -7,7 +7,7 @@ import { startFakeOpenai } from '../../../test/fake/openai.ts';
 import { callMarks } from '../../domain/model-habits.ts';
 import { HostedStream } from './hosted-runtime/stream.ts';
 import { LocalStream } from './local-runtime/wire.ts';
-import { Listening, ThinkingHabit, type AnswerStream } from './streaming.ts';
+import { StreamReceiver, ThinkingHabit, type AnswerStream } from './streaming.ts';
 
 testStreaming({ provider: 'local_runtime', modelId: 'llama3', start: startFakeOllama });
 testStreaming({ provider: 'hosted_runtime', modelId: 'gpt-test', start: startFakeOpenai });
@@ -32,14 +32,18 @@ for (const [name, body, make] of streams) {
     const bytes = Buffer.from(body);
     const wholes = [1, 2, 3, 7, 64, bytes.length].map((size) => {
       const told: string[] = [];
-      const listening = new Listening(make(), (whole) => told.push(whole), new ThinkingHabit('m'));
+      const receiver = new StreamReceiver(
+        make(),
+        (whole) => told.push(whole),
+        new ThinkingHabit('m'),
+      );
       for (let at = 0; at < bytes.length; at += size) {
-        listening.heard(200, bytes.subarray(at, at + size));
+        receiver.receive(200, bytes.subarray(at, at + size));
       }
       assert.equal(told.at(-1), greeting);
       for (const one of told) assert.ok(greeting.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
       const answer = { kind: 'answer', status: 200, headers: {}, body } as const;
-      const whole = listening.whole(answer, 1_000_000);
+      const whole = receiver.whole(answer, 1_000_000);
       assert.ok(whole.kind === 'answer');
       return whole.body;
     });
@@ -85,12 +89,12 @@ for (const [field, error] of [
 /** The texts that are shown while a model writes this text, one character at a time. */
 function shownOf(written: string, habit: ThinkingHabit): readonly string[] {
   const shown: string[] = [];
-  const listening = new Listening(new LocalStream(), (whole) => shown.push(whole), habit);
+  const receiver = new StreamReceiver(new LocalStream(), (whole) => shown.push(whole), habit);
   const line = (content: string, done: boolean): Buffer =>
     Buffer.from(`${JSON.stringify({ message: { content }, done })}\n`);
-  for (const character of written) listening.heard(200, line(character, false));
-  listening.heard(200, line('', true));
-  listening.whole({ kind: 'answer', status: 200, headers: {}, body: '' }, 1_000_000);
+  for (const character of written) receiver.receive(200, line(character, false));
+  receiver.receive(200, line('', true));
+  receiver.whole({ kind: 'answer', status: 200, headers: {}, body: '' }, 1_000_000);
   return shown;
 }
 
@@ -178,7 +182,7 @@ test('a text that comes in typed parts is told without those that are no text', 
     { type: 'text', text: 'four' },
   ];
   streamed.push(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
-  assert.equal(streamed.said, 'four');
+  assert.equal(streamed.text, 'four');
 });
 
 test('a line may list more calls than a function takes arguments', () => {
@@ -190,7 +194,7 @@ test('a line may list more calls than a function takes arguments', () => {
 
 test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
   const told: number[] = [];
-  const listening = new Listening(
+  const receiver = new StreamReceiver(
     new LocalStream(),
     (whole) => told.push(whole.length),
     new ThinkingHabit('m'),
@@ -198,11 +202,11 @@ test('a streamed answer has the bound of another one, and of a long one no more 
   const line = (content: string, done: boolean) =>
     `${JSON.stringify({ message: { content }, done })}\n`;
   for (const content of ['a', 'b'.repeat(70_000), 'c']) {
-    listening.heard(200, Buffer.from(line(content, false)));
+    receiver.receive(200, Buffer.from(line(content, false)));
   }
-  listening.heard(200, Buffer.from(line('', true)));
+  receiver.receive(200, Buffer.from(line('', true)));
   assert.deepEqual(told, [1]);
   const answer = { kind: 'answer', status: 200, headers: {}, body: '' } as const;
-  const whole = listening.whole(answer, 70_000);
+  const whole = receiver.whole(answer, 70_000);
   assert.equal(whole.kind === 'fault' && whole.fault, 'answer_too_large');
 });

@@ -13,7 +13,7 @@ import type { ToolNotice } from './model.ts';
 export interface AnswerStream {
   push(text: string): void;
   /** The model's text so far, with its thinking. */
-  readonly said: string;
+  readonly text: string;
   /** Whether the server sent thinking in a separate field. */
   readonly hasOwnThinking: boolean;
   end(): StreamEnd;
@@ -55,15 +55,15 @@ export class ThinkingHabit {
   }
 
   /** Called after each complete stream. */
-  learn({ said, hasOwnThinking }: AnswerStream): void {
-    if (said.trim() === '') return;
-    const ends = mayHoldThinking(said) && withoutThinking(said).trim() !== said.trim();
-    this.#begins = ends && !hasOwnThinking && !/^\s*[<◁[]/.test(said);
+  learn({ text, hasOwnThinking }: AnswerStream): void {
+    if (text.trim() === '') return;
+    const ends = mayHoldThinking(text) && withoutThinking(text).trim() !== text.trim();
+    this.#begins = ends && !hasOwnThinking && !/^\s*[<◁[]/.test(text);
   }
 }
 
 /** Receives the stream of one call, and reports the text so far whenever it has grown. */
-export class Listening {
+export class StreamReceiver {
   readonly #stream: AnswerStream;
   readonly #onText: (whole: string) => void;
   readonly #thinking: ThinkingHabit;
@@ -78,9 +78,9 @@ export class Listening {
   }
 
   /** The HTTP client calls it with each part of the body. */
-  readonly heard = (status: number, part: Buffer): void => {
+  readonly receive = (status: number, part: Buffer): void => {
     this.#stream.push(this.#decoder.decode(part, { stream: true }));
-    if (status !== 200 || this.#stream.said.length > shownCharactersMax) return;
+    if (status !== 200 || this.#stream.text.length > shownCharactersMax) return;
     const shown = this.#shownText();
     if (shown === this.#last) return;
     this.#last = shown;
@@ -115,11 +115,11 @@ export class Listening {
 
   /** The part of the growing text that may be shown. */
   #shownText(): string {
-    const { said, hasOwnThinking } = this.#stream;
-    const mayHold = mayHoldThinking(said);
+    const { text, hasOwnThinking } = this.#stream;
+    const mayHold = mayHoldThinking(text);
     if (!mayHold && this.#thinking.begins && !hasOwnThinking) return '';
-    const text = mayHold ? withoutThinking(said) : said;
-    return withoutCallMarkup(withoutGrowingMark(text).trim());
+    const visible = mayHold ? withoutThinking(text) : text;
+    return withoutCallMarkup(withoutGrowingMark(visible).trim());
   }
 }
 
@@ -134,16 +134,16 @@ type TextCall = { readonly name: string; readonly arguments: unknown };
 
 /**
  * The tool call in a text; null: the text is no call.
- * @param said the message without its thinking
+ * @param message the message without its thinking
  * @param whole the message as it came; gpt-oss writes the tool's name in its channel marks
  */
 export function callInText(
-  said: string,
+  message: string,
   whole: string,
   tools: readonly ToolNotice[],
 ): ToolCall | null {
   if (tools.length === 0) return null;
-  const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(said).trim()), tools);
+  const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(message).trim()), tools);
   const tool = tools.find(({ name }) => name === found?.name);
   if (found === null || tool === undefined) return null;
   return { id: '', name: tool.name, arguments: found.arguments ?? {} };
@@ -161,9 +161,9 @@ export function offeredName(name: string, tools: readonly ToolNotice[]): string 
 }
 
 /** The text without blocks of calls. A block begins a line, and is not in code. */
-export function withoutCallMarkup(said: string): string {
-  const text = mayHoldCall(said) ? inOneForm(said) : '';
-  if (!callMarks.some(({ open }) => text.includes(open))) return said;
+export function withoutCallMarkup(message: string): string {
+  const text = mayHoldCall(message) ? inOneForm(message) : '';
+  if (!callMarks.some(({ open }) => text.includes(open))) return message;
   const lines: string[] = [];
   let fence: string | null = null;
   let at = 0;
@@ -249,9 +249,9 @@ function jsonCall(text: string, tools: readonly ToolNotice[]): TextCall | null {
   if (call === null || !Object.keys(call).every((key) => keysOfCall.has(key))) return null;
   const name = textOf(call['name']);
   if (!tools.some((tool) => tool.name === name)) return null;
-  const given = call['arguments'] ?? call['parameters'];
-  if (given === undefined) return null;
-  return { name, arguments: given };
+  const args = call['arguments'] ?? call['parameters'];
+  if (args === undefined) return null;
+  return { name, arguments: args };
 }
 
 /**
@@ -274,8 +274,8 @@ function namedJson(text: string): TextCall | null {
   const name = /^(?:functions\.)?([\w.-]+?)(?::\d+)?$/.exec(head)?.[1];
   if (name === undefined) return null;
   const json = bare.slice(begin).replace(/\s*(?:```|<\/function>)\s*$/, '');
-  const given = recordOf(parseJson(json));
-  return given === null ? null : { name, arguments: given };
+  const args = recordOf(parseJson(json));
+  return args === null ? null : { name, arguments: args };
 }
 
 /** The forms of the values of a call; each `open` contains the name of a value. */
@@ -302,11 +302,11 @@ function xmlCall(text: string, tools: readonly ToolNotice[]): TextCall | null {
   const { values, rest } = valuesIn(text);
   // With words after it, the text only describes a call.
   if (!isBlank(rest.slice(head[0].length))) return null;
-  const given: Record<string, unknown> = {};
+  const args: Record<string, unknown> = {};
   for (const [key, value] of values) {
-    Object.defineProperty(given, key, { value: valueOf(value, key, tool), enumerable: true });
+    Object.defineProperty(args, key, { value: valueOf(value, key, tool), enumerable: true });
   }
-  return { name, arguments: given };
+  return { name, arguments: args };
 }
 
 /**
@@ -354,8 +354,8 @@ function harmonyCall(whole: string): TextCall | null {
   const [only] = calls;
   if (only === undefined || calls.length > 1) return null;
   const json = whole.slice(only.index + only[0].length).replace(/<\|(?:call|end)\|>\s*$/, '');
-  const given = recordOf(parseJson(json));
-  return given === null ? null : { name: only[1]!, arguments: given };
+  const args = recordOf(parseJson(json));
+  return args === null ? null : { name: only[1]!, arguments: args };
 }
 
 /** The head of a message to a tool. A head inside the text of another message does not count. */
@@ -368,11 +368,11 @@ const headOfCall = new RegExp(
 /**
  * Whether the call is also in texts that the model has read. The model may then only repeat a page
  * or a person's text.
- * @param said the message without its thinking
+ * @param message the message without its thinking
  */
-export function isRepeated(call: ToolCall, said: string, texts: readonly string[]): boolean {
+export function isRepeated(call: ToolCall, message: string, texts: readonly string[]): boolean {
   const argumentsText = withoutSpaces(JSON.stringify(call.arguments));
-  const parts = [withoutSpaces(said), argumentsText].filter(
+  const parts = [withoutSpaces(message), argumentsText].filter(
     ({ length }) => length >= repeatedLengthMin,
   );
   return texts.map(withoutSpaces).some((text) => parts.some((part) => text.includes(part)));

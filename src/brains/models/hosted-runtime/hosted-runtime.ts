@@ -22,7 +22,7 @@ import {
   type RuntimeOptions,
 } from '../provider-call.ts';
 import { errorIn } from '../errors.ts';
-import { Listening, ThinkingHabit } from '../streaming.ts';
+import { StreamReceiver, ThinkingHabit } from '../streaming.ts';
 import {
   acceptsAll,
   adapted,
@@ -41,9 +41,9 @@ const streams = new LoadOnce(() => import('./stream.ts'));
 async function streamTo(
   onText: NonNullable<ModelRequest['onText']>,
   thinking: ThinkingHabit,
-): Promise<Listening> {
+): Promise<StreamReceiver> {
   const { HostedStream } = await streams.get();
-  return new Listening(new HostedStream(), onText, thinking);
+  return new StreamReceiver(new HostedStream(), onText, thinking);
 }
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
@@ -95,7 +95,7 @@ class HostedRuntime implements Model {
     /** The state before the last change, and the words of that refusal. */
     let before: { readonly accepts: Accepts; readonly words: string } | null = null;
     for (let accepts = this.#accepts; ; this.#accepts = accepts) {
-      const listening = onText === undefined ? null : await streamTo(onText, this.#thinking);
+      const receiver = onText === undefined ? null : await streamTo(onText, this.#thinking);
       const body = toWire(
         this.modelId,
         { ...request, ...(onText && { onText }) },
@@ -103,7 +103,7 @@ class HostedRuntime implements Model {
         accepts,
         this.#cacheKeyFor(request, url),
       );
-      const call = { url, body, fromWire, listening };
+      const call = { url, body, fromWire, receiver };
       const result = await callProvider(this.#options, call, request, stop, tries);
       const { answer, parsed } = result;
       if (answer === null || parsed.kind === 'answer') return result;
@@ -111,10 +111,10 @@ class HostedRuntime implements Model {
       if (other !== null) {
         before = { accepts, words: errorIn(answer.body).words };
         accepts = other;
-      } else if (listening === null && wantsStream(answer.status, answer.body)) {
+      } else if (receiver === null && wantsStream(answer.status, answer.body)) {
         this.#streams = 'always';
         return this.#askAt({ chatUrl: url }, request, stop, tries);
-      } else if (this.#mayTryUnstreamed(listening) && refusesStream(answer.status, answer.body)) {
+      } else if (this.#mayTryUnstreamed(receiver) && refusesStream(answer.status, answer.body)) {
         const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
         // A failure with and without a stream says nothing about streams.
         if (whole.answer?.status === 200) this.#streams = false;
@@ -139,8 +139,8 @@ class HostedRuntime implements Model {
   }
 
   /** Whether to try without a stream. A provider that refuses both gets no third request. */
-  #mayTryUnstreamed(listening: Listening | null): boolean {
-    return listening !== null && this.#streams !== 'always';
+  #mayTryUnstreamed(receiver: StreamReceiver | null): boolean {
+    return receiver !== null && this.#streams !== 'always';
   }
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {

@@ -9,8 +9,8 @@ export class HostedStream implements AnswerStream {
     onEvent: ({ data, event }) => this.#chunks.take(data, event),
   });
 
-  get said(): string {
-    return this.#chunks.said;
+  get text(): string {
+    return this.#chunks.text;
   }
 
   get hasOwnThinking(): boolean {

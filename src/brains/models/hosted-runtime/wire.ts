@@ -76,12 +76,12 @@ export const acceptsAll: Accepts = {
  */
 export function toWire(
   modelId: string,
-  given: ModelRequest,
+  original: ModelRequest,
   outputTokensMax: number | null,
   accepts = acceptsAll,
   cacheKey: string | null = null,
 ): string {
-  const withIds = accepts.ids ? given : withOwnIds(given);
+  const withIds = accepts.ids ? original : withOwnIds(original);
   const request = accepts.system ? withIds : withoutSystem(withIds);
   const messages = messagesOf(request, {
     ...callWire,
@@ -139,14 +139,14 @@ function streamFields({ onText }: ModelRequest, hasUsage: boolean): object {
 
 /** Arguments are a JSON text, and a result has the id of its call. */
 const callWire: CallWire = {
-  call: ({ id, name, arguments: given, extra }, sendsExtra) => {
-    const text = typeof given === 'string' ? given : JSON.stringify(given ?? {});
+  call: ({ id, name, arguments: args, extra }, sendsExtra) => {
+    const text = typeof args === 'string' ? args : JSON.stringify(args ?? {});
     const ownFields = sendsExtra ? extra : undefined;
     const calledFunction = { ...ownFields?.function, name, arguments: text };
     return { ...ownFields?.call, id, type: 'function', function: calledFunction };
   },
   result: ({ id }) => ({ tool_call_id: id }),
-  shown: (text, pictures) => ({
+  withPictures: (text, pictures) => ({
     content: [
       ...(text === '' ? [] : [{ type: 'text', text }]),
       ...pictures.map((one) => {
@@ -353,7 +353,7 @@ type Call = {
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat-streaming.
  */
 export class Chunks {
-  said = '';
+  text = '';
   /** The server sends the model's thinking in a field of its own. */
   hasOwnThinking = false;
   #refusal = '';
@@ -397,7 +397,7 @@ export class Chunks {
     if (reason !== '') [this.#isDone, this.#reason] = [true, reason];
     this.#nativeReason ??= choice['native_finish_reason'];
     const delta = recordOf(choice['delta']) ?? recordOf(choice['message']);
-    this.said += contentOf(delta?.['content']);
+    this.text += contentOf(delta?.['content']);
     this.#refusal += textOf(delta?.['refusal']);
     const extra = extraOf(delta, ownLineFields);
     if (extra !== undefined) {
@@ -414,18 +414,18 @@ export class Chunks {
     if (this.#count === 0) return { kind: 'plain' };
     if (!this.#isDone) return { kind: 'cut' };
     const calls = this.#calls.map((call) => {
-      const { id, name, arguments: given, extra, functionExtra } = call;
+      const { id, name, arguments: args, extra, functionExtra } = call;
       return {
         ...extra,
         id,
         type: 'function',
-        function: { ...functionExtra, name, arguments: given },
+        function: { ...functionExtra, name, arguments: args },
       };
     });
     const message = {
       ...this.#extra,
       role: 'assistant',
-      content: this.said,
+      content: this.text,
       refusal: this.#refusal,
       ...(calls.length > 0 && { tool_calls: calls }),
     };
@@ -499,8 +499,8 @@ function mergedUsage(before: Fields | undefined, more: Fields): Fields {
 }
 
 /** Some servers send the arguments as one object. */
-function argumentsOf(given: unknown): string {
-  return typeof given === 'object' && given !== null ? JSON.stringify(given) : textOf(given);
+function argumentsOf(args: unknown): string {
+  return typeof args === 'object' && args !== null ? JSON.stringify(args) : textOf(args);
 }
 
 /** Joins texts and lists; for other values the last one counts. */

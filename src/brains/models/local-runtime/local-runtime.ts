@@ -35,7 +35,7 @@ import {
 } from '../provider-call.ts';
 import { failureOf } from '../errors.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
-import { Listening, ThinkingHabit } from '../streaming.ts';
+import { StreamReceiver, ThinkingHabit } from '../streaming.ts';
 import {
   LocalStream,
   contextBy,
@@ -89,7 +89,7 @@ class LocalRuntime implements Model {
     this.#base = new BaseUrl(urlsAt(baseUrl), shorter === baseUrl ? null : urlsAt(shorter));
     this.#relay = options.relay;
     this.#thinking = new ThinkingHabit(options.modelId);
-    if (isCloudTag(options.modelId)) this.#relay.shownAway();
+    if (isCloudTag(options.modelId)) this.#relay.markAway();
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -135,14 +135,15 @@ class LocalRuntime implements Model {
       const stream = new LocalStream();
       let isShown = false;
       const onPart = (whole: string): void => {
-        if (!isShown && namesVendor(stream.fields)) this.#relay.shownAway();
+        if (!isShown && namesVendor(stream.fields)) this.#relay.markAway();
         if (this.#relay.state === 'away' && request.sensitivity === 'private') return;
         if (!isShown) shownHere();
         isShown = true;
         onText?.(whole);
       };
-      const listening = onText === undefined ? null : new Listening(stream, onPart, this.#thinking);
-      const call = { url: urls.chatUrl, body, fromWire: this.#parse, listening };
+      const receiver =
+        onText === undefined ? null : new StreamReceiver(stream, onPart, this.#thinking);
+      const call = { url: urls.chatUrl, body, fromWire: this.#parse, receiver };
       const result = await callProvider(this.#options, call, request, stop, tries);
       const { answer } = result;
       if (!sendsThink || answer === null || !refusesThink(answer.status, answer.body))
@@ -189,7 +190,7 @@ class LocalRuntime implements Model {
 
   readonly #parse: FromWire = (...answer) => {
     const chatAnswer = fromWire(...answer);
-    if (chatAnswer.namesVendor) this.#relay.shownAway();
+    if (chatAnswer.namesVendor) this.#relay.markAway();
     return chatAnswer.parsed;
   };
 
@@ -253,7 +254,7 @@ class LocalRuntime implements Model {
     const { status } = result;
     if (status === 200) {
       const isAway = vendorShownBy(result.body);
-      if (isAway === true) this.#relay.shownAway();
+      if (isAway === true) this.#relay.markAway();
       return isAway === null ? { ...failureOf(status, '', null), detail: unreadableModel } : null;
     }
     // Ollama answers 200 or 404. Another runtime refuses the request, and its address decides.
@@ -317,15 +318,15 @@ class LocalRuntime implements Model {
     const failed = failureOfProbe(result);
     if (failed !== null) return { check: { kind: 'failed', failure: failed }, failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
-    if (found?.namesVendor === true) this.#relay.shownAway();
-    const why = whyUnshown(result, found);
-    if (why === null && sensitivity === 'private') this.#relay.shownHere();
+    if (found?.namesVendor === true) this.#relay.markAway();
+    const listFailure = listFailureOf(result, found);
+    if (listFailure === null && sensitivity === 'private') this.#relay.markHere();
     const { state } = this.#relay;
     const runs = state === 'away' ? 'elsewhere' : state;
     const { hasModel = null, others = [] } = found ?? {};
     return {
       check: { kind: 'reached', hasModel, runs, others },
-      failure: state === 'unknown' ? why : null,
+      failure: state === 'unknown' ? listFailure : null,
     };
   }
 }
@@ -346,7 +347,7 @@ function urlsAt(url: string): Urls {
  * Why a probe does not show that the runtime has the model; null: it does. A server without this
  * path is another kind of runtime, which relays nothing, so its address is enough.
  */
-function whyUnshown(result: HttpResult, found: ReturnType<typeof findTag>): Failure | null {
+function listFailureOf(result: HttpResult, found: ReturnType<typeof findTag>): Failure | null {
   if (result.kind === 'fault') return failure('answer_too_large', { detail: unreadableList });
   const { status } = result;
   if (status === 404) return null;

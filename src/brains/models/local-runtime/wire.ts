@@ -55,18 +55,18 @@ export function toWire(
 
 /** Arguments are an object, and a result has the name of its tool. */
 const callWire: CallWire = {
-  call: ({ name, arguments: given, extra }) => ({
+  call: ({ name, arguments: args, extra }) => ({
     ...extra?.call,
-    function: { ...extra?.function, name, arguments: argumentsOf(given) },
+    function: { ...extra?.function, name, arguments: argumentsOf(args) },
   }),
   result: ({ name }) => ({ tool_name: name }),
-  shown: (content, pictures) => ({ content, images: pictures.map(base64Of) }),
+  withPictures: (content, pictures) => ({ content, images: pictures.map(base64Of) }),
   noText: '',
   sendsExtra: true,
 };
 
-function argumentsOf(given: unknown): object {
-  return recordOf(typeof given === 'string' ? parseJson(given) : given) ?? {};
+function argumentsOf(args: unknown): object {
+  return recordOf(typeof args === 'string' ? parseJson(args) : args) ?? {};
 }
 
 /** Whether the runtime refused the request for its field `think`. */
@@ -228,7 +228,7 @@ function plainName(name: string): string {
  * `done`. Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
 export class LocalStream implements AnswerStream {
-  said = '';
+  text = '';
   /** The server sends the model's thinking in a field of its own. */
   hasOwnThinking = false;
   #thinking = '';
@@ -262,7 +262,7 @@ export class LocalStream implements AnswerStream {
       ...this.#extra,
       ...(this.hasOwnThinking && { thinking: this.#thinking }),
       role: 'assistant',
-      content: this.said,
+      content: this.text,
       ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
     };
     return wholeOf({ ...this.#last, message });
@@ -278,7 +278,7 @@ export class LocalStream implements AnswerStream {
     if (root['error'] || errorEntry) this.#error = root['error'] ?? errorEntry!.join(': ');
     if (root['done'] === true) this.#isDone = true;
     const message = recordOf(root['message']);
-    this.said += textOf(message?.['content']);
+    this.text += textOf(message?.['content']);
     this.#extra = { ...this.#extra, ...extraOf(message, ownLineFields) };
     const thinking = textOf(message?.['thinking']);
     this.#thinking += thinking;
