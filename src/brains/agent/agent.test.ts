@@ -189,10 +189,10 @@ test('calls go back to their model as any provider takes them', async () => {
     { id: 'x'.repeat(500), name: 'y'.repeat(500), arguments: undefined },
   ];
   const played = await stage.play([{ calls: odd }, { calls: odd.slice(0, 2) }, 'ok']);
-  const told = played.requests[2]!.lines.flatMap((line) =>
+  const resultLines = played.requests[2]!.lines.flatMap((line) =>
     line.role === 'calls' ? line.calls : [],
   );
-  assert.deepEqual(told, [
+  assert.deepEqual(resultLines, [
     { id: 'call00001', name: 'calc', arguments: { expression: '1+1' } },
     { id: 'same', name: 'calc', arguments: { value: '1+2' } },
     { id: 'call00002', name: 'no_such_tool_', arguments: { value: [1] } },

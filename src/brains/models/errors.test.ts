@@ -231,8 +231,8 @@ test("a model's words within an error take nothing away from it", () => {
 
 test('what a person wrote, and a server repeats, shuts the model to nobody', () => {
   for (const text of ['payment required', 'incorrect api key', 'model_not_found']) {
-    const told = `invalid_request_error bad input: "what does ${text} mean?"`;
-    assert.equal(failureOf(400, told, null).kind, 'rejected', text);
+    const errorText = `invalid_request_error bad input: "what does ${text} mean?"`;
+    assert.equal(failureOf(400, errorText, null).kind, 'rejected', text);
     assert.notEqual(failureOf(400, `${text}: no`, null).kind, 'rejected', text);
   }
 });
@@ -248,7 +248,7 @@ test('an error that speaks of pictures says whether the model takes none, or not
   assert.equal(pictureFailureOf('context_overflow', 'image input is too long'), null);
 });
 
-for (const [how, headers, told, ms] of [
+for (const [how, headers, errorText, ms] of [
   ['in milliseconds (Azure, for provisioned models)', { 'retry-after-ms': '1250' }, '', 1_250],
   ['under another name (kernel-memory#795)', { 'x-ms-retry-after-ms': '900' }, '', 900],
   ['in seconds', { 'retry-after': '7' }, 'Please try again in 2s.', 7_000],
@@ -261,6 +261,6 @@ for (const [how, headers, told, ms] of [
   ['in no way', {}, 'Try again in a while.', null],
 ] as const) {
   test(`how long a provider asks us to wait may be told ${how}`, () => {
-    assert.equal(requestedWaitMs(headers, told, 0), ms);
+    assert.equal(requestedWaitMs(headers, errorText, 0), ms);
   });
 }

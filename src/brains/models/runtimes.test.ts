@@ -57,13 +57,13 @@ suite('the local runtime', { concurrency: true }, () => {
         : { answer: 'all of it' },
     );
     await using bench = new Bench();
-    const told: string[] = [];
+    const texts: string[] = [];
     const lines = talkOf(9);
-    const request = requestOf({ lines, onText: (whole) => void told.push(whole) });
+    const request = requestOf({ lines, onText: (whole) => void texts.push(whole) });
     const outcome = await bench.build(local, fake.url).ask(request, neverStopped);
     assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it');
     assert.deepEqual([outcome.linesDropped, outcome.tries.length], [4, 2]);
-    assert.deepEqual(told, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
+    assert.deepEqual(texts, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
   });
 
   test('an answer that the context cut before its first word is asked for again', async () => {
@@ -314,11 +314,11 @@ suite('the hosted runtime', { concurrency: true }, () => {
     );
     await using bench = new Bench();
     const model = bench.build(hosted, fake.url, { contextTokens: 8_192 });
-    const told: string[] = [];
-    const onText = (whole: string): void => void told.push(whole);
+    const texts: string[] = [];
+    const onText = (whole: string): void => void texts.push(whole);
     const outcome = await model.ask(requestOf({ lines: talkOf(9), onText }), neverStopped);
     assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it', JSON.stringify(outcome));
-    assert.deepEqual([told[0], told.at(-1)], ['half', 'all of it']);
+    assert.deepEqual([texts[0], texts.at(-1)], ['half', 'all of it']);
     for (const { text } of fake.calls) assert.doesNotMatch(text, /8192|num_ctx|context/);
   });
 

@@ -31,17 +31,17 @@ for (const [name, body, make] of streams) {
   test(`${name}: it does not matter where the pieces are cut`, () => {
     const bytes = Buffer.from(body);
     const wholes = [1, 2, 3, 7, 64, bytes.length].map((size) => {
-      const told: string[] = [];
+      const texts: string[] = [];
       const receiver = new StreamReceiver(
         make(),
-        (whole) => told.push(whole),
+        (whole) => texts.push(whole),
         new ThinkingHabit('m'),
       );
       for (let at = 0; at < bytes.length; at += size) {
         receiver.receive(200, bytes.subarray(at, at + size));
       }
-      assert.equal(told.at(-1), greeting);
-      for (const one of told) assert.ok(greeting.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
+      assert.equal(texts.at(-1), greeting);
+      for (const one of texts) assert.ok(greeting.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
       const answer = { kind: 'answer', status: 200, headers: {}, body } as const;
       const whole = receiver.whole(answer, 1_000_000);
       assert.ok(whole.kind === 'answer');
@@ -151,9 +151,9 @@ test('what an error in a stream names beside itself, and tells of usage, is told
 });
 
 test('what several chunks of a stream tell of usage is told together', () => {
-  const usageOf = (...told: readonly object[]): object => {
+  const usageOf = (...reports: readonly object[]): object => {
     const streamed = new HostedStream();
-    for (const usage of told) {
+    for (const usage of reports) {
       const choices = [{ delta: { content: 'a' }, finish_reason: 'stop' }];
       streamed.push(`data: ${JSON.stringify({ choices, usage })}\n\n`);
     }
@@ -193,10 +193,10 @@ test('a line may list more calls than a function takes arguments', () => {
 });
 
 test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
-  const told: number[] = [];
+  const lengths: number[] = [];
   const receiver = new StreamReceiver(
     new LocalStream(),
-    (whole) => told.push(whole.length),
+    (whole) => lengths.push(whole.length),
     new ThinkingHabit('m'),
   );
   const line = (content: string, done: boolean) =>
@@ -205,7 +205,7 @@ test('a streamed answer has the bound of another one, and of a long one no more 
     receiver.receive(200, Buffer.from(line(content, false)));
   }
   receiver.receive(200, Buffer.from(line('', true)));
-  assert.deepEqual(told, [1]);
+  assert.deepEqual(lengths, [1]);
   const answer = { kind: 'answer', status: 200, headers: {}, body: '' } as const;
   const whole = receiver.whole(answer, 70_000);
   assert.equal(whole.kind === 'fault' && whole.fault, 'answer_too_large');
