@@ -26,6 +26,6 @@ test('who wrote more than any model reads is told to write less', () => {
 });
 
 test('it answers again when the first of its models may', () => {
-  const told = sorry('over_budget', until(9), until(7));
-  assert.deepEqual(told, { apology: 'over_budget', opensAt: 7 });
+  const apology = sorry('over_budget', until(9), until(7));
+  assert.deepEqual(apology, { apology: 'over_budget', opensAt: 7 });
 });

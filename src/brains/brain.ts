@@ -1,9 +1,10 @@
 /**
  * A brain turns one turn into one decision.
  *
- * What it promises: it does not throw (a failure is a decision), and ends soon after its desk's
- * stop is said. What it may not do: touch the world except through the desk and its models.
- * Who calls it: the pipeline, many turns at the same time, never two of one conversation.
+ * - It does not throw: a failure is a decision.
+ * - It ends soon after the stop of its turn context.
+ * - It reaches the outside only through the turn context and its models.
+ * - The pipeline calls it for many turns at the same time, never for two of one conversation.
  */
 import type { ChannelType } from '../config/config.ts';
 import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
@@ -29,32 +30,33 @@ import type { Stop } from '../lib/stop.ts';
 
 export interface Brain {
   readonly name: string;
-  /** Private: its models elsewhere are asked nothing, and what comes of its turns is private. */
+  /** Private: its cloud models get no request, and the results of its turns are private. */
   readonly sensitivity: Sensitivity;
-  /** What svc tells about the brain and keeps for it; null: it is no agent. */
+  /** Facts about the agent; null: the brain is no agent. */
   readonly agent: AgentFacts | null;
-  /** What it may use of models that cost; null: no bound. */
+  /** The budget for models that cost; null: no limit. */
   readonly budget: Budget | null;
-  /** How much of a session it is shown. */
+  /** How much of a session the brain sees. */
   readonly historyBounds: HistoryBounds;
-  /** How long one turn may take, from its claim. */
+  /** The longest time of one turn, from its claim. */
   readonly deadlineMs: number;
   think(turn: Turn, turnContext: TurnContext): Promise<Decision>;
 }
 
-/** What a person may ask svc about an agent. */
+/** The facts about an agent that svc shows to people. */
 export type AgentFacts = {
-  /** Who may say yes to its calls, and how long these wait; null: none of its tools asks. */
+  /** How calls wait for an approval; null: none of its tools needs one. */
   readonly asking: Asking | null;
-  /** Whose notes it keeps; null: none. */
+  /** The scope of its notes; null: it keeps none. */
   readonly notes: NoteScope | null;
-  /** The agent's tools with what they may do on that channel. */
+  /** The agent's tools, each with its rights on that channel. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
 };
 
 /**
- * `approvers` as the ledger names who decides; the operator is not among them. `text`: what they
- * are sent in chats of their own.
+ * How an agent's calls wait for an approval. `approvers`: in the ledger's form; the operator is not
+ * in the list. `waitMs`: the longest wait. `text`: how much of a call the approvers read in their
+ * own chats.
  */
 export type Asking = {
   readonly approvers: readonly string[];
@@ -62,83 +64,83 @@ export type Asking = {
   readonly text: 'full' | 'notice';
 };
 
-/** What became of a call that waited; `approved`: it is to be run now. */
+/** The verdict on a call that waited for an approval; `approved`: the agent runs it now. */
 export type Followed = WantedCall &
   (
     | { readonly verdict: 'approved'; readonly by: Yes['by'] }
     | { readonly verdict: Exclude<Verdict, 'approved'> }
   );
 
-/** Pictures that came with turns of the history. */
+/** The pictures of earlier turns. */
 export type EarlierPictures = ReadonlyMap<TurnRow, readonly Picture[]>;
 
 /**
- * `text` is what the brain is to answer: the message's, less what a session trigger took. A private
- * message makes the turn private, whatever the brain is; of the history, what is private is shown
- * to local models alone.
+ * One message for a brain to answer. `text`: the message's text without its session trigger. A
+ * private message makes the turn private, even for a public brain. Only local models see the
+ * private turns of the history.
  */
 export type Turn = {
   readonly message: Message;
   readonly text: string;
   /** Oldest first. */
   readonly history: readonly TurnRow[];
-  /** The number of the conversation's session that it is in; absent: it has one alone. */
+  /** The number of the session within the conversation; absent: there is only one session. */
   readonly session?: number;
   /**
-   * When the window of history was cut, or the session began: milliseconds since 1970. Absent:
-   * nobody knows.
+   * The time of the last cut of the history's window, or of the session's start: milliseconds
+   * since 1970. Absent: unknown.
    */
   readonly windowAt?: number;
-  /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */
+  /** The message's attachments as svc read them; absent: none, or svc fetched none. */
   readonly attachments?: readonly Attachment[];
-  /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */
+  /** The quoted message. Models see it by its sensitivity label, like a turn. Absent: none. */
   readonly quoted?: QuotedBlock;
-  /** Looks for pictures of its history, once somebody sees; never rejects. Absent: it has none. */
+  /** Loads the pictures of the history, for models with vision; never rejects. Absent: none. */
   readonly pictured?: () => Promise<EarlierPictures>;
-  /** The turn goes on with this call, before its model is asked; absent: it follows none. */
+  /** The decided call with which the turn begins, before the first model call; absent: none. */
   readonly followed?: Followed;
 };
 
-/** All that a brain may do to the world while it thinks. */
+/** The only way in which a thinking brain may act on its surroundings. */
 export interface TurnContext {
-  /** Nothing is to happen outside: a tool that reaches out is recorded and not run. */
+  /** True in a dry run: calls of tools that reach out are recorded and not run. */
   readonly dryRun: boolean;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
-  /** Pays for every call to a model. */
+  /** Checks and charges every model call. */
   readonly budgetGuard: BudgetGuard;
-  /** Whose turn it is, over all channels; absent: no conversation's, it is a trial. */
+  /** The key of the conversation, unique over all channels; absent in a dry run. */
   readonly conversation?: string;
   /**
-   * Shows the person the whole reply so far, while it is still being written. It costs the reply
-   * nothing, whatever becomes of it. Absent: nobody looks.
+   * Shows the person the whole reply so far, while a model still writes it. An error in it does
+   * not affect the reply. Absent: the channel shows no preview.
    */
   readonly show?: ((whole: string) => void) | undefined;
   addStep(step: TraceStep): void;
-  /** What comes of this turn is private: it draws on something that is. */
+  /** Makes the results of this turn private, because the turn used private text. */
   becomePrivate(): void;
-  /** Unanswered turns of the history that no later turn is to see. */
+  /** Hides unanswered turns of the history from all later turns. */
   leaveOut(turns: readonly TurnRow[]): void;
-  /** Unanswered turns of it that failed the model once, which may have been chance. */
+  /** Marks unanswered turns with which a model failed once; the failure may be chance. */
   doubt(turns: readonly TurnRow[]): void;
-  /** Answers that are not the reply, for the operator. */
+  /** Keeps answers that are not the reply, for the operator. */
   keepUnsent(answers: readonly UnsentAnswer[]): void;
-  /** The notes of that scope, oldest first, without those of this turn. */
+  /** @returns the notes of that scope, oldest first, without the notes of this turn */
   notes(scope: NoteScope): Promise<readonly Note[]>;
-  /** Takes effect with the turn's end, in its commit. */
+  /** Changes notes. The change takes effect in the turn's commit. */
   keep(move: NoteMove): void;
-  /** Before a tool runs that changes something elsewhere; see the ledger's `calls`. */
+  /** Called before a tool runs that changes another system; see the ledger's `calls`. */
   logCall(call: BegunCall): Promise<LoggedCall>;
   logCallEnd(key: string, ending: CallEnding): void;
-  /** What earlier runs of this message began; see the ledger's `calls`. */
+  /** The calls that earlier runs of this message began; see the ledger's `calls`. */
   earlierCalls(): Promise<readonly EarlierCall[]>;
-  /** Has a call wait for a yes from the end of this turn on, if that ends with `question`. */
+  /** Lets a call wait for an approval after this turn, if the turn ends with `question`. */
   ask(call: WantedCall): Promise<AskAnswer>;
-  /** What the person is told of the calls that were asked for. */
+  /** The text that tells the person about the calls that wait for an approval. */
   question(): string;
   /**
-   * For the audit: one call that was asked for, whatever became of it.
-   * @param told what the model was told of the call
+   * Records one call for the audit, with any outcome.
+   * @param resultText the text that the model got as the result
    */
-  used(use: ToolUse, told: string): void;
+  used(use: ToolUse, resultText: string): void;
 }

@@ -1,3 +1,4 @@
+/** Asks the models of one turn, all at once or one after the other, until the policy decides. */
 import type { Failure } from '../domain/failure.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline } from '../lib/deadlines.ts';
@@ -7,8 +8,8 @@ import { ModelCall } from './model-call.ts';
 import type { ModelCallDeps, Candidate, RequestFor } from './model-call.ts';
 
 /**
- * How long better-ranked models have once an answer is in hand; the one whose text somebody sees
- * grow, since it grew last.
+ * When an answer has come, the better-ranked models have this much more time. If the person sees
+ * one of them write, its time begins again with each new text.
  */
 const graceMs = 30_000;
 
@@ -18,35 +19,37 @@ export type DispatchDeps = ModelCallDeps & {
   /** Milliseconds to wait before retry number `attempt` (from 0); null: do not retry. */
   readonly retryDelayMs: (failure: Failure, attempt: number) => number | null;
   /**
-   * sequential: a model that others come after is given up once it has used this part of the time
-   * that was left when its turn came; left out: it may use all.
+   * For `sequential`: a model with others after it is given up after this part of the time that
+   * was left at its start. Absent: it may use all of the time.
    */
   readonly partOfTime?: number;
-  /** The desk is shown the reply while it grows, where it is clear whose it will be. */
+  /** The turn context gets the growing reply if it is clear which model's answer is the reply. */
   readonly showsText?: true;
 };
 
-/** `calls` are the models that were asked, best rank first; `verdict.slot` counts in them. */
+/** `calls`: the models asked, best rank first; `verdict.slot` is an index into `calls`. */
 export type Dispatched = {
   readonly verdict: Exclude<Verdict, { kind: 'wait' }>;
   readonly calls: readonly ModelCall[];
 };
 
-/** `dueAt`: the call is not made before then; null: at once. */
-type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
+/** One call to make. `dueAt`: not before then; null: at once. */
+type PlannedCall = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
 
 /**
  * Asks the models of one turn until the policy has decided.
  *
- * fanout asks all of them at once; sequential asks one after the other, as listed, and stops at the
- * first that answers. Failing over comes first and retrying last: only when every model has failed
- * are those with a passing failure asked again, each after its own pause. When an answer that would
- * do comes meanwhile, the pauses end. Once such an answer is in hand, better-ranked models have 30
- * s more, or as long as somebody sees the text of the best of them grow. When the turn's time is
- * over, or it is stopped, what is in hand decides.
+ * - `fanout` asks all models at once. `sequential` asks one after the other, in listed order, and
+ *   stops at the first answer.
+ * - Failover comes first, retries come last. Only when every model has failed, models with a
+ *   passing failure are asked again, each after its own pause.
+ * - When an answer comes that could be the reply, all pauses end. Better-ranked models then have
+ *   30 s more. The time is longer while the person sees the best of them write.
+ * - At the turn's deadline, or when the turn is stopped, the policy decides with the answers that
+ *   have come.
  *
  * @param members in listed order
- * @returns rejects only on a bug
+ * @returns a promise that rejects only on a bug
  */
 export function dispatch(
   members: readonly Candidate[],
@@ -62,19 +65,19 @@ export function dispatch(
 class Dispatch {
   readonly #turnContext: TurnContext;
   readonly #deps: DispatchDeps;
-  readonly #resolve: (judged: Dispatched) => void;
+  readonly #resolve: (dispatched: Dispatched) => void;
   readonly #reject: (error: unknown) => void;
   readonly #calls: readonly ModelCall[];
-  /** The models that take part so far, best rank first. */
+  /** The models asked so far, best rank first. */
   readonly #slots: ModelCall[] = [];
-  /** In a sequential round: the models that come next. */
-  #queue: Asking[] = [];
+  /** In a sequential round: the calls that come next. */
+  #queue: PlannedCall[] = [];
   #deadline: Deadline | null = null;
   #grace: Deadline | null = null;
-  /** When the text that is shown last grew; null: none is. */
-  #grewAt: SteadyTime | null = null;
-  /** When the model that is asked has to make way for the next. */
-  #makesWay: Deadline | null = null;
+  /** The time of the last shown text; null: no text was shown. */
+  #shownAt: SteadyTime | null = null;
+  /** At this time the current model is given up, and the next one is asked. */
+  #giveUpTimer: Deadline | null = null;
   #over = false;
 
   constructor(
@@ -82,53 +85,53 @@ class Dispatch {
     requestFor: RequestFor,
     turnContext: TurnContext,
     deps: DispatchDeps,
-    resolve: (judged: Dispatched) => void,
+    resolve: (dispatched: Dispatched) => void,
     reject: (error: unknown) => void,
   ) {
     this.#turnContext = turnContext;
     this.#deps = deps;
     this.#resolve = resolve;
     this.#reject = reject;
-    const shows = this.#showsText ? this.#shows : undefined;
+    const onText = this.#showsText ? this.#onText : undefined;
     this.#calls = members.map((one) => {
-      return new ModelCall(one, requestFor, turnContext.conversation, deps, this.#came, shows);
+      return new ModelCall(one, requestFor, turnContext.conversation, deps, this.#onEnded, onText);
     });
   }
 
-  /** With a consensus nobody knows whose answer it will be, if any, before all have come. */
+  /** With a consensus it is not clear which answer is the reply before all answers have come. */
   get #showsText(): boolean {
     const { showsText, policy } = this.#deps;
     return showsText === true && this.#turnContext.show !== undefined && policy.kind === 'priority';
   }
 
-  /** The best of those that have not failed is shown: another wins only where it stands still. */
-  readonly #shows = (call: ModelCall, whole: string): void => {
+  /** Shows the text of the best model without a failure: another one wins only if it stalls. */
+  readonly #onText = (call: ModelCall, whole: string): void => {
     if (this.#over) return;
     const leader = this.#slots.find(({ outcome }) => outcome?.kind !== 'failed');
     if (leader !== call) return;
-    this.#grewAt = this.#deps.steady();
+    this.#shownAt = this.#deps.steady();
     this.#turnContext.show?.(whole);
   };
 
   start(): void {
     const { stop, deadlineAt } = this.#turnContext;
     if (stop.stopped) return this.#end('cancelled');
-    stop.listen(this.#stopped);
+    stop.listen(this.#onStop);
     this.#deadline = this.#deps.deadlines.at(deadlineAt, () => this.#end('deadline'));
     this.#round(this.#calls.map((call) => ({ call, dueAt: null })));
   }
 
-  #round(turns: Asking[]): void {
+  #round(planned: PlannedCall[]): void {
     if (this.#deps.dispatch === 'sequential') {
-      this.#queue = turns;
+      this.#queue = planned;
       return this.#next();
     }
-    for (const { call, dueAt } of turns) this.#ask(call, dueAt);
+    for (const { call, dueAt } of planned) this.#ask(call, dueAt);
   }
 
   #next(): void {
-    const turn = this.#queue.shift();
-    if (turn !== undefined) this.#ask(turn.call, turn.dueAt);
+    const next = this.#queue.shift();
+    if (next !== undefined) this.#ask(next.call, next.dueAt);
   }
 
   #ask(call: ModelCall, dueAt: SteadyTime | null): void {
@@ -144,15 +147,15 @@ class Dispatch {
     const { partOfTime } = this.#deps;
     if (partOfTime === undefined) return;
     const leftMs = this.#turnContext.deadlineAt - this.#deps.steady();
-    this.#makesWay = this.#deps.deadlines.after(leftMs * partOfTime, () => {
+    this.#giveUpTimer = this.#deps.deadlines.after(leftMs * partOfTime, () => {
       if (call.outcome === null) call.giveUp('timeout');
-      this.#came(call);
+      this.#onEnded(call);
     });
   }
 
-  readonly #came = (call: ModelCall): void => {
+  readonly #onEnded = (call: ModelCall): void => {
     if (this.#over) return;
-    this.#makesWay?.cancel();
+    this.#giveUpTimer?.cancel();
     try {
       const failed = call.outcome?.kind === 'failed' ? call.outcome.failure.kind : null;
       if (failed === 'deadline') this.#end('deadline');
@@ -172,31 +175,31 @@ class Dispatch {
     }
   }
 
-  /** An answer is in hand: no model is retried any more, and those still asked have the grace. */
+  /** An answer has come: retries end, and the models still at work have the grace period. */
   #holdFallback(): void {
     let ended = false;
     for (const call of this.#slots) ended = call.endPause() || ended;
     if (ended) return this.#decide();
-    this.#grace ??= this.#deps.deadlines.after(graceMs, this.#graceOver);
+    this.#grace ??= this.#deps.deadlines.after(graceMs, this.#onGraceEnd);
   }
 
-  readonly #graceOver = (): void => {
-    const leftMs = this.#grewAt === null ? 0 : graceMs - (this.#deps.steady() - this.#grewAt);
+  readonly #onGraceEnd = (): void => {
+    const leftMs = this.#shownAt === null ? 0 : graceMs - (this.#deps.steady() - this.#shownAt);
     if (leftMs <= 0) this.#end('outranked');
-    else this.#grace = this.#deps.deadlines.after(leftMs, this.#graceOver);
+    else this.#grace = this.#deps.deadlines.after(leftMs, this.#onGraceEnd);
   };
 
   /** @returns whether a round of retries began */
   #retry(): boolean {
-    const turns: Asking[] = [];
+    const planned: PlannedCall[] = [];
     for (const call of this.#calls) {
       if (call.outcome?.kind === 'answer') return false;
       const dueAt = this.#retryAt(call);
-      if (dueAt !== null && dueAt < this.#turnContext.deadlineAt) turns.push({ call, dueAt });
+      if (dueAt !== null && dueAt < this.#turnContext.deadlineAt) planned.push({ call, dueAt });
     }
-    if (turns.length === 0) return false;
-    for (const { call } of turns) call.retries++;
-    this.#round(turns);
+    if (planned.length === 0) return false;
+    for (const { call } of planned) call.retries++;
+    this.#round(planned);
     return true;
   }
 
@@ -207,9 +210,9 @@ class Dispatch {
     return delayMs === null ? null : later(endedAt, delayMs);
   }
 
-  readonly #stopped = (): void => this.#end('cancelled');
+  readonly #onStop = (): void => this.#end('cancelled');
 
-  /** What is in hand decides; the models that have not answered are given up. */
+  /** Gives up the models without an answer, and lets the policy decide with the others. */
   #end(why: 'outranked' | 'cancelled' | 'deadline'): void {
     if (this.#over) return;
     try {
@@ -236,8 +239,8 @@ class Dispatch {
     this.#over = true;
     this.#deadline?.cancel();
     this.#grace?.cancel();
-    this.#makesWay?.cancel();
-    this.#turnContext.stop.unlisten(this.#stopped);
+    this.#giveUpTimer?.cancel();
+    this.#turnContext.stop.unlisten(this.#onStop);
     this.#giveUp(why);
   }
 

@@ -1,3 +1,4 @@
+/** The turn context of a dry run, with which a brain can be tried without any effect. */
 import type { AskAnswer } from '../domain/approval.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
@@ -9,17 +10,17 @@ import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { TurnContext } from './brain.ts';
 
-/** `kept`: notes of earlier turns; those of this one are added. `show`: see `TurnContext`. */
+/** `notes`: the notes of earlier turns; new ones are added. `show`: see `TurnContext`. */
 export type DryRunDeps = readonly [
   deadlineAt: SteadyTime,
   budgetGuard: BudgetGuard,
-  kept?: Note[],
+  notes?: Note[],
   show?: TurnContext['show'],
 ];
 
 /**
- * The desk for trying a brain: what it does there is recorded and changes nothing. Tools that
- * reach out are not run; notes are kept for as long as `kept` is.
+ * Records the actions of a brain and carries out none of them. Tools that reach out do not run.
+ * Notes go into the list that the caller passes in.
  */
 export class DryRunContext implements TurnContext {
   readonly dryRun = true;
@@ -30,14 +31,14 @@ export class DryRunContext implements TurnContext {
   readonly steps: TraceStep[] = [];
   readonly toolUses: (ToolUse & { readonly told: string })[] = [];
   readonly leftOut: TurnRow[] = [];
-  readonly #kept: Note[];
+  readonly #notes: Note[];
 
-  constructor(stop: Stop, ...[deadlineAt, budgetGuard, kept = [], show]: DryRunDeps) {
+  constructor(stop: Stop, ...[deadlineAt, budgetGuard, notes = [], show]: DryRunDeps) {
     this.stop = stop;
     this.show = show;
     this.budgetGuard = budgetGuard;
     this.deadlineAt = deadlineAt;
-    this.#kept = kept;
+    this.#notes = notes;
   }
 
   addStep(step: TraceStep): void {
@@ -55,16 +56,16 @@ export class DryRunContext implements TurnContext {
   keepUnsent(_answers: readonly UnsentAnswer[]): void {}
 
   notes(_scope: NoteScope): Promise<readonly Note[]> {
-    return Promise.resolve([...this.#kept]);
+    return Promise.resolve([...this.#notes]);
   }
 
   keep(move: NoteMove): void {
     if (move.kind === 'clear') {
-      this.#kept.length = 0;
+      this.#notes.length = 0;
       return;
     }
-    this.#kept.push(move.note);
-    this.#kept.splice(0, Math.max(0, this.#kept.length - move.notesMax));
+    this.#notes.push(move.note);
+    this.#notes.splice(0, Math.max(0, this.#notes.length - move.notesMax));
   }
 
   logCall(): Promise<LoggedCall> {
@@ -77,7 +78,7 @@ export class DryRunContext implements TurnContext {
     return Promise.resolve([]);
   }
 
-  /** No call comes to ask: it is rehearsed. */
+  /** Never called: in a dry run no call asks for an approval. */
   ask(): Promise<AskAnswer> {
     return Promise.resolve('unread');
   }

@@ -1,3 +1,4 @@
+/** One model's part in one turn, with its retries and its costs. */
 import { failure, type FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
@@ -7,7 +8,7 @@ import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
 import { picturesOn, type Model, type ModelRequest } from './models/model.ts';
 import type { Slot } from './policies/policy.ts';
-import { narrower, viewOf, type View } from './privacy-filter.ts';
+import { narrowerViews, viewOf, type View } from './privacy-filter.ts';
 import { costOf } from '../domain/money.ts';
 import {
   usedByBoth,
@@ -20,20 +21,19 @@ import {
   type Used,
 } from '../domain/spend.ts';
 
-/** A model and its place in a brain. `rank` 0 is the best; `retriesMax` counts no first try. */
+/** A model and its place in a brain. Rank 0 is the best. `retriesMax`: without the first try. */
 export type Candidate = {
   readonly model: Model;
   readonly rank: number;
   readonly retriesMax: number;
 };
 
-/** What a model is asked where it is shown so much. */
+/** Makes the request for one model with one view. */
 export type RequestFor = (view: View, model: ModelName) => ModelRequest;
 
-/** What a call needs of its surroundings. */
 export type ModelCallDeps = Clock & {
   readonly deadlines: Deadlines;
-  /** Is told of a bug that was contained. */
+  /** Reports a bug that did not end the process. */
   readonly onFault: (error: unknown) => void;
 };
 
@@ -45,49 +45,49 @@ type Failed = Extract<Outcome, { kind: 'failed' }>;
  *     new ──ask──▶ asked ──outcome──▶ ended ──ask, dueAt──▶ paused ──due──▶ asked …
  *                    └────giveUp────▶ ended ◀──────giveUp─────┘
  *
- * While it is asked or paused its outcome is null. What a model says after it was given up is not
- * heard. Where a failure may be due to something that the model need not be shown, it is asked
- * again without that, at once.
+ * In the states `asked` and `paused` the outcome is null. After `giveUp`, late answers are ignored.
+ * If something that the model need not see may have caused a failure, the model is asked again
+ * without it, at once.
  */
 export class ModelCall implements Slot {
   readonly candidate: Candidate;
   readonly model: ModelName;
   outcome: Outcome | null = null;
-  /** What it was shown when it was last asked. */
+  /** The view of the last request. */
   view: View;
-  /** How it failed before it was asked without the unanswered messages; null: it was not so. */
+  /** The failure after which the unanswered messages were left out; null: they were not. */
   refusal: FailureKind | null = null;
   retries = 0;
-  /** Null: it has not ended yet. */
+  /** Null before the first end. */
   endedAt: SteadyTime | null = null;
   readonly #deps: ModelCallDeps;
   readonly #requestFor: RequestFor;
   readonly #conversation: string | undefined;
-  readonly #ended: (call: ModelCall) => void;
-  readonly #shows: ((call: ModelCall, whole: string) => void) | undefined;
+  readonly #onEnded: (call: ModelCall) => void;
+  readonly #onText: ((call: ModelCall, whole: string) => void) | undefined;
   #startedAt: SteadyTime | null = null;
-  /** When the model was last asked: by the time of day, and by the steady clock. */
+  /** The start of the last request, by the time of day and by the steady clock. */
   #askedAt = 0;
   #askedSince: SteadyTime | null = null;
   #tries: readonly Try[] = [];
-  #isUncaused = false;
+  #isOtherCause = false;
   #stopper: Stopper | null = null;
   #pause: Deadline | null = null;
   #lastFailure: Failed | null = null;
   #callCosts: CallCosts | null = null;
 
   /**
-   * @param conversation as the desk tells it
-   * @param ended is called once after each `ask`, unless it is given up before
-   * @param shows is called with the text so far while the model writes; absent: it answers in one
+   * @param conversation see `TurnContext`
+   * @param onEnded called once after each `askAt`, unless the call is given up before
+   * @param onText called with the text so far while the model writes; absent: no streaming
    */
   constructor(
     candidate: Candidate,
     requestFor: RequestFor,
     conversation: string | undefined,
     deps: ModelCallDeps,
-    ended: (call: ModelCall) => void,
-    shows?: (call: ModelCall, whole: string) => void,
+    onEnded: (call: ModelCall) => void,
+    onText?: (call: ModelCall, whole: string) => void,
   ) {
     this.candidate = candidate;
     this.model = candidate.model.name;
@@ -95,11 +95,11 @@ export class ModelCall implements Slot {
     this.#requestFor = requestFor;
     this.#conversation = conversation;
     this.#deps = deps;
-    this.#ended = ended;
-    this.#shows = shows;
+    this.#onEnded = onEnded;
+    this.#onText = onText;
   }
 
-  /** @param dueAt the call is paused until then; null: the model is asked now */
+  /** @param dueAt the end of the pause before the request; null: no pause */
   askAt(dueAt: SteadyTime | null): void {
     if (this.outcome?.kind === 'failed') this.#lastFailure = this.outcome;
     this.outcome = null;
@@ -112,48 +112,49 @@ export class ModelCall implements Slot {
   }
 
   #ask(): void {
-    const asking = this.#requestFor(this.view, this.model);
-    this.#callCosts ??= new CallCosts(asking.budgetGuard);
+    const base = this.#requestFor(this.view, this.model);
+    this.#callCosts ??= new CallCosts(base.budgetGuard);
     const stopper = new Stopper();
-    const whose = this.#conversation === undefined ? {} : { conversation: this.#conversation };
+    const conversationField =
+      this.#conversation === undefined ? {} : { conversation: this.#conversation };
     const request = {
-      ...asking,
+      ...base,
       budgetGuard: this.#callCosts,
-      ...whose,
+      ...conversationField,
       ...this.#listener(stopper),
     };
     this.#stopper = stopper;
     this.#askedAt = this.#deps.now();
     this.#askedSince = this.#deps.steady();
     this.#startedAt ??= this.#askedSince;
-    let asked: Promise<Outcome>;
+    let answering: Promise<Outcome>;
     try {
-      asked = this.candidate.model.ask(request, stopper);
+      answering = this.candidate.model.ask(request, stopper);
     } catch (error) {
-      asked = Promise.reject(error);
+      answering = Promise.reject(error);
     }
-    asked.then(
-      (outcome) => this.#hear(stopper, request, outcome),
+    answering.then(
+      (outcome) => this.#onOutcome(stopper, request, outcome),
       (error: unknown) => {
         this.#deps.onFault(error);
-        this.#hear(stopper, request, this.#failed('fault'));
+        this.#onOutcome(stopper, request, this.#failed('fault'));
       },
     );
   }
 
-  /** What it writes once it was given up is not shown. */
+  /** Shows no text after the call was given up. */
   #listener(stopper: Stopper): Pick<ModelRequest, 'onText'> {
-    const shows = this.#shows;
-    if (shows === undefined) return {};
-    return { onText: (whole) => (this.#stopper === stopper ? shows(this, whole) : undefined) };
+    const onText = this.#onText;
+    if (onText === undefined) return {};
+    return { onText: (whole) => (this.#stopper === stopper ? onText(this, whole) : undefined) };
   }
 
-  /** Ends the call from outside. A paused call ends with the failure that it had. */
+  /** Ends the call from outside. A paused call ends with its last failure. */
   giveUp(kind: 'outranked' | 'cancelled' | 'deadline' | 'timeout'): void {
     const stopper = this.#stopper;
     this.#stopper = null;
     if (stopper !== null) {
-      this.#take(this.#failed(kind));
+      this.#end(this.#failed(kind));
       stopper.stop();
     } else {
       this.endPause();
@@ -169,7 +170,7 @@ export class ModelCall implements Slot {
     return true;
   }
 
-  /** @param turnAt when the turn began */
+  /** @param turnAt the start of the turn */
   step(turnAt: SteadyTime): TraceStep {
     const { outcome } = this;
     const { refusedTools } = this.view;
@@ -196,34 +197,36 @@ export class ModelCall implements Slot {
     };
   }
 
-  #hear(stopper: Stopper, request: ModelRequest, outcome: Outcome): void {
+  #onOutcome(stopper: Stopper, request: ModelRequest, outcome: Outcome): void {
     if (this.#stopper !== stopper) return;
     this.#stopper = null;
-    this.#callCosts?.heard();
-    const view = outcome.kind === 'failed' ? this.#lessThan(request, outcome) : null;
+    this.#callCosts?.outcomeReceived();
+    const view = outcome.kind === 'failed' ? this.#narrowerView(request, outcome) : null;
     if (view !== null) {
       this.#tries = [...this.#tries, ...outcome.tries];
       if (outcome.kind === 'failed' && !view.unanswered) this.refusal = outcome.failure.kind;
       this.view = view;
       return this.#ask();
     }
-    this.#take(outcome);
-    this.#ended(this);
+    this.#end(outcome);
+    this.#onEnded(this);
   }
 
-  /** With what less the model is asked again; null: that would be no other request. */
-  #lessThan(request: ModelRequest, { failure: why }: Failed): View | null {
-    // Where it failed without the unanswered messages as well, these are not the cause.
-    if (!this.view.unanswered) this.#isUncaused = true;
-    const views = narrower(this.view, why).filter((view) => view.unanswered || !this.#isUncaused);
-    const less = views.find((view) => {
+  /** The smaller view for another request; null: no smaller view changes the request. */
+  #narrowerView(request: ModelRequest, { failure: cause }: Failed): View | null {
+    // If it also failed without the unanswered messages, they are not the cause.
+    if (!this.view.unanswered) this.#isOtherCause = true;
+    const views = narrowerViews(this.view, cause).filter(
+      (view) => view.unanswered || !this.#isOtherCause,
+    );
+    const narrower = views.find((view) => {
       const next = this.#requestFor(view, this.model);
       return (view.private || next.sensitivity === 'public') && !isSame(next, request);
     });
-    return less ?? null;
+    return narrower ?? null;
   }
 
-  #take(outcome: Outcome): void {
+  #end(outcome: Outcome): void {
     this.outcome = outcome;
     this.endedAt = this.#deps.steady();
     this.#tries = this.#tries.length === 0 ? outcome.tries : [...this.#tries, ...outcome.tries];
@@ -232,7 +235,7 @@ export class ModelCall implements Slot {
   #failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'timeout' | 'fault'): Failed {
     const steady = this.#deps.steady();
     const ms = steady - (this.#askedSince ?? steady);
-    const used = this.#callCosts?.unheard ?? null;
+    const used = this.#callCosts?.unreported ?? null;
     const tokens = used === null ? {} : { tokens: used };
     const tries = [{ startedAt: this.#askedAt, ms, failed: kind, ...tokens }];
     return { kind: 'failed', failure: failure(kind), tries };
@@ -241,27 +244,27 @@ export class ModelCall implements Slot {
 
 function isSame(one: ModelRequest, other: ModelRequest): boolean {
   const { lines, system } = other;
-  const isSaid = one.lines.every((line, at) => {
-    const said = lines[at];
-    if (said === undefined || line.text !== said.text) return false;
-    return picturesOn(line).length === picturesOn(said).length;
+  const hasSameLines = one.lines.every((line, at) => {
+    const counterpart = lines[at];
+    if (counterpart === undefined || line.text !== counterpart.text) return false;
+    return picturesOn(line).length === picturesOn(counterpart).length;
   });
   const isAlike = one.system === system && one.tools.length === other.tools.length;
-  return isSaid && isAlike && one.lines.length === lines.length;
+  return hasSameLines && isAlike && one.lines.length === lines.length;
 }
 
 const none: Used = { input: 0, output: 0, estimated: false };
 
 /**
- * What one model's part in a turn is charged with. A call that is given up has no outcome that
- * would tell what it used: the tab knows what was reserved for it.
+ * The token usage of one model in a turn. A call that was given up has no outcome with its usage,
+ * so its reserved amount counts.
  */
 class CallCosts implements BudgetGuard {
   readonly #budgetGuard: BudgetGuard;
   #price: Price | null = null;
-  /** Of calls that are over, and whose outcome was not heard yet. */
+  /** The usage of ended calls without a received outcome. */
   #settled = none;
-  /** Of the call under way. */
+  /** The reserved amount of the running call. */
   #open = none;
 
   constructor(budgetGuard: BudgetGuard) {
@@ -273,22 +276,22 @@ class CallCosts implements BudgetGuard {
     const output = payable.costs ? most.output : 0;
     const open = { input: most.input, output, estimated: true };
     const paying = this.#budgetGuard.reserve(payable, most);
-    if (!(paying instanceof Promise)) return this.#noted(paying, open);
-    return paying.then((paid) => (paid.kind === 'reserved' ? this.#noted(paid, open) : paid));
+    if (!(paying instanceof Promise)) return this.#tracked(paying, open);
+    return paying.then((paid) => (paid.kind === 'reserved' ? this.#tracked(paid, open) : paid));
   }
 
-  /** An outcome came: its tries tell what was used. */
-  heard(): void {
+  /** Forgets the settled usage, because the tries of the received outcome have it. */
+  outcomeReceived(): void {
     this.#settled = none;
   }
 
-  /** What was used, or may have been, since the last outcome that was heard; null: nothing. */
-  get unheard(): Used | null {
+  /** The certain or possible usage since the last received outcome; null: none. */
+  get unreported(): Used | null {
     const all = usedByBoth(this.#settled, this.#open);
     return all.input + all.output === 0 ? null : all;
   }
 
-  /** What those tries cost, a decimal number; null: the model has no price. */
+  /** The price of those tries as a decimal number; null: the model has no price. */
   costOf(tries: readonly Try[]): string | null {
     if (this.#price === null) return null;
     return costOf(
@@ -297,7 +300,7 @@ class CallCosts implements BudgetGuard {
     );
   }
 
-  #noted(paid: Reserved, open: Used): Reserved {
+  #tracked(paid: Reserved, open: Used): Reserved {
     this.#open = open;
     return {
       kind: 'reserved',

@@ -1,6 +1,6 @@
 /**
- * The first lock of privacy: what is private is for local models alone. It goes by what is
- * declared, not by what is seen.
+ * The first lock of privacy: only local models get private text. It goes by the declared locality
+ * of a model. The file also decides how much of a conversation one model sees.
  */
 import { unshownQuote } from '../domain/surroundings.ts';
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
@@ -9,16 +9,16 @@ import type { Failure, FailureKind } from '../domain/failure.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Model } from './models/model.ts';
 
-type Located = Pick<Model, 'locality'>;
+type HasLocality = Pick<Model, 'locality'>;
 
-/** Who may be asked, and who was dropped. */
-export type Shielded<M> = { readonly kept: readonly M[]; readonly dropped: readonly M[] };
+/** The models that may be asked, and the dropped ones. */
+export type Filtered<M> = { readonly kept: readonly M[]; readonly dropped: readonly M[] };
 
 /** Drops the cloud models of a private turn. */
-export function shield<M extends { readonly model: Located }>(
+export function filterMembers<M extends { readonly model: HasLocality }>(
   sensitivity: Sensitivity,
   members: readonly M[],
-): Shielded<M> {
+): Filtered<M> {
   if (sensitivity === 'public') return { kept: members, dropped: [] };
   return {
     kept: members.filter(({ model }) => model.locality === 'local'),
@@ -26,34 +26,38 @@ export function shield<M extends { readonly model: Located }>(
   };
 }
 
-/** The turn is private, and nobody may be asked. @param brain the brain's own sensitivity */
-export function noneKept(brain: Sensitivity): Decision {
-  const what =
+/**
+ * The decision for a private turn without a local model.
+ * @param brain the brain's own sensitivity
+ */
+export function noLocalModel(brain: Sensitivity): Decision {
+  const reason =
     brain === 'private' ? 'the brain is private and' : 'the text is private and the brain';
-  return { kind: 'apology', apology: 'no_answer', why: `${what} has no local model` };
+  return { kind: 'apology', apology: 'no_answer', why: `${reason} has no local model` };
 }
 
 /**
- * Whether one model is shown what is private of the conversation, what had no answer, and pictures
- * if it sees; and whether tools are offered to it as its provider does that, or else in words.
+ * How much one model sees of a conversation: its private turns, its unanswered messages, and
+ * pictures if the model has vision. `nativeTools`: tools go in the provider's own form, otherwise
+ * as text.
  */
 export type View = {
   readonly private: boolean;
   readonly unanswered: boolean;
   readonly pictures: boolean;
   readonly nativeTools: boolean;
-  /** Tools that its provider does not take as they are described: it is not told of them. */
+  /** Tools that the model does not see, because its provider refused their descriptions. */
   readonly refusedTools: readonly string[];
 };
 
-/** What a model is shown as long as nothing speaks against it. */
-export function viewOf({ locality }: Located): View {
+/** The view with which a model begins, before any failure. */
+export function viewOf({ locality }: HasLocality): View {
   const isLocal = locality === 'local';
   const all = { unanswered: true, pictures: true, nativeTools: true, refusedTools: [] };
   return { private: isLocal, ...all };
 }
 
-/** The turns that it is shown; the same list where that is all of them. */
+/** The turns in this view; the same list if the view has all of them. */
 export function turnsIn(
   history: readonly TurnRow[],
   view: Pick<View, 'private' | 'unanswered'>,
@@ -64,8 +68,8 @@ export function turnsIn(
 }
 
 /**
- * What the model is told that the message replies to: where it is not shown that, only that there
- * is something.
+ * The quoted message as the model sees it. In a view without it, the model sees only that there is
+ * a quotation.
  */
 export function quoteFor(
   { quoted }: { readonly quoted?: QuotedBlock },
@@ -75,13 +79,13 @@ export function quoteFor(
   return quoted.sensitivity === 'private' && !view.private ? unshownQuote : quoted;
 }
 
-/** A message without an answer; a quoted block is none. */
+/** Whether it is a message without an answer; a quoted block is no such message. */
 export function isUnanswered({ reply, quoted }: TurnRow): boolean {
   return reply === null && quoted === undefined;
 }
 
-/** The model is elsewhere after all, whatever was declared, or has not shown that it is here. */
-const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
+/** Failures that show that the model is not local, or that it has not proved to be local. */
+const notLocalFailures: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'left_machine',
   'private_refused',
   'far_address',
@@ -95,10 +99,10 @@ const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
 ]);
 
 /**
- * Failures that one message may cause, as with a content filter (which may answer 403), for all
- * that stand beside it.
+ * Failures that one message can cause for a whole request, for example by a content filter, which
+ * may answer 403.
  */
-const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
+const textFailures: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'server_error',
   'rejected',
   'filtered',
@@ -110,23 +114,23 @@ const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'timeout',
 ]);
 
-type Failed = Pick<Failure, 'kind' | 'tools'>;
+type FailureFacts = Pick<Failure, 'kind' | 'tools'>;
 
-/** With what less the model may answer after this failure: the least change comes first. */
-export function narrower(view: View, { kind: failed, tools = [] }: Failed): readonly View[] {
-  if (failed === 'tool_refused') {
+/** The smaller views with which the model may answer after this failure, smallest change first. */
+export function narrowerViews(view: View, { kind, tools = [] }: FailureFacts): readonly View[] {
+  if (kind === 'tool_refused') {
     return [{ ...view, refusedTools: [...view.refusedTools, ...tools] }];
   }
-  if (failed === 'tools_unsupported') {
+  if (kind === 'tools_unsupported') {
     return view.nativeTools ? [{ ...view, nativeTools: false }] : [];
   }
-  if (failed === 'pictures_unsupported' || failed === 'picture_refused') {
+  if (kind === 'pictures_unsupported' || kind === 'picture_refused') {
     return view.pictures ? [{ ...view, pictures: false }] : [];
   }
   const views: View[] = [];
-  if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });
-  // Where it failed without the unanswered messages as well, these were not the cause.
-  if (view.private && elsewhere.has(failed))
+  if (view.unanswered && textFailures.has(kind)) views.push({ ...view, unanswered: false });
+  // If it also failed without the unanswered messages, they were not the cause.
+  if (view.private && notLocalFailures.has(kind))
     views.push({ ...view, private: false, unanswered: true });
   return views;
 }

@@ -32,8 +32,8 @@ for (const label of ['public', 'private'] as const) {
         await turn.decision;
         const leftOut = turn.steps.filter(({ kind }) => kind === 'left_out');
         const models = ['local_runtime/a'];
-        const told = { kind: 'left_out', why: 'private', models, turns: 1, notes: 0 };
-        assert.deepEqual(leftOut, quote === 'public' ? [] : [told]);
+        const leftOutStep = { kind: 'left_out', why: 'private', models, turns: 1, notes: 0 };
+        assert.deepEqual(leftOut, quote === 'public' ? [] : [leftOutStep]);
       });
     }
   }

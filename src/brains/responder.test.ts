@@ -1,4 +1,4 @@
-/** Which models a turn asks, and which of their answers becomes the reply. */
+/** The models that a turn asks, and the answer that becomes the reply. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, results, think, three, type Asking } from '../../test/fake/thinking.ts';

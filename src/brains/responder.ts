@@ -1,12 +1,13 @@
+/** A brain that asks its models once, and its apologies and reports when they fail. */
 import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision, Sorry } from '../domain/decision.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
-import { sighted, linesOfTurn, type Seers } from './turn-lines.ts';
+import { selectByVision, linesOfTurn, type VisionModels } from './turn-lines.ts';
 import type { Brain, TurnContext, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate, RequestFor, ModelCall } from './model-call.ts';
 import { dispatch, type DispatchDeps, type Dispatched } from './dispatch.ts';
-import { noneKept, quoteFor, shield, turnsIn, isUnanswered } from './privacy-filter.ts';
+import { noLocalModel, quoteFor, filterMembers, turnsIn, isUnanswered } from './privacy-filter.ts';
 import { keptText } from '../domain/kept-text.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import { failure, type Failure, type FailureKind } from '../domain/failure.ts';
@@ -19,7 +20,7 @@ export type ResponderOptions = DispatchDeps & {
   readonly historyBounds: HistoryBounds;
   /** In listed order. */
   readonly members: readonly Candidate[];
-  /** What each model is told first; null: nothing. */
+  /** The system prompt of each request; null: none. */
   readonly systemPrompt: string | null;
 };
 
@@ -58,28 +59,28 @@ class Responder implements Brain {
   async #answer(turn: Turn, turnContext: TurnContext): Promise<Decision> {
     const { steady, policy, members, dispatch: order } = this.#options;
     const sensitivity = strictest(this.sensitivity, turn.message.sensitivity);
-    const { kept, dropped } = shield(sensitivity, members);
+    const { kept, dropped } = filterMembers(sensitivity, members);
     const turnAt = steady();
     if (dropped.length > 0 || kept.length === 0) {
       const names = dropped.map(({ model }) => model.name);
       turnContext.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
-    if (kept.length === 0) return noneKept(this.sensitivity);
-    const seen = sighted(turn, kept, order, sensitivity, turnContext);
-    const sight = seen instanceof Promise ? await seen : seen;
-    if ('kind' in sight) return sight;
-    const asking = requests(
+    if (kept.length === 0) return noLocalModel(this.sensitivity);
+    const selecting = selectByVision(turn, kept, order, sensitivity, turnContext);
+    const selection = selecting instanceof Promise ? await selecting : selecting;
+    if ('kind' in selection) return selection;
+    const requestFor = requestMaker(
       turn,
       sensitivity,
       turnContext,
-      sight.seers,
+      selection.visionModels,
       this.#options.systemPrompt,
     );
-    const judged = await dispatch(sight.members, asking, turnContext, this.#options);
-    for (const call of judged.calls) turnContext.addStep(call.step(turnAt));
-    const { verdict, calls } = judged;
+    const dispatched = await dispatch(selection.members, requestFor, turnContext, this.#options);
+    for (const call of dispatched.calls) turnContext.addStep(call.step(turnAt));
+    const { verdict, calls } = dispatched;
     const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
-    tellLeftOut(turn, 0, calls, chosen, turnContext);
+    reportLeftOut(turn, 0, calls, chosen, turnContext);
     reportUnsent(calls, chosen, turnContext);
     const { why, votes } = verdict;
     turnContext.addStep({
@@ -90,20 +91,20 @@ class Responder implements Brain {
       votes,
       why,
     });
-    return decisionOf(judged);
+    return decisionOf(dispatched);
   }
 }
 
-/** Models that are shown the same are asked the same. */
-function requests(
+/** Models with the same view get the same request. */
+function requestMaker(
   turn: Turn,
   sensitivity: Sensitivity,
   { deadlineAt, budgetGuard }: TurnContext,
-  seers: Seers,
+  visionModels: VisionModels,
   system: string | null,
 ): RequestFor {
   const { history } = turn;
-  const make = (
+  const requestWith = (
     shown: readonly TurnRow[],
     quoted: QuotedBlock | null,
     pictured: EarlierPictures | null = null,
@@ -114,14 +115,14 @@ function requests(
     const keptFrom = lines.length - 1;
     return { sensitivity: strict, system, lines, keptFrom, tools: [], deadlineAt, budgetGuard };
   };
-  const everything = turn.quoted ?? null;
-  const whole = make(history, everything);
+  const fullQuote = turn.quoted ?? null;
+  const fullRequest = requestWith(history, fullQuote);
   return (view, model) => {
     const shown = turnsIn(history, view);
     const quoted = quoteFor(turn, view);
-    const pictured = view.pictures ? seers.get(model) : undefined;
-    if (pictured !== undefined) return make(shown, quoted, pictured);
-    return shown === history && quoted === everything ? whole : make(shown, quoted);
+    const pictured = view.pictures ? visionModels.get(model) : undefined;
+    if (pictured !== undefined) return requestWith(shown, quoted, pictured);
+    return shown === history && quoted === fullQuote ? fullRequest : requestWith(shown, quoted);
   };
 }
 
@@ -130,21 +131,21 @@ const noConsensus = { apology: 'no_consensus' } as const;
 function decisionOf({ verdict, calls }: Dispatched): Decision {
   const { why } = verdict;
   if (verdict.kind === 'none') {
-    const sorry = verdict.reason === 'no_consensus' ? noConsensus : apologyOf(calls);
-    return { kind: 'apology', ...sorry, why };
+    const apology = verdict.reason === 'no_consensus' ? noConsensus : apologyOf(calls);
+    return { kind: 'apology', ...apology, why };
   }
   const { model, outcome } = calls[verdict.slot]!;
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
   return { kind: 'reply', text: outcome.text, model, why };
 }
 
-/** At most so many answers of a turn are kept beside its reply. */
+/** The most answers of a turn that are kept besides its reply. */
 const unsentMax = 16;
 
 /**
- * What the models answered that were not chosen. A turn with one answer has none of these.
+ * Keeps the answers that were not chosen. A turn with a single answer has none.
  * @param calls best rank first
- * @param chosen whose answer is the reply; null: nobody's
+ * @param chosen the call with the reply; null: none
  */
 function reportUnsent(
   calls: readonly Pick<ModelCall, 'model' | 'outcome'>[],
@@ -161,7 +162,7 @@ function reportUnsent(
   if (unsent.length > 0) turnContext.keepUnsent(unsent);
 }
 
-/** Failures that may be over in a little while, so that it is worth asking again. */
+/** Failures that may soon be over, so that it makes sense to send the message again. */
 const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'timeout',
   'deadline',
@@ -172,7 +173,7 @@ const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'cancelled',
 ]);
 
-/** One model that may be there again soon is reason enough to ask for patience. */
+/** If at least one model may soon answer again, the apology asks for patience. */
 export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Sorry {
   const failures = calls.flatMap(({ outcome }) =>
     outcome?.kind === 'failed' ? [outcome.failure] : [],
@@ -191,51 +192,51 @@ function soonestOf(failures: readonly Failure[]): number | null {
   return soonest === Infinity ? null : soonest;
 }
 
-/** What some models were not shown of a conversation, as the trace tells it. */
-type Asked = Pick<ModelCall, 'model' | 'view' | 'refusal'>;
+/** The facts of a model call that a report of left-out parts needs. */
+type ReportedCall = Pick<ModelCall, 'model' | 'view' | 'refusal'>;
 
 /**
- * To be called once the models have been asked.
- * What the message replies to counts as a turn.
- * @param notes how many notes are private
- * @param chosen whose answer is the reply, or is acted on; null: nobody's
+ * Adds trace steps for the parts of the conversation that some models did not see. A quoted message
+ * counts as a turn. Call it after the models have answered.
+ * @param notes the number of private notes
+ * @param chosen the call whose answer is the reply, or is carried out; null: none
  */
-export function tellLeftOut(
+export function reportLeftOut(
   { history, quoted }: Pick<Turn, 'history' | 'quoted'>,
   notes: number,
-  calls: readonly Asked[],
-  chosen: Asked | null,
+  calls: readonly ReportedCall[],
+  chosen: ReportedCall | null,
   turnContext: TurnContext,
 ): void {
   const shown = quoted === undefined ? history : [...history, quoted];
-  const secret = shown.filter(({ sensitivity }) => sensitivity === 'private').length;
-  if (secret + notes > 0) {
+  const privateTurns = shown.filter(({ sensitivity }) => sensitivity === 'private').length;
+  if (privateTurns + notes > 0) {
     const models = calls.filter(({ view }) => !view.private).map(({ model }) => model);
     if (models.length > 0) {
-      turnContext.addStep({ kind: 'left_out', why: 'private', models, turns: secret, notes });
+      turnContext.addStep({ kind: 'left_out', why: 'private', models, turns: privateTurns, notes });
     }
     if (chosen?.view.private === true) turnContext.becomePrivate();
   }
-  if (chosen !== null && !chosen.view.unanswered) tellUnanswered(history, chosen, turnContext);
+  if (chosen !== null && !chosen.view.unanswered) reportUnanswered(history, chosen, turnContext);
 }
 
 /**
- * The newest is the one to blame, since with those before it somebody was answered. A failure that
- * may be chance counts only when it comes again.
+ * Blames the newest unanswered message, because requests with the older ones were answered. A
+ * failure that may be chance counts only at its second time.
  */
-function tellUnanswered(
+function reportUnanswered(
   history: readonly TurnRow[],
-  { model, view, refusal }: Asked,
+  { model, view, refusal }: ReportedCall,
   turnContext: TurnContext,
 ) {
   const shown = turnsIn(history, { ...view, unanswered: true });
   const unanswered = shown.filter(isUnanswered);
   const newest = unanswered.at(-1);
   if (newest === undefined) return;
-  const told = { kind: 'left_out', models: [model], notes: 0 } as const;
-  turnContext.addStep({ ...told, why: 'unanswered', turns: unanswered.length });
+  const step = { kind: 'left_out', models: [model], notes: 0 } as const;
+  turnContext.addStep({ ...step, why: 'unanswered', turns: unanswered.length });
   const isChance = refusal !== null && failure(refusal).retryable && newest.doubted === undefined;
   if (isChance) return turnContext.doubt([newest]);
   turnContext.leaveOut([newest]);
-  turnContext.addStep({ ...told, why: 'refused', turns: 1 });
+  turnContext.addStep({ ...step, why: 'refused', turns: 1 });
 }

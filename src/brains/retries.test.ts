@@ -1,4 +1,4 @@
-/** Which models are asked again after a failure, when, and how often. */
+/** The retries of models after a failure: which models, when, and how often. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, results, think, three } from '../../test/fake/thinking.ts';

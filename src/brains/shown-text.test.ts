@@ -1,4 +1,4 @@
-/** Whose text is shown while it is written. */
+/** The model whose text is shown while it writes. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { think, type Asking } from '../../test/fake/thinking.ts';

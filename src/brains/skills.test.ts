@@ -7,7 +7,7 @@ import { readSkills } from './skills.ts';
 
 const budget = 8_192;
 
-/** Reads a folder made of these files, by their paths. */
+/** Reads the skills of a folder with these files, by their paths. */
 async function read(
   files: Readonly<Record<string, string | Buffer>>,
   more: { readonly budget?: number; readonly prepare?: (folder: string) => Promise<void> } = {},

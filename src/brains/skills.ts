@@ -1,7 +1,7 @@
 /**
- * Skills: folders of text that inform an agent. Nothing in them runs or grants anything: what comes
- * out is text for the prompt, and warnings for whoever wrote them. Names and descriptions are
- * always in; a body is in whole, or left out whole. Format: Agent Skills,
+ * Reads skills: folders of text that inform an agent. A skill runs nothing and grants nothing. The
+ * result is text for the prompt, and warnings for the authors. The prompt has every name and
+ * description; a body is in the prompt whole or not at all. Format: Agent Skills,
  * https://agentskills.io/specification.
  */
 import { constants } from 'node:fs';
@@ -10,16 +10,16 @@ import { join } from 'node:path';
 import type { BrainConfig } from '../config/config.ts';
 
 export type SkillsRead =
-  /** `text` null: there are none. A warning is a sentence that names the skill and the fault. */
+  /** `text` null: no skills. A warning is a sentence with the skill's name and the fault. */
   | { readonly kind: 'read'; readonly text: string | null; readonly warnings: readonly string[] }
   /** The folder itself cannot be read. */
   | { readonly kind: 'problem'; readonly message: string };
 
-/** The skills of every agent, read once for a plan. */
+/** The skills of every agent, read once for each running configuration. */
 export type SkillsOfBrains =
   | {
       readonly kind: 'read';
-      /** Text for the prompt by the brain's name, where it has any. */
+      /** Text for the prompt, by the brain's name, if the brain has skills. */
       readonly texts: ReadonlyMap<string, string>;
       /** `path` is the place in the configuration. */
       readonly warnings: readonly { readonly path: string; readonly message: string }[];
@@ -47,9 +47,9 @@ const file = 'SKILL.md';
 
 /**
  * Reads every skill of a folder, in the order of their folders' names. The folder itself may be a
- * link; nothing in it is followed.
- * @param folder absolute
- * @param bodyBudgetRunes Unicode code points of all bodies together
+ * link; links inside it are not followed.
+ * @param folder an absolute path
+ * @param bodyBudgetRunes the most Unicode code points of all bodies together
  */
 export async function readSkills(folder: string, bodyBudgetRunes: number): Promise<SkillsRead> {
   const names: string[] = [];
@@ -59,7 +59,7 @@ export async function readSkills(folder: string, bodyBudgetRunes: number): Promi
       if (entry.name.startsWith('.')) continue;
       if (entry.isDirectory()) names.push(entry.name);
       else if (entry.isSymbolicLink()) {
-        warnings.push(`${shown(entry.name)} is skipped: it is a link, and no link is followed`);
+        warnings.push(`${skillName(entry.name)} is skipped: it is a link, and no link is followed`);
       }
     }
   } catch (error) {
@@ -69,30 +69,29 @@ export async function readSkills(folder: string, bodyBudgetRunes: number): Promi
   }
   names.sort();
   if (names.length > skillsMax) {
-    const left = names.length - skillsMax;
-    warnings.push(`${left} skills are skipped: at most ${skillsMax} are read`);
+    const skipped = names.length - skillsMax;
+    warnings.push(`${skipped} skills are skipped: at most ${skillsMax} are read`);
   }
   const skills: Skill[] = [];
   for (const name of names.slice(0, skillsMax)) {
-    const text = await textIn(join(folder, name));
+    const text = await readSkillFile(join(folder, name));
     const read = 'fault' in text ? text : await readSkill(name, text.text);
     if ('fault' in read) {
-      warnings.push(`${shown(name)} is skipped: ${read.fault}`);
+      warnings.push(`${skillName(name)} is skipped: ${read.fault}`);
       continue;
     }
-    warnings.push(...read.warnings.map((warning) => `${shown(name)}: ${warning}`));
+    warnings.push(...read.warnings.map((warning) => `${skillName(name)}: ${warning}`));
     skills.push(read.skill);
   }
-  return { kind: 'read', ...told(skills, bodyBudgetRunes, warnings) };
+  return { kind: 'read', ...promptText(skills, bodyBudgetRunes, warnings) };
 }
 
 type Text = { readonly text: string } | { readonly fault: string };
 
-async function textIn(folder: string): Promise<Text> {
+async function readSkillFile(folder: string): Promise<Text> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
-    // Without these flags a pipe that nobody writes to would hold up the start; Windows has
-    // neither.
+    // Without O_NONBLOCK, a pipe without a writer would block the start. Windows has neither flag.
     const flags = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
     await using handle = await open(join(folder, file), flags);
     const facts = await handle.stat();
@@ -103,7 +102,7 @@ async function textIn(folder: string): Promise<Text> {
       ({ bytesRead: read } = await handle.read(bytes, length, bytes.length - length, null));
     }
     if (length > fileBytesMax) return { fault: `its ${file} has more than ${fileBytesMax} bytes` };
-    // Takes a byte order mark away.
+    // The decoder removes a byte order mark.
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length)) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -114,16 +113,16 @@ async function textIn(folder: string): Promise<Text> {
   }
 }
 
-function told(skills: readonly Skill[], budgetRunes: number, warnings: readonly string[]) {
+function promptText(skills: readonly Skill[], budgetRunes: number, warnings: readonly string[]) {
   if (skills.length === 0) return { text: null, warnings };
   const bodies: string[] = [];
-  const left: string[] = [];
+  const leftOut: string[] = [];
   let room = budgetRunes;
   const lines = skills.map(({ name, description, body }) => {
     if (body === '') return `- ${name}: ${description}`;
     const length = skillsRunes(body);
     if (length > room) {
-      left.push(
+      leftOut.push(
         `${name}: its text is left out: it has ${length} code points, and ${room} of ` +
           `skills_body_budget (${budgetRunes}) are left`,
       );
@@ -134,7 +133,7 @@ function told(skills: readonly Skill[], budgetRunes: number, warnings: readonly 
     return `- ${name}: ${description}`;
   });
   const text = [`${introduction}\n${lines.join('\n')}`, ...bodies].join('\n\n');
-  return { text, warnings: [...warnings, ...left] };
+  return { text, warnings: [...warnings, ...leftOut] };
 }
 
 const introduction =
@@ -148,21 +147,20 @@ function skillsRunes(text: string): number {
   return count;
 }
 
-/** A file's name in a sentence. */
-function shown(name: string): string {
+/** A skill's name for a sentence. */
+function skillName(name: string): string {
   return `skill ${JSON.stringify(name.slice(0, 100))}`;
 }
 
-/** What a SKILL.md says: YAML between two lines of three dashes, and a body of Markdown. */
-
+/** The content of a SKILL.md: YAML between two lines of three dashes, and a Markdown body. */
 type Skill = {
-  /** These fields are one line each. */
+  /** One line, like the description. */
   readonly name: string;
   readonly description: string;
   readonly body: string;
 };
 
-/** A fault is the part of a sentence that says why there is no skill. */
+/** `fault`: a part of a sentence that says why the file is no skill. */
 type SkillRead =
   | { readonly skill: Skill; readonly warnings: readonly string[] }
   | { readonly fault: string };
@@ -171,7 +169,7 @@ const frontMatterCharactersMax = 16_384;
 const nameCharactersMax = 64;
 const descriptionRunesMax = 1_024;
 
-/** @param folder its name, which a skill should bear */
+/** @param folder the name of its folder, which should also be the skill's name */
 async function readSkill(folder: string, text: string): Promise<SkillRead> {
   const lines = text.replaceAll(/\r\n?/g, '\n').split('\n');
   if (lines[0]?.trimEnd() !== '---') return { fault: 'it does not begin with front matter (---)' };
@@ -179,10 +177,10 @@ async function readSkill(folder: string, text: string): Promise<SkillRead> {
   if (end < 0) return { fault: 'its front matter has no end (---)' };
   const read = await readFields(lines.slice(1, end).join('\n'));
   if ('fault' in read) return read;
-  const { name: given, description: said } = read.fields;
-  const description = typeof said === 'string' ? oneLine(said) : '';
+  const { name: nameField, description: descriptionField } = read.fields;
+  const description = typeof descriptionField === 'string' ? oneLine(descriptionField) : '';
   if (description === '') return { fault: 'its front matter has no description' };
-  const name = typeof given === 'string' ? oneLine(given) : '';
+  const name = typeof nameField === 'string' ? oneLine(nameField) : '';
   const warnings = nameWarnings(name, folder);
   const runes = Array.from(description);
   if (runes.length > descriptionRunesMax) {
@@ -196,7 +194,7 @@ async function readSkill(folder: string, text: string): Promise<SkillRead> {
   return { skill, warnings };
 }
 
-/** A name that breaks the format still names the skill. */
+/** A name that breaks the format only causes warnings. */
 function nameWarnings(name: string, folder: string): string[] {
   if (name === '') return ['its front matter has no name; that of its folder is used'];
   const warnings: string[] = [];
@@ -215,9 +213,9 @@ type Fields = Readonly<Record<string, unknown>>;
 type Read = { readonly fields: Fields } | { readonly fault: string };
 
 /**
- * The fields of front matter. Where it is no YAML, values that YAML cannot have without quotes are
- * read as the plain text that they are meant to be, as other readers of skills do: `description:
- * Use when: asked` (agentskills.io, "Adding skills support"; cursor/plugins#207, gstack#1778).
+ * The fields of front matter. If it is no YAML, values that would need quotes are read as plain
+ * text, like other readers of skills do: `description: Use when: asked` (agentskills.io, "Adding
+ * skills support"; cursor/plugins#207, gstack#1778).
  */
 async function readFields(source: string): Promise<Read> {
   if (source.length > frontMatterCharactersMax) {
@@ -231,12 +229,12 @@ async function readFields(source: string): Promise<Read> {
   return 'fields' in lenient ? lenient : strict;
 }
 
-/** A key at the beginning of a line, and a value that is not quoted, a list or a block. */
+/** A key at the beginning of a line, with a value that is no quotation, list or block. */
 const plainField = /^([A-Za-z][\w-]*):[ \t]+([^\s"'[{|>&*!#].*)$/;
-/** What YAML takes for a mapping, or refuses at the beginning of a text. */
+/** Text that YAML reads as a mapping, or refuses at the beginning of a value. */
 const needsQuotes = /:(?:\s|$)|^[@`%]|^[-?](?:\s|$)/;
 
-/** Puts quotes round values that need them, with the indented lines that go on with them. */
+/** Quotes values that need it, together with their indented continuation lines. */
 function withQuotes(source: string): string {
   const out: string[] = [];
   const lines = source.split('\n');
@@ -259,7 +257,7 @@ function withQuotes(source: string): string {
   return out.join('\n');
 }
 
-/** One YAML mapping of the core schema, each key once; no aliases, anchors or tags. */
+/** Reads one YAML mapping of the core schema: each key once, no aliases, anchors or tags. */
 async function readYaml(source: string): Promise<Read> {
   const { isAlias, isNode, parseDocument, visit } = await import('yaml');
   try {
@@ -290,12 +288,12 @@ async function readYaml(source: string): Promise<Read> {
   }
 }
 
-/** Text that stands in one line. */
+/** The text in one line. */
 function oneLine(text: string): string {
   return printable(text).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Without control characters, tabs and ends of lines aside. */
+/** The text without control characters, except tabs and line ends. */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }

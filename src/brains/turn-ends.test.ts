@@ -1,4 +1,4 @@
-/** What ends a turn, or a call of it, besides an answer: the deadline, a stop, a bug. */
+/** The ends of a turn, or of a call, besides an answer: the deadline, a stop, a bug. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, results, think, three } from '../../test/fake/thinking.ts';

@@ -1,3 +1,4 @@
+/** The lines of a turn as a model sees them, and which models see its pictures. */
 import {
   linesOf,
   type HistoryLine,
@@ -19,31 +20,32 @@ import { unlessStopped } from '../lib/stop.ts';
 import type { Sees } from './models/model.ts';
 import type { Candidate } from './model-call.ts';
 
-/** A line as the model is shown it. `row`: whose line it is; null: the newest one. */
-export type Reworded = (line: HistoryLine, row: TurnRow | null) => Omit<HistoryLine, 'role'>;
+/** Changes the text of a line. `row`: the turn of the line; null: the newest line. */
+export type RewordLine = (line: HistoryLine, row: TurnRow | null) => Omit<HistoryLine, 'role'>;
 
 /**
- * The history, and last what the person said, with what came with it below, and what it replies to.
- * The newest line is byte for byte what the next turn has of it in its history, so that a provider
- * need not read all before it again. Two lines differ: that of a long file, of which later turns
- * have the beginning, and that of a picture that the model is not shown.
- * @param quoted as far as the model may be shown it
- * @param pictured of the history; null: the model sees none, and is told that there are some
- * @param reworded absent: each line has its own text
+ * The lines of the history, then the newest message with its attachments and its quotation.
+ *
+ * The next turn has the newest line in its history with the same bytes, so that a provider can use
+ * its prompt cache. There are two exceptions. Later turns have only the beginning of a long file.
+ * The line of a picture differs for a model that does not see the picture.
+ * @param quoted the part of the quotation that the model may see
+ * @param pictured the pictures of the history; null: the model sees only that there are some
+ * @param reword absent: each line keeps its text
  */
 export function linesOfTurn(
   turn: Pick<Turn, 'message' | 'text' | 'attachments'>,
   history: readonly TurnRow[],
   pictured: EarlierPictures | null = null,
   quoted: QuotedBlock | null = null,
-  reworded?: Reworded,
+  reword?: RewordLine,
 ): readonly HistoryLine[] {
   const before =
-    pictured === null && reworded === undefined
+    pictured === null && reword === undefined
       ? linesOf(history)
-      : history.flatMap((row) => linesWith(row, pictured, reworded));
+      : history.flatMap((row) => linesWith(row, pictured, reword));
   const newest = newestLine(turn, pictured !== null, quoted);
-  return [...before, reworded === undefined ? newest : { ...newest, ...reworded(newest, null) }];
+  return [...before, reword === undefined ? newest : { ...newest, ...reword(newest, null) }];
 }
 
 function newestLine(
@@ -51,14 +53,17 @@ function newestLine(
   sees: boolean,
   quoted: QuotedBlock | null,
 ): HistoryLine {
-  const said =
+  const textWithMedia =
     attachments === undefined
       ? withMediaLines(message, text)
       : withLines(
           text,
           attachments.map((one) => lineOfAttachment(one, sees)),
         );
-  const line = { role: 'user', text: withQuote(withSpeaker(message, said), quoted) } as const;
+  const line = {
+    role: 'user',
+    text: withQuote(withSpeaker(message, textWithMedia), quoted),
+  } as const;
   const pictures = (attachments ?? []).flatMap((one) =>
     one.kind === 'picture' && sees ? [one.picture] : [],
   );
@@ -68,98 +73,105 @@ function newestLine(
 function linesWith(
   row: TurnRow,
   pictured: EarlierPictures | null,
-  reworded: Reworded | undefined,
+  reword: RewordLine | undefined,
 ): readonly HistoryLine[] {
   const pictures = pictured?.get(row);
   return linesOf([row]).map((line) => {
-    const told = reworded === undefined ? line : { ...line, ...reworded(line, row) };
-    return pictures !== undefined && line.role === 'user' ? { ...told, pictures } : told;
+    const changed = reword === undefined ? line : { ...line, ...reword(line, row) };
+    return pictures !== undefined && line.role === 'user' ? { ...changed, pictures } : changed;
   });
 }
 
-// Which models a turn with pictures is for: those that see, where there are any.
+// A turn with pictures goes to the models with vision, if there are any.
 
-/** Who is shown pictures if they see, and which of those of the history. */
-export type Seers = ReadonlyMap<ModelName, EarlierPictures>;
+/** The models that get pictures, each with the pictures of the history. */
+export type VisionModels = ReadonlyMap<ModelName, EarlierPictures>;
 
-export type Sighted = {
-  /** Who may be asked. */
+export type VisionSelection = {
+  /** The models that may be asked. */
   readonly members: readonly Candidate[];
-  readonly seers: Seers;
+  readonly visionModels: VisionModels;
 };
 
-const nobody: Seers = new Map();
+const noModels: VisionModels = new Map();
 const noPictures: EarlierPictures = new Map();
 
-/** Who is asked for a reply: all at once, or one after the other as long as one fails. */
 type Order = 'fanout' | 'sequential';
 
 /**
- * At once where there is no picture.
- * @param members whom the shield lets be asked, in the order in which they are
- * @param sensitivity of the turn: a private one is told to near providers alone
- * @returns a decision where there is nothing but pictures, and nobody sees them
+ * Selects the models for a turn with pictures; returns no promise if there is no picture.
+ * @param members the models that passed the privacy filter, in the order of the requests
+ * @param sensitivity the turn's own; for a private turn only near addresses are asked about vision
+ * @returns a decision if the message has only pictures, and no model sees pictures
  */
-export function sighted(
+export function selectByVision(
   turn: Turn,
   members: readonly Candidate[],
   order: Order,
   sensitivity: Sensitivity,
   turnContext: TurnContext,
-): Sighted | Promise<Sighted | Decision> {
+): VisionSelection | Promise<VisionSelection | Decision> {
   const hasPictures = turn.attachments?.some(({ kind }) => kind === 'picture') === true;
-  if (!hasPictures && turn.pictured === undefined) return { members, seers: nobody };
-  return whoSees(turn, members, order, sensitivity, turnContext);
+  if (!hasPictures && turn.pictured === undefined) return { members, visionModels: noModels };
+  return visionSelectionOf(turn, members, order, sensitivity, turnContext);
 }
 
-async function whoSees(
+async function visionSelectionOf(
   turn: Turn,
   members: readonly Candidate[],
   order: Order,
   sensitivity: Sensitivity,
   turnContext: TurnContext,
-): Promise<Sighted | Decision> {
-  const asking = order === 'fanout' ? askAll : askInOrder;
-  const sees = await unlessStopped(asking(members, sensitivity, turnContext), turnContext.stop);
-  // Of a turn that is given up nobody is asked anything.
-  if (sees === null) return { members, seers: nobody };
+): Promise<VisionSelection | Decision> {
+  const askAboutVision = order === 'fanout' ? askAllAboutVision : askInOrderAboutVision;
+  const sees = await unlessStopped(
+    askAboutVision(members, sensitivity, turnContext),
+    turnContext.stop,
+  );
+  // The turn was stopped, so no model is asked.
+  if (sees === null) return { members, visionModels: noModels };
   const blind = members.filter((_, index) => sees[index] === false || sees[index] === 'unreached');
   const others = members.filter((one) => !blind.includes(one));
   const pictured = others.length === 0 ? undefined : await turn.pictured?.();
-  const seers = new Map(others.map(({ model }) => [model.name, pictured ?? noPictures]));
-  // Those who do not see are told that there was a picture, and answer as before.
-  if (turn.attachments?.some(({ kind }) => kind === 'picture') !== true) return { members, seers };
+  const visionModels = new Map(others.map(({ model }) => [model.name, pictured ?? noPictures]));
+  // For pictures of the history alone, models without vision answer, too: they see a notice.
+  if (turn.attachments?.some(({ kind }) => kind === 'picture') !== true)
+    return { members, visionModels };
   if (blind.length > 0) {
     const names = blind.map(({ model }) => model.name);
     turnContext.addStep({ kind: 'sight', blind: names, seeing: others.length });
   }
-  if (others.length > 0) return { members: others, seers };
-  // Where nobody knows, the failure of the model itself says what is wrong.
-  if (sees.includes('unreached')) return { members, seers };
+  if (others.length > 0) return { members: others, visionModels };
+  // If vision is unknown, the failure of the model itself is more useful than an apology.
+  if (sees.includes('unreached')) return { members, visionModels };
   if (turn.text.trim() === '' && turn.attachments?.every(({ kind }) => kind === 'picture')) {
     return { kind: 'apology', apology: 'unseen', why: 'none of its models sees pictures' };
   }
-  return { members, seers };
+  return { members, visionModels };
 }
 
-type Ask = (
+type AskAboutVision = (
   members: readonly Candidate[],
   sensitivity: Sensitivity,
   turnContext: Pick<TurnContext, 'deadlineAt' | 'stop'>,
 ) => Promise<readonly Sees[]>;
 
-const askAll: Ask = (members, sensitivity, { deadlineAt }) =>
+const askAllAboutVision: AskAboutVision = (members, sensitivity, { deadlineAt }) =>
   Promise.all(members.map(({ model }) => model.sees(sensitivity, deadlineAt)));
 
 /**
- * Up to the first that sees: the provider of one behind it is asked nothing before that one failed,
- * and then by the model itself.
+ * Asks up to the first model with vision. A later model is asked about vision only if the models
+ * before it fail, and then by the model itself.
  */
-const askInOrder: Ask = async (members, sensitivity, { deadlineAt, stop }) => {
-  const told: Sees[] = [];
+const askInOrderAboutVision: AskAboutVision = async (
+  members,
+  sensitivity,
+  { deadlineAt, stop },
+) => {
+  const answers: Sees[] = [];
   for (const { model } of members) {
-    if (stop.stopped || told.includes(true)) break;
-    told.push(await model.sees(sensitivity, deadlineAt));
+    if (stop.stopped || answers.includes(true)) break;
+    answers.push(await model.sees(sensitivity, deadlineAt));
   }
-  return told;
+  return answers;
 };

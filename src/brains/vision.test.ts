@@ -115,14 +115,14 @@ test('pictures of the history are looked for once somebody sees', async (t) => {
   const row = { at: 1, text: 'a photo', reply: null, sensitivity: 'public' } as const;
   for (const sees of [true, false, 'unreached'] as const) {
     const model = modelOf('a', sees);
-    let looks = 0;
+    let probes = 0;
     const pictured = async () => {
-      looks++;
+      probes++;
       return new Map([[row, [picture]]]);
     };
     const turn = think(t, [model, modelOf('b', false)], { history: [row], pictured });
     await settled();
-    assert.deepEqual([looks, picturesTo(model)], sees === true ? [1, 1] : [0, 0]);
+    assert.deepEqual([probes, picturesTo(model)], sees === true ? [1, 1] : [0, 0]);
     turn.stopper.stop();
     t.mock.timers.reset();
   }

@@ -81,7 +81,7 @@ export const agent: readonly Fault[] = [
     name: 'Notes that were cleared are shown up to the next cut.',
     file: 'src/brains/agent/prompt.ts',
     find: 'if (from < 0 || (from > 0 && kept.length < notesMax)) return [];',
-    replace: 'if (from < 0) return [...before.gone, ...before.kept];',
+    replace: 'if (from < 0) return [...before.replaced, ...before.kept];',
   },
   {
     name: 'Each new note of an agent changes the beginning of its prompt.',
@@ -115,8 +115,8 @@ export const model: readonly Fault[] = [
   {
     name: 'A look that fails lets a private request pass.',
     file: 'src/brains/models/local-runtime/local-runtime.ts',
-    find: 'if (status !== 200 || found === null) return {',
-    replace: 'if (found === null) return {',
+    find: 'if (status !== 200 || found === null)',
+    replace: 'if (found === null)',
   },
   {
     name: 'A model that is not in the runtime’s list gets private text.',
@@ -127,8 +127,8 @@ export const model: readonly Fault[] = [
   {
     name: 'A public look shows a model to be here.',
     file: 'src/brains/models/local-runtime/local-runtime.ts',
-    find: "if (why === null && sensitivity === 'private')",
-    replace: 'if (why === null)',
+    find: "if (listFailure === null && sensitivity === 'private')",
+    replace: 'if (listFailure === null)',
   },
   {
     name: 'A private request goes to any address.',
@@ -164,7 +164,7 @@ export const model: readonly Fault[] = [
     name: 'The local runtime is told how much to read with some requests only.',
     file: 'src/brains/models/local-runtime/wire.ts',
     find: '...(contextTokens !== null && { num_ctx',
-    replace: '...(contextTokens !== null && saysThink && { num_ctx',
+    replace: '...(contextTokens !== null && sendsThink && { num_ctx',
   },
   {
     name: 'Each message moves the beginning of a prompt that is too long.',
@@ -203,8 +203,8 @@ export const model: readonly Fault[] = [
   {
     name: 'A message that the model refuses is shown with every message after it.',
     file: 'src/brains/privacy-filter.ts',
-    find: 'if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });',
-    replace: '',
+    find: 'if (view.unanswered && textFailures.has(kind))',
+    replace: 'if (false)',
     seenBy: ['test/models/refused-message.slow.test.ts'],
   },
   {
@@ -217,15 +217,15 @@ export const model: readonly Fault[] = [
   {
     name: 'An agent shows what became private to the next model, wherever that is.',
     file: 'src/brains/agent/models.ts',
-    find: 'shield(sensitivity, this.#candidates)',
-    replace: "shield('public', this.#candidates)",
+    find: 'filterMembers(sensitivity, this.#candidates)',
+    replace: "filterMembers('public', this.#candidates)",
     seenBy: ['src/brains/agent/failover.test.ts'],
   },
   {
     name: 'An agent asks a model first that has failed in this turn.',
     file: 'src/brains/agent/models.ts',
-    find: 'this.#candidates = [...well, ...later];',
-    replace: 'this.#candidates = [...later, ...well];',
+    find: 'this.#candidates = [...healthy, ...failing];',
+    replace: 'this.#candidates = [...failing, ...healthy];',
     seenBy: ['src/brains/agent/failover.test.ts'],
   },
 ];

@@ -1,3 +1,4 @@
+/** One turn of an agent: its loop of model calls and tool calls, and its requests. */
 import type { Decision, Sorry } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
@@ -10,25 +11,25 @@ import type { Deadline } from '../../lib/deadlines.ts';
 import { Stopper } from '../../lib/stop.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ToolNotice, ModelRequest } from '../models/model.ts';
-import { apologyOf, tellLeftOut } from '../responder.ts';
+import { apologyOf, reportLeftOut } from '../responder.ts';
 import type { TurnContext, Followed, Turn, EarlierPictures } from '../brain.ts';
-import { linesOfTurn, type Seers } from '../turn-lines.ts';
+import { linesOfTurn, type VisionModels } from '../turn-lines.ts';
 import type { ModelCall, Candidate, RequestFor } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
-import type { AgentOptions, LearnedLimits } from './agent.ts';
-import { AgentModels, type InText, type RefusedTools } from './models.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { AgentModels, type InText, type LearnedLimits, type RefusedTools } from './models.ts';
 import { withoutMark, readText, placeNotes, systemPrompt, withNewerNotes } from './prompt.ts';
-import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
-import { ToolCalls, type WrittenCalls } from './tool-calls.ts';
+import { ToolTranscript, transcriptCharactersMax, type WrittenCalls } from './tool-transcript.ts';
+import { ToolCalls } from './tool-calls.ts';
 import { quoteFor, turnsIn, type View } from '../privacy-filter.ts';
 
-/** After so many answers in a row with nothing but wrong calls, no more tools are used. */
+/** After so many answers in a row with only invalid calls, tools are switched off. */
 const invalidMax = 2;
-/** At most so often what was found is halved for a model that cannot read it. */
+/** The most times that the results are halved for a model that cannot read them. */
 const halvingsMax = 6;
-/** What one hard turn teaches about the model holds for the next turns, down to this. */
-const findingsCharactersMin = 4_000;
-/** The limit grows by this factor with each turn that left something out and was answered. */
+/** A turn cannot lower the learned limit of result characters below this. */
+const resultCharactersMin = 4_000;
+/** The learned limit grows by this factor after each answered turn that dropped results. */
 const growth = 1.25;
 
 const askForAnswer =
@@ -38,29 +39,29 @@ const brokenCall =
   'That call could not be read: it must be one JSON object with "tool" and "arguments", and ' +
   'nothing else. It was not run.';
 
-/** One step's question, and what became of it. */
-type Asked = {
-  /** Every model that was asked, best rank first. */
+/** The request of one step, and its outcome. */
+type StepResult = {
+  /** Every model asked, best rank first. */
   readonly calls: readonly ModelCall[];
-  /** Whose answer it is; null: all have failed. */
+  /** The call with the answer; null: all have failed. */
   readonly answered: ModelCall | null;
   readonly inText: InText;
-  /** A provider refused what its model wrote as a call. */
+  /** A provider refused a call of its model as malformed. */
   readonly isMalformed: boolean;
   readonly withTools: boolean;
 };
 
 export type AgentTurnState = {
-  /** Those of the agent's scope that may be shown, oldest first. */
+  /** The notes of the agent's scope that models may see, oldest first. */
   readonly notes: readonly Note[];
-  /** How many are kept. */
+  /** The number of kept notes. */
   readonly notesKept: number;
   readonly earlier: readonly EarlierCall[];
   readonly sensitivity: Sensitivity;
-  readonly seers: Seers;
+  readonly visionModels: VisionModels;
 };
 
-/** What the model wants. */
+/** The meaning of a model's answer; `broken`: an unreadable call. */
 type ModelIntent =
   | { readonly kind: 'answer'; readonly text: string }
   | ({ readonly kind: 'calls' } & WrittenCalls)
@@ -73,9 +74,9 @@ type ModelIntent =
  *       │ ▲
  *     calls └─results── running
  *
- * A step is one call to the model. The last step has no tools and asks for the answer. When there
- * is one step in all, it has tools, and its calls are not run. A request that the model refused to
- * read is not counted as a step, and neither are models that failed before another one answered.
+ * A step is one model call. The last step has no tools and asks for the answer. If the agent has
+ * only one step, this step has tools, but its calls do not run. A request that was too long for the
+ * model does not count as a step. Models that failed before another one answered do not count.
  */
 export class AgentTurn {
   readonly #options: AgentOptions;
@@ -89,7 +90,7 @@ export class AgentTurn {
   readonly #requests: AgentRequests;
   readonly #followed: Followed | null;
   readonly #turnAt: SteadyTime;
-  readonly #over = new Stopper();
+  readonly #turnEnd = new Stopper();
   readonly #deadline: Deadline;
   #step = 0;
   #closing = false;
@@ -98,8 +99,8 @@ export class AgentTurn {
   #halvings = 0;
 
   /**
-   * @param candidates in the order in which they are to be asked
-   * @param before what this turn may know of earlier turns, and of its own earlier runs
+   * @param candidates in the order of the requests
+   * @param state the state from earlier turns, and from earlier runs of this turn
    */
   constructor(
     options: AgentOptions,
@@ -107,7 +108,7 @@ export class AgentTurn {
     learned: LearnedLimits,
     turn: Turn,
     turnContext: TurnContext,
-    { notes, notesKept, earlier, sensitivity, seers }: AgentTurnState,
+    { notes, notesKept, earlier, sensitivity, visionModels }: AgentTurnState,
   ) {
     this.#options = options;
     this.#models = new AgentModels(candidates, learned);
@@ -120,12 +121,21 @@ export class AgentTurn {
       .map(({ name, description, parameters }) => ({ name, description, parameters }));
     const mark = options.mark(turn);
     this.#mark = mark;
-    const transcript = new ToolTranscript(mark, learned.findingsCharactersMax);
+    const transcript = new ToolTranscript(mark, learned.resultCharactersMax);
     const announced = this.#announced;
     this.#transcript = transcript;
-    const parts = { agent: options, turn, turnContext, notes, transcript, announced, mark, seers };
-    this.#requests = new AgentRequests(parts, sensitivity);
-    if (earlier.length > 0) transcript.recalled(earlier);
+    const deps = {
+      agent: options,
+      turn,
+      turnContext,
+      notes,
+      transcript,
+      announced,
+      mark,
+      visionModels,
+    };
+    this.#requests = new AgentRequests(deps, sensitivity);
+    if (earlier.length > 0) transcript.addInterrupted(earlier);
     this.#turnAt = options.steady();
     this.#calls = new ToolCalls({
       agent: options,
@@ -134,7 +144,7 @@ export class AgentTurn {
       channel,
       transcript,
       sensitivity: () => this.#requests.sensitivity,
-      over: this.#over,
+      turnEnd: this.#turnEnd,
       turnAt: this.#turnAt,
       notesBefore: notesKept,
       keysTaken: new Set(earlier.map(({ key }) => key)),
@@ -147,7 +157,7 @@ export class AgentTurn {
   async answer(): Promise<Decision> {
     try {
       if (this.#followed !== null) await this.#calls.follow(this.#followed);
-      if (this.#calls.asked > 0) return this.#question(this.#models.first);
+      if (this.#calls.waiting > 0) return this.#askForApproval(this.#models.first);
       return await this.#loop();
     } finally {
       this.#deadline.cancel();
@@ -155,23 +165,23 @@ export class AgentTurn {
     }
   }
 
-  readonly #end = (): void => this.#over.stop();
+  readonly #end = (): void => this.#turnEnd.stop();
 
   async #loop(): Promise<Decision> {
     while (this.#step < this.#options.stepsMax) {
-      if (this.#over.stopped) return this.#apology('busy', 'the turn was given up');
+      if (this.#turnEnd.stopped) return this.#apology('busy', 'the turn was given up');
       this.#step++;
-      const asked = await this.#ask();
-      const { answered } = asked;
+      const result = await this.#ask();
+      const { answered } = result;
       if (answered === null) {
-        if (this.#goesOnAfter(asked)) continue;
-        return this.#failed(asked);
+        if (this.#canContinueAfter(result)) continue;
+        return this.#failed(result);
       }
-      const wish = wishOf(answered, asked.inText(answered), this.#mark);
-      if (wish.kind === 'answer') return this.#reply(wish.text, answered.model);
-      if (!asked.withTools || this.#isSpent) return this.#unfinished();
-      await this.#fulfil(wish);
-      if (this.#calls.asked > 0) return this.#question(answered.model);
+      const intent = intentOf(answered, result.inText(answered), this.#mark);
+      if (intent.kind === 'answer') return this.#reply(intent.text, answered.model);
+      if (!result.withTools || this.#isSpent) return this.#unfinished();
+      await this.#carryOut(intent);
+      if (this.#calls.waiting > 0) return this.#askForApproval(answered.model);
     }
     return this.#apology('unfinished', 'no step was left');
   }
@@ -180,13 +190,13 @@ export class AgentTurn {
     return this.#step >= this.#options.stepsMax;
   }
 
-  async #ask(): Promise<Asked> {
+  async #ask(): Promise<StepResult> {
     const { stepsMax } = this.#options;
     const last = this.#closing || (this.#isSpent && stepsMax > 1);
     const withTools = !last && this.#announced.length > 0;
     if (last && !this.#asksForAnswer && this.#announced.length > 0) {
       this.#asksForAnswer = true;
-      this.#transcript.say(askForAnswer);
+      this.#transcript.addRemark(askForAnswer);
     }
     const inText = this.#models.inText();
     const members = this.#models.allowed(this.#requests.sensitivity, this.#turnContext);
@@ -205,67 +215,70 @@ export class AgentTurn {
     return { calls, answered, inText, isMalformed, withTools };
   }
 
-  /** Whether another step, asked in another way, may do better than the one that failed. */
-  #goesOnAfter({ calls, isMalformed, withTools }: Asked): boolean {
+  /** Whether another step with a different request may succeed after this failed one. */
+  #canContinueAfter({ calls, isMalformed, withTools }: StepResult): boolean {
     if (isMalformed && withTools) return !this.#isSpent;
     const kinds = failuresOf(calls);
-    if (kinds.includes('context_overflow')) return this.#findLess();
+    if (kinds.includes('context_overflow')) return this.#shortenResults();
     if (!kinds.includes('empty_answer') || this.#closing || this.#isSpent) return false;
     this.#closing = true;
     return true;
   }
 
   /**
-   * The model could not read the whole request: half of what was found is dropped. The limit is
-   * remembered where what was found is most of the request: one long message says nothing of
-   * others.
+   * Drops half of the results, because the request was too long for the model. The new limit is
+   * remembered if the results are most of the request. A long message says nothing about other
+   * turns.
    */
-  #findLess(): boolean {
-    const teaches = this.#transcript.outweighs(this.#requests.characters);
-    const fits = this.#halvings < halvingsMax ? this.#transcript.halve() : null;
-    if (fits === null) return false;
+  #shortenResults(): boolean {
+    const isWorthLearning = this.#transcript.outweighs(this.#requests.characters);
+    const charactersMax = this.#halvings < halvingsMax ? this.#transcript.halve() : null;
+    if (charactersMax === null) return false;
     this.#halvings++;
-    if (teaches) this.#learned.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
+    if (isWorthLearning)
+      this.#learned.resultCharactersMax = Math.max(resultCharactersMin, charactersMax);
     this.#step--;
     return true;
   }
 
-  /** The model could read all that it was given, and was not given all: next time it gets more. */
-  #findMore(): void {
-    const more = Math.ceil(this.#learned.findingsCharactersMax * growth);
-    this.#learned.findingsCharactersMax = Math.min(transcriptCharactersMax, more);
+  /** Raises the learned limit, because the model read a request with dropped results. */
+  #raiseResultLimit(): void {
+    const more = Math.ceil(this.#learned.resultCharactersMax * growth);
+    this.#learned.resultCharactersMax = Math.min(transcriptCharactersMax, more);
   }
 
-  async #fulfil(wish: Exclude<ModelIntent, { kind: 'answer' }>): Promise<void> {
+  async #carryOut(intent: Exclude<ModelIntent, { kind: 'answer' }>): Promise<void> {
     let invalid = true;
-    if (wish.kind === 'broken') this.#transcript.objected(wish.text, brokenCall);
-    else invalid = (await this.#calls.run(this.#step, wish)) === 'invalid';
+    if (intent.kind === 'broken') this.#transcript.addUnreadable(intent.text, brokenCall);
+    else invalid = (await this.#calls.run(this.#step, intent)) === 'invalid';
     this.#invalidInARow = invalid ? this.#invalidInARow + 1 : 0;
     if (this.#invalidInARow >= invalidMax) this.#closing = true;
   }
 
   #reply(text: string, model: ModelName): Decision {
-    if (this.#transcript.isShort && this.#halvings === 0) this.#findMore();
+    if (this.#transcript.isShort && this.#halvings === 0) this.#raiseResultLimit();
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;
     return { kind: 'reply', text, model, why };
   }
 
-  /** Nothing goes on before a person has said yes or no, and that is a turn of its own. */
-  #question(model: ModelName): Decision {
+  /** Ends the turn with a question. The person's decision starts a turn of its own. */
+  #askForApproval(model: ModelName): Decision {
     const text = this.#turnContext.question();
     const why = `asked for a yes at step ${this.#step}`;
     return { kind: 'reply', text, model, why };
   }
 
-  /** The model wants a tool where none is left; its text beside the call may tell of it as done. */
+  /** A model still calls a tool. Its text is not sent, because it may say that the call is done. */
   #unfinished(): Decision {
     return this.#apology('unfinished', `it still asked for tools at step ${this.#step}`);
   }
 
-  /** A model that goes silent after its tools has not finished; otherwise the failure tells why. */
-  #failed({ calls, withTools }: Asked): Decision {
+  /**
+   * A model without text after its tools has not finished; otherwise the failure gives the reason.
+   */
+  #failed({ calls, withTools }: StepResult): Decision {
     const kinds = failuresOf(calls);
     const stuck =
       kinds.every((kind) => kind === 'empty_answer') && !withTools && this.#calls.count > 0;
@@ -273,8 +286,8 @@ export class AgentTurn {
     if (kinds.every((kind) => kind === 'tool_call_malformed')) {
       return this.#apology('unfinished', 'its provider refused what it wrote as a call');
     }
-    const who = calls.length === 1 ? 'the model gave no answer' : 'no model gave an answer';
-    return { kind: 'apology', ...apologyOf(calls), why: `${who}: ${kinds.join(', ')}` };
+    const subject = calls.length === 1 ? 'the model gave no answer' : 'no model gave an answer';
+    return { kind: 'apology', ...apologyOf(calls), why: `${subject}: ${kinds.join(', ')}` };
   }
 
   #apology(apology: Exclude<Sorry['apology'], 'over_budget'>, why: string): Decision {
@@ -287,10 +300,10 @@ function failuresOf(calls: readonly ModelCall[]): readonly FailureKind[] {
 }
 
 /**
- * Calls are looked for only where they may stand: beside the text, or as the whole text. The mark
- * goes neither to a person nor to a tool.
+ * Reads calls only where they may stand: beside the text, or as the whole text. The mark goes
+ * neither to a person nor to a tool.
  */
-function wishOf({ outcome, model }: ModelCall, isText: boolean, mark: string): ModelIntent {
+function intentOf({ outcome, model }: ModelCall, isText: boolean, mark: string): ModelIntent {
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
   const { extra } = outcome;
   const text = withoutMark(mark, outcome.text);
@@ -307,38 +320,38 @@ function wishOf({ outcome, model }: ModelCall, isText: boolean, mark: string): M
 }
 
 function callWithoutMark(mark: string, call: ToolCall): ToolCall {
-  const { name, arguments: given } = call;
-  const written = JSON.stringify({ name, given });
+  const { name, arguments: args } = call;
+  const written = JSON.stringify({ name, args });
   const clean = withoutMark(mark, written);
   if (clean === written) return call;
-  const told = JSON.parse(clean) as { name: string; given: unknown };
-  return { ...call, name: told.name, arguments: told.given };
+  const cleanCall = JSON.parse(clean) as { name: string; args: unknown };
+  return { ...call, name: cleanCall.name, arguments: cleanCall.args };
 }
 
-/** What an agent's models are asked at each step of one turn, and how much of it they are shown. */
 type AgentRequestsDeps = {
   readonly agent: AgentOptions;
   readonly turn: Turn;
   readonly turnContext: TurnContext;
-  /** All that may be shown, oldest first. */
+  /** The notes that models may see, oldest first. */
   readonly notes: readonly Note[];
   readonly transcript: ToolTranscript;
-  /** What it may use in this turn. */
+  /** The tools of this turn. */
   readonly announced: readonly ToolNotice[];
   readonly mark: string;
-  readonly seers: Seers;
+  readonly visionModels: VisionModels;
 };
 
+/** Makes the request of each step for each model, with the parts that the model may see. */
 class AgentRequests {
   readonly #deps: AgentRequestsDeps;
-  /** Of the turn: from the first answer on also what the model was shown of private texts. */
+  /** The turn's sensitivity. After the first answer, the texts that the model saw count, too. */
   #sensitivity: Sensitivity;
-  /** Models that took no pictures in this turn. */
+  /** Models that refused pictures in this turn. */
   readonly #blind = new Set<ModelName>();
-  /** What the first that answered was shown, and all are in later steps; null: none has. */
+  /** The view of the first answer, which all later steps use; null: no answer yet. */
   #view: TextView | null = null;
 
-  /** @param sensitivity of the turn as it begins */
+  /** @param sensitivity the turn's own at its start */
   constructor(deps: AgentRequestsDeps, sensitivity: Sensitivity) {
     this.#deps = deps;
     this.#sensitivity = sensitivity;
@@ -348,36 +361,36 @@ class AgentRequests {
     return this.#sensitivity;
   }
 
-  /** Characters of all that is asked beside what was found. */
+  /** The characters of the request without the results. */
   get characters(): number {
     const { agent, turn } = this.#deps;
-    const own = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
+    const prompts = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
     const view = this.#view ?? wholeView;
-    const said = linesOfTurn(turn, turnsIn(turn.history, view), null, quoteFor(turn, view));
-    return said.reduce((sum, { text }) => sum + text.length, own);
+    const lines = linesOfTurn(turn, turnsIn(turn.history, view), null, quoteFor(turn, view));
+    return lines.reduce((sum, { text }) => sum + text.length, prompts);
   }
 
-  /** @param mayCall whether tools may be called at this step */
+  /** @param mayCall whether the model may call tools in this step */
   at(mayCall: boolean, inText: InText, refused: RefusedTools): RequestFor {
     return (view, model) => {
       const protocol = inText({ model, view }) ? 'text' : 'native';
-      // Later steps need not find it out once more.
+      // Stored, so that later steps need not learn it again.
       if (!view.pictures) this.#blind.add(model);
-      const pictured = this.#blind.has(model) ? null : (this.#deps.seers.get(model) ?? null);
+      const pictured = this.#blind.has(model) ? null : (this.#deps.visionModels.get(model) ?? null);
       const refusedTools = refused({ model, view });
       const shown = this.#view ?? view;
       return this.#request({ protocol, model, mayCall, refusedTools, view: shown, pictured });
     };
   }
 
-  /** To be called with each answer: from the first one on its model's words are in the turn. */
-  answered(asked: Pick<ModelCall, 'model' | 'view' | 'refusal'>): void {
+  /** Called with each answer. From the first one on, text of its model is in the turn. */
+  answered(call: Pick<ModelCall, 'model' | 'view' | 'refusal'>): void {
     if (this.#view !== null) return;
-    const { view } = asked;
+    const { view } = call;
     this.#view = view;
     const { turn, turnContext, notes } = this.#deps;
-    const secret = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
-    tellLeftOut(turn, secret, [asked], asked, turnContext);
+    const privateNotes = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
+    reportLeftOut(turn, privateNotes, [call], call, turnContext);
     const quoted = quoteFor(turn, view);
     const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];
     this.#sensitivity = strictestOf(
@@ -387,17 +400,17 @@ class AgentRequests {
   }
 
   /**
-   * Whether the request names the tools also at a last step, where none may be called: then its
-   * beginning is the same at each step. A local runtime knows no way to name them so.
+   * Whether the request names the tools even at a last step, which may not call them. The
+   * beginning of the request is then the same at each step. A local runtime has no such field.
    */
   #namesTools(name: ModelName): boolean {
     const { members } = this.#deps.agent;
-    const asked = members.find(({ model }) => model.name === name);
-    return asked?.model.provider === 'hosted_runtime';
+    const member = members.find(({ model }) => model.name === name);
+    return member?.model.provider === 'hosted_runtime';
   }
 
-  #request(asking: Asking): ModelRequest {
-    const { protocol, model, mayCall, refusedTools, view, pictured } = asking;
+  #request(options: RequestOptions): ModelRequest {
+    const { protocol, model, mayCall, refusedTools, view, pictured } = options;
     const { agent, turn, turnContext, transcript, mark } = this.#deps;
     const announced = this.#deps.announced.filter(({ name }) => !refusedTools.includes(name));
     const turns = turnsIn(turn.history, view);
@@ -406,7 +419,7 @@ class AgentRequests {
     const budgetRunes = agent.notes?.budgetRunes ?? 0;
     const { first, behind } = placeNotes(notes, { windowAt, rows: turns, budgetRunes });
     const quoted = quoteFor(turn, view);
-    const said = linesOfTurn(turn, turns, pictured, quoted, ({ role, text }, row) => {
+    const conversation = linesOfTurn(turn, turns, pictured, quoted, ({ role, text }, row) => {
       const newer = role === 'user' ? (behind.get(row) ?? []) : [];
       return withNewerNotes(withoutMark(mark, text), newer, mark);
     });
@@ -427,8 +440,8 @@ class AgentRequests {
     return {
       sensitivity: strictestOf(this.#sensitivity, [...turns, ...notes, ...quotes]),
       system,
-      lines: [...said, ...transcript.linesFor(protocol, model)],
-      keptFrom: said.length - 1,
+      lines: [...conversation, ...transcript.linesFor(protocol, model)],
+      keptFrom: conversation.length - 1,
       tools: protocol === 'native' ? announced : [],
       mayCall,
       deadlineAt: turnContext.deadlineAt,
@@ -437,7 +450,7 @@ class AgentRequests {
   }
 }
 
-type Asking = {
+type RequestOptions = {
   readonly protocol: 'native' | 'text';
   readonly model: ModelName;
   readonly mayCall: boolean;
@@ -446,7 +459,7 @@ type Asking = {
   readonly pictured: EarlierPictures | null;
 };
 
-/** What of the conversation a model sees, whatever its tools are. */
+/** The parts of the conversation that a model sees, without pictures and tools. */
 type TextView = Pick<View, 'private' | 'unanswered'>;
 
 const wholeView: TextView = { private: true, unanswered: true };

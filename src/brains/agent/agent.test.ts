@@ -7,7 +7,7 @@ import type { RequestLine } from '../models/model.ts';
 
 const calc = () => fakeTool('calc', 'expression', { does: (given) => `${given} = 2` });
 const sum = (given: unknown = { expression: '1+1' }) => call('calc', given);
-/** What may be called; the last request may name tools that may not. */
+/** The tools that the model may call; the last request may name others, too. */
 const toolsOf = (asked: Pick<ModelRequest, 'tools' | 'mayCall'>): readonly string[] =>
   asked.mayCall === false ? [] : asked.tools.map(({ name }) => name);
 
@@ -83,7 +83,7 @@ test('a model that never stops asking ends honestly, after so many questions', a
   const stage = new Stage({ tools: [tool], stepsMax: 3 });
   let n = 0;
   const asks = (): Said => calls(sum({ expression: `${n++}` }));
-  // Without tools on offer a provider's calls count for nothing, so its answer is empty.
+  // Without offered tools, a provider's calls do not count, so its answer is empty.
   const played = await stage.play([asks(), asks(), { fails: 'empty_answer' }]);
   assert.equal(brief(played), '(unfinished)');
   assert.equal(played.requests.length, 3);
@@ -189,10 +189,10 @@ test('calls go back to their model as any provider takes them', async () => {
     { id: 'x'.repeat(500), name: 'y'.repeat(500), arguments: undefined },
   ];
   const played = await stage.play([{ calls: odd }, { calls: odd.slice(0, 2) }, 'ok']);
-  const told = played.requests[2]!.lines.flatMap((line) =>
+  const resultLines = played.requests[2]!.lines.flatMap((line) =>
     line.role === 'calls' ? line.calls : [],
   );
-  assert.deepEqual(told, [
+  assert.deepEqual(resultLines, [
     { id: 'call00001', name: 'calc', arguments: { expression: '1+1' } },
     { id: 'same', name: 'calc', arguments: { value: '1+2' } },
     { id: 'call00002', name: 'no_such_tool_', arguments: { value: [1] } },

@@ -1,74 +1,36 @@
 /**
- * A brain that may use tools before it answers, within bounds: so many model calls, so many tool
- * calls in each, one deadline over all. What the model writes gains no rights: every call goes
- * through the toolbox, and only plain text of a last answer reaches the person. Where the model
- * fails, the next one by rank goes on from there.
+ * A brain that may use tools before it answers. It has limits on model calls and tool calls, and
+ * one deadline. The text of a model gains no rights: every call goes through the toolbox, and only
+ * the plain text of the last answer reaches the person. If a model fails, the next one by rank
+ * continues the turn.
  */
 import type { ChannelType } from '../../config/config.ts';
 import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/model-words.ts';
-import type { Note, NoteScope } from '../../domain/note.ts';
+import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
 import type { Ability } from '../../domain/tool-use.ts';
-import type { Toolbox } from '../tools/tool.ts';
-import type { AgentFacts, Asking, Brain, TurnContext, Turn } from '../brain.ts';
+import type { AgentFacts, Brain, TurnContext, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
-import type { DispatchDeps } from '../dispatch.ts';
-import { noneKept, shield, type Shielded } from '../privacy-filter.ts';
-import { sighted } from '../turn-lines.ts';
+import { noLocalModel, filterMembers, type Filtered } from '../privacy-filter.ts';
+import { selectByVision } from '../turn-lines.ts';
+import type { AgentOptions } from './agent-options.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { NotesUntilCut } from './prompt.ts';
-import type { LearnedOfModels } from './models.ts';
+import type { LearnedLimits } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
 export { askingOf } from './call-approvals.ts';
+export type { AgentOptions } from './agent-options.ts';
 
-/** Its models are asked one after the other, whatever `dispatch` says. */
-export type AgentOptions = DispatchDeps & {
-  readonly name: string;
-  readonly sensitivity: Sensitivity;
-  readonly budget: Budget | null;
-  readonly deadlineMs: number;
-  readonly historyBounds: HistoryBounds;
-  /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
-  readonly members: readonly Candidate[];
-  readonly toolbox: Toolbox;
-  /** Model calls in one turn, all told. */
-  readonly stepsMax: number;
-  /** The brain's, which stands first; null: it has none. */
-  readonly systemPrompt: string | null;
-  /** The agent's, behind the words about its tools. */
-  readonly operatorPrompt: string | null;
-  /** Ready text for the prompt; null: there are none. */
-  readonly skills: string | null;
-  readonly notes: {
-    readonly scope: NoteScope;
-    readonly notesMax: number;
-    readonly budgetRunes: number;
-  } | null;
-  /** Null: none of its tools asks. */
-  readonly asking: Asking | null;
-  /**
-   * The mark of data, of letters, digits and `-`: the same in a session, and not to be guessed. It
-   * is taken out of all that people, tools and models write.
-   */
-  readonly mark: (turn: Turn) => string;
-};
-
-/** So that one that hangs leaves the next ones time to answer. */
+/** A model uses at most this part of the time left, so that the next one has time to answer. */
 const partOfTime = 2 / 3;
 
 export function createAgent(options: AgentOptions): Brain {
   return new Agent(options);
 }
-
-/** What one turn finds out about the agent's models, kept for the turns that follow. */
-export type LearnedLimits = LearnedOfModels & {
-  /** How much of what tools gave back the models can read. */
-  findingsCharactersMax: number;
-};
 
 class Agent implements Brain {
   readonly name: string;
@@ -81,7 +43,7 @@ class Agent implements Brain {
   readonly #learned: LearnedLimits = {
     textOnly: new Set(),
     refusedTools: new Map(),
-    findingsCharactersMax: transcriptCharactersMax,
+    resultCharactersMax: transcriptCharactersMax,
   };
 
   readonly #notesUntilCut = new NotesUntilCut();
@@ -116,36 +78,38 @@ class Agent implements Brain {
     const labels = earlier.map((call) => call.sensitivity);
     const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...labels);
     if (sensitivity === 'private') turnContext.becomePrivate();
-    const { kept: asked, dropped } = this.#shielded(sensitivity, members);
-    if (dropped.length > 0 || asked.length === 0) {
+    const { kept: allowed, dropped } = this.#filtered(sensitivity, members);
+    if (dropped.length > 0 || allowed.length === 0) {
       const names = dropped.map(({ model }) => model.name);
-      turnContext.addStep({ kind: 'shield', dropped: names, kept: asked.length });
+      turnContext.addStep({ kind: 'shield', dropped: names, kept: allowed.length });
     }
-    if (asked.length === 0) return noneKept(this.sensitivity);
-    const ranked = asked.toSorted((a, b) => a.rank - b.rank);
-    const sight = await sighted(turn, ranked, 'sequential', sensitivity, turnContext);
-    if ('kind' in sight) return sight;
-    const kept = notes === null ? [] : await turnContext.notes(notes.scope);
-    const before = {
-      notes: this.#shown(turn, kept),
-      notesKept: kept.length,
+    if (allowed.length === 0) return noLocalModel(this.sensitivity);
+    const ranked = allowed.toSorted((a, b) => a.rank - b.rank);
+    const selection = await selectByVision(turn, ranked, 'sequential', sensitivity, turnContext);
+    if ('kind' in selection) return selection;
+    const keptNotes = notes === null ? [] : await turnContext.notes(notes.scope);
+    const state = {
+      notes: this.#shownNotes(turn, keptNotes),
+      notesKept: keptNotes.length,
       earlier,
       sensitivity,
-      seers: sight.seers,
+      visionModels: selection.visionModels,
     };
     const agentTurn = new AgentTurn(
       this.#options,
-      sight.members,
+      selection.members,
       this.#learned,
       turn,
       turnContext,
-      before,
+      state,
     );
     return agentTurn.answer();
   }
 
-  /** Notes of a whole brain are shown as they are: others add to them, and may be forgotten. */
-  #shown({ message, windowAt }: Turn, kept: readonly Note[]): readonly Note[] {
+  /**
+   * Notes of a whole brain are shown as they are: other conversations add and delete notes, too.
+   */
+  #shownNotes({ message, windowAt }: Turn, kept: readonly Note[]): readonly Note[] {
     const { notes } = this.#options;
     if (notes?.scope.kind !== 'conversation' || windowAt === undefined) return kept;
     const { channel, conversation } = message;
@@ -153,10 +117,10 @@ class Agent implements Brain {
     return this.#notesUntilCut.shown(key, windowAt, kept, notes.notesMax);
   }
 
-  /** Notes of the whole brain are what others said to it: they are for models here alone. */
-  #shielded(sensitivity: Sensitivity, members: readonly Candidate[]): Shielded<Candidate> {
-    if (this.agent.notes?.kind !== 'brain') return shield(sensitivity, members);
-    const { kept, dropped } = shield('private', members);
+  /** Notes of a whole brain come from other people: only models on this machine may read them. */
+  #filtered(sensitivity: Sensitivity, members: readonly Candidate[]): Filtered<Candidate> {
+    if (this.agent.notes?.kind !== 'brain') return filterMembers(sensitivity, members);
+    const { kept, dropped } = filterMembers('private', members);
     const isHere = ({ model }: Candidate): boolean =>
       !(model.mayForward && isCloudTag(model.modelId));
     return {

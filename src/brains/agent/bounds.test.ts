@@ -1,4 +1,4 @@
-/** What ends, shortens or redirects an agent's turn from outside its script. */
+/** Limits, deadlines and stops that end, shorten or redirect an agent's turn. */
 import { FakeBudgetGuard } from '../../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** A turn that asks ends there; the turn that follows begins with what became of the call. */
+/** A turn ends with its question; the follow-up turn begins with the decided call. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, Stage } from '../../../test/agents/play.ts';
@@ -75,7 +75,7 @@ for (const protocol of ['native', 'text'] as const) {
       ['message:0:0', 'done', 'approved_by_operator'],
     );
     const { lines } = played.requests[unable.length]!;
-    // Its provider wants back what came with a call, and that turn is over: it is told in words.
+    // The earlier turn is over, and the provider's own fields are lost, so the call goes as text.
     assert.deepEqual(
       lines.map(({ role }) => role),
       protocol === 'native' ? ['user', 'user'] : ['user', 'assistant', 'user'],

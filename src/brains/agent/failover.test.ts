@@ -1,4 +1,4 @@
-/** Where one model fails, the next by rank goes on. */
+/** If one model of an agent fails, the next one by rank continues the turn. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, Stage } from '../../../test/agents/play.ts';
@@ -31,9 +31,9 @@ test('between steps the next model goes on with what was found', async () => {
   assert.equal(brief(played), 'It is 2.');
   assert.deepEqual(played.asked, ['m', 'm', 'n']);
   assert.equal(tool.ran.length, 1, 'no call is made twice');
-  const told = played.requests[2]!.lines.at(-1)!;
-  assert.equal(told.role, 'user', 'another model would lack what its provider wants back');
-  assert.match(told.text, /"expression":"1\+1"[^]*1\+1 = 2/);
+  const callLine = played.requests[2]!.lines.at(-1)!;
+  assert.equal(callLine.role, 'user', 'another model would lack what its provider wants back');
+  assert.match(callLine.text, /"expression":"1\+1"[^]*1\+1 = 2/);
   assert.equal(played.decision.why, 'answered at step 2 after one tool call');
 });
 

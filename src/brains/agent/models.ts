@@ -1,53 +1,59 @@
-/** Which models one turn of an agent asks, in what order, and which are told of tools in words. */
+/** The models of one agent turn: their order, and which of them get tools as text. */
 import type { ModelName } from '../../domain/ids.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { TurnContext } from '../brain.ts';
 import type { Candidate, ModelCall } from '../model-call.ts';
-import { shield } from '../privacy-filter.ts';
+import { filterMembers } from '../privacy-filter.ts';
 
-/** After so many calls that its provider refused, a model is told of tools in words. */
+/** After so many calls that the provider refused as malformed, the model gets tools as text. */
 const malformedMax = 2;
 
-/** The tools that a model is not told of, since its provider refused them. */
-export type RefusedTools = (asked: Pick<ModelCall, 'model' | 'view'>) => readonly string[];
+/** The tools that a model does not see, because its provider refused them. */
+export type RefusedTools = (call: Pick<ModelCall, 'model' | 'view'>) => readonly string[];
 
-/** Whether a model is told of tools in words, and calls them so. */
-export type InText = (asked: Pick<ModelCall, 'model' | 'view'>) => boolean;
+/** Whether a model gets tools as text, and calls them in text. */
+export type InText = (call: Pick<ModelCall, 'model' | 'view'>) => boolean;
 
-/** What turns have found out about models. */
-export type LearnedOfModels = {
-  /** Models that have no tool calls of their own. */
+/** Facts about models that turns have learned. */
+export type LearnedModelFacts = {
+  /** Models without native tool calls. */
   readonly textOnly: Set<ModelName>;
-  /** Tools that a model's provider does not take as they are described. */
+  /** Tools whose descriptions a model's provider refused. */
   readonly refusedTools: Map<ModelName, readonly string[]>;
 };
 
+/** The facts about an agent's models that one turn learns for later turns. */
+export type LearnedLimits = LearnedModelFacts & {
+  /** The length of tool results that the models can read in one request. */
+  resultCharactersMax: number;
+};
+
 export class AgentModels {
-  /** In the order in which they are asked. */
+  /** In the order of the requests. */
   #candidates: readonly Candidate[];
-  readonly #learned: LearnedOfModels;
-  /** How often a provider refused what its model wrote as a call. */
+  readonly #learned: LearnedModelFacts;
+  /** How often a provider refused a call of its model as malformed. */
   readonly #malformed = new Map<ModelName, number>();
 
   /**
    * @param candidates best rank first
-   * @param learned is kept over all turns
+   * @param learned shared by all turns of the agent
    */
-  constructor(candidates: readonly Candidate[], learned: LearnedOfModels) {
+  constructor(candidates: readonly Candidate[], learned: LearnedModelFacts) {
     this.#candidates = candidates;
     this.#learned = learned;
   }
 
-  /** The one that is asked first. */
+  /** The first model in the order. */
   get first(): ModelName {
     const [first] = this.#candidates;
     if (first === undefined) throw new Error('an agent without a model thinks');
     return first.model.name;
   }
 
-  /** What has been found may be private by now, and then goes to local models alone. */
+  /** The models that may be asked now. The turn may have become private meanwhile. */
   allowed(sensitivity: Sensitivity, turnContext: TurnContext): readonly Candidate[] {
-    const { kept, dropped } = shield(sensitivity, this.#candidates);
+    const { kept, dropped } = filterMembers(sensitivity, this.#candidates);
     if (dropped.length > 0) {
       const names = dropped.map(({ model }) => model.name);
       turnContext.addStep({ kind: 'shield', dropped: names, kept: kept.length });
@@ -56,18 +62,18 @@ export class AgentModels {
     return kept;
   }
 
-  /** For one question: which models are told of tools in words, as far as is known now. */
+  /** @returns for one request: which models get tools as text, with the facts of this moment */
   inText(): InText {
     const refused = [...this.#malformed].filter(([, times]) => times >= malformedMax);
     const known = new Set([...this.#learned.textOnly, ...refused.map(([model]) => model)]);
     return ({ model, view }) => {
-      // Other turns that begin meanwhile need not find it out once more.
+      // Stored at once, so that parallel turns need not learn it again.
       if (!view.nativeTools) this.#learned.textOnly.add(model);
       return !view.nativeTools || known.has(model);
     };
   }
 
-  /** Other turns that begin meanwhile need not find it out once more. */
+  /** Stores refused tools at once, so that parallel turns need not learn them again. */
   readonly refused: RefusedTools = ({ model, view }) => {
     const { refusedTools } = this.#learned;
     const known = refusedTools.get(model) ?? [];
@@ -77,8 +83,8 @@ export class AgentModels {
   };
 
   /**
-   * A model that has failed is asked in later steps only where all others fail, too.
-   * @returns whether a provider refused what its model wrote as a call
+   * Moves the models that failed to the end of the order for the next steps.
+   * @returns whether a provider refused a call of its model as malformed
    */
   learn(calls: readonly ModelCall[], inText: InText): boolean {
     const failed = new Set<Candidate>();
@@ -91,9 +97,9 @@ export class AgentModels {
       isMalformed = true;
       this.#malformed.set(model, (this.#malformed.get(model) ?? 0) + 1);
     }
-    const well = this.#candidates.filter((candidate) => !failed.has(candidate));
-    const later = this.#candidates.filter((candidate) => failed.has(candidate));
-    this.#candidates = [...well, ...later];
+    const healthy = this.#candidates.filter((candidate) => !failed.has(candidate));
+    const failing = this.#candidates.filter((candidate) => failed.has(candidate));
+    this.#candidates = [...healthy, ...failing];
     return isMalformed;
   }
 }

@@ -1,4 +1,4 @@
-/** Where notes stand in prompts, so that each prompt goes on from the one before. */
+/** The places of notes in prompts, so that each prompt continues the one before. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, Stage, type Moment } from '../../../test/agents/play.ts';
@@ -128,7 +128,7 @@ test('a note outlasts the message that it stands behind, where a small context c
   assert.match(sent[1]!.lines[0]!.text, /^\[data MARK\][^]*\[end MARK\]\n\n/);
 });
 
-/** The share of the prompt that the next one goes on from: its beginning, in characters. */
+/** The part of a prompt with which the next one begins, in characters. */
 function sharedOf(before: ModelRequest, after: ModelRequest): number {
   const [one, other] = [promptOf(before), promptOf(after)];
   let same = 0;
@@ -138,7 +138,7 @@ function sharedOf(before: ModelRequest, after: ModelRequest): number {
 const promptOf = ({ system, lines }: ModelRequest): string =>
   [system, ...lines.map(({ role, text }) => `${role}: ${text}`)].join('\n');
 
-/** Talks for so many turns, in each of which the agent keeps a note; the window begins at 0. */
+/** Plays that many turns; the agent keeps a note in each. The window begins at 0. */
 async function talk(stage: Stage, turns: number, notesMax: number, inText: boolean) {
   const [history, notes] = [[] as TurnRow[], [] as Note[]];
   const firsts: ModelRequest[] = [];

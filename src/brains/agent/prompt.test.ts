@@ -1,4 +1,4 @@
-/** The whole prompt as models see it; `UPDATE_GOLDEN=1` writes the files anew. */
+/** The whole prompt as models see it; `UPDATE_GOLDEN=1` rewrites the files. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

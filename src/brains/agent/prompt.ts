@@ -1,8 +1,8 @@
 /**
- * The system prompt of an agent, always in this order: the brain's own, the protocol block, the
- * agent's own, the skills, the notes of before the last cut. It is the same in every turn between
- * two cuts, so that a provider need not read it again. What people or tools wrote stands between
- * marks, as data.
+ * The system prompt of an agent, always in this order: the brain's prompt, the protocol block, the
+ * agent's prompt, the skills, the notes from before the last cut. It is the same in every turn
+ * between two cuts, so that a provider can use its prompt cache. Texts of people and tools stand
+ * between marks, as data.
  */
 import type { Note } from '../../domain/note.ts';
 import type { ToolNotice } from '../models/model.ts';
@@ -10,33 +10,34 @@ import type { ToolCall } from '../../domain/outcome.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 
 /**
- * Where an agent's notes stand in its prompts. Those of before the last cut stand behind the system
- * prompt. Each newer one stands behind the first message after it, and stays there: so one prompt
- * goes on from the one before. At the next cut all of them move behind the system prompt.
+ * The places of an agent's notes in its prompts. Notes from before the last cut stand after the
+ * system prompt. Each newer note stands after the first message that follows it, and stays there,
+ * so that each prompt continues the one before. At the next cut, all notes move after the system
+ * prompt.
  */
 export type PlacedNotes = {
-  /** Behind the system prompt, oldest first. */
+  /** Notes after the system prompt, oldest first. */
   readonly first: readonly Note[];
-  /** Behind the message of a turn; null: behind the newest message. */
+  /** Notes after the message of a turn; null: after the newest message. */
   readonly behind: ReadonlyMap<TurnRow | null, readonly Note[]>;
 };
 
 export type NotesPlace = {
-  /** When the window began; undefined: nobody knows, and all stand behind the system prompt. */
+  /** The start of the window; undefined: unknown, and all notes stand after the system prompt. */
   readonly windowAt: number | undefined;
-  /** The turns that the model is shown, oldest first. */
+  /** The turns that the model sees, oldest first. */
   readonly rows: readonly TurnRow[];
-  /** Unicode code points of all that one prompt holds. */
+  /** The most Unicode code points of all notes in one prompt. */
   readonly budgetRunes: number;
 };
 
-/** Of the budget, what notes of before the last cut may have: newer ones have all that is left. */
-const firstPart = 3 / 4;
+/** Notes from before the last cut get at most this part of the budget; newer ones get the rest. */
+const firstShare = 3 / 4;
 
 /**
- * What stands behind the system prompt depends on the notes of before the cut alone. Only a note
- * that is longer than what these leave takes some of their room. The newest note is never left out
- * for another one.
+ * The notes after the system prompt depend only on the notes from before the cut. One exception: if
+ * the newest note does not fit into the rest, it takes some of their room. The newest note is never
+ * left out for another one.
  * @param notes oldest first
  */
 export function placeNotes(
@@ -48,95 +49,105 @@ export function placeNotes(
   const before = notes.filter(({ at }) => at <= windowAt);
   const newer = notes.filter(({ at }) => at > windowAt);
   const last = runesOf(newer.slice(-1));
-  let first = newestWithin(before, Math.floor(budgetRunes * firstPart));
+  let first = newestWithin(before, Math.floor(budgetRunes * firstShare));
   if (last > budgetRunes - runesOf(first)) first = newestWithin(before, budgetRunes - last);
-  for (const note of inSteps(newer, budgetRunes - runesOf(first))) {
+  for (const note of newestInSteps(newer, budgetRunes - runesOf(first))) {
     const row = rows.find(({ at, text }) => at > note.at && text !== '') ?? null;
     behind.set(row, [...(behind.get(row) ?? []), note]);
   }
   return { first, behind };
 }
 
-/** The newest that fit, in the order in which they were made. */
+/** The newest notes that fit, in the order of their creation. */
 function newestWithin(notes: readonly Note[], budgetRunes: number): readonly Note[] {
-  let left = budgetRunes;
+  let room = budgetRunes;
   let first = notes.length;
   while (first > 0) {
-    left -= runesOf(notes.slice(first - 1, first));
-    if (left < 0) break;
+    room -= runesOf(notes.slice(first - 1, first));
+    if (room < 0) break;
     first--;
   }
   return notes.slice(first);
 }
 
-/** Where they are too many, the oldest half goes at once, so that the rest stays for a while. */
-function inSteps(notes: readonly Note[], budgetRunes: number): readonly Note[] {
+/** If the notes do not fit, drops the oldest half at once, so that the rest stays for a while. */
+function newestInSteps(notes: readonly Note[], budgetRunes: number): readonly Note[] {
   const lengths = notes.map((note) => runesOf([note]));
   let from = 0;
-  let held = 0;
+  let runes = 0;
   for (const [place, length] of lengths.entries()) {
-    held += length;
-    if (held <= budgetRunes) continue;
-    while (from < place && held > budgetRunes / 2) held -= lengths[from++]!;
-    if (held <= budgetRunes) continue;
+    runes += length;
+    if (runes <= budgetRunes) continue;
+    while (from < place && runes > budgetRunes / 2) runes -= lengths[from++]!;
+    if (runes <= budgetRunes) continue;
     from = place + 1;
-    held = 0;
+    runes = 0;
   }
   return notes.slice(from);
 }
 
-/** Unicode code points. */
+/** The length in Unicode code points. */
 function runesOf(notes: readonly Note[]): number {
   let count = 0;
   for (const { text } of notes) for (const _rune of text) count++;
   return count;
 }
 
-/** What the last turn of a conversation found. */
-type Found = {
+/** The notes of a conversation at its last turn. */
+type LastNotes = {
   readonly windowAt: number;
   readonly kept: readonly Note[];
-  /** Kept no more, since newer ones took their places after the cut. */
-  readonly gone: readonly Note[];
+  /** Notes that newer ones replaced after the cut. */
+  readonly replaced: readonly Note[];
 };
 
 const conversationsMax = 256;
-const goneMax = 400;
+const replacedMax = 400;
 
 /**
- * The notes of conversations as they are to be shown: where so many are kept that each new one
- * takes the place of the oldest, the oldest is still shown up to the next cut. Otherwise every note
- * would change the beginning of the prompt. It lasts as long as this process, and nothing depends
- * on it. Notes that somebody cleared are gone at once.
+ * The notes that a conversation's prompts show. When the number of notes is at its limit, each new
+ * note replaces the oldest one. The replaced note stays in the prompt until the next cut, because
+ * otherwise every new note would change the beginning of the prompt. Cleared notes disappear at
+ * once. The state is in memory only, and correctness does not depend on it.
  */
 export class NotesUntilCut {
-  readonly #found = new Map<string, Found>();
+  readonly #lastNotes = new Map<string, LastNotes>();
 
   /**
-   * @param key names the conversation
-   * @param kept the notes of now, oldest first
-   * @param notesMax how many are kept at most
+   * @param key the key of the conversation
+   * @param kept the current notes, oldest first
+   * @param notesMax the most notes that are kept
    */
   shown(key: string, windowAt: number, kept: readonly Note[], notesMax: number): readonly Note[] {
-    const before = this.#found.get(key);
-    const gone =
-      before === undefined || before.windowAt !== windowAt ? [] : goneOf(before, kept, notesMax);
-    this.#found.delete(key);
-    this.#found.set(key, { windowAt, kept, gone });
-    const [oldest] = this.#found.keys();
-    if (this.#found.size > conversationsMax) this.#found.delete(oldest!);
-    return gone.length === 0 ? kept : [...gone, ...kept];
+    const before = this.#lastNotes.get(key);
+    const replaced =
+      before === undefined || before.windowAt !== windowAt
+        ? []
+        : replacedNotes(before, kept, notesMax);
+    this.#lastNotes.delete(key);
+    this.#lastNotes.set(key, { windowAt, kept, replaced });
+    const [oldest] = this.#lastNotes.keys();
+    if (this.#lastNotes.size > conversationsMax) this.#lastNotes.delete(oldest!);
+    return replaced.length === 0 ? kept : [...replaced, ...kept];
   }
 }
 
-/** What went for newer notes; nothing where the kept ones do not go on from those of before. */
-function goneOf(before: Found, kept: readonly Note[], notesMax: number): readonly Note[] {
+/** The notes that newer ones replaced; empty if the current notes do not continue the last ones. */
+function replacedNotes(
+  before: LastNotes,
+  kept: readonly Note[],
+  notesMax: number,
+): readonly Note[] {
   const [oldest] = kept;
   const from = before.kept.findIndex((note) => oldest !== undefined && isSame(note, oldest));
   if (from < 0 || (from > 0 && kept.length < notesMax)) return [];
-  const stayed = before.kept.slice(from);
-  const goesOn = stayed.every((note, at) => kept[at] !== undefined && isSame(note, kept[at]));
-  return goesOn ? [...before.gone, ...before.kept.slice(0, from)].slice(-goneMax) : [];
+  const remaining = before.kept.slice(from);
+  const isContinuation = remaining.every(
+    (note, at) => kept[at] !== undefined && isSame(note, kept[at]),
+  );
+  return isContinuation
+    ? [...before.replaced, ...before.kept.slice(0, from)].slice(-replacedMax)
+    : [];
 }
 
 function isSame(one: Note, other: Note): boolean {
@@ -146,22 +157,22 @@ function isSame(one: Note, other: Note): boolean {
 
 export type PromptParts = {
   readonly protocol: 'native' | 'text';
-  /** What it is told that may be called; empty: nothing. */
+  /** The tools that the model may call; empty: none. */
   readonly tools: readonly ToolNotice[];
-  /** Tools were used in this turn, or could have been. */
+  /** The turn has, or had, tools. */
   readonly hadTools: boolean;
-  /** Model calls of this turn, all told. */
+  /** The most model calls of this turn. */
   readonly stepsMax: number;
-  /** The brain's own; null: none. */
+  /** The brain's prompt; null: none. */
   readonly brainPrompt: string | null;
   readonly operatorPrompt: string | null;
-  /** Ready text about the skills; null: there are none. */
+  /** The text about the skills; null: none. */
   readonly skills: string | null;
-  /** It keeps notes, whether there are any now or not. */
+  /** The agent can keep notes, even if it has none now. */
   readonly keepsNotes: boolean;
-  /** Those that stand here, oldest first. */
+  /** The notes in the system prompt, oldest first. */
   readonly notes: readonly Note[];
-  /** Random, of this session: what stands between two marks is data. */
+  /** The random mark of this session; text between two marks is data. */
   readonly mark: string;
 };
 
@@ -173,7 +184,7 @@ export function systemPrompt(parts: PromptParts): string {
     .join('\n\n');
 }
 
-/** The block is the same in every session: it has no mark. */
+/** The block has no mark, so that it is the same in every session. */
 function protocolBlock({ protocol, tools, hadTools, stepsMax, keepsNotes }: PromptParts): string {
   const about = [aboutTools(tools.length > 0, hadTools, stepsMax)];
   if (hadTools || keepsNotes) {
@@ -199,17 +210,17 @@ function aboutTools(hasTools: boolean, hadTools: boolean, stepsMax: number): str
   return `${may}\nYou have one step in all: what you write in it is all that the person sees.`;
 }
 
-/** A text that somebody else wrote, with the mark made unreadable: a model may have told it. */
+/** Removes the mark from a text of somebody else, because a model may have revealed the mark. */
 export function withoutMark(mark: string, text: string): string {
   return text.replace(new RegExp(mark, 'gi'), '…');
 }
 
-/** What a tool gave back, or what was noted, as the model sees it. */
+/** A tool's result or a note as the model sees it, between marks. */
 export function asData(mark: string, source: string, text: string): string {
   return `[data ${mark}] ${withoutMark(mark, source)}\n${withoutMark(mark, text)}\n[end ${mark}]`;
 }
 
-/** The message with notes that are new to the model behind it, which outlast it. */
+/** The message, followed by new notes. These stay when the message is dropped for its length. */
 export function withNewerNotes(text: string, notes: readonly Note[], mark: string) {
   const block = notesBlock(notes, mark, 'notes that you kept since');
   if (block === null) return { text };
@@ -221,11 +232,11 @@ function notesBlock(notes: readonly Note[], mark: string, source: string): strin
   return asData(mark, source, notes.map(({ text }) => `- ${text}`).join('\n'));
 }
 
-// Tool calls as text, for models that have no calls of their own: the whole message is one JSON
-// object with `tool` and `arguments`, bare or in one code fence. Prose is never searched for calls:
-// otherwise a page that the model quotes could run tools.
+// Tool calls as text, for models without native calls. The whole message is one JSON object with
+// `tool` and `arguments`, bare or in one code fence. Prose is never searched for calls, because a
+// page that the model quotes could otherwise run tools.
 
-/** How the model is told to call. */
+/** The text that explains tool calls and lists the tools. */
 function describeCalls(tools: readonly ToolNotice[]): string {
   const list = tools.map(
     ({ name, description, parameters }) =>
@@ -240,18 +251,18 @@ function describeCalls(tools: readonly ToolNotice[]): string {
   ].join('\n');
 }
 
-/** How a call that was made looks to the model afterwards. */
-export function callAsText({ name, arguments: given }: ToolCall): string {
-  return JSON.stringify({ tool: name, arguments: given });
+/** An earlier call as the model sees it. */
+export function callAsText({ name, arguments: args }: ToolCall): string {
+  return JSON.stringify({ tool: name, arguments: args });
 }
 
-/** `broken`: the text begins as a call and is no JSON; no such text is meant for a person. */
+/** `broken`: the text begins as a call and is no JSON, so it is not meant for a person. */
 type TextRead =
   | { readonly kind: 'answer' }
   | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'broken' };
 
-/** What the whole text is. Any name is a call: the dispatcher knows what may run. */
+/** Reads the whole text. Any tool name makes a call: the toolbox decides which calls may run. */
 export function readText(text: string): TextRead {
   const bare = withoutFence(text.trim());
   if (!bare.startsWith('{')) return { kind: 'answer' };
@@ -261,13 +272,13 @@ export function readText(text: string): TextRead {
   } catch {
     return { kind: beginsAsCall.test(bare) ? 'broken' : 'answer' };
   }
-  const { tool, arguments: given } = value;
+  const { tool, arguments: args } = value;
   const isCall = typeof tool === 'string' && Object.keys(value).every((key) => callKeys.has(key));
   if (!isCall) return { kind: 'answer' };
-  return { kind: 'call', call: { id: '', name: tool, arguments: given ?? {} } };
+  return { kind: 'call', call: { id: '', name: tool, arguments: args ?? {} } };
 }
 
-/** An object with other keys is data that someone asked for. */
+/** An object with other keys is data that a person requested. */
 const callKeys: ReadonlySet<string> = new Set(['tool', 'arguments']);
 const beginsAsCall = /^\{\s*"tool"\s*:/;
 

@@ -1,6 +1,7 @@
+/** Runs the tool calls of one agent turn, and records their results. */
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson, isObject } from '../../lib/json.ts';
-import type { ModelName } from '../../domain/ids.ts';
+import { canonicalJson } from '../../lib/json.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
@@ -9,27 +10,17 @@ import { nodeCrypto } from '../../lib/node-http.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../tools/tool.ts';
 import type { TurnContext, Followed, Turn } from '../brain.ts';
-import type { AgentOptions } from './agent.ts';
+import type { AgentOptions } from './agent-options.ts';
 import { callOf, notRun } from './call-approvals.ts';
-import type { ToolTranscript } from './tool-transcript.ts';
+import type { ToolTranscript, WrittenCalls } from './tool-transcript.ts';
 
-/** At most so many calls of one model answer are run; the model is told of the others. */
+/** The most calls of one model answer that run; the model learns how many did not run. */
 const callsMax = 8;
-/** At most so many times one and the same call is run in a turn. */
+/** The most runs of the same call in one turn. */
 const repeatsMax = 2;
 
-/** How a round of calls ended: with nothing but wrong arguments, or otherwise. */
+/** `invalid`: every call of the round had wrong arguments. */
 export type Round = 'went' | 'invalid';
-
-/** What one answer asks for. */
-export type WrittenCalls = {
-  readonly calls: readonly ToolCall[];
-  /** What the model wrote beside them. */
-  readonly text: string;
-  readonly model: ModelName;
-  /** Fields that only its provider knows; undefined: none. */
-  readonly extra: object | undefined;
-};
 
 export type ToolCallsOptions = {
   readonly agent: AgentOptions;
@@ -37,24 +28,23 @@ export type ToolCallsOptions = {
   readonly turnContext: TurnContext;
   readonly channel: ChannelType;
   readonly transcript: ToolTranscript;
-  /** Of the turn, as it is by now. */
+  /** The sensitivity of the turn at this moment. */
   readonly sensitivity: () => Sensitivity;
-  /** Is said when the turn is over, by its deadline too. */
-  readonly over: Stop;
-  /** When the turn began. */
+  /** Fires when the turn ends, also by its deadline. */
+  readonly turnEnd: Stop;
+  /** The start of the turn. */
   readonly turnAt: SteadyTime;
-  /** Keys of calls that an earlier run of this turn began. */
+  /** The keys of calls that earlier runs of this turn began. */
   readonly keysTaken: ReadonlySet<string>;
-  /** How many notes there were before this turn. */
+  /** The number of notes before this turn. */
   readonly notesBefore: number;
 };
 
-/** Runs what the answers of one turn ask for, and writes down what comes of it. */
 export class ToolCalls {
-  /** How many calls were asked for so far. */
+  /** The number of calls so far. */
   count = 0;
-  /** How many of them wait for a yes. */
-  asked = 0;
+  /** The number of calls that wait for an approval. */
+  waiting = 0;
   #notesKept = 0;
   readonly #options: ToolCallsOptions;
   readonly #repeats = new Map<string, number>();
@@ -66,36 +56,39 @@ export class ToolCalls {
   }
 
   /**
-   * One answer's calls, one after the other, in their order. Ends early when the turn is over.
-   * @param step which model call of the turn it is, from 1
+   * Runs the calls of one answer, one after the other, in their order. Stops early when the turn
+   * ends.
+   * @param step the number of the model call in the turn, from 1
    */
   async run(step: number, written: WrittenCalls): Promise<Round> {
     const { text, calls, model, extra } = written;
-    const { transcript, over } = this.#options;
-    const asked = calls.slice(0, callsMax);
-    const told = asked.map((call) => this.#tellable(call));
-    transcript.asked({ text, calls: told, model, extra });
-    let wrong = 0;
-    for (const [n, call] of asked.entries()) {
-      if (over.stopped) return 'went';
+    const { transcript, turnEnd } = this.#options;
+    const accepted = calls.slice(0, callsMax);
+    const clean = accepted.map((call) => this.#cleaned(call));
+    transcript.addCalls({ text, calls: clean, model, extra });
+    let invalidCount = 0;
+    for (const [n, call] of accepted.entries()) {
+      if (turnEnd.stopped) return 'went';
       const { text: result, invalid } = await this.#runOne(call, `${step}:${n}`);
-      transcript.found(told[n]!, result);
-      if (invalid) wrong++;
+      transcript.addResult(clean[n]!, result);
+      if (invalid) invalidCount++;
     }
-    const left = calls.length - asked.length;
-    if (left > 0) transcript.say(`${left} more calls were not run: at most ${callsMax} at once.`);
-    return wrong === asked.length ? 'invalid' : 'went';
+    const skipped = calls.length - accepted.length;
+    if (skipped > 0)
+      transcript.addRemark(`${skipped} more calls were not run: at most ${callsMax} at once.`);
+    return invalidCount === accepted.length ? 'invalid' : 'went';
   }
 
-  /** What became of a call that an earlier turn asked for; with a yes it runs now. */
+  /** Continues with a call that an earlier turn requested; an approved one runs now. */
   async follow(followed: Followed): Promise<void> {
     const call = callOf(followed);
     const { transcript } = this.#options;
-    const told = this.#tellable(call);
-    transcript.followed(told);
-    if (followed.verdict !== 'approved') return transcript.found(told, notRun[followed.verdict]);
+    const clean = this.#cleaned(call);
+    transcript.addEarlierCall(clean);
+    if (followed.verdict !== 'approved')
+      return transcript.addResult(clean, notRun[followed.verdict]);
     const { text } = await this.#runOne(call, '0:0', followed);
-    transcript.found(told, text);
+    transcript.addResult(clean, text);
   }
 
   async #runOne(
@@ -112,15 +105,15 @@ export class ToolCalls {
     });
     turnContext.used(use, text);
     const { tool, mode, outcome, rule, ms } = use;
-    if (outcome === 'asked') this.asked++;
+    if (outcome === 'asked') this.waiting++;
     turnContext.addStep({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
     return { text, invalid: outcome === 'invalid' };
   }
 
   #surroundings(call: ToolCall, place: string): CallSurroundings {
-    const { turn, turnContext, channel, over } = this.#options;
+    const { turn, turnContext, channel, turnEnd } = this.#options;
     return {
-      signal: over.signal,
+      signal: turnEnd.signal,
       deadlineAt: turnContext.deadlineAt,
       sensitivity: this.#options.sensitivity(),
       key: this.#freshKey(`${turn.message.id}:${place}`),
@@ -134,7 +127,7 @@ export class ToolCalls {
     };
   }
 
-  /** No call gets a key of an earlier run's call: the two calls are not the same. */
+  /** Avoids the keys of an earlier run's calls, because two calls must not share a key. */
   #freshKey(place: string): string {
     const { keysTaken } = this.#options;
     let key = place;
@@ -142,11 +135,11 @@ export class ToolCalls {
     return key;
   }
 
-  #isRepeated({ name, arguments: given }: ToolCall): boolean {
-    const same = sameness(name, given);
-    if (same === null) return false;
-    const before = this.#repeats.get(same) ?? 0;
-    this.#repeats.set(same, before + 1);
+  #isRepeated({ name, arguments: args }: ToolCall): boolean {
+    const fingerprint = callFingerprint(name, args);
+    if (fingerprint === null) return false;
+    const before = this.#repeats.get(fingerprint) ?? 0;
+    this.#repeats.set(fingerprint, before + 1);
     return before >= repeatsMax;
   }
 
@@ -159,20 +152,20 @@ export class ToolCalls {
     turnContext.keep({ kind: 'add', scope, note, notesMax });
     this.#notesKept++;
     if (this.#options.notesBefore + this.#notesKept <= notesMax) return 'Kept.';
-    const gone = scope.kind === 'brain' ? 'An older note' : 'The oldest note';
-    return `Kept. ${gone} went for it: ${notesMax} are kept at most.`;
+    const lostNote = scope.kind === 'brain' ? 'An older note' : 'The oldest note';
+    return `Kept. ${lostNote} went for it: ${notesMax} are kept at most.`;
   }
 
   /**
-   * The call as it goes back to its model: providers refuse what their own models wrote where a
-   * name has odd characters, the arguments are no object, or an id is not the only one of its kind.
+   * The call as it goes back to its model. Providers refuse calls of their own models if the name
+   * has odd characters, the arguments are no object, or two calls have the same id.
    */
-  #tellable({ id, name, arguments: given, extra }: ToolCall): ToolCall {
-    let own = id.length <= idLengthMax ? id : '';
-    while (own === '' || this.#ids.has(own)) own = madeCallId(++this.#idsMade);
-    this.#ids.add(own);
+  #cleaned({ id, name, arguments: args, extra }: ToolCall): ToolCall {
+    let freshId = id.length <= idLengthMax ? id : '';
+    while (freshId === '' || this.#ids.has(freshId)) freshId = madeCallId(++this.#idsMade);
+    this.#ids.add(freshId);
     const plain = name.slice(0, nameLengthMax).replace(/[^\w-]/g, '_');
-    return { id: own, name: plain, arguments: asObject(given), ...(extra && { extra }) };
+    return { id: freshId, name: plain, arguments: asObject(args), ...(extra && { extra }) };
   }
 }
 
@@ -180,19 +173,20 @@ const idLengthMax = 100;
 const nameLengthMax = 64;
 const argumentsLengthMax = 65_536;
 
-function asObject(given: unknown): object {
-  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
-  const told = isObject(value) ? value : { value };
-  return (canonicalJson(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};
+function asObject(args: unknown): object {
+  const value = (typeof args === 'string' ? parsed(args) : args) ?? {};
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const object = isRecord ? value : { value };
+  return (canonicalJson(object)?.length ?? Infinity) <= argumentsLengthMax ? object : {};
 }
 
-/** Names one call whatever the order of its arguments; null: they cannot be written down. */
-function sameness(name: string, given: unknown): string | null {
-  const text = canonicalJson([name, typeof given === 'string' ? parsed(given) : given]);
+/** A hash of the call without the order of its arguments; null: they have no JSON form. */
+function callFingerprint(name: string, args: unknown): string | null {
+  const text = canonicalJson([name, typeof args === 'string' ? parsed(args) : args]);
   return text === null ? null : nodeCrypto().createHash('sha256').update(text).digest('base64');
 }
 
-/** A text that is no JSON is itself. */
+/** A text that is no JSON stays as it is. */
 function parsed(text: string): unknown {
   try {
     return text.trim() === '' ? {} : JSON.parse(text);

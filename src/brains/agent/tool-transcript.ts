@@ -1,46 +1,56 @@
+/** The tool calls of one turn and their results, as lines of the next model requests. */
 import type { ModelName } from '../../domain/ids.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { RequestLine } from '../models/model.ts';
 import { asData, callAsText } from './prompt.ts';
-import type { WrittenCalls } from './tool-calls.ts';
 
-/** The length of all that one turn has found out; beyond it the oldest results give way. */
+/** The most characters of all results in one turn; beyond it the oldest results are dropped. */
 export const transcriptCharactersMax = 200_000;
 const leftOut = '[left out to make room for newer results]';
 const cutHere = '\n[cut: the rest is too long]';
-/** A shorter rest of a result says nothing, and is not kept. */
-const worthKeeping = 500;
-/** At most so many calls that an earlier run began are told: the last ones. */
-const recalledMax = 20;
+/** A result with less room than this is dropped, because so short a rest is of no use. */
+const usefulCharactersMin = 500;
+/** The most calls of an interrupted run that the model sees: the newest ones. */
+const earlierCallsMax = 20;
 const interrupted =
   'This turn was interrupted, and begins anew. These calls had begun before the interruption. ' +
   'The very same call is not made again: it is answered with what is known of it. Where it ' +
   'matters, tell the person what was done, and what is not known.';
-/** How much is kept of what a model writes beside a call. */
-const besideMax = 4_000;
+/** The most characters of a model's text beside its calls. */
+const textBesideCallsMax = 4_000;
 
-/** A line, and whose model's it is; null: no model's of this turn. */
+/** The tool calls of one model answer. */
+export type WrittenCalls = {
+  readonly calls: readonly ToolCall[];
+  /** The model's text beside the calls. */
+  readonly text: string;
+  readonly model: ModelName;
+  /** Fields that only the provider knows; undefined: none. */
+  readonly extra: object | undefined;
+};
+
+/** `by`: the model that wrote the line; null: no model of this turn. */
 type Line = RequestLine & { readonly by?: ModelName | null };
 
 /**
- * What a turn asked of tools and was told, as lines behind the person's message. Calls have ids
- * that are unique in the turn and arguments that are an object.
+ * The tool calls of a turn and their results, as lines after the person's message. The id of each
+ * call is unique in the turn, and its arguments are an object.
  *
- * A call goes back to the model that wrote it as a call, with all that its provider wants back.
- * Any other model is told of it in words, for it would lack just that.
+ * The model that wrote a call gets it back as a call, with the fields that its provider needs. All
+ * other models get it as text, because they have no such fields.
  */
 export class ToolTranscript {
   readonly #mark: string;
   readonly #lines: Line[] = [];
-  /** The results that hold something, oldest first: their places, and lengths with their calls'. */
+  /** Results that still have text, oldest first. `at`: the line; `characters`: with the call. */
   #results: { at: number; characters: number; text: string }[] = [];
   #characters = 0;
   #isShort = false;
   #charactersMax: number;
-  /** Words of svc's own behind results, by the ids of their calls. */
-  readonly #words = new Map<string, readonly string[]>();
-  /** Whose calls the results are of. */
+  /** Remarks of svc after results, by the ids of their calls. */
+  readonly #remarks = new Map<string, readonly string[]>();
+  /** The model that wrote the current calls. */
   #by: ModelName | null = null;
 
   constructor(mark: string, charactersMax: number) {
@@ -48,30 +58,30 @@ export class ToolTranscript {
     this.#charactersMax = charactersMax;
   }
 
-  /** Tells what an earlier run of this turn began, before anything is asked. */
-  recalled(calls: readonly EarlierCall[]): void {
-    const told = calls.slice(-recalledMax).map(({ tool, arguments: given, ending }) => {
+  /** Adds the calls that an interrupted run of this turn began, before the first request. */
+  addInterrupted(calls: readonly EarlierCall[]): void {
+    const list = calls.slice(-earlierCallsMax).map(({ tool, arguments: args, ending }) => {
       const end = ending === null ? 'unknown' : `${ending.outcome}: ${cut(ending.text, 500)}`;
-      return `${tool} ${cut(given, 500)}\noutcome ${end}`;
+      return `${tool} ${cut(args, 500)}\noutcome ${end}`;
     });
-    this.say(
-      `${interrupted}\n${asData(this.#mark, 'calls of the interrupted turn', told.join('\n'))}`,
+    this.addRemark(
+      `${interrupted}\n${asData(this.#mark, 'calls of the interrupted turn', list.join('\n'))}`,
     );
   }
 
-  asked({ text, calls, model, extra }: WrittenCalls): void {
+  addCalls({ text, calls, model, extra }: WrittenCalls): void {
     this.#by = model;
-    const line = { role: 'calls', text: cut(text, besideMax), calls, by: model } as const;
+    const line = { role: 'calls', text: cut(text, textBesideCallsMax), calls, by: model } as const;
     this.#lines.push({ ...line, ...(extra && { extra }) });
   }
 
-  /** A call that an earlier turn asked for. */
-  followed(call: ToolCall): void {
+  /** Adds a call that an earlier turn requested. */
+  addEarlierCall(call: ToolCall): void {
     this.#by = null;
     this.#lines.push({ role: 'calls', text: '', calls: [call], by: null });
   }
 
-  found(call: ToolCall, text: string): void {
+  addResult(call: ToolCall, text: string): void {
     const line = { role: 'result', call, text: this.#data(call, text), by: this.#by } as const;
     const at = this.#lines.push(line) - 1;
     const characters = text.length + JSON.stringify(call.arguments).length;
@@ -80,53 +90,55 @@ export class ToolTranscript {
     this.#makeRoom();
   }
 
-  /** What the model wrote that was neither a call nor an answer, and svc's own word about it. */
-  objected(written: string, word: string): void {
-    this.#lines.push({ role: 'assistant', text: cut(written, besideMax) });
-    this.say(word);
+  /** Adds a text that is neither a call nor an answer, and a remark of svc about it. */
+  addUnreadable(written: string, remark: string): void {
+    this.#lines.push({ role: 'assistant', text: cut(written, textBesideCallsMax) });
+    this.addRemark(remark);
   }
 
   /**
-   * Adds a word of svc's own to the model. Behind a result it is a part of that: Mistral takes no
-   * person's line there.
+   * Adds a remark of svc for the model. After a result it becomes a part of the result, because
+   * Mistral accepts no user line there.
    */
-  say(text: string): void {
+  addRemark(text: string): void {
     const last = this.#lines.at(-1);
     if (last?.role !== 'result') this.#lines.push({ role: 'user', text });
-    else this.#words.set(last.call.id, [...(this.#words.get(last.call.id) ?? []), text]);
+    else this.#remarks.set(last.call.id, [...(this.#remarks.get(last.call.id) ?? []), text]);
   }
 
-  /** Whether what was found, rather than `others` (so many characters), is what is long. */
-  outweighs(others: number): boolean {
-    return this.#characters > others;
+  /** Whether the results are longer than the rest of the request (in characters). */
+  outweighs(rest: number): boolean {
+    return this.#characters > rest;
   }
 
-  /** Something was dropped or cut to make room. */
+  /** Whether a result was dropped or cut to make room. */
   get isShort(): boolean {
     return this.#isShort;
   }
 
   /**
-   * Gives up half of what was found, for a model that cannot read so much.
-   * @returns how many characters may be found from now on; null: there is nothing to give up
+   * Drops half of the results, for a model that cannot read so much.
+   * @returns the new limit in characters; null: there is too little to drop
    */
   halve(): number | null {
-    if (this.#characters < worthKeeping) return null;
+    if (this.#characters < usefulCharactersMin) return null;
     this.#charactersMax = Math.floor(this.#characters / 2);
     this.#makeRoom();
     return this.#charactersMax;
   }
 
-  /** In the text protocol a call and its result are what the two have said to each other. */
+  /** In the text protocol, a call is a line of the model, and its result is a line of the user. */
   linesFor(protocol: 'native' | 'text', model: ModelName): readonly RequestLine[] {
     return this.#lines.flatMap((line): readonly RequestLine[] => {
       const isOwn = line.by === undefined || line.by === model;
       if (line.role === 'calls') return protocol === 'native' && isOwn ? [withoutBy(line)] : [];
       if (line.role !== 'result') return [line];
-      const text = this.#withWord(line.call, line.text);
+      const text = this.#withRemarks(line.call, line.text);
       if (protocol === 'native') {
-        const told = `This call was made: ${callAsText(line.call)}\n${text}`;
-        return [isOwn ? { role: 'result', call: line.call, text } : { role: 'user', text: told }];
+        const callAndResult = `This call was made: ${callAsText(line.call)}\n${text}`;
+        return [
+          isOwn ? { role: 'result', call: line.call, text } : { role: 'user', text: callAndResult },
+        ];
       }
       return [
         { role: 'assistant', text: callAsText(line.call) },
@@ -135,17 +147,17 @@ export class ToolTranscript {
     });
   }
 
-  #withWord({ id }: ToolCall, text: string): string {
-    return [text, ...(this.#words.get(id) ?? [])].join('\n\n');
+  #withRemarks({ id }: ToolCall, text: string): string {
+    return [text, ...(this.#remarks.get(id) ?? [])].join('\n\n');
   }
 
-  /** The oldest results go first; of the newest as much is kept as fits. */
+  /** Drops the oldest results first, then cuts the newest one to fit. */
   #makeRoom(): void {
     while (this.#characters > this.#charactersMax && this.#results.length > 1) this.#dropOldest();
     const [last] = this.#results;
     if (last === undefined || this.#characters <= this.#charactersMax) return;
     const room = this.#charactersMax - (last.characters - last.text.length);
-    if (room < worthKeeping) return this.#dropOldest();
+    if (room < usefulCharactersMin) return this.#dropOldest();
     const text = cut(last.text, room) + cutHere;
     this.#rewrite(last.at, text);
     this.#results = [{ at: last.at, characters: this.#charactersMax, text }];
@@ -167,20 +179,20 @@ export class ToolTranscript {
     }
   }
 
-  /** Of a call whose result is gone, only the name stays. */
+  /** Removes the arguments of a call whose result was dropped. */
   #forgetArguments(at: number): void {
     const result = this.#lines[at]!;
     if (result.role !== 'result') return;
     const { id } = result.call;
     const call = { ...result.call, arguments: {} };
     this.#lines[at] = { ...result, call };
-    const asked = this.#lines.findIndex(
+    const callLine = this.#lines.findIndex(
       (line) => line.role === 'calls' && line.calls.some((one) => one.id === id),
     );
-    const line = this.#lines[asked];
+    const line = this.#lines[callLine];
     if (line?.role !== 'calls') return;
     const calls = line.calls.map((one) => (one.id === id ? call : one));
-    this.#lines[asked] = { ...line, calls };
+    this.#lines[callLine] = { ...line, calls };
   }
 
   #data({ name }: ToolCall, text: string): string {

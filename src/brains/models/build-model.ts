@@ -1,6 +1,6 @@
 /**
- * A ready model of its config: a runtime, with its calls in flight bounded, trimmed to what it
- * reads.
+ * Builds a model from its configuration: a runtime with a concurrency limit, a context trimmer and
+ * a check of its vision.
  */
 import type { ModelConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
@@ -36,13 +36,13 @@ export type ModelDeps = Clock & {
   readonly events: Pick<Events, 'modelAsked' | 'modelAnswered' | 'faulted'>;
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
-  /** What prompts were sent lately; of all brains. */
+  /** Records of the latest prompts of all brains. */
   readonly prompts: PromptRecords;
-  /** The name of the one that asks; left out: it is nobody's, and only looked at. */
+  /** The name of the brain; absent: the model is only probed. */
   readonly brain?: string;
 };
 
-/** How long a provider may take to say whether its model sees. */
+/** The time limit for a provider's report on vision. */
 const seesMs = 5_000;
 
 type MakeRuntime = (options: RuntimeOptions) => Model;
@@ -52,7 +52,7 @@ const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
   hosted_runtime: createHostedRuntime,
 };
 
-/** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
+/** @param apiKey the value behind `apiKeyEnv`; null: the configuration names none */
 export function buildModel(config: ModelConfig, apiKey: string | null, deps: ModelDeps): Model {
   const { provider, modelId, locality, baseUrl, timeoutMs, price } = config;
   const { outputTokensMax, contextTokens } = config;
@@ -104,7 +104,7 @@ class GuardedModel implements Model {
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
-    // No picture goes to a model before it is known that it sees.
+    // A model gets pictures only after its vision is confirmed.
     const { lines, sensitivity, deadlineAt } = request;
     const hasPictures = lines.some((line) => picturesOn(line).length > 0);
     if (hasPictures && (await this.sees(sensitivity, deadlineAt)) !== true) {
@@ -113,7 +113,7 @@ class GuardedModel implements Model {
     const { steady, events, brain } = this.#deps;
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
-    const outcome = await this.#askInTurn(request, stop);
+    const outcome = await this.#askWithinLimit(request, stop);
     const { reuse } = outcome;
     if (outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported') {
       this.#sight.refused();
@@ -123,7 +123,7 @@ class GuardedModel implements Model {
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
-      ...told(outcome),
+      ...errorDetails(outcome),
       ...(reuse !== undefined && { reuse }),
       ms: steady() - since,
     });
@@ -143,7 +143,7 @@ class GuardedModel implements Model {
     return this.#model.sees(sensitivity, earlier(deadlineAt, later(steady(), seesMs)));
   }
 
-  async #askInTurn(request: ModelRequest, stop: Stop): Promise<Outcome> {
+  async #askWithinLimit(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const entered = this.#limit.acquire(request.deadlineAt, stop);
     const pass = entered instanceof Promise ? await entered : entered;
     if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
@@ -163,7 +163,7 @@ class GuardedModel implements Model {
     }
   }
 
-  /** @param sent as its provider gets it */
+  /** @param sent the request in the form that the provider gets */
   #reuseOf(sent: ModelRequest): number | null {
     const { brain, prompts } = this.#deps;
     const { conversation } = sent;
@@ -174,14 +174,14 @@ class GuardedModel implements Model {
 
 type ModelAnswered = Parameters<Events['modelAnswered']>[0];
 
-/** What the operator is told beside the result. */
-function told(outcome: Outcome): Pick<ModelAnswered, 'said' | 'status' | 'isCut'> {
+/** The details for the operator besides the result. */
+function errorDetails(outcome: Outcome): Pick<ModelAnswered, 'said' | 'status' | 'isCut'> {
   if (outcome.kind === 'answer') return outcome.isCut === true ? { isCut: true } : {};
   const { said, status } = outcome.failure;
   return { ...(said !== undefined && { said }), ...(status !== null && { status }) };
 }
 
-/** The person is told that a text ends before its end. */
+/** Tells the person that the text is cut. */
 function withCutNotice(outcome: Outcome): Outcome {
   const isCut = outcome.kind === 'answer' && outcome.isCut === true && outcome.calls.length === 0;
   return isCut ? { ...outcome, text: `${outcome.text}\n\n${cutNotice}` } : outcome;
@@ -193,20 +193,22 @@ function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {
   return kind === 'overloaded' || kind === 'timeout' ? 'strain' : 'other';
 }
 
-// The bounds of calls to models, which outlast plans: a call that an old plan has in flight counts
-// against the bound of the new plan. The same model at the same address with the same key has one
-// bound, in however many brains it is listed. Its limit is the lowest that the newest plan names,
-// of which each instance on the ledger has its part.
+// The concurrency limits of models outlive running configurations: a call of an old configuration
+// counts against the limit of the new one. The same model at the same address with the same key has
+// one limit, even if several brains list it. The limit is the lowest value in the newest
+// configuration. Instances that share a ledger divide it among them.
 
-/** Plans that were refused leave bounds behind; bounds in use are asked for with every plan. */
+/**
+ * Rejected configurations leave limits behind. Limits in use are renewed by every configuration.
+ */
 const boundsMax = 40_000;
 
 export class CallBounds {
-  /** By provider; every bounded call is counted in its provider's load. */
+  /** By provider. Every call counts in the load of its provider. */
   readonly loads = new Map<string, Load>();
   readonly #kept = new Cache<string, ConcurrencyLimit>(boundsMax);
 
-  /** A new bound has the limit of this config; a known bound keeps its own until `hold`. */
+  /** A new limit has the value of this configuration; a known one keeps its value until `hold`. */
   of(config: ModelConfig, deadlines: Deadlines): ConcurrencyLimit {
     const { provider, inFlightMax } = config;
     const key = keyOf(config);
@@ -218,8 +220,9 @@ export class CallBounds {
   }
 
   /**
-   * @param models of the plan that is in use from now on
-   * @param share how many instances share their limits; each may make one call at least
+   * Sets the limits of a new running configuration.
+   * @param models the models of that configuration
+   * @param share the number of instances that share the limits; each may make at least one call
    */
   hold(models: readonly ModelConfig[], share = 1): void {
     const limits = new Map<string, number>();
@@ -237,32 +240,32 @@ function keyOf({ provider, baseUrl, modelId, apiKeyEnv }: ModelConfig): string {
   return JSON.stringify([provider, baseUrl, modelId, apiKeyEnv]);
 }
 
-// Bounds the calls in flight to one model, over every plan that asks it. The rest wait in order.
-// When the model shows strain (it says that it is busy, or does not answer in time) the bound is
-// halved, once for all the calls that were already under way, and with every answer it grows by
-// one, up to the limit.
-
-/** One call's right to be in flight; it is given back by `leave`. */
+/** One call's right to run, until `release`. */
 export type Permit = { readonly kind: 'pass'; readonly era: number };
 export type NoPermit = { readonly kind: 'cancelled' | 'deadline' };
 
-/** Calls of all the models that share it. */
+/** Calls of all models of one provider. */
 export type Load = { inFlight: number; waiting: number };
 
+/**
+ * Limits the concurrent calls to one model, over all running configurations. Other calls wait in
+ * order. Strain means that the model is busy, or does not answer in time. It halves the bound, once
+ * for all calls that were already running. Each answer raises the bound by one, up to the limit.
+ */
 export class ConcurrencyLimit {
   readonly #load: Load;
-  #most: number;
+  #limit: number;
   readonly #deadlines: Deadlines;
   #bound: number;
   #inFlight = 0;
-  /** Counts the halvings: a call that began in an earlier era halves nothing again. */
+  /** The number of halvings. A call from an earlier era does not halve the bound again. */
   #era = 0;
   readonly #waiting = new Set<(turn: Permit | NoPermit) => void>();
 
-  constructor(most: number, deadlines: Deadlines, load: Load) {
+  constructor(limit: number, deadlines: Deadlines, load: Load) {
     this.#load = load;
-    this.#most = most;
-    this.#bound = most;
+    this.#limit = limit;
+    this.#bound = limit;
     this.#deadlines = deadlines;
   }
 
@@ -270,26 +273,26 @@ export class ConcurrencyLimit {
     return { inFlight: this.#inFlight, waiting: this.#waiting.size, bound: this.#bound };
   }
 
-  /** @param deadlineAt how long the call may wait for its turn */
+  /** @param deadlineAt the end of the wait for a permit */
   acquire(deadlineAt: SteadyTime, stop: Stop): Permit | Promise<Permit | NoPermit> {
-    // Waiting calls are let in as soon as there is room, so nobody is overtaken here.
+    // Waiting calls start as soon as there is room, so this call overtakes none.
     if (this.#inFlight < this.#bound) return this.#pass();
     return this.#wait(deadlineAt, stop);
   }
 
-  /** From now on at most so many calls. Calls in flight beyond that go on to their end. */
-  limitTo(most: number): void {
-    const isStrained = this.#bound < this.#most;
-    this.#bound = isStrained ? Math.min(this.#bound, most) : most;
-    this.#most = most;
+  /** Sets the limit. Running calls beyond it continue to their end. */
+  limitTo(limit: number): void {
+    const isStrained = this.#bound < this.#limit;
+    this.#bound = isStrained ? Math.min(this.#bound, limit) : limit;
+    this.#limit = limit;
     this.#admit();
   }
 
-  /** @param strain the model was busy or too slow; `answered` it gave an answer */
+  /** @param how `strain`: the model was busy or too slow; `answered`: it gave an answer */
   release(permit: Permit, how: 'answered' | 'strain' | 'other'): void {
     this.#inFlight--;
     this.#load.inFlight--;
-    if (how === 'answered') this.#bound = Math.min(this.#most, this.#bound + 1);
+    if (how === 'answered') this.#bound = Math.min(this.#limit, this.#bound + 1);
     if (how === 'strain' && permit.era === this.#era) {
       this.#era++;
       this.#bound = Math.max(1, Math.floor(this.#bound / 2));
@@ -313,12 +316,12 @@ export class ConcurrencyLimit {
   #wait(deadlineAt: SteadyTime, stop: Stop): Promise<Permit | NoPermit> {
     if (stop.stopped) return Promise.resolve({ kind: 'cancelled' });
     return new Promise((resolve) => {
-      const end = (turn: Permit | NoPermit): void => {
+      const end = (result: Permit | NoPermit): void => {
         this.#waiting.delete(end);
         this.#load.waiting--;
         deadline.cancel();
         stop.unlisten(cancel);
-        resolve(turn);
+        resolve(result);
       };
       const cancel = (): void => end({ kind: 'cancelled' });
       const deadline = this.#deadlines.at(deadlineAt, () => end({ kind: 'deadline' }));

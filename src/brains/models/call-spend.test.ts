@@ -25,8 +25,8 @@ test('both wires tell the provider how long an answer may be, where that is writ
   }
   const [free, bounded] = ollama.calls.map(({ body }) => body as Record<string, unknown>);
   assert.deepEqual([free!['options'], bounded!['options']], [undefined, { num_predict: 50 }]);
-  const [without, told] = openai.calls.map(({ body }) => body as Record<string, unknown>);
-  assert.deepEqual([without!['max_tokens'], told!['max_tokens']], [undefined, 50]);
+  const [withoutLimit, withLimit] = openai.calls.map(({ body }) => body as Record<string, unknown>);
+  assert.deepEqual([withoutLimit!['max_tokens'], withLimit!['max_tokens']], [undefined, 50]);
 });
 
 test('a model that takes the limit in the other field is asked once more', async () => {
@@ -113,11 +113,11 @@ test('what a call used is what its provider told, or what it may have used', asy
   const refused = await spent({ fail: '429' });
   assert.deepEqual(refused.used, { input: 0, output: 0, estimated: false });
   assert.deepEqual(refused.tries, [{ failed: 'rate_limited', tokens: undefined }]);
-  const told = await spent({
+  const reported = await spent({
     status: 500,
     body: '{"error":{},"usage":{"prompt_tokens":3,"completion_tokens":2}}',
   });
-  assert.deepEqual(told.used, { input: 3, output: 2, estimated: false });
+  assert.deepEqual(reported.used, { input: 3, output: 2, estimated: false });
   const lost = await spent({ fail: 'reset' });
   assert.deepEqual(lost.used, { ...lost.most, estimated: true });
   assert.deepEqual(lost.tries, [{ failed: 'connection_lost', tokens: lost.used }]);
@@ -135,9 +135,9 @@ test('what a provider tells that cannot be is not believed', async () => {
   };
   const estimated = await spent(null);
   const most = Number.MAX_SAFE_INTEGER;
-  for (const told of [most, 1_000_000_001, 0, 0.5, '7']) {
-    const usage = { prompt_tokens: told, completion_tokens: told };
-    assert.deepEqual(await spent(usage), estimated, String(told));
+  for (const count of [most, 1_000_000_001, 0, 0.5, '7']) {
+    const usage = { prompt_tokens: count, completion_tokens: count };
+    assert.deepEqual(await spent(usage), estimated, String(count));
   }
 });
 

@@ -9,7 +9,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import { ContextTrimmer } from './context-trimmer.ts';
 import type { ModelRequest } from './model.ts';
 
-/** So many lines of 10 characters, the last of them the person's. */
+/** That many lines of 10 characters; the last one is the person's message. */
 function requestOf(count: number): ModelRequest {
   const lines = Array.from({ length: count }, (_, index): HistoryLine => ({
     role: (count - index) % 2 === 1 ? 'user' : 'assistant',
@@ -26,7 +26,7 @@ function requestOf(count: number): ModelRequest {
   };
 }
 
-/** The same with texts of one kind, the last of them the person's. */
+/** That many lines with one text; the last one is the person's message. */
 function talkOf(count: number, text: string, last = text): ModelRequest {
   const request = requestOf(count);
   const lines = request.lines.map((line, index) => ({
@@ -36,13 +36,13 @@ function talkOf(count: number, text: string, last = text): ModelRequest {
   return { ...request, lines };
 }
 
-/** Four letters are a token, and so is one sign of Chinese. */
+/** Four letters are a token, and one Chinese character is a token. */
 function tokensOf(text: string): number {
   const signs = text.match(/\p{Script=Han}/gu)?.length ?? 0;
   return signs + (text.length - signs) / 4;
 }
 
-/** A model that reads so much, and what it was asked. */
+/** A model that reads that much, and its requests. */
 class Reader {
   readonly asked: ModelRequest[] = [];
   readonly #most: number;
@@ -80,7 +80,7 @@ test('the oldest half goes on an overflow, and later requests are cut beforehand
   const trimmer = new ContextTrimmer();
   const first = await trimmer.ask(requestOf(11), reader.ask);
   assert.equal(first.tries.length, 2);
-  // Half of ten is five; the answer that would come first then goes as well.
+  // Half of ten is five; the answer that would then come first is dropped, too.
   assert.equal(dropped(first), 6);
   assert.equal(reader.asked.length, 2);
   const second = await trimmer.ask(requestOf(21), reader.ask);
@@ -263,7 +263,7 @@ test('a picture takes room: what overflows because of one cuts no texts from the
   assert.equal(sent.length, 1, 'it is cut beforehand');
 });
 
-/** How a model that reads `contextTokens` answers: by refusal, or with what it read. */
+/** Answers like a model that reads `contextTokens`: with a refusal, or with the tokens read. */
 class Tokenizer {
   readonly asked: ModelRequest[] = [];
   readonly #contextTokens: number;
@@ -293,7 +293,7 @@ const promptOf = ({ system, lines }: ModelRequest): string =>
 
 /**
  * A conversation whose window loses its oldest half at 40 turns of about 200 characters.
- * @returns what each turn asks, for ever
+ * @returns the request of each turn, without an end
  */
 function* turnsOf(said = (turn: number): string => `${turn} `.padEnd(100, 'word ')) {
   let history: HistoryLine[] = [];
@@ -310,7 +310,7 @@ function* turnsOf(said = (turn: number): string => `${turn} `.padEnd(100, 'word 
   }
 }
 
-/** What share of each prompt begins the next one, on average over 100 turns. */
+/** The part of each prompt with which the next one begins, on average over 100 turns. */
 async function shareOver(trimmer: ContextTrimmer, model: Tokenizer, warmUp: number) {
   const turns = turnsOf();
   const sent: string[] = [];
@@ -334,7 +334,7 @@ test('nine tenths of a prompt begin the next one within a bound that was learnt'
     const model = new Tokenizer(contextTokens);
     const share = await shareOver(new ContextTrimmer(), model, 200);
     assert.ok(model.refusals > 0, `${contextTokens} cuts something`);
-    // One that holds fewer than 25 turns is cut thrice while the window is cut once.
+    // A context of fewer than 25 turns is cut three times while the window is cut once.
     const least = contextTokens < 1_700 ? 0.8 : 0.9;
     assert.ok(share >= least, `${contextTokens}: ${share}`);
   }
@@ -433,7 +433,7 @@ test('tokens that Ollama leaves out for its cache make no text lighter (ollama#3
 
 type CutUsage = { readonly inputTokens: number | null; readonly outputTokens: number | null };
 
-/** An answer that is cut where the request has more lines than that, and what was asked. */
+/** A model that cuts its answer if the request has more lines than that, and its requests. */
 function cutting(lines: number, usage: CutUsage | null, text = 'some words') {
   const asked: number[] = [];
   const ask = (request: ModelRequest): Promise<Outcome> => {
@@ -456,7 +456,7 @@ test('an answer that was cut is asked for again, whatever is told of its tokens'
   for (const usage of [
     null,
     { inputTokens: null, outputTokens: 22 },
-    // Ollama had nearly all of it in its cache: ollama#3427.
+    // Ollama had nearly the whole prompt in its cache: ollama#3427.
     { inputTokens: 4, outputTokens: 22 },
   ]) {
     const { asked, ask } = cutting(5, usage);
@@ -501,7 +501,7 @@ test('a request that left its answer no room is cut beforehand the next time', a
 });
 
 test('an answer that its server keeps short is asked for again once, not each time', async () => {
-  // mistral-vibe#1118, FastFlowLM#749: 4,096 where a request names no limit.
+  // mistral-vibe#1118, FastFlowLM#749: 4,096 tokens if a request has no limit.
   const limit = { inputTokens: 9_000, outputTokens: 4_096 };
   const trimmer = new ContextTrimmer();
   const talk = talkOf(11, 'a'.repeat(4_000));

@@ -1,29 +1,29 @@
 /**
- * Fits a conversation to what a model can read. The wires ask for an error instead of a silent cut;
- * on that error the oldest half of the history is left out and the model is asked again, until it
- * can read the rest. How many bytes it can read is remembered, so that the next request is cut
- * beforehand. `context_tokens` is a second bound, which holds from the first request on.
+ * Trims a conversation to the context of a model. Requests ask for an error instead of a silent
+ * cut. After that error, the oldest half of the history is left out and the model is asked again,
+ * until it can read the rest. The readable size in bytes is remembered, so that the next request is
+ * cut before it is sent. `context_tokens` is a second bound, which applies from the first request
+ * on.
  *
- * The cut before a call is a replay of the conversation from its oldest line: where a line does not
- * fit any more, the oldest half of the history so far goes at once. It depends on the lines and the
- * bound alone. So each prompt goes on from the one before until the next cut, and a provider's
- * cache of prefixes can be used. The bound changes seldom, since each change moves the cuts.
+ * The cut before a call replays the conversation from its oldest line. When a line does not fit,
+ * the oldest half of the history up to it is dropped at once. The cut depends only on the lines and
+ * the bound. So each prompt continues the one before until the next cut, and a provider's prefix
+ * cache works. The bound changes seldom, because each change moves the cuts.
  *
- * A model counts tokens, which are a few bytes each: more of them in one language than in another.
- * So a refusal says little of other texts. It teaches half of the size that was refused, and never
- * less than a size that was answered. An answered request that came near the remembered size lets
- * it grow by an eighth, and so do eight that were cut. It grows slowly towards a size that was
- * refused, until nothing is cut or the model says again that it is too much.
+ * A model counts tokens. A token is a few bytes, and their number differs between languages, so a
+ * refusal says little about other texts. A refusal lowers the bound to half of the refused size,
+ * but never below an answered size. The bound grows by an eighth after an answered request near the
+ * bound, or after eight answered requests that were cut. It grows slowly towards a refused size,
+ * until nothing is cut or the model refuses again.
  *
- * A request that leaves too little room for its answer, which is cut, is sent once more with half
- * of its history. Where that answer is whole, it teaches the same as a refusal. Where it is cut at
- * the same length, the server bounds its answers by itself, and svc asks no more for that.
+ * A request may leave too little room for its answer, so that the answer is cut. It is then sent
+ * once more with half of its history. If the second answer is whole, it counts like a refusal. If
+ * it is cut at the same length, the server limits its answers, and svc does not try this again.
  *
- * Not every provider says in words that svc knows that a request is too long: one that it calls
- * invalid is sent once more with half of its history, which teaches nothing.
+ * Some providers refuse a long request with words that svc does not know. A request that a provider
+ * calls invalid is sent once more with half of its history. The bound learns nothing from that.
  *
- * A picture takes room, too: about 1,600 tokens at most of a model that is told to see in full, so
- * it counts as a text of that many.
+ * A picture counts as a text of about 1,600 tokens, the most that models with full detail need.
  */
 import type { Failure } from '../../domain/failure.ts';
 import type { Outcome, Usage } from '../../domain/outcome.ts';
@@ -31,54 +31,53 @@ import { later } from '../../lib/clock.ts';
 import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
 
 const growth = 1 / 8;
-/** Of the size that was refused. */
+/** The part by which the refused size grows. */
 const slowGrowth = 1 / 256;
-/** An answered request of this part of the bound shows that the bound holds. */
+/** An answered request of at least this part of the bound confirms the bound. */
 const nearBound = 15 / 16;
-/** So many requests that were cut and answered let the bound grow, however small they were. */
+/** After so many cut and answered requests of any size, the bound grows. */
 const cutsBetweenGrowths = 8;
-/** What is left of the size that was answered when a smaller one is refused. */
+/** The answered size shrinks to this part when a smaller request is refused. */
 const decay = 7 / 8;
 /** 1,600 tokens of four bytes each. */
 const bytesPerPicture = 6_400;
-/** A window of history halved so often is empty. */
+/** A window of history is empty after so many halvings. */
 const halvingsMax = 6;
-/** An answer without `max_output_tokens` gets a quarter of the context, and no more than this. */
+/** The most room for an answer without `max_output_tokens`, which gets a quarter of the context. */
 const answerTokensMax = 4_096;
-/** So long before its turn is over the asking again ends: then the answer in hand is the reply. */
-const inHandMs = 500;
+/** A second try ends so long before the turn's deadline; then the first answer is the reply. */
+const replyReserveMs = 500;
 
-/** In tokens. Answers shorter than that, which end at one length, tell of a full context. */
-const serverLimitLeast = 64;
+/** In tokens. Shorter answers that are cut at one length mean a full context, not a limit. */
+const serverLimitMin = 64;
 
-/** What an answer tells of its tokens, as far as it matters here. */
-type Told = Pick<Usage, 'inputTokens' | 'outputTokens'>;
+type ReportedTokens = Pick<Usage, 'inputTokens' | 'outputTokens'>;
 
 export class ContextTrimmer {
-  /** In UTF-8 bytes; Infinity: no request was too long yet. */
+  /** In UTF-8 bytes; Infinity: no request was refused yet. */
   #bytesMax = Infinity;
-  /** The largest request that was answered, in UTF-8 bytes. */
+  /** The size of the largest answered request, in UTF-8 bytes. */
   #answeredMax = 0;
-  /** The smallest that was refused and was larger than that. */
+  /** The size of the smallest refused request above `#answeredMax`. */
   #refusedMin = Infinity;
-  /** Requests that were cut beforehand and answered since the bound changed. */
+  /** The number of answered requests that were cut, since the bound changed. */
   #cutsAnswered = 0;
-  /** The length in tokens at which the server cuts its answers by itself; null: none was seen. */
+  /** The length in tokens at which the server cuts its answers; null: no such limit was seen. */
   #serverLimit: number | null = null;
   readonly #outputTokensMax: number | null;
   readonly #contextTokens: number | null;
   readonly #density = new Density();
 
   /**
-   * @param outputTokensMax what the model's answers are bounded by; null: nothing
-   * @param contextTokens what the model reads and writes in one call; null: nobody knows
+   * @param outputTokensMax the limit of an answer; null: none
+   * @param contextTokens the tokens that the model reads and writes in one call; null: unknown
    */
   constructor(outputTokensMax: number | null = null, contextTokens: number | null = null) {
     this.#outputTokensMax = outputTokensMax;
     this.#contextTokens = contextTokens;
   }
 
-  /** @param ask one call to the provider */
+  /** @param ask makes one call to the provider */
   async ask(
     request: ModelRequest,
     ask: (request: ModelRequest) => Promise<Outcome>,
@@ -95,17 +94,17 @@ export class ContextTrimmer {
       if (mayHalve && crowded === null && this.#isCrowded(sent, outcome)) {
         crowded = { sent, outcome: withDropped(outcome, request, sent) };
         this.#learn(refused.splice(0));
-        if (outcome.kind === 'answer') sent = endingSooner(sent);
+        if (outcome.kind === 'answer') sent = withEarlierDeadline(sent);
       } else if (outcome.kind === 'answer') {
         if (crowded !== null && outcome.isCut !== true) refused.push(crowded.sent);
         this.#learn(refused);
-        this.#fitted(sent, outcome.usage, halvings === 0 && sent !== request);
+        this.#learnFromAnswer(sent, outcome.usage, halvings === 0 && sent !== request);
         return { ...withDropped(outcome, request, sent), tries };
       } else {
         const isTooLong = outcome.failure.kind === 'context_overflow';
         const mayBeTooLong = isTooLong || (halvings === 0 && isUnknown(outcome.failure));
         if (!mayHalve || !mayBeTooLong) {
-          // One text that is too long by itself says nothing of others.
+          // A single text that is too long says nothing about conversations.
           if (!isTooLong || sent.lines.length > 1) this.#learn(refused);
           return { ...(crowded?.outcome ?? outcome), tries };
         }
@@ -115,7 +114,9 @@ export class ContextTrimmer {
     }
   }
 
-  /** What of a request fits beside its answer, in UTF-8 bytes; Infinity: no bound is known. */
+  /**
+   * The request size that leaves room for the answer, in UTF-8 bytes; Infinity: no bound is known.
+   */
   #bytesOfContext(): number {
     const context = this.#contextTokens;
     if (context === null) return Infinity;
@@ -124,38 +125,41 @@ export class ContextTrimmer {
   }
 
   /**
-   * The request left the answer too little room: it is longer, and the answer was cut, perhaps
-   * before its first word. What the provider does not tell is estimated.
+   * Whether the request left too little room for the answer: the answer was cut, perhaps before its
+   * first word, and is shorter than the request. Numbers that the provider does not report are
+   * estimated.
    */
   #isCrowded(sent: ModelRequest, outcome: Outcome): boolean {
-    const usage = toldBy(outcome);
-    const wrote = usage?.outputTokens ?? null;
-    if (!isCut(outcome) || (wrote !== null && wrote === this.#serverLimit)) return false;
+    const usage = reportedTokens(outcome);
+    const reportedOutput = usage?.outputTokens ?? null;
+    if (!isCut(outcome) || (reportedOutput !== null && reportedOutput === this.#serverLimit))
+      return false;
     const text = outcome.kind === 'answer' ? outcome.text : '';
     const bytes = bytesOf(sent);
-    const told = usage?.inputTokens ?? null;
-    // Ollama of 2024 left out what it had in its cache: ollama#3427.
-    const isWhole = told !== null && (bytes / told <= bytesPerTokenMax || hasPictures(sent));
-    const input = isWhole ? told : this.#density.tokensOf(bytes);
-    const output = wrote ?? this.#density.tokensOf(Buffer.byteLength(text));
-    // An estimate may be half of what it was.
-    const ownLimit = (this.#outputTokensMax ?? Infinity) / (wrote === null ? 2 : 1);
+    const reportedInput = usage?.inputTokens ?? null;
+    // Ollama of 2024 did not count tokens from its cache: ollama#3427.
+    const isWhole =
+      reportedInput !== null && (bytes / reportedInput <= bytesPerTokenMax || hasPictures(sent));
+    const input = isWhole ? reportedInput : this.#density.tokensOf(bytes);
+    const output = reportedOutput ?? this.#density.tokensOf(Buffer.byteLength(text));
+    // The real number may be twice the estimate.
+    const ownLimit = (this.#outputTokensMax ?? Infinity) / (reportedOutput === null ? 2 : 1);
     return output < ownLimit && input > output;
   }
 
-  /** Of two answers to one message, the second with less history. */
+  /** Compares two answers to one message; the second had less history. */
   #compare(first: Outcome, second: Outcome): void {
-    const length = toldBy(second)?.outputTokens ?? 0;
-    if (!isCut(second) || length < serverLimitLeast) return;
-    if (length === toldBy(first)?.outputTokens) this.#serverLimit = length;
+    const length = reportedTokens(second)?.outputTokens ?? 0;
+    if (!isCut(second) || length < serverLimitMin) return;
+    if (length === reportedTokens(first)?.outputTokens) this.#serverLimit = length;
   }
 
-  #fitted(sent: ModelRequest, usage: Told | null, wasCut: boolean): void {
+  #learnFromAnswer(sent: ModelRequest, usage: ReportedTokens | null, wasCut: boolean): void {
     const bytes = bytesOf(sent);
     const tokens = usage?.inputTokens ?? 0;
-    // A short request is mostly what the model's template adds.
+    // A short request consists mostly of the model's template.
     if (this.#contextTokens !== null && tokens >= this.#contextTokens / 8 && !hasPictures(sent)) {
-      this.#density.saw(bytes / tokens);
+      this.#density.learn(bytes / tokens);
     }
     this.#answeredMax = Math.max(this.#answeredMax, bytes);
     if (this.#answeredMax >= this.#refusedMin) this.#refusedMin = Infinity;
@@ -173,11 +177,11 @@ export class ContextTrimmer {
   }
 
   #learn(refused: readonly ModelRequest[]): void {
-    for (const request of refused) this.#refused(request);
+    for (const request of refused) this.#learnFromRefusal(request);
   }
 
-  /** Requests that are under way together learn in any order: the smallest size counts. */
-  #refused(sent: ModelRequest): void {
+  /** Parallel requests may be refused in any order, so the smallest size counts. */
+  #learnFromRefusal(sent: ModelRequest): void {
     const bytes = bytesOf(sent);
     if (bytes <= this.#answeredMax) {
       this.#answeredMax *= decay;
@@ -189,20 +193,20 @@ export class ContextTrimmer {
   }
 }
 
-/** Few texts have more, so a provider that tells of fewer tokens has left some out. */
+/** Few texts have more bytes per token, so a provider with a lower count has left some out. */
 const bytesPerTokenMax = 6;
-/** A denser estimate is of little use, and a lighter one was not seen. */
-const bytesPerTokenLeast = 1;
-const bytesPerTokenMost = 4.5;
+/** The bounds of the estimate: a denser one is of little use, and a lighter one was never seen. */
+const bytesPerTokenFloor = 1;
+const bytesPerTokenCeiling = 4.5;
 const answersBetweenRises = 16;
 
 /**
- * How many bytes of a request are a token, as the model's own answers showed. A denser text counts
- * at once; lighter ones count when many answers have shown no denser one, since each change moves
- * the cut of all conversations.
+ * The bytes per token of a model, estimated from its answers. A denser text counts at once. Lighter
+ * texts count only after many answers without a denser one, because each change moves the cut of
+ * all conversations.
  */
 class Density {
-  /** Begins with what holds for most languages. */
+  /** The start value is right for most languages. */
   bytesPerToken = 3;
   #lowest = Infinity;
   #seen = 0;
@@ -211,23 +215,23 @@ class Density {
     return Math.ceil(bytes / this.bytesPerToken);
   }
 
-  saw(bytesPerToken: number): void {
+  learn(bytesPerToken: number): void {
     if (bytesPerToken > bytesPerTokenMax) return;
     this.#lowest = Math.min(this.#lowest, bytesPerToken);
     const isDenser = bytesPerToken < this.bytesPerToken * nearBound;
     if (!isDenser && ++this.#seen < answersBetweenRises) return;
     const isLighter = this.#lowest > this.bytesPerToken * (1 + growth);
     if (isDenser || isLighter) {
-      const seen = Math.max(this.#lowest, bytesPerTokenLeast);
-      this.bytesPerToken = Math.min(seen, bytesPerTokenMost);
+      const seen = Math.max(this.#lowest, bytesPerTokenFloor);
+      this.bytesPerToken = Math.min(seen, bytesPerTokenCeiling);
     }
     [this.#lowest, this.#seen] = [Infinity, 0];
   }
 }
 
 /**
- * Replays the conversation: where a line does not fit any more, the oldest half of the history so
- * far goes. What `keptFrom` protects stays, also where it alone is too long.
+ * Replays the conversation. When a line does not fit, the oldest half of the history up to it is
+ * dropped. The lines from `keptFrom` on stay, even if they alone are too long.
  */
 function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
   if (bytesMax === Infinity) return request;
@@ -242,9 +246,9 @@ function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
     while (first < end && fixed + history + kept + bytes > bytesMax) {
       const half = history / 2;
       do {
-        const gone = lines[first++]!;
-        history -= bytesOfLine(gone);
-        fixed += Buffer.byteLength(outlastingOn(gone));
+        const dropped = lines[first++]!;
+        history -= bytesOfLine(dropped);
+        fixed += Buffer.byteLength(outlastingOn(dropped));
       } while (first < end && (history > half || lines[first]!.role === 'assistant'));
     }
     if (index < keptFrom) history += bytes;
@@ -253,13 +257,13 @@ function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
   return first === 0 ? request : dropOldest(request, first);
 }
 
-function endingSooner(request: ModelRequest): ModelRequest {
-  return { ...request, deadlineAt: later(request.deadlineAt, -inHandMs) };
+function withEarlierDeadline(request: ModelRequest): ModelRequest {
+  return { ...request, deadlineAt: later(request.deadlineAt, -replyReserveMs) };
 }
 
 /**
- * Leaves out so many lines, and any answers that would then come first; never a kept line. What
- * outlasts these goes before the first that is left.
+ * Drops that many lines, and the answers that would then come first, but never a kept line. The
+ * outlasting texts of dropped lines go before the first remaining line.
  */
 function dropOldest(request: ModelRequest, count: number): ModelRequest {
   const { lines, keptFrom } = request;
@@ -267,8 +271,8 @@ function dropOldest(request: ModelRequest, count: number): ModelRequest {
   while (first < keptFrom && lines[first]!.role === 'assistant') first++;
   const [next, ...rest] = lines.slice(first);
   const before = lines.slice(0, first).map(outlastingOn);
-  const left = [withBefore(next!, before.filter((text) => text !== '').join('\n\n')), ...rest];
-  return { ...request, lines: left, keptFrom: keptFrom - first };
+  const remaining = [withBefore(next!, before.filter((text) => text !== '').join('\n\n')), ...rest];
+  return { ...request, lines: remaining, keptFrom: keptFrom - first };
 }
 
 function outlastingOn(line: RequestLine): string {
@@ -286,20 +290,20 @@ function bytesOf(request: ModelRequest): number {
   return request.lines.reduce((bytes, line) => bytes + bytesOfLine(line), bytesAround(request));
 }
 
-/** What a request has beside its lines. */
+/** The size of a request without its lines. */
 function bytesAround({ system, tools }: ModelRequest): number {
   const ofTools = tools.length === 0 ? 0 : bytesOfTools(tools);
   return (system === null ? 0 : Buffer.byteLength(system)) + ofTools;
 }
 
-const toolsMeasured = new WeakMap<readonly ToolNotice[], number>();
+const toolBytes = new WeakMap<readonly ToolNotice[], number>();
 
-/** A turn's steps share one list of tools. */
+/** Cached, because all steps of a turn share one list of tools. */
 function bytesOfTools(tools: readonly ToolNotice[]): number {
-  const known = toolsMeasured.get(tools);
+  const known = toolBytes.get(tools);
   if (known !== undefined) return known;
   const bytes = Buffer.byteLength(JSON.stringify(tools));
-  toolsMeasured.set(tools, bytes);
+  toolBytes.set(tools, bytes);
   return bytes;
 }
 
@@ -312,7 +316,7 @@ function hasPictures({ lines }: ModelRequest): boolean {
   return lines.some((line) => picturesOn(line).length > 0);
 }
 
-/** Nothing tells why it was refused; its length may be why. */
+/** Whether the reason of the refusal is unknown, so that it may be the length. */
 function isUnknown({ kind, status }: Failure): boolean {
   return kind === 'rejected' && (status === 400 || status === 422);
 }
@@ -326,8 +330,8 @@ function isCut(outcome: Outcome): boolean {
   return (outcome.kind === 'answer' ? outcome : outcome.failure).isCut === true;
 }
 
-/** Null: it told nothing, or of a failed call there is an estimate alone. */
-function toldBy(outcome: Outcome): Told | null {
+/** Null: not reported, or only an estimate of a failed call. */
+function reportedTokens(outcome: Outcome): ReportedTokens | null {
   if (outcome.kind === 'answer') return outcome.usage;
   const { tries } = outcome;
   const tokens = tries.at(-1)?.tokens;

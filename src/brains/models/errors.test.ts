@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import { test } from 'node:test';
 import type { FailureKind } from '../../domain/failure.ts';
-import { errorIn, failureOf, pictureFailureOf, waitAskedFor } from './errors.ts';
+import { errorIn, failureOf, pictureFailureOf, requestedWaitMs } from './errors.ts';
 
 const json = (body: unknown): string => JSON.stringify(body);
 
@@ -76,7 +76,7 @@ test('words without end are cut, and depth without end is not gone into', () => 
   assert.equal(errorIn(wide).words, Array.from({ length: 20 }, () => 'a').join(' '));
 });
 
-/** The words of real servers, as test/fixtures/providers has them with their sources. */
+/** The words of real servers; test/fixtures/providers has them with their sources. */
 const words: Readonly<Partial<Record<FailureKind, readonly (readonly [number, string])[]>>> = {
   context_overflow: [
     [400, "This model's maximum context length is 4097 tokens. However, your messages resulted in"],
@@ -179,7 +179,7 @@ const words: Readonly<Partial<Record<FailureKind, readonly (readonly [number, st
   rate_limited: [
     [429, ''],
     [429, 'rate_limit_exceeded Rate limit reached, please try again in 4.77s.'],
-    // Of a limit a minute.
+    // A limit per minute.
     [429, 'You exceeded your current quota, please check your plan and billing details.'],
     [429, 'engine_overloaded_error The engine is currently overloaded, please try again later'],
     [429, 'overloaded Model is overloaded'],
@@ -200,7 +200,7 @@ const words: Readonly<Partial<Record<FailureKind, readonly (readonly [number, st
     [400, 'wrong_api_format'],
     [422, 'Extra inputs are not permitted'],
     [400, ''],
-    // No history makes the tools shorter.
+    // Less history does not make the tools shorter.
     [400, "string_above_max_length Invalid 'tools[22].function.description': string too long."],
     [400, 'max_tokens must be at least 1, got 0.'],
   ],
@@ -231,8 +231,8 @@ test("a model's words within an error take nothing away from it", () => {
 
 test('what a person wrote, and a server repeats, shuts the model to nobody', () => {
   for (const text of ['payment required', 'incorrect api key', 'model_not_found']) {
-    const told = `invalid_request_error bad input: "what does ${text} mean?"`;
-    assert.equal(failureOf(400, told, null).kind, 'rejected', text);
+    const errorText = `invalid_request_error bad input: "what does ${text} mean?"`;
+    assert.equal(failureOf(400, errorText, null).kind, 'rejected', text);
     assert.notEqual(failureOf(400, `${text}: no`, null).kind, 'rejected', text);
   }
 });
@@ -248,7 +248,7 @@ test('an error that speaks of pictures says whether the model takes none, or not
   assert.equal(pictureFailureOf('context_overflow', 'image input is too long'), null);
 });
 
-for (const [how, headers, told, ms] of [
+for (const [how, headers, errorText, ms] of [
   ['in milliseconds (Azure, for provisioned models)', { 'retry-after-ms': '1250' }, '', 1_250],
   ['under another name (kernel-memory#795)', { 'x-ms-retry-after-ms': '900' }, '', 900],
   ['in seconds', { 'retry-after': '7' }, 'Please try again in 2s.', 7_000],
@@ -261,6 +261,6 @@ for (const [how, headers, told, ms] of [
   ['in no way', {}, 'Try again in a while.', null],
 ] as const) {
   test(`how long a provider asks us to wait may be told ${how}`, () => {
-    assert.equal(waitAskedFor(headers, told, 0), ms);
+    assert.equal(requestedWaitMs(headers, errorText, 0), ms);
   });
 }

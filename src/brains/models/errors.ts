@@ -1,24 +1,24 @@
 /**
- * Reads a provider's error: one reader for all shapes of error bodies, and the failure that it
- * means. Pure. Operators see the words after upstream-words.ts has scrubbed them.
+ * Reads a provider's error: one reader for all forms of error bodies, and the failure that each of
+ * them means. Pure functions. `upstream-words.ts` scrubs the words before operators see them.
  */
 import { failure, type Failure } from '../../domain/failure.ts';
 import { errorWords, limitTooLarge } from '../../domain/model-habits.ts';
 import { retryAfterMs as msOfHeader } from '../../lib/backoff.ts';
 import { listOf, parseJson, recordOf } from './json.ts';
 
-/** Some write a byte order mark before their JSON. */
+/** Removes the byte order mark that some providers write before their JSON. */
 export function withoutMark(body: string): string {
   return body.startsWith('\ufeff') ? body.slice(1) : body;
 }
 
-/** `words`: all its words as one text; `code`: an HTTP status in the body, null: none. */
-export type ToldError = { readonly words: string; readonly code: number | null };
+/** `words`: all words of the error as one text; `code`: an HTTP status in the body; null: none. */
+export type ErrorBody = { readonly words: string; readonly code: number | null };
 
 const wordsMax = 4_000;
 const depthMax = 5;
 
-/** In the order of `words`. The model's own text (`failed_generation`) is left out. */
+/** In the order of `words`. `failed_generation` is left out, because it is the model's text. */
 const wordKeys = [
   'code',
   'error_code',
@@ -47,25 +47,32 @@ const wordKeys = [
 ] as const;
 
 /**
- * Known shapes: `{"error": {code, type, message}}` (OpenAI), a text there (Ollama), a list of that
- * (Gemini), `{"object": "error", "message"}` (old vLLM, Mistral), `{"detail": "…"}` or a list of
- * `{loc, msg}` there (FastAPI), `{"errors": […]}`, `{"base_resp": {status_code, status_msg}}`
- * (MiniMax), an error in a choice (OpenRouter), a text alone. Of a stream its errors are read. A
- * web page says nothing.
+ * Reads the error in a body. The known forms:
+ *
+ * - `{"error": {code, type, message}}` (OpenAI), a text in `error` (Ollama), or a list (Gemini)
+ * - `{"object": "error", "message"}` (old vLLM, Mistral)
+ * - `{"detail": "…"}`, or a list of `{loc, msg}` in `detail` (FastAPI)
+ * - `{"errors": […]}`
+ * - `{"base_resp": {status_code, status_msg}}` (MiniMax)
+ * - an error in a choice (OpenRouter)
+ * - plain text
+ * - a stream with errors in it
+ *
+ * A web page gives no words.
  */
-export function errorIn(body: string): ToldError {
+export function errorIn(body: string): ErrorBody {
   const whole = parseJson(body);
-  const read = whole === undefined ? errorOfStream(body) : whole;
-  if (read === undefined) {
+  const parsed = whole === undefined ? errorOfStream(body) : whole;
+  if (parsed === undefined) {
     const text = body.trim();
     return { words: text.startsWith('<') ? '' : text.slice(0, wordsMax), code: null };
   }
   const words: string[] = [];
-  collect(read, 0, words);
-  return { words: words.join(' ').slice(0, wordsMax), code: codeIn(read) };
+  collect(parsed, 0, words);
+  return { words: words.join(' ').slice(0, wordsMax), code: codeIn(parsed) };
 }
 
-/** The errors in a stream of events, or of JSON lines; undefined: the body is no stream. */
+/** The errors in a stream of events or of JSON lines; undefined: the body is no stream. */
 function errorOfStream(body: string): unknown {
   const first = /\S.*/.exec(body)?.[0] ?? '';
   if (!/^(?:data|event|id|retry)?:/.test(first) && recordOf(parseJson(first)) === null) {
@@ -78,10 +85,10 @@ function errorOfStream(body: string): unknown {
     const text = rest.trim();
     if (field === 'event') event = text;
     if (line === '') event = '';
-    const read = parseJson(text);
-    const record = recordOf(read);
+    const parsed = parseJson(text);
+    const record = recordOf(parsed);
     if (record !== null && (Boolean(record['error']) || event === 'error')) errors.push(record);
-    const isWords = field === 'data' && read === undefined;
+    const isWords = field === 'data' && parsed === undefined;
     if (isWords && (event === 'error' || /^error\b/i.test(text))) errors.push(text);
   }
   return errors;
@@ -102,15 +109,15 @@ function collect(value: unknown, depth: number, words: string[]): void {
   for (const key of wordKeys) {
     if (Object.hasOwn(record, key)) collect(record[key], depth + 1, words);
   }
-  // The rest of a choice is the model's own text.
+  // The rest of a choice is the model's text.
   for (const choice of listOf(record['choices'])) {
     collect(recordOf(choice)?.['error'], depth + 1, words);
   }
 }
 
 /** Some servers answer 200 and put the real status into the body. */
-function codeIn(read: unknown): number | null {
-  const outer = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
+function codeIn(parsed: unknown): number | null {
+  const outer = recordOf(Array.isArray(parsed) ? (parsed as unknown[])[0] : parsed);
   const error = recordOf(outer?.['error']) ?? outer;
   for (const key of ['code', 'status', 'status_code'] as const) {
     const code = Number(error?.[key]);
@@ -119,31 +126,31 @@ function codeIn(read: unknown): number | null {
   return null;
 }
 
-/** svc waits no longer for any provider. */
-const waitMostMs = 30_000;
+/** The longest wait that svc accepts from a provider. */
+const retryAfterMaxMs = 30_000;
 
 /**
- * How long a provider asks us to wait, by its headers or its words. Some send no `retry-after`.
+ * The wait that a provider requests, by its headers or its words. Some send no `retry-after`.
  * @param now milliseconds since 1970
- * @returns milliseconds, at most 30 s; null: it does not say
+ * @returns milliseconds, at most 30 s; null: no wait is given
  */
-export function waitAskedFor(
+export function requestedWaitMs(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   words: string,
   now: number,
 ): number | null {
   for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
     const ms = Number(headers[name] ?? NaN);
-    if (ms >= 0) return Math.min(waitMostMs, ms);
+    if (ms >= 0) return Math.min(retryAfterMaxMs, ms);
   }
   for (const name of ['retry-after', 'llm_provider-retry-after']) {
-    const ms = msOfHeader(headers[name], now, waitMostMs);
+    const ms = msOfHeader(headers[name], now, retryAfterMaxMs);
     if (ms !== null) return ms;
   }
   const [, minutes = '0', count, unit] = waitInWords.exec(words) ?? [];
   if (count === undefined) return null;
   const ms = Number(count) * (unit?.toLowerCase() === 'ms' ? 1 : 1_000);
-  return Math.min(waitMostMs, Number(minutes) * 60_000 + ms);
+  return Math.min(retryAfterMaxMs, Number(minutes) * 60_000 + ms);
 }
 
 /** "Please try again in 7m12.5s", "in 120ms", "Please retry after 12 seconds". */
@@ -153,11 +160,11 @@ const waitInWords = new RegExp(
   'i',
 );
 
-/** The failure that a status and the error's words mean. */
+/** The failure for a status and an error's words. */
 export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
   const isRefusal = status === 400 || status === 422;
-  // What a person wrote, and a server repeats, is to shut the model to nobody. MiniMax says it by
-  // 500, or by 200 with no status in it.
+  // A server may repeat a person's text. Such text must not block the model for everybody. MiniMax
+  // reports these errors with 500, or with 200 and no status in the body.
   const own = isRefusal || status >= 500 ? unquoted(words) : words;
   if (status === 402 || (status >= 400 && errorWords.noCredit.test(own))) {
     return failure('no_credit', { status });
@@ -190,15 +197,15 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   return failure('malformed_answer', { status });
 }
 
-/** One request exceeds the limit of a whole minute: waiting does not help (OpenAI, Groq). */
+/** One request exceeds the limit of a whole minute, so a wait does not help (OpenAI, Groq). */
 const tooLargeForLimit = /request too large/i;
 
-/** 408 time-out of the other side, 498 no capacity, 503 busy or loading, 529 overloaded. */
+/** 408: timeout of the server; 498: no capacity; 503: busy or loading; 529: overloaded. */
 const busy = new Set([408, 498, 503, 529]);
 
 /**
- * An error's own words, up to the first that may be its model's: such a text could take the model's
- * tools away from everybody. The first name in quotes does not end them.
+ * The provider's own words, up to the first quotation, which may be text of the model. Such text
+ * must not disable the model's tools for everybody. A name in quotes at the beginning is kept.
  */
 function unquoted(words: string): string {
   const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
@@ -207,26 +214,27 @@ function unquoted(words: string): string {
 }
 
 /**
- * What an error of a request with pictures says of them: the model takes none, or its provider did
- * not take these (a content filter, a format), which says nothing of others. Null: nothing. Where
- * the request is too long, pictures are spoken of as what makes it so.
- * @param kind of the failure that it is else
+ * The failure that an error of a request with pictures means: the model takes no pictures, or the
+ * provider refused these pictures (by a content filter, or their format). A refusal says nothing
+ * about other pictures. Null: neither. An error about the length may name pictures as the cause,
+ * and is neither, too.
+ * @param kind the kind of the failure without this check
  */
 export function pictureFailureOf(
   kind: Failure['kind'],
   body: string,
 ): 'pictures_unsupported' | 'picture_refused' | null {
-  if (!ofPictures.has(kind)) return null;
+  if (!pictureKinds.has(kind)) return null;
   const words = body.slice(0, wordsMax);
   if (errorWords.noSight.test(words)) return 'pictures_unsupported';
-  return ofPicture.test(words) ? 'picture_refused' : null;
+  return pictureWords.test(words) ? 'picture_refused' : null;
 }
 
-/** Of llama.cpp it is an error of the server, and of a router an endpoint that is not there. */
-const ofPictures: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+/** llama.cpp reports a server error, and routers report a missing endpoint. */
+const pictureKinds: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
   'rejected',
   'server_error',
   'not_found',
 ]);
 
-const ofPicture = /\b(?:image|picture|vision|multi-?modal)/i;
+const pictureWords = /\b(?:image|picture|vision|multi-?modal)/i;

@@ -1,12 +1,12 @@
-/** Looking into JSON that somebody else wrote. All of it is pure, and nothing throws. */
 import { isObject } from '../../lib/json.ts';
+/** Reads untrusted JSON. Pure functions; none of them throws. */
 
-/** The value as an object to look into; null for anything else. */
+/** The value as an object; null: it is none. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
   return isObject(value) ? value : null;
 }
 
-/** @returns undefined: it is no JSON */
+/** @returns undefined if the text is no JSON */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

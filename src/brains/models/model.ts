@@ -1,13 +1,14 @@
 /**
  * A model is one provider plus one model id.
  *
- * What it promises: `ask` makes one answer of one request, follows no redirect, reads no proxy or
- * other setting from the environment, and returns an outcome; it does not throw. One call to the
- * provider is one try; it does not retry what failed (brain/dispatch decides that), but it may ask
- * once more with less history when the conversation is too long for the model.
- * What it may not do: see more than the request, or put words of the person, or a key, into a
- * failure. What else the provider said of an error is its `said`.
- * Who calls it: brains, many at the same time.
+ * - `ask` answers one request and returns an outcome; it does not throw. It follows no redirect,
+ *   and reads no proxy or other setting from the environment.
+ * - One call to the provider is one try. A model does not retry after a failure, because
+ *   `dispatch.ts` decides that. It may ask once more with less history if the conversation is too
+ *   long.
+ * - A model sees nothing but the request. A failure contains no text of the person and no key. The
+ *   other words of the provider about an error are in `said`.
+ * - Brains call a model many times at once.
  */
 import type { Picture } from '../../domain/attachment.ts';
 import type { HistoryLine } from '../../domain/conversation.ts';
@@ -21,97 +22,97 @@ import type { Stop } from '../../lib/stop.ts';
 
 export interface Model {
   readonly name: ModelName;
-  /** The contract's name of its kind: `local_runtime` or `hosted_runtime`. */
+  /** `local_runtime` or `hosted_runtime`. */
   readonly provider: string;
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
-  /** Its runtime may hand requests on to a vendor; `check` tells whether it does. */
+  /** The runtime may relay requests to a vendor; `check` shows whether it does. */
   readonly mayForward: boolean;
   /**
    * @param stop ends the call; the outcome is then a failure of kind `cancelled`
    */
   ask(request: ModelRequest, stop: Stop): Promise<Outcome>;
   /**
-   * Whether it is shown pictures: as declared, or as its provider says. Never rejects; a provider
-   * that does not say has a model that sees none.
+   * Whether the model has vision: as configured, or as the provider reports it. Never rejects. If
+   * the provider reports nothing, the model has none.
    * @param sensitivity as for `check`
    */
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees>;
   /**
-   * Asks the provider whether it is there and has this model. Sends no content of anyone.
-   * @param sensitivity of the requests that are to follow: private ones go to near addresses only
+   * Asks whether the provider is reachable and has this model. Sends no text of a person.
+   * @param sensitivity that of the requests to follow; private ones go only to near addresses
    */
   check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck>;
   /**
-   * How much the model reads and writes in one call, as its runtime says; null: it does not say.
-   * Sends no content of anyone, and loads no model. Absent: its kind of runtime cannot say.
+   * The size of the model's context as its runtime reports it; null: it reports none. Sends no text
+   * of a person, and loads no model. Absent: this kind of runtime cannot report it.
    * @param sensitivity as for `check`
    */
   context?(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null>;
 }
 
-/** Counts of tokens; each is null where the runtime does not say it. */
+/** Counts of tokens; null where the runtime does not report one. */
 export type ContextSeen = {
   readonly isLoaded: boolean;
-  /** What the model is loaded with now. */
+  /** The context with which the model is loaded now. */
   readonly loaded: number | null;
-  /** What the model's own file sets, for requests that set nothing. */
+  /** The default in the model's file, for requests without a value. */
   readonly set: number | null;
-  /** What the model was made for: a runtime gives it no more. */
+  /** The largest context of the model; a runtime gives it no more. */
   readonly most: number | null;
 };
 
-/** `unreached`: its provider did not answer in time, or not as it will later: nobody knows. */
+/** `unreached`: unknown, because the provider gave no answer in time, or no useful one yet. */
 export type Sees = boolean | 'unreached';
 
 export type ModelCheck =
   | {
       readonly kind: 'reached';
-      /** null where the provider does not list its models. */
+      /** Null: the provider does not list its models. */
       readonly hasModel: boolean | null;
       /**
-       * Where the runtime runs the model. A private request is sent only where it is `here`;
-       * `elsewhere` is a vendor, and `unknown` that the runtime has not shown it.
+       * The place where the runtime runs the model. Private requests are sent only if it is `here`.
+       * `elsewhere` is a vendor; `unknown`: the runtime has not shown it.
        */
       readonly runs: 'here' | 'elsewhere' | 'unknown';
-      /** Where a local runtime lacks the model: names of some that it has; else none. */
+      /** If a local runtime lacks the model: names of some models that it has. Otherwise empty. */
       readonly others: readonly string[];
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 export type ModelRequest = {
   /**
-   * A private request is refused by a model that is declared cloud, which is the second lock, and
-   * goes over no connection but to a near address, as `isNear` says.
+   * A cloud model refuses a private request; this is the second lock of privacy. A private request
+   * goes only to near addresses, see `isNear`.
    */
   readonly sensitivity: Sensitivity;
   readonly system: string | null;
-  /** Oldest first. Adjacent lines of one role are joined. */
+  /** Oldest first. Adjacent lines of one role become one message. */
   readonly lines: readonly RequestLine[];
   /**
-   * From this place in `lines` nothing is left out when the lines are too many for the model: the
-   * person's message, and what an agent has found out since.
+   * From this index of `lines` on, no line is dropped if the request is too long: the person's
+   * message, and an agent's calls and results after it.
    */
   readonly keptFrom: number;
-  /** What the model may call, natively; empty: nothing, and an answer without text is a failure. */
+  /** The native tools; empty: none, and an answer without text is a failure. */
   readonly tools: readonly ToolNotice[];
-  /** False: nothing is to be called any more; the tools are named where its provider wants that. */
+  /** False: the model may not call tools. The request names them only if the provider needs it. */
   readonly mayCall?: boolean;
-  /** After it no answer is of use. */
+  /** Later answers are of no use. */
   readonly deadlineAt: SteadyTime;
-  /** It is asked before each call to the provider. */
+  /** Reserves the cost before each call to the provider. */
   readonly budgetGuard: BudgetGuard;
-  /** Whose turn it is, over all channels. No provider is told it. Absent: no conversation's. */
+  /** The conversation's key, unique over all channels. Providers never get it. Absent: none. */
   readonly conversation?: string;
   /**
-   * Is called with the whole text so far, less what the model thinks, each time when it has grown:
-   * the provider is asked to answer in pieces. Absent: it answers in one. What it was told is not
-   * the answer, which may still fail.
+   * Called with the whole text so far, without the model's thinking, each time it has grown. The
+   * provider is then asked to stream. Absent: it does not stream. The call may still fail after
+   * some text.
    */
   readonly onText?: (whole: string) => void;
 };
 
-/** A line of history, or of this turn: the model's calls, and the result of each. */
+/** A line of the history, a line with the model's calls, or the result of one call. */
 export type RequestLine =
   | HistoryLine
   | {
@@ -123,12 +124,12 @@ export type RequestLine =
     }
   | { readonly role: 'result'; readonly call: ToolCall; readonly text: string };
 
-/** What is shown with it. */
+/** The pictures of a line. */
 export function picturesOn(line: RequestLine): readonly Picture[] {
   return 'pictures' in line ? (line.pictures ?? []) : [];
 }
 
-/** A tool as the model is told of it. `parameters` is a JSON Schema of an object. */
+/** A tool as the model sees it. `parameters`: a JSON Schema of an object. */
 export type ToolNotice = {
   readonly name: string;
   readonly description: string;

@@ -1,6 +1,7 @@
 /**
- * What both wires have in common. All of it is pure. What a provider sent is `unknown` until it is
- * looked at, and its words are matched here but never passed on.
+ * Code that both wire formats share: the messages of a request, and the parts of an answer. Pure
+ * functions. Data of a provider is `unknown` until it is checked. Its words are matched here, but
+ * never passed on.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure } from '../../domain/failure.ts';
@@ -14,24 +15,24 @@ import { listOf, parseJson, recordOf, textOf } from './json.ts';
 import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
 import { callInText, offeredName, withoutCallMarkup } from './streaming.ts';
 
-/** What one HTTP answer says, once the wire is gone. */
+/** The content of one HTTP answer, independent of the provider's format. */
 export type Parsed =
   | {
       readonly kind: 'answer';
       readonly text: string;
       readonly calls: readonly ToolCall[];
       readonly usage: Usage | null;
-      /** Fields of its line that only its provider knows; absent: none. */
+      /** Fields of the message that only the provider knows; absent: none. */
       readonly extra?: object;
-      /** The provider ended it at a limit of its length. */
+      /** The provider cut the answer at a length limit. */
       readonly isCut?: true;
-      /** The text that its call was written as; absent: it was told as a call. */
+      /** The text in which the model wrote its call; absent: the call is native. */
       readonly written?: string;
     }
   | {
       readonly kind: 'failed';
       readonly failure: Failure;
-      /** What it told of tokens all the same; absent: nothing. */
+      /** The reported tokens, if the failed answer has them. */
       readonly usage?: Usage | null;
     };
 
@@ -40,23 +41,23 @@ type ChatMessage =
   | { role: 'assistant'; content: string | null; tool_calls: readonly object[] }
   | { role: 'tool'; content: string };
 
-/** How a wire writes down the calls of a turn and their results, and what is shown with a text. */
+/** How a wire format writes calls, their results, and pictures. */
 export type CallWire = {
-  /** @param sendsExtra as below */
+  /** @param sendsExtra see the field */
   call(call: ToolCall, sendsExtra: boolean): object;
   result(call: ToolCall): object;
-  /** The fields of a message in the place of its `content`. */
-  shown(text: string, pictures: readonly Picture[]): object;
-  /** What stands for no text beside calls: Anthropic's models take no empty one. */
+  /** The fields of a message with pictures, instead of its `content`. */
+  withPictures(text: string, pictures: readonly Picture[]): object;
+  /** The content of a message with calls and no text: Anthropic's models take no empty text. */
   readonly noText: '' | null;
-  /** Whether fields that only the provider knows go back to it. */
+  /** Whether the fields that only the provider knows go back to it. */
   readonly sendsExtra: boolean;
 };
 
-/** The request's messages; adjacent lines of one role are joined with a blank line. */
+/** The messages of a request. Adjacent lines of one role become one, with a blank line between. */
 export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): readonly object[] {
   const messages: ChatMessage[] = [];
-  const shown = new Map<ChatMessage, readonly Picture[]>();
+  const picturesByMessage = new Map<ChatMessage, readonly Picture[]>();
   if (system !== null) messages.push({ role: 'system', content: system.toWellFormed() });
   for (const line of lines) {
     const text = line.text.toWellFormed();
@@ -75,19 +76,19 @@ export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): rea
       const { pictures } = line;
       const message = messages.at(-1)!;
       if (pictures !== undefined) {
-        shown.set(message, [...(shown.get(message) ?? []), ...pictures]);
+        picturesByMessage.set(message, [...(picturesByMessage.get(message) ?? []), ...pictures]);
       }
     }
   }
-  if (shown.size === 0) return messages;
+  if (picturesByMessage.size === 0) return messages;
   return messages.map((message) => {
-    const pictures = shown.get(message);
+    const pictures = picturesByMessage.get(message);
     if (pictures === undefined) return message;
-    return { role: message.role, ...wire.shown(message.content ?? '', pictures) };
+    return { role: message.role, ...wire.withPictures(message.content ?? '', pictures) };
   });
 }
 
-/** All that a request shows. */
+/** All pictures of a request. */
 export function picturesOf({ lines }: Pick<ModelRequest, 'lines'>): readonly Picture[] {
   return lines.flatMap(picturesOn);
 }
@@ -96,14 +97,14 @@ export function base64Of({ bytes }: Picture): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
-/** How both wires announce tools; absent where there are none. */
+/** The `tools` field of both formats; absent if there are none. */
 export function toolsOf({ tools }: Pick<ModelRequest, 'tools'>): object {
   if (tools.length === 0) return {};
   const functions = tools.map((one) => ({ type: 'function', function: one }));
   return { tools: functions };
 }
 
-/** The tools that may be called natively. */
+/** The tools that the model may call natively. */
 export function callable({ tools, mayCall = true }: ModelRequest): readonly ToolNotice[] {
   return mayCall ? tools : [];
 }
@@ -111,47 +112,46 @@ export function callable({ tools, mayCall = true }: ModelRequest): readonly Tool
 type AnswerParts = {
   readonly calls: readonly ToolCall[];
   readonly usage: Usage | null;
-  /** What could be called. */
+  /** The tools that the model could call. */
   readonly tools: readonly ToolNotice[];
-  /** Null: at its end. */
+  /** Why the answer ended early; null: it is complete. */
   readonly endedBy: EndedBy | null;
   readonly extra?: object | undefined;
 };
 
 /**
- * The answer, or the failure that an answer without text is. Calls without text count only where
- * tools were offered: elsewhere a model made them up, and has said nothing. Calls beside a text are
- * told, for the text may speak of them as done.
+ * The answer, or the failure that an answer without text means. Calls without text count only if
+ * tools were offered; otherwise the model made them up, and the answer is empty. Calls beside a
+ * text are kept, because the text may say that they are done.
  */
 export function answerOf(content: string, parts: AnswerParts): Parsed {
   const { usage, tools, endedBy, extra } = parts;
-  const ended = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
-  if (ended !== null) return { kind: 'failed', failure: failure(ended), usage };
-  const said = withoutThinking(content).trim();
+  const endFailure = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
+  if (endFailure !== null) return { kind: 'failed', failure: failure(endFailure), usage };
+  const visible = withoutThinking(content).trim();
   const mayBeCall = parts.calls.length === 0 && !hasLaterBlock(content);
-  const written = mayBeCall ? callInText(said, content, tools) : null;
-  const text = written === null ? withoutCallMarkup(said) : '';
-  const asked = written === null ? parts.calls : [written];
-  const told = asked.map((call) => ({ ...call, name: offeredName(call.name, tools) }));
-  const calls = tools.length > 0 || text !== '' ? told : [];
+  const written = mayBeCall ? callInText(visible, content, tools) : null;
+  const text = written === null ? withoutCallMarkup(visible) : '';
+  const allCalls = written === null ? parts.calls : [written];
+  const named = allCalls.map((call) => ({ ...call, name: offeredName(call.name, tools) }));
+  const calls = tools.length > 0 || text !== '' ? named : [];
   if (text !== '' || calls.length > 0) {
     const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
-    const asText = written === null ? {} : { written: said };
+    const asText = written === null ? {} : { written: visible };
     return { kind: 'answer', text, calls, usage, ...(extra && { extra }), ...isCut, ...asText };
   }
-  const wrote = usage?.outputTokens ?? 0;
-  const empty = failure('empty_answer', { detail: whyEmpty(endedBy, wrote) });
-  // An end right at the beginning is mostly chance; one who wrote much would do so again.
+  const outputTokens = usage?.outputTokens ?? 0;
+  const empty = failure('empty_answer', { detail: whyEmpty(endedBy, outputTokens) });
+  // An end at the very beginning is mostly chance. After much output it would happen again.
   const saidNothing = content.trim() === '' && parts.calls.length === 0;
-  const retryable = saidNothing && endedBy === null && wrote <= nearlyNothing;
+  const retryable = saidNothing && endedBy === null && outputTokens <= fewTokens;
   const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
   return { kind: 'failed', failure: { ...empty, ...isCut, retryable }, usage };
 }
 
-/** In tokens. */
-const nearlyNothing = 16;
+const fewTokens = 16;
 
-/** What half a text stands for: nobody is given it. */
+/** The failure of an answer that ended early, because nobody gets half a text. */
 const failureOfEnd = {
   filtered: 'filtered',
   failed: 'server_error',
@@ -159,9 +159,11 @@ const failureOfEnd = {
   bad_call: 'tool_call_malformed',
 } as const satisfies Record<Exclude<EndedBy, 'cut'>, Failure['kind']>;
 
-function whyEmpty(endedBy: EndedBy | null, wrote: number): string {
+function whyEmpty(endedBy: EndedBy | null, outputTokens: number): string {
   if (endedBy === 'cut') return 'it reached the limit of its length before it said anything';
-  return wrote > 0 ? 'the model wrote something, but no text for the person' : 'it was empty';
+  return outputTokens > 0
+    ? 'the model wrote something, but no text for the person'
+    : 'it was empty';
 }
 
 export function failed(
@@ -171,7 +173,7 @@ export function failed(
   return { kind: 'failed', failure: failure(kind, more) };
 }
 
-/** No call uses so many: whoever tells of more is wrong, and sums of it would not be exact. */
+/** No call uses so many tokens. A larger count is wrong, and its sums would not be exact. */
 const tokensMax = 1_000_000_000;
 const countOf = (value: unknown): number | null =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= tokensMax
@@ -181,8 +183,9 @@ const countOf = (value: unknown): number | null =>
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * @param root the answer, which may tell of a cache
- * @param all of both: some leave what the model thought out of `output`, and it is paid for
+ * The tokens that an answer reports.
+ * @param root the answer, which may report tokens from a cache
+ * @param all the sum; some providers leave the thinking out of `output`, though it costs money
  */
 export function usageOf(
   root: Fields | null,
@@ -190,17 +193,17 @@ export function usageOf(
   output: unknown,
   all?: unknown,
 ): Usage | null {
-  const [told, total] = [countOf(output), countOf(all)];
-  const inputTokens = inputOf(recordOf(root?.['usage']), countOf(input), told, total);
-  const isWhole = inputTokens === null || told === null || total === null;
-  const outputTokens = isWhole ? told : Math.max(told, total - inputTokens);
+  const [reported, total] = [countOf(output), countOf(all)];
+  const inputTokens = inputOf(recordOf(root?.['usage']), countOf(input), reported, total);
+  const isIncomplete = inputTokens === null || reported === null || total === null;
+  const outputTokens = isIncomplete ? reported : Math.max(reported, total - inputTokens);
   if (inputTokens === null && outputTokens === null) return null;
   const cached = inputTokens === null ? null : cachedIn(root);
   if (cached === null) return { inputTokens, outputTokens };
   return { inputTokens, outputTokens, cachedTokens: Math.min(cached, inputTokens!) };
 }
 
-/** All tokens that were read, those from a cache included. */
+/** All tokens that the model read, also those from a cache. */
 function inputOf(
   usage: Fields | null,
   input: number | null,
@@ -208,60 +211,69 @@ function inputOf(
   total: number | null,
 ): number | null {
   if (input === null) {
-    // DeepSeek counts each token of the prompt in one of the two.
+    // DeepSeek counts each token of the prompt in one of these two fields.
     const [hit, miss] = ['hit', 'miss'].map((of) => countOf(usage?.[`prompt_cache_${of}_tokens`]));
     return hit == null || miss == null ? null : hit + miss;
   }
   const [read = 0, written = 0] = besidePrompt.map((field) => countOf(usage?.[field]) ?? 0);
-  const beside = read + written;
-  const isLeftOut = read > input || (beside > 0 && total === input + (output ?? 0) + beside);
-  return isLeftOut ? input + beside : input;
+  const extra = read + written;
+  const isLeftOut = read > input || (extra > 0 && total === input + (output ?? 0) + extra);
+  return isLeftOut ? input + extra : input;
 }
 
-/** Some tell it in several places, and 0 in one of them; null: it is told nowhere. */
+/** Some report it in several fields, with 0 in one of them; null: it is in no field. */
 function cachedIn(root: Fields | null): number | null {
-  const told = cachedTokenFields.flatMap((path) => {
+  const reported = cachedTokenFields.flatMap((path) => {
     let at: unknown = root;
     for (const key of path) at = recordOf(at)?.[key];
     return countOf(at) ?? [];
   });
-  return told.length === 0 ? null : Math.max(...told);
+  return reported.length === 0 ? null : Math.max(...reported);
 }
 
-/** Tool calls have one shape on both wires, but for the arguments, which are passed on as is. */
+/**
+ * The tool calls, which have one shape in both formats. The arguments are passed on as they are.
+ */
 export function callsOf(value: unknown): readonly ToolCall[] {
   return listOf(value).flatMap((item) => {
     const call = recordOf(item);
-    const asked = recordOf(call?.['function']);
-    const name = textOf(asked?.['name']);
+    const calledFunction = recordOf(call?.['function']);
+    const name = textOf(calledFunction?.['name']);
     if (name === '') return [];
-    const extra = extraOfCall(call, asked);
+    const extra = extraOfCall(call, calledFunction);
     const id = textOf(call?.['id']);
-    return [{ id, name, arguments: decodedTwice(asked?.['arguments']), ...(extra && { extra }) }];
+    return [
+      {
+        id,
+        name,
+        arguments: withoutDoubleEncoding(calledFunction?.['arguments']),
+        ...(extra && { extra }),
+      },
+    ];
   });
 }
 
-/** Some models encode the arguments, and their server does so once more. */
-function decodedTwice(given: unknown): unknown {
-  if (typeof given !== 'string' || !given.trimStart().startsWith('"')) return given;
-  const inner = parseJson(given);
-  return typeof inner === 'string' && recordOf(parseJson(inner)) !== null ? inner : given;
+/** Some models encode the arguments as JSON text, and their server encodes them again. */
+function withoutDoubleEncoding(args: unknown): unknown {
+  if (typeof args !== 'string' || !args.trimStart().startsWith('"')) return args;
+  const inner = parseJson(args);
+  return typeof inner === 'string' && recordOf(parseJson(inner)) !== null ? inner : args;
 }
 
 function extraOfCall(
   call: Readonly<Record<string, unknown>> | null,
-  asked: Readonly<Record<string, unknown>> | null,
+  calledFunction: Readonly<Record<string, unknown>> | null,
 ): CallExtra | undefined {
-  const beside = extraOf(call, ownCallFields);
-  const within = extraOf(asked, ownFunctionFields);
-  if (beside === undefined && within === undefined) return undefined;
-  return { call: beside ?? {}, function: within ?? {} };
+  const ofCall = extraOf(call, ownCallFields);
+  const ofFunction = extraOf(calledFunction, ownFunctionFields);
+  if (ofCall === undefined && ofFunction === undefined) return undefined;
+  return { call: ofCall ?? {}, function: ofFunction ?? {} };
 }
 
-/** Signatures of what a model thought take some kilobytes; more than this goes back to nobody. */
+/** Signatures of thinking take some kilobytes; larger fields are dropped. */
 const extraCharactersMax = 1_000_000;
 
-/** The fields that hold something and are not the wire's own; undefined: none. */
+/** The non-empty fields that the format itself does not define; undefined: none. */
 export function extraOf(
   record: Readonly<Record<string, unknown>> | null,
   own: ReadonlySet<string>,
@@ -276,7 +288,7 @@ export function extraOf(
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** A text, or a list of parts: the texts of those of type `text` or `refusal`. */
+/** The text of a content: a plain text, or the parts of type `text` or `refusal`. */
 export function contentOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content).map(recordOf).map(partOf).join('');

@@ -1,10 +1,11 @@
 /**
- * How much of each prompt is the beginning of the prompt before it, in the same conversation, for
- * the same brain and model. A runtime with a cache reads that part no second time, and most local
- * runtimes do not say how much it was.
+ * Measures how much of each prompt was already in the prompt before it, for the same conversation,
+ * brain and model. A runtime with a prompt cache need not read this part again, and most local
+ * runtimes do not report its size.
  *
- * A prompt is read as one text: the system prompt, the tools, then the lines. A record holds the
- * hash of its beginning after each 64 characters, and of the whole: numbers alone, in memory alone.
+ * A prompt counts as one text: the system prompt, the tools, then the lines. A record has the hash
+ * of its beginning after each 64 characters, and the hash of the whole. It has only numbers, and
+ * stays in memory.
  */
 import { nodeCrypto } from '../../lib/node-http.ts';
 import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
@@ -12,33 +13,32 @@ import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from
 const blockCharacters = 64;
 /** The records of about 3,000 conversations of 16,000 characters. */
 const bytesMax = 4 * 1024 * 1024;
-/** What a record takes beside its hashes. */
+/** The size of a record without its hashes. */
 const overheadBytes = 200;
 
-/** Whose prompt it is. */
 export type PromptOf = {
   readonly brain: string;
   readonly model: string;
   readonly conversation: string;
 };
 
-/** In characters: UTF-16 code units. */
+/** `length` in UTF-16 code units. */
 type Prompt = { readonly length: number; readonly hash: number; readonly blocks: Uint32Array };
 
 export class PromptRecords {
-  /** Another in each process. */
+  /** Different in each process. */
   readonly #seed = Math.trunc(Math.random() * 2 ** 32);
-  /** Null: it was not needed yet. */
+  /** Made at its first use. */
   #secret: Buffer | null = null;
-  /** The one that was used last is the last. */
+  /** In the order of their last use, newest last. */
   readonly #records = new Map<number, Prompt>();
   readonly #tools = new WeakMap<ToolNotice, string>();
   readonly #bytesMax: number;
   #bytes = 0;
 
-  /** @param most bytes of all records; the one that was not used for longest goes first */
-  constructor(most = bytesMax) {
-    this.#bytesMax = most;
+  /** @param maxBytes the size of all records; the least recently used record is dropped first */
+  constructor(maxBytes = bytesMax) {
+    this.#bytesMax = maxBytes;
   }
 
   get bytes(): number {
@@ -46,42 +46,42 @@ export class PromptRecords {
   }
 
   /**
-   * To be called with each prompt that is sent.
-   * @returns the share of the last prompt that this one begins with, 0 to 1; null: there was none
+   * Called with each sent prompt.
+   * @returns the part of the last prompt with which this one begins, 0 to 1; null: the first prompt
    */
   share(of: PromptOf, request: Pick<ModelRequest, 'system' | 'tools' | 'lines'>): number | null {
     const key = this.#keyOf(of);
     const last = this.#records.get(key);
-    const reading = new Reading(this.#seed, last?.length ?? 0);
-    reading.add('s', request.system ?? '');
-    for (const tool of request.tools) reading.add('t', this.#textOf(tool));
+    const promptHash = new PromptHash(this.#seed, last?.length ?? 0);
+    promptHash.add('s', request.system ?? '');
+    for (const tool of request.tools) promptHash.add('t', this.#textOf(tool));
     for (const line of request.lines) {
-      reading.add(line.role, line.text);
-      const more = moreOf(line);
-      if (more !== '') reading.add('+', more);
+      promptHash.add(line.role, line.text);
+      const extras = extrasOf(line);
+      if (extras !== '') promptHash.add('+', extras);
     }
-    const prompt = reading.end();
+    const prompt = promptHash.end();
     if (last !== undefined) this.#drop(key, last);
     this.#keep(key, prompt);
-    return last === undefined ? null : shareOf(last, prompt, reading.hashAtLast);
+    return last === undefined ? null : shareOf(last, prompt, promptHash.hashAtLast);
   }
 
   /**
-   * A name for the prompts of a conversation, which tells a provider nothing: it is another one
-   * after a restart. It has 32 characters.
+   * A key for the prompts of a conversation. It reveals nothing to a provider, and changes with a
+   * restart. It has 32 characters.
    */
   cacheKey({ brain, conversation }: Omit<PromptOf, 'model'>): string {
     const { createHmac, randomBytes } = nodeCrypto();
     this.#secret ??= randomBytes(32);
-    const whose = JSON.stringify([brain, conversation]);
-    return createHmac('sha256', this.#secret).update(whose).digest('base64url').slice(0, 32);
+    const owner = JSON.stringify([brain, conversation]);
+    return createHmac('sha256', this.#secret).update(owner).digest('base64url').slice(0, 32);
   }
 
   #keyOf({ brain, model, conversation }: PromptOf): number {
     const [one, other] = [this.#seed, ~this.#seed].map((seed) => {
       return hashOf(hashOf(hashOf(seed, brain) ^ 1, model) ^ 2, conversation);
     });
-    // As many bits as a number holds exactly.
+    // 53 bits, as many as a number holds exactly.
     return (one! >>> 0) * 2 ** 21 + (other! >>> 11);
   }
 
@@ -118,15 +118,15 @@ function shareOf(last: Prompt, now: Prompt, hashAtLast: number | null): number {
   return (same * blockCharacters) / last.length;
 }
 
-/** Reads one prompt: each character takes the hash further. */
-class Reading {
+/** Hashes one prompt step by step. */
+class PromptHash {
   readonly #lastLength: number;
   readonly #blocks: number[] = [];
   #hash: number;
-  /** Behind the last character, without marks of empty texts behind it. */
+  /** The hash after the last character, without the marks of empty texts after it. */
   #hashAtEnd: number;
   #length = 0;
-  /** The hash where the last prompt ended; null: this one is shorter. */
+  /** The hash at the length of the last prompt; null: this prompt is shorter. */
   hashAtLast: number | null = null;
 
   constructor(seed: number, lastLength: number) {
@@ -135,7 +135,7 @@ class Reading {
     this.#lastLength = lastLength;
   }
 
-  /** @param mark keeps a text apart from the same text in another place */
+  /** @param mark distinguishes a text from the same text in another place */
   add(mark: string, text: string): void {
     this.#hash = hashOf(this.#hash, mark);
     for (let at = 0; at < text.length;) {
@@ -153,7 +153,7 @@ class Reading {
     return { length: this.#length, hash: this.#hashAtEnd, blocks: Uint32Array.from(this.#blocks) };
   }
 
-  /** Up to the end of a block, or to where the last prompt ended. */
+  /** The characters up to the end of the block, or up to the length of the last prompt. */
   #charactersToNext(): number {
     const toBlock = blockCharacters - (this.#length % blockCharacters);
     const toLast = this.#lastLength - this.#length;
@@ -168,10 +168,10 @@ function hashOf(seed: number, text: string, from = 0, to = text.length): number 
   return hash;
 }
 
-/** What a line holds beside its text. Of pictures the sizes do. */
-function moreOf(line: RequestLine): string {
+/** The calls or pictures of a line as a text. The size of a picture is enough. */
+function extrasOf(line: RequestLine): string {
   if (line.role === 'calls') {
-    return JSON.stringify(line.calls.map(({ name, arguments: given }) => [name, given]));
+    return JSON.stringify(line.calls.map(({ name, arguments: args }) => [name, args]));
   }
   const pictures = picturesOn(line);
   return pictures.map(({ bytes }) => `[${bytes.length}]`).join('');

@@ -1,4 +1,4 @@
-/** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
+/** One call to a provider: payment, HTTP request, answer or failure, and its try. */
 import { failure, type Failure } from '../../domain/failure.ts';
 import { providerWords, upToQuotation } from '../../domain/upstream-words.ts';
 import type { ModelName } from '../../domain/ids.ts';
@@ -12,22 +12,22 @@ import type { Stop } from '../../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf, waitAskedFor, withoutMark } from './errors.ts';
+import { errorIn, pictureFailureOf, requestedWaitMs, withoutMark } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import type { Sight } from './vision.ts';
 import { refusedTools } from './refused-tools.ts';
-import { isRepeated, streamBytesMax, type Listening } from './streaming.ts';
+import { isRepeated, streamBytesMax, type StreamReceiver } from './streaming.ts';
 import { fullJitter } from '../../lib/backoff.ts';
 import type { Picture } from '../../domain/attachment.ts';
 import { errorWords } from '../../domain/model-habits.ts';
 
 /**
- * Finds a provider's API: at `base_url` as it is written, or else at the address without its
- * ending. It keeps the second address after the first answer of the API from there.
+ * Finds the address of a provider's API: `base_url` as configured, or a second address. After the
+ * API has answered at the second address, only that one is used.
  */
 export class BaseUrl<Urls> {
   #urls: Urls;
-  /** Null: there is no other address, or the API's address is known. */
+  /** Null: there is no second address, or the right one is known. */
   #other: Urls | null;
 
   constructor(urls: Urls, other: Urls | null) {
@@ -40,9 +40,9 @@ export class BaseUrl<Urls> {
   }
 
   /**
-   * Asks at the first address. If the answer is not the API's, it asks once at the other.
-   * @param answerOf null: no answer came
-   * @param shows whether an answer shows that the API is there
+   * Asks at the first address. If the answer does not come from the API, asks once at the second.
+   * @param answerOf returns null if no answer came
+   * @param shows whether an answer comes from the API
    */
   async ask<Result>(
     ask: (urls: Urls) => Promise<Result>,
@@ -54,24 +54,23 @@ export class BaseUrl<Urls> {
     const answer = answerOf(first);
     if (other === null || answer === null || isThere(answer)) return first;
     const second = await ask(other);
-    const found = answerOf(second);
-    if (found !== null && shows(found)) [this.#urls, this.#other] = [other, null];
+    const secondAnswer = answerOf(second);
+    if (secondAnswer !== null && shows(secondAnswer)) [this.#urls, this.#other] = [other, null];
     return second;
   }
 }
 
 type Answer = { readonly status: number; readonly body: string };
 
-/** For a chat request: every answer is the API's unless it denies the path. */
+/** For a chat request: every answer comes from the API, unless it denies the path. */
 export function isThere({ status, body }: Answer): boolean {
   if (status === 404 || status === 405) return false;
   return status !== 200 || !errorWords.noPath.test(errorIn(withoutMark(body)).words);
 }
 
-/** For a list of models: a web page may answer, too, so only a 200 counts. */
+/** For a list of models: only a 200 counts, because a web page may also answer. */
 export const isListed = (answer: Answer): boolean => answer.status === 200 && isThere(answer);
 
-/** What a runtime is made of. */
 export type RuntimeOptions = Clock & {
   readonly name: ModelName;
   readonly modelId: string;
@@ -79,18 +78,18 @@ export type RuntimeOptions = Clock & {
   /** Without trailing slashes. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
-  /** For one call, from the question to the last byte of the answer. */
+  /** The time limit of one call, up to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Of one answer; null: as the provider has it. */
+  /** The limit of one answer; null: the provider's default. */
   readonly outputTokensMax: number | null;
-  /** Read and written in one call; null: as the runtime has it. */
+  /** The tokens read and written in one call; null: the runtime's default. */
   readonly contextTokens: number | null;
-  /** As the purse knows this model. */
+  /** The model's name and price for the budget guard. */
   readonly payable: Payable;
-  /** Shared with every model of the same id at the same address. */
+  /** Shared by all models of the same id at the same address. */
   readonly relay: RelayDetection;
   readonly sight: Sight;
-  /** A name for the brain's prompts of a conversation, which tells nothing of it; null: none. */
+  /** The prompt cache key of a conversation, which reveals nothing about it; null: none. */
   readonly cacheKeyOf: (conversation: string) => string | null;
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
@@ -98,16 +97,16 @@ export type RuntimeOptions = Clock & {
 
 export const answerBytesMax = 4 * 1024 * 1024;
 
-/** Reads an HTTP answer as the wire does. */
+/** Parses an HTTP answer of one kind of provider. */
 export type FromWire = (
   status: number,
   body: string,
   retryAfterMs: number | null,
-  /** What could be called. */
+  /** The tools that the model could call. */
   tools: readonly ToolNotice[],
 ) => Parsed;
 
-/** What a call gave, and the HTTP answer that it came with; null when none came. */
+/** The result of a call, and its HTTP answer; null: no answer came. */
 export type CallResult = {
   readonly parsed: Parsed;
   readonly answer: { readonly status: number; readonly body: string } | null;
@@ -121,13 +120,13 @@ export type ProviderCall = {
   readonly url: URL;
   readonly body: string;
   readonly fromWire: FromWire;
-  /** The provider was asked for pieces; null: for an answer in one. */
-  readonly listening: Listening | null;
+  /** Receives the stream; null: the request does not ask for one. */
+  readonly receiver: StreamReceiver | null;
 };
 
 /**
- * Asks once, if the request's purse pays for it.
- * @param tries gets one more entry, unless nothing was sent for want of money
+ * Makes one call, if the request's budget guard reserves its cost.
+ * @param tries gets one more entry, unless the budget guard refused the call
  */
 export async function callProvider(
   options: RuntimeOptions,
@@ -137,8 +136,8 @@ export async function callProvider(
   tries: Try[],
 ): Promise<CallResult> {
   const pictures = picturesOf(request);
-  const most = mostOf(call.body, options.outputTokensMax, pictures);
-  const paying = request.budgetGuard.reserve(options.payable, most);
+  const maxTokens = maxTokensOf(call.body, options.outputTokensMax, pictures);
+  const paying = request.budgetGuard.reserve(options.payable, maxTokens);
   const paid = paying instanceof Promise ? await paying : paying;
   if (paid.kind !== 'reserved') {
     return { parsed: { kind: 'failed', failure: failureOfUnpaid(paid) }, answer: null };
@@ -146,61 +145,66 @@ export async function callProvider(
   const startedAt = options.now();
   const since = options.steady();
   const ownEnd = later(since, options.timeoutMs);
-  const { listening } = call;
-  const heard = await options.http.send(
+  const { receiver } = call;
+  const received = await options.http.send(
     {
       method: 'POST',
       url: call.url,
       headers: headersOf(options.apiKey),
       body: call.body,
       deadlineAt: earlier(ownEnd, request.deadlineAt),
-      bodyBytesMax: listening === null ? answerBytesMax : streamBytesMax,
+      bodyBytesMax: receiver === null ? answerBytesMax : streamBytesMax,
       nearOnly: request.sensitivity === 'private',
-      ...(listening !== null && { heard: listening.heard }),
+      ...(receiver !== null && { heard: receiver.receive }),
     },
     stop,
   );
-  const result = listening === null ? heard : listening.whole(heard, answerBytesMax);
+  const result = receiver === null ? received : receiver.whole(received, answerBytesMax);
   const ms = options.steady() - since;
-  const read: Parsed =
+  const answered: Parsed =
     result.kind === 'fault'
       ? { kind: 'failed', failure: failureOfFault(result, request.deadlineAt <= ownEnd) }
       : call.fromWire(
           result.status,
           withoutMark(result.body),
-          waitAskedFor(result.headers, wordsOf(result), options.now()),
+          requestedWaitMs(result.headers, wordsOf(result), options.now()),
           callable(request),
         );
-  const ofPictures = pictures.length === 0 ? read : unlessOfPictures(read, result);
-  const ofTools = unlessOfTools(ofPictures, result, callable(request));
-  const parsed = withWordsOf(result, unlessRepeated(ofTools, request), options.apiKey, request);
+  const afterPictures = pictures.length === 0 ? answered : withPictureFailure(answered, result);
+  const afterTools = withToolFailure(afterPictures, result, callable(request));
+  const parsed = withWordsOf(
+    result,
+    withoutRepeatedCall(afterTools, request),
+    options.apiKey,
+    request,
+  );
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
-  const used = usedBy(result, parsed, most, options.payable);
+  const used = usedTokens(result, parsed, maxTokens, options.payable);
   paid.settle(used);
   const tokens = used === null || used.input + used.output === 0 ? {} : { tokens: used };
   tries.push({ startedAt, ms, failed, ...tokens });
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
 
-/** A call that a page, or a person, wrote is not the model's, and nobody sees its marks. */
-function unlessRepeated(parsed: Parsed, { lines }: ModelRequest): Parsed {
+/** Turns an answer into a failure if its call in text only repeats text of a page or a person. */
+function withoutRepeatedCall(parsed: Parsed, { lines }: ModelRequest): Parsed {
   if (parsed.kind === 'failed' || parsed.written === undefined) return parsed;
   const { written, ...answer } = parsed;
-  const given = lines.flatMap(({ role, text }) =>
+  const readTexts = lines.flatMap(({ role, text }) =>
     role === 'user' || role === 'result' ? [text] : [],
   );
-  if (!answer.calls.some((call) => isRepeated(call, written, given))) return answer;
+  if (!answer.calls.some((call) => isRepeated(call, written, readTexts))) return answer;
   const detail = 'it repeated a call that it had read, which was not run';
   const empty = { ...failure('empty_answer', { detail }), retryable: false };
   return { kind: 'failed', failure: empty, usage: answer.usage };
 }
 
-/** What an answer says of an error. */
+/** The words of an error answer. */
 function wordsOf({ status, body }: { readonly status: number; readonly body: string }): string {
   return status < 400 ? '' : errorIn(withoutMark(body)).words;
 }
 
-/** What the provider said of the error, for the operator. Of a refused key it may say the key. */
+/** Adds the provider's words for the operator. An answer to a refused key may contain the key. */
 function withWordsOf(
   result: HttpResult,
   parsed: Parsed,
@@ -212,20 +216,20 @@ function withWordsOf(
   if (kind === 'unauthorized' || kind === 'redirected') return parsed;
   const sent = [system ?? '', ...lines.flatMap(textsOf)];
   const { words } = errorIn(withoutMark(result.body));
-  // What is quoted may be what its model made of private texts.
+  // A quotation may contain text that the model made of private text.
   const own = sensitivity === 'private' ? upToQuotation(words) : words;
   const said = providerWords(own, apiKey, sent);
   return said === null ? parsed : { ...parsed, failure: { ...parsed.failure, said } };
 }
 
-/** What stands in a line: the arguments of calls, too. */
+/** The texts of a line, and the arguments of its calls. */
 function textsOf(line: RequestLine): readonly string[] {
   const calls = line.role === 'calls' ? line.calls : [];
-  return [line.text, ...calls.map(({ arguments: given }) => JSON.stringify(given) ?? '')];
+  return [line.text, ...calls.map(({ arguments: args }) => JSON.stringify(args) ?? '')];
 }
 
-/** Of a tool that the provider does not take, the others need not be left out. */
-function unlessOfTools(parsed: Parsed, result: HttpResult, tools: readonly ToolNotice[]): Parsed {
+/** Reports the refused tools, so that the other tools can stay in the request. */
+function withToolFailure(parsed: Parsed, result: HttpResult, tools: readonly ToolNotice[]): Parsed {
   if (tools.length === 0 || parsed.kind === 'answer' || result.kind === 'fault') return parsed;
   const { kind, status } = parsed.failure;
   if (kind !== 'rejected' && kind !== 'server_error') return parsed;
@@ -234,17 +238,19 @@ function unlessOfTools(parsed: Parsed, result: HttpResult, tools: readonly ToolN
   return { ...parsed, failure: { ...failure('tool_refused'), status, tools: names } };
 }
 
-/** An error of a request with pictures may say that its model takes none, or not this one. */
-function unlessOfPictures(parsed: Parsed, result: HttpResult): Parsed {
+/** Reports a failure of pictures, if the error of a request with pictures means one. */
+function withPictureFailure(parsed: Parsed, result: HttpResult): Parsed {
   if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
   const { kind, status } = parsed.failure;
-  const ofPictures = pictureFailureOf(kind, result.body);
-  return ofPictures === null ? parsed : { ...parsed, failure: { ...failure(ofPictures), status } };
+  const pictureFailure = pictureFailureOf(kind, result.body);
+  return pictureFailure === null
+    ? parsed
+    : { ...parsed, failure: { ...failure(pictureFailure), status } };
 }
 
 /**
- * Looks at what a provider has, by GET, or by POST with a body that holds nobody's content; for
- * private requests only where they may go.
+ * Probes a provider by GET, or by POST with a body without any person's text. A probe for private
+ * requests goes only to near addresses.
  */
 export function probeProvider(
   options: RuntimeOptions,
@@ -264,7 +270,7 @@ export function probeProvider(
   });
 }
 
-/** What a look says of models; `unreached`: nobody answered, or asks to be asked later. */
+/** The answer to a probe; `unreached`: no answer, or the provider asks for a later try. */
 export function answerOfProbe(
   result: HttpResult,
 ): Extract<HttpResult, { kind: 'answer' }> | 'unreached' {
@@ -272,7 +278,7 @@ export function answerOfProbe(
   return result;
 }
 
-/** Why a look shows that the provider is of no use; null when it was reached. */
+/** The failure that a probe shows; null: the provider was reached. */
 export function failureOfProbe(result: HttpResult): Failure | null {
   if (result.kind === 'answer') {
     const { status } = result;
@@ -286,13 +292,13 @@ export function outcomeOf(parsed: Parsed, tries: readonly Try[]): Outcome {
   return { ...parsed, tries, linesDropped: 0 };
 }
 
-/** The second lock: a model that is declared away from this machine sees nothing private. */
+/** The second lock of privacy: a model that is declared cloud gets no private request. */
 export function refusesPrivate(options: RuntimeOptions, request: ModelRequest): Outcome | null {
   if (request.sensitivity !== 'private' || options.locality === 'local') return null;
   return { kind: 'failed', failure: failure('private_refused'), tries: [] };
 }
 
-/** @param turnEnded the turn's time was over no later than the model's own */
+/** @param turnEnded whether the turn's deadline came no later than the model's timeout */
 function failureOfFault(
   { fault, code }: Extract<HttpResult, { kind: 'fault' }>,
   turnEnded: boolean,
@@ -311,14 +317,14 @@ function headersOf(apiKey: string | null): Readonly<Record<string, string>> {
 }
 
 const pauses = { baseMs: 200, capMs: 2_000 };
-const retryAfterMostMs = 30_000;
+const retryAfterMaxMs = 30_000;
 
 /**
- * When to ask a model again after a failure: with full jitter between 0 and 200 ms × 2ⁿ (at most
- * 2 s), or after what the provider asked for, at most 30 s.
- * @param attempt how many times it was asked again before, from 0
+ * The pause before a retry: with full jitter between 0 and 200 ms × 2ⁿ (at most 2 s), or the wait
+ * that the provider requested (at most 30 s).
+ * @param attempt the number of earlier retries, from 0
  * @param random a number in [0, 1)
- * @returns milliseconds to wait; null: do not ask again
+ * @returns milliseconds to wait; null: no retry
  */
 export function retryDelayMs(
   last: Failure,
@@ -326,43 +332,46 @@ export function retryDelayMs(
   { retriesMax = 2, random = Math.random }: { retriesMax?: number; random?: () => number } = {},
 ): number | null {
   if (!last.retryable || attempt >= retriesMax) return null;
-  if (last.retryAfterMs !== null) return Math.min(retryAfterMostMs, last.retryAfterMs);
+  if (last.retryAfterMs !== null) return Math.min(retryAfterMaxMs, last.retryAfterMs);
   return fullJitter(attempt, pauses, random);
 }
 
-/**
- * What a call to a provider may use, before it is made, and what it used, once it is over.
- *
- * Before: the answer is bounded by `max_output_tokens`, which the provider is told. What it reads
- * is bounded by its bytes: one token for every two bytes of the request's body, in UTF-8. The
- * tokenizers in wide use need about one for four bytes of English and one for two to three of most
- * other languages, and the body has JSON around the texts, too. A picture is read by its size and
- * not by its bytes: it counts as the most that a provider is known to charge for one.
- */
+// The tokens that a call may use (an upper bound, before the call), and those that it used.
+//
+// `max_output_tokens`, which is in the request, bounds the answer. The size of the body bounds the
+// input: one token for every two bytes of UTF-8. Common tokenizers need about one token for four
+// bytes of English, and one for two to three bytes of most other languages. The body also has JSON
+// around the texts. A picture counts as the highest known price of a picture, because its tokens
+// depend on its dimensions and not on its bytes.
+
 const bytesPerToken = 2;
 /**
- * What OpenAI's smallest models charge for eight tiles of one picture (2,833 + 8 × 5,667, by
- * platform.openai.com/docs/guides/images-vision); most others charge a thirtieth of that.
+ * The price of a picture with eight tiles in OpenAI's smallest models: 2,833 + 8 × 5,667
+ * (platform.openai.com/docs/guides/images-vision). Most other models charge a thirtieth of that.
  */
 const tokensPerPicture = 48_169;
 
 /**
- * @param outputTokensMax null: no bound is known
- * @param pictures those in the body, as base64
+ * The most tokens that a call may use.
+ * @param outputTokensMax null: no limit is known
+ * @param pictures the pictures in the body, where they stand as base64
  */
-function mostOf(
+function maxTokensOf(
   body: string,
   outputTokensMax: number | null,
   pictures: readonly Picture[] = [],
 ): Tokens {
   const output = outputTokensMax ?? 0;
   if (pictures.length === 0) return { input: tokensIn(body), output };
-  const shown = pictures.reduce((bytes, one) => bytes + 4 * Math.ceil(one.bytes.length / 3), 0);
-  const read = Math.ceil((Buffer.byteLength(body) - shown) / bytesPerToken);
-  return { input: read + pictures.length * tokensPerPicture, output };
+  const pictureBytes = pictures.reduce(
+    (bytes, one) => bytes + 4 * Math.ceil(one.bytes.length / 3),
+    0,
+  );
+  const textTokens = Math.ceil((Buffer.byteLength(body) - pictureBytes) / bytesPerToken);
+  return { input: textTokens + pictures.length * tokensPerPicture, output };
 }
 
-/** Why a call that is not paid for is not made. */
+/** The failure of a call that the budget guard refused. */
 function failureOfUnpaid(unpaid: Unpaid): Failure {
   if (unpaid.kind === 'unwritten') {
     const detail = 'what it may use could not be written down, so it was not asked';
@@ -372,25 +381,34 @@ function failureOfUnpaid(unpaid: Unpaid): Failure {
   return opensAt === null ? failure('over_budget') : { ...failure('over_budget'), opensAt };
 }
 
-/** @returns null: nothing was sent */
-function usedBy(result: HttpResult, parsed: Parsed, most: Tokens, { costs }: Payable): Used | null {
-  // Nobody knows how far it came: all that it may have used counts.
-  const whole = { input: most.input, output: costs ? most.output : 0, estimated: true };
-  if (result.kind === 'fault') return result.sent ? whole : null;
-  const { inputTokens, outputTokens, cachedTokens = null } = toldBy(parsed);
+/** @returns the used tokens; null: nothing was sent */
+function usedTokens(
+  result: HttpResult,
+  parsed: Parsed,
+  maxTokens: Tokens,
+  { costs }: Payable,
+): Used | null {
+  // The call may have ended anywhere, so the upper bound counts.
+  const upperBound = {
+    input: maxTokens.input,
+    output: costs ? maxTokens.output : 0,
+    estimated: true,
+  };
+  if (result.kind === 'fault') return result.sent ? upperBound : null;
+  const { inputTokens, outputTokens, cachedTokens = null } = reportedUsage(parsed);
   const fromCache = inputTokens === null || cachedTokens === null ? {} : { cached: cachedTokens };
   if (inputTokens !== null && outputTokens !== null) {
     return { input: inputTokens, output: outputTokens, estimated: false, ...fromCache };
   }
-  const isAnswer = parsed.kind === 'answer' || answersWithout.has(parsed.failure.kind);
+  const isAnswer = parsed.kind === 'answer' || answerFailures.has(parsed.failure.kind);
   if (!isAnswer && inputTokens === null && outputTokens === null) return nothing;
-  const written = Math.min(tokensIn(result.body), most.output || Infinity);
-  const [input, output] = [inputTokens ?? most.input, outputTokens ?? written];
+  const written = Math.min(tokensIn(result.body), maxTokens.output || Infinity);
+  const [input, output] = [inputTokens ?? maxTokens.input, outputTokens ?? written];
   return { input, output, estimated: true, ...fromCache };
 }
 
-/** An answer with words in it took tokens: of one that is told to have taken none, nothing is. */
-function toldBy(parsed: Parsed): Usage {
+/** The reported usage. A zero for an answer with text is wrong, and counts as not reported. */
+function reportedUsage(parsed: Parsed): Usage {
   const { inputTokens = null, outputTokens = null, cachedTokens = null } = parsed.usage ?? {};
   if (parsed.kind === 'failed') return { inputTokens, outputTokens, cachedTokens };
   return { inputTokens: inputTokens || null, outputTokens: outputTokens || null, cachedTokens };
@@ -398,8 +416,8 @@ function toldBy(parsed: Parsed): Usage {
 
 const nothing: Used = { input: 0, output: 0, estimated: false };
 
-/** Failures of an answer that came: its model has worked. */
-const answersWithout: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+/** Failures of answers that did come, so the model has used tokens. */
+const answerFailures: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
   'empty_answer',
   'malformed_answer',
   'tool_call_malformed',

@@ -21,7 +21,7 @@ const offered = [
   tool('mcp_b_list', { type: 'array', items: { type: 'string' } }),
 ];
 
-/** Words of public reports. */
+/** Words from public reports. */
 const cases = [
   // langchainjs#9804
   [

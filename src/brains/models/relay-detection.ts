@@ -1,30 +1,31 @@
 /**
- * Whether a runtime relays a model's requests to a vendor, as far as svc knows. The state outlives
- * a configuration: the next one begins with it.
+ * Detects whether a runtime relays a model's requests to a vendor. The state outlives a running
+ * configuration: the next one begins with it.
  *
- *     unknown ──a look shows that the runtime has it──▶ here ──a vendor shows──▶ away
- *        └──────────────────────a vendor shows──────────────────────────────────▲
+ *     unknown ──a probe shows that the runtime has it──▶ here ──a vendor appears──▶ away
+ *        └──────────────────────a vendor appears─────────────────────────────────────▲
  *
  * `away` lasts until the process ends.
  *
- * A runtime may become a relay while its state is `here`, and only its next answer shows that. So
- * after a pause one private call goes first. The others wait for its end, or for the first piece of
- * its answer, for a minute at most: a call that hangs must not hold up the others. After the minute
- * each call asks the runtime about the model before it goes.
+ * A runtime may become a relay in the state `here`, and only its next answer shows that. So after a
+ * pause one private call goes first. The others wait for its end, or for the first part of its
+ * answer. They wait a minute at most, because a hanging call must not block them. After the minute,
+ * each call probes the model before it goes.
  */
 import type { ModelConfig } from '../../config/config.ts';
 import { Cache } from '../../lib/cache.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 
-/** For this time after a private answer no call has to go first. */
+/** For this time after a private answer, no call has to go first. */
 const provenMs = 60_000;
-/** The longest time that the others wait for the call that goes first. */
-const heldMs = 60_000;
+/** The longest time that other calls wait for the first call. */
+const firstCallWaitMs = 60_000;
 
 /**
- * `go`: send the call. `first`: send it after a look; all others wait until `over` is called.
- * `wait`: ask again after `until`, which never rejects; from `endsAt` on send the call after a
- * look.
+ * - `go`: send the call.
+ * - `first`: send the call after a probe. All others wait until `over` is called.
+ * - `wait`: enter again after `until`, which never rejects. From `endsAt` on, send the call after a
+ *   probe.
  */
 export type Entry =
   | { readonly kind: 'go' }
@@ -34,15 +35,15 @@ export type Entry =
 export class RelayDetection {
   #state: 'unknown' | 'here' | 'away' = 'unknown';
   #answeredAt: SteadyTime | null = null;
-  /** The private call that goes first: its end, and until when it is waited for. */
+  /** The first private call: its end, and the time until which others wait for it. */
   #first: { readonly until: Promise<void>; readonly endsAt: SteadyTime } | null = null;
 
-  /** For a private call that is about to be sent. */
+  /** Decides how a private call may be sent. */
   enter(now: SteadyTime): Entry {
     if (this.#answeredAt !== null && now - this.#answeredAt < provenMs) return { kind: 'go' };
     if (this.#first !== null && now < this.#first.endsAt) return { kind: 'wait', ...this.#first };
     const { promise: until, resolve } = Promise.withResolvers<void>();
-    const first = { until, endsAt: later(now, heldMs) };
+    const first = { until, endsAt: later(now, firstCallWaitMs) };
     this.#first = first;
     const over = (): void => {
       if (this.#first === first) this.#first = null;
@@ -51,7 +52,7 @@ export class RelayDetection {
     return { kind: 'first', over };
   }
 
-  /** A private call was answered, and nothing in the answer shows a vendor. */
+  /** Records the answer of a private call without a sign of a vendor. */
   answered(now: SteadyTime): void {
     this.#answeredAt = now;
   }
@@ -60,16 +61,16 @@ export class RelayDetection {
     return this.#state;
   }
 
-  shownHere(): void {
+  markHere(): void {
     if (this.#state === 'unknown') this.#state = 'here';
   }
 
-  shownAway(): void {
+  markAway(): void {
     this.#state = 'away';
   }
 }
 
-/** A bound, because trials bring models of their own. svc looks at a forgotten model again. */
+/** A limit, because dry runs bring models of their own. A forgotten model is probed again. */
 const modelsMax = 40_000;
 
 export class RelayDetections {

@@ -1,4 +1,4 @@
-/** What only one of the two kinds does; what both do is in the contract suite. */
+/** Behaviour of only one of the two runtimes; the contract suite has their common behaviour. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Bench, failedKind, neverStopped, requestOf } from '../../../test/contract/model.ts';
@@ -15,7 +15,7 @@ const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
 const listOf = (entry: object): string =>
   JSON.stringify({ models: [{ name: 'llama3:latest', ...entry }] });
 const refusesToThink = JSON.stringify({ error: '"llama3" does not support thinking' });
-/** So many lines, the last of them the person's. */
+/** That many lines; the last one is the person's message. */
 const talkOf = (count: number): readonly HistoryLine[] =>
   Array.from({ length: count }, (_, index) => ({
     role: (count - index) % 2 === 1 ? 'user' : 'assistant',
@@ -49,7 +49,7 @@ suite('the local runtime', { concurrency: true }, () => {
   });
 
   test('an answer in pieces that the context cut is asked for again, and told anew', async () => {
-    // A cache that had all of the prompt leaves prompt_eval_count out: ollama#3427.
+    // With the whole prompt in its cache, Ollama leaves out prompt_eval_count: ollama#3427.
     const more = { done_reason: 'length', prompt_eval_count: undefined, eval_count: 3 };
     await using fake = await startFakeOllama((call) =>
       (call.body as { messages: unknown[] }).messages.length > 5
@@ -57,13 +57,13 @@ suite('the local runtime', { concurrency: true }, () => {
         : { answer: 'all of it' },
     );
     await using bench = new Bench();
-    const told: string[] = [];
+    const texts: string[] = [];
     const lines = talkOf(9);
-    const request = requestOf({ lines, onText: (whole) => void told.push(whole) });
+    const request = requestOf({ lines, onText: (whole) => void texts.push(whole) });
     const outcome = await bench.build(local, fake.url).ask(request, neverStopped);
     assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it');
     assert.deepEqual([outcome.linesDropped, outcome.tries.length], [4, 2]);
-    assert.deepEqual(told, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
+    assert.deepEqual(texts, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
   });
 
   test('an answer that the context cut before its first word is asked for again', async () => {
@@ -314,11 +314,11 @@ suite('the hosted runtime', { concurrency: true }, () => {
     );
     await using bench = new Bench();
     const model = bench.build(hosted, fake.url, { contextTokens: 8_192 });
-    const told: string[] = [];
-    const onText = (whole: string): void => void told.push(whole);
+    const texts: string[] = [];
+    const onText = (whole: string): void => void texts.push(whole);
     const outcome = await model.ask(requestOf({ lines: talkOf(9), onText }), neverStopped);
     assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it', JSON.stringify(outcome));
-    assert.deepEqual([told[0], told.at(-1)], ['half', 'all of it']);
+    assert.deepEqual([texts[0], texts.at(-1)], ['half', 'all of it']);
     for (const { text } of fake.calls) assert.doesNotMatch(text, /8192|num_ctx|context/);
   });
 
@@ -457,7 +457,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
 
 suite('the calls in flight to a model', { concurrency: true }, () => {
   test('holds back what is over the bound until an answer is there', async () => {
-    // No answer comes sooner, however slow the machine is.
+    // No answer comes earlier than this, on any machine.
     const replyDelayMs = 20;
     await using fake = await startFakeOllama({ answer: 'hi', delayMs: replyDelayMs }, { host });
     await using bench = new Bench();

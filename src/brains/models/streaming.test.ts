@@ -7,7 +7,7 @@ import { startFakeOpenai } from '../../../test/fake/openai.ts';
 import { callMarks } from '../../domain/model-habits.ts';
 import { HostedStream } from './hosted-runtime/stream.ts';
 import { LocalStream } from './local-runtime/wire.ts';
-import { Listening, ThinkingHabit, type AnswerStream } from './streaming.ts';
+import { StreamReceiver, ThinkingHabit, type AnswerStream } from './streaming.ts';
 
 testStreaming({ provider: 'local_runtime', modelId: 'llama3', start: startFakeOllama });
 testStreaming({ provider: 'hosted_runtime', modelId: 'gpt-test', start: startFakeOpenai });
@@ -31,15 +31,19 @@ for (const [name, body, make] of streams) {
   test(`${name}: it does not matter where the pieces are cut`, () => {
     const bytes = Buffer.from(body);
     const wholes = [1, 2, 3, 7, 64, bytes.length].map((size) => {
-      const told: string[] = [];
-      const listening = new Listening(make(), (whole) => told.push(whole), new ThinkingHabit('m'));
+      const texts: string[] = [];
+      const receiver = new StreamReceiver(
+        make(),
+        (whole) => texts.push(whole),
+        new ThinkingHabit('m'),
+      );
       for (let at = 0; at < bytes.length; at += size) {
-        listening.heard(200, bytes.subarray(at, at + size));
+        receiver.receive(200, bytes.subarray(at, at + size));
       }
-      assert.equal(told.at(-1), greeting);
-      for (const one of told) assert.ok(greeting.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
+      assert.equal(texts.at(-1), greeting);
+      for (const one of texts) assert.ok(greeting.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
       const answer = { kind: 'answer', status: 200, headers: {}, body } as const;
-      const whole = listening.whole(answer, 1_000_000);
+      const whole = receiver.whole(answer, 1_000_000);
       assert.ok(whole.kind === 'answer');
       return whole.body;
     });
@@ -82,15 +86,15 @@ for (const [field, error] of [
   });
 }
 
-/** What is shown while this is written, a character at a time. */
+/** The texts that are shown while a model writes this text, one character at a time. */
 function shownOf(written: string, habit: ThinkingHabit): readonly string[] {
   const shown: string[] = [];
-  const listening = new Listening(new LocalStream(), (whole) => shown.push(whole), habit);
+  const receiver = new StreamReceiver(new LocalStream(), (whole) => shown.push(whole), habit);
   const line = (content: string, done: boolean): Buffer =>
     Buffer.from(`${JSON.stringify({ message: { content }, done })}\n`);
-  for (const character of written) listening.heard(200, line(character, false));
-  listening.heard(200, line('', true));
-  listening.whole({ kind: 'answer', status: 200, headers: {}, body: '' }, 1_000_000);
+  for (const character of written) receiver.receive(200, line(character, false));
+  receiver.receive(200, line('', true));
+  receiver.whole({ kind: 'answer', status: 200, headers: {}, body: '' }, 1_000_000);
   return shown;
 }
 
@@ -147,9 +151,9 @@ test('what an error in a stream names beside itself, and tells of usage, is told
 });
 
 test('what several chunks of a stream tell of usage is told together', () => {
-  const usageOf = (...told: readonly object[]): object => {
+  const usageOf = (...reports: readonly object[]): object => {
     const streamed = new HostedStream();
-    for (const usage of told) {
+    for (const usage of reports) {
       const choices = [{ delta: { content: 'a' }, finish_reason: 'stop' }];
       streamed.push(`data: ${JSON.stringify({ choices, usage })}\n\n`);
     }
@@ -157,17 +161,17 @@ test('what several chunks of a stream tell of usage is told together', () => {
     assert.equal(end.kind, 'whole');
     return (JSON.parse((end as { body: string }).body) as { usage: object }).usage;
   };
-  // Portkey, of Anthropic's models on Vertex: src/providers/google-vertex-ai/chatComplete.ts
+  // Portkey, for Anthropic's models on Vertex: src/providers/google-vertex-ai/chatComplete.ts
   assert.deepEqual(usageOf({ prompt_tokens: 25 }, { completion_tokens: 15 }), {
     prompt_tokens: 25,
     completion_tokens: 15,
   });
-  // llmio#71: a count of nothing behind a real one is none.
+  // llmio#71: a count of 0 after a real count does not count.
   const details = { prompt_tokens_details: { cached_tokens: 8 } };
   const real = { prompt_tokens: 10, completion_tokens: 2, ...details };
   const nothing = { prompt_tokens: 0, completion_tokens: 0, prompt_tokens_details: null };
   assert.deepEqual(usageOf(real, nothing), real);
-  // oh-my-pi#5022: vLLM tells of its cache in the last one alone.
+  // oh-my-pi#5022: vLLM reports its cache only in the last chunk.
   assert.deepEqual(usageOf({ prompt_tokens: 10, completion_tokens: 1 }, real), real);
 });
 
@@ -178,7 +182,7 @@ test('a text that comes in typed parts is told without those that are no text', 
     { type: 'text', text: 'four' },
   ];
   streamed.push(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
-  assert.equal(streamed.said, 'four');
+  assert.equal(streamed.text, 'four');
 });
 
 test('a line may list more calls than a function takes arguments', () => {
@@ -189,20 +193,20 @@ test('a line may list more calls than a function takes arguments', () => {
 });
 
 test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
-  const told: number[] = [];
-  const listening = new Listening(
+  const lengths: number[] = [];
+  const receiver = new StreamReceiver(
     new LocalStream(),
-    (whole) => told.push(whole.length),
+    (whole) => lengths.push(whole.length),
     new ThinkingHabit('m'),
   );
   const line = (content: string, done: boolean) =>
     `${JSON.stringify({ message: { content }, done })}\n`;
   for (const content of ['a', 'b'.repeat(70_000), 'c']) {
-    listening.heard(200, Buffer.from(line(content, false)));
+    receiver.receive(200, Buffer.from(line(content, false)));
   }
-  listening.heard(200, Buffer.from(line('', true)));
-  assert.deepEqual(told, [1]);
+  receiver.receive(200, Buffer.from(line('', true)));
+  assert.deepEqual(lengths, [1]);
   const answer = { kind: 'answer', status: 200, headers: {}, body: '' } as const;
-  const whole = listening.whole(answer, 70_000);
+  const whole = receiver.whole(answer, 70_000);
   assert.equal(whole.kind === 'fault' && whole.fault, 'answer_too_large');
 });

@@ -1,6 +1,6 @@
 /**
- * An answer that comes in pieces. A wire's reader makes of the pieces what the same answer would
- * have been in one, so that nothing else knows the difference.
+ * Streamed answers, and tool calls that a model wrote as text. The parser of each runtime turns a
+ * stream into the body of an unstreamed answer. All other code needs only one form.
  */
 import { opensInPrompt, callMarks, type CallMark } from '../../domain/model-habits.ts';
 import { mayHoldThinking, withoutGrowingMark, withoutThinking } from '../../domain/think-block.ts';
@@ -9,19 +9,19 @@ import type { ToolCall } from '../../domain/outcome.ts';
 import { parseJson, recordOf, textOf } from './json.ts';
 import type { ToolNotice } from './model.ts';
 
-/** Reads the body of one answer. Each `push` is the next of its text. */
+/** Parses the body of one answer. Each `push` adds the next part of its text. */
 export interface AnswerStream {
   push(text: string): void;
-  /** What the model has said so far, thinking included. */
-  readonly said: string;
-  /** Whether the server has told any thinking apart from that. */
+  /** The model's text so far, with its thinking. */
+  readonly text: string;
+  /** Whether the server sent thinking in a separate field. */
   readonly hasOwnThinking: boolean;
   end(): StreamEnd;
 }
 
 /**
- * `whole`: the body that the answer would have had in one piece; `cut`: it has no end; `plain`: it
- * is no stream, and its body is the answer as it stands.
+ * `whole`: the body of the same answer without streaming. `cut`: the stream has no end. `plain`:
+ * the body is no stream, but already the answer.
  */
 export type StreamEnd =
   | { readonly kind: 'whole'; readonly body: string }
@@ -31,15 +31,16 @@ export function wholeOf(body: object): StreamEnd {
   return { kind: 'whole', body: JSON.stringify(body) };
 }
 
-/** More of a stream is read no further: each word of it comes with some hundred bytes around it. */
+/** The most bytes of a stream; each word comes with some hundred bytes of JSON. */
 export const streamBytesMax = 32 * 1024 * 1024;
 
-/** No messenger shows more in one message: of a longer text nothing more is told. */
-const toldCharactersMax = 65_536;
+/** Longer texts are not reported: no messenger shows more in one message. */
+const shownCharactersMax = 65_536;
 
 /**
- * Whether a model's text begins with thinking that no mark opens: its chat template opens it in the
- * prompt. Its first answers show it; until then its name has to tell.
+ * Whether a model's text begins with thinking without an opening mark, because its chat template
+ * opens the thinking in the prompt. The first answers show it; before them, the model's name
+ * decides.
  */
 export class ThinkingHabit {
   #begins: boolean;
@@ -48,47 +49,47 @@ export class ThinkingHabit {
     this.#begins = opensInPrompt.test(modelId);
   }
 
-  /** Whether nothing of a text is to be shown before the end of its thinking has come. */
+  /** Whether no text may be shown before the end of its thinking. */
   get begins(): boolean {
     return this.#begins;
   }
 
-  /** To be called with each whole text. */
-  heard({ said, hasOwnThinking }: AnswerStream): void {
-    if (said.trim() === '') return;
-    const ends = mayHoldThinking(said) && withoutThinking(said).trim() !== said.trim();
-    this.#begins = ends && !hasOwnThinking && !/^\s*[<◁[]/.test(said);
+  /** Called after each complete stream. */
+  learn({ text, hasOwnThinking }: AnswerStream): void {
+    if (text.trim() === '') return;
+    const ends = mayHoldThinking(text) && withoutThinking(text).trim() !== text.trim();
+    this.#begins = ends && !hasOwnThinking && !/^\s*[<◁[]/.test(text);
   }
 }
 
-/** Hears one call to a provider, and tells the text so far whenever it has grown. */
-export class Listening {
+/** Receives the stream of one call, and reports the text so far whenever it has grown. */
+export class StreamReceiver {
   readonly #stream: AnswerStream;
-  readonly #told: (whole: string) => void;
+  readonly #onText: (whole: string) => void;
   readonly #thinking: ThinkingHabit;
   readonly #decoder = new TextDecoder();
   #last = '';
 
-  /** @param told is called with what may be shown: never with a model's thinking */
-  constructor(stream: AnswerStream, told: (whole: string) => void, thinking: ThinkingHabit) {
+  /** @param onText called with the text that may be shown, never with a model's thinking */
+  constructor(stream: AnswerStream, onText: (whole: string) => void, thinking: ThinkingHabit) {
     this.#stream = stream;
-    this.#told = told;
+    this.#onText = onText;
     this.#thinking = thinking;
   }
 
-  /** For the HTTP client. */
-  readonly heard = (status: number, part: Buffer): void => {
+  /** The HTTP client calls it with each part of the body. */
+  readonly receive = (status: number, part: Buffer): void => {
     this.#stream.push(this.#decoder.decode(part, { stream: true }));
-    if (status !== 200 || this.#stream.said.length > toldCharactersMax) return;
-    const shown = this.#shown();
+    if (status !== 200 || this.#stream.text.length > shownCharactersMax) return;
+    const shown = this.#shownText();
     if (shown === this.#last) return;
     this.#last = shown;
-    this.#told(shown);
+    this.#onText(shown);
   };
 
   /**
-   * The answer as if it had come in one piece, within the same bound.
-   * @param bytesMax of an answer in one piece
+   * The answer in the form without streaming, with the same size limit.
+   * @param bytesMax the limit of an answer without streaming
    */
   whole(result: HttpResult, bytesMax: number): HttpResult {
     const whole = this.#wholeOf(result);
@@ -99,7 +100,7 @@ export class Listening {
   #wholeOf(result: HttpResult): HttpResult {
     if (result.kind === 'fault' || result.status !== 200) return result;
     const end = this.#stream.end();
-    if (end.kind === 'whole') this.#thinking.heard(this.#stream);
+    if (end.kind === 'whole') this.#thinking.learn(this.#stream);
     switch (end.kind) {
       case 'plain':
         return result;
@@ -112,45 +113,45 @@ export class Listening {
     }
   }
 
-  /** What of a text that still grows may be shown. */
-  #shown(): string {
-    const { said, hasOwnThinking } = this.#stream;
-    const mayHold = mayHoldThinking(said);
+  /** The part of the growing text that may be shown. */
+  #shownText(): string {
+    const { text, hasOwnThinking } = this.#stream;
+    const mayHold = mayHoldThinking(text);
     if (!mayHold && this.#thinking.begins && !hasOwnThinking) return '';
-    const text = mayHold ? withoutThinking(said) : said;
-    return withoutCallMarkup(withoutGrowingMark(text).trim());
+    const visible = mayHold ? withoutThinking(text) : text;
+    return withoutCallMarkup(withoutGrowingMark(visible).trim());
   }
 }
 
-/** A stream that ends before its end. */
+/** The result of a stream that breaks off. */
 const brokenOff = { kind: 'fault', fault: 'connection_lost', sent: true, code: null } as const;
 
-/**
- * Calls that a model wrote as a text, since its server does not read its form. A call counts only
- * where the whole message is one call of a tool that was offered: a page that the model repeats
- * runs nothing. Everything else in such marks is left out of what people see. Pure.
- */
-type Named = { readonly name: string; readonly arguments: unknown };
+// Calls that a model wrote as text, because its server does not parse the model's own form. A call
+// counts only if the whole message is one call of an offered tool, so that a page that the model
+// repeats runs nothing. People do not see other text in such marks. Pure functions.
+
+type TextCall = { readonly name: string; readonly arguments: unknown };
 
 /**
- * @param said the message without its thinking
- * @param whole the message as it came: gpt-oss names the call beside its channels
+ * The tool call in a text; null: the text is no call.
+ * @param message the message without its thinking
+ * @param whole the message as it came; gpt-oss writes the tool's name in its channel marks
  */
 export function callInText(
-  said: string,
+  message: string,
   whole: string,
   tools: readonly ToolNotice[],
 ): ToolCall | null {
   if (tools.length === 0) return null;
-  const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(said).trim()), tools);
+  const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(message).trim()), tools);
   const tool = tools.find(({ name }) => name === found?.name);
   if (found === null || tool === undefined) return null;
   return { id: '', name: tool.name, arguments: found.arguments ?? {} };
 }
 
 /**
- * The offered tool that a name stands for. Some models write where all tools are before it
- * (maki#518), and some servers leave marks of a channel behind it (vllm#32587, ollama#12132).
+ * The offered tool that a name means. Some models write the namespace of all tools before it
+ * (maki#518). Some servers leave channel marks after it (vllm#32587, ollama#12132).
  */
 export function offeredName(name: string, tools: readonly ToolNotice[]): string {
   const isOffered = (one: string): boolean => tools.some((tool) => tool.name === one);
@@ -159,10 +160,10 @@ export function offeredName(name: string, tools: readonly ToolNotice[]): string 
   return isOffered(bare) ? bare : name;
 }
 
-/** The text without blocks of calls that begin a line, outside code. */
-export function withoutCallMarkup(said: string): string {
-  const text = mayHoldCall(said) ? inOneForm(said) : '';
-  if (!callMarks.some(({ open }) => text.includes(open))) return said;
+/** The text without blocks of calls. A block begins a line, and is not in code. */
+export function withoutCallMarkup(message: string): string {
+  const text = mayHoldCall(message) ? inOneForm(message) : '';
+  if (!callMarks.some(({ open }) => text.includes(open))) return message;
   const lines: string[] = [];
   let fence: string | null = null;
   let at = 0;
@@ -188,28 +189,28 @@ export function withoutCallMarkup(said: string): string {
   return lines.join('').trim();
 }
 
-/** A text that grows is looked at with each of its words: what begins no line begins no block. */
+/** A cheap test, because it runs at each word of a growing text: a block must begin a line. */
 function mayHoldCall(text: string): boolean {
   return /^ {0,3}(?:<[a-z|｜‖]|\[TOOL)/m.test(text);
 }
 
-/** A line of code, by its spaces. */
+/** A line that its indentation makes code. */
 const indented = /^(?: {4}|\t)/;
 
-/** Words behind a mark speak of it. */
+/** Whether the line begins a block. Words after the mark mean that the text is about the mark. */
 function beginsBlock(line: string, { open, isCall }: CallMark): boolean {
   return line.startsWith(open) && (isCall === true || !words.test(line.slice(open.length)));
 }
 
 const words = /^(?:[,.;:!?)]|[ \t]+(?:[,.;:!?)–—-]|\p{L}[\p{L}'’-]*[ \t,.;:]+[^\s{[(<]))/u;
 
-/** DeepSeek's models write their bars once or twice, and in more than one way: command-code#909. */
+/** DeepSeek's models write one or two bars, of several kinds: command-code#909. */
 function inOneForm(text: string): string {
   if (!text.includes('DSML')) return text;
   return text.replace(/<(\/?)[｜‖|]{1,2}DSML[｜‖|]{1,2}[ ]?/g, '<$1｜DSML｜');
 }
 
-function callOf(text: string, tools: readonly ToolNotice[]): Named | null {
+function callOf(text: string, tools: readonly ToolNotice[]): TextCall | null {
   const inner = innerOf(text);
   const isMarked = inner !== text || beginsAsCall(text);
   return jsonCall(inner, tools) ?? (isMarked ? (namedJson(inner) ?? xmlCall(inner, tools)) : null);
@@ -219,10 +220,10 @@ function beginsAsCall(text: string): boolean {
   return callMarks.some(({ open, isCall }) => isCall === true && text.startsWith(open));
 }
 
-/** So many marks stand in each other at most. */
+/** The most marks inside each other. */
 const nestedMax = 3;
 
-/** What stands in the marks around the whole text; without marks the text itself. */
+/** The text inside the marks around the whole text; without marks, the text itself. */
 function innerOf(text: string): string {
   let inner = text;
   for (let nested = 0; nested < nestedMax; nested++) {
@@ -238,8 +239,8 @@ function innerOf(text: string): string {
 
 const keysOfCall: ReadonlySet<string> = new Set(['name', 'arguments', 'parameters', 'type', 'id']);
 
-/** `{"name": …, "arguments": {…}}`, or a list of one such. */
-function jsonCall(text: string, tools: readonly ToolNotice[]): Named | null {
+/** Parses `{"name": …, "arguments": {…}}`, or a list with one such object. */
+function jsonCall(text: string, tools: readonly ToolNotice[]): TextCall | null {
   if (!/^[[{]/.test(text)) return null;
   const read = parseJson(text);
   const only = Array.isArray(read) && read.length === 1 ? (read as unknown[])[0] : read;
@@ -248,16 +249,16 @@ function jsonCall(text: string, tools: readonly ToolNotice[]): Named | null {
   if (call === null || !Object.keys(call).every((key) => keysOfCall.has(key))) return null;
   const name = textOf(call['name']);
   if (!tools.some((tool) => tool.name === name)) return null;
-  const given = call['arguments'] ?? call['parameters'];
-  if (given === undefined) return null;
-  return { name, arguments: given };
+  const args = call['arguments'] ?? call['parameters'];
+  if (args === undefined) return null;
+  return { name, arguments: args };
 }
 
 /**
- * A name with JSON behind it. Between them stand marks of Mistral, Kimi and DeepSeek, which end in
- * the number of the call, in a fence, or in nothing.
+ * Parses a name with JSON after it. The marks of Mistral, Kimi and DeepSeek stand between them, and
+ * may end in the number of the call or in a code fence.
  */
-function namedJson(text: string): Named | null {
+function namedJson(text: string): TextCall | null {
   const bare = text
     .replace(/^<(?:｜tool▁call▁begin｜|\|tool_call_begin\|)>\s*/, '')
     .replace(/\s*<(?:｜tool▁call▁end｜|\|tool_call_end\|)>$/, '')
@@ -273,11 +274,11 @@ function namedJson(text: string): Named | null {
   const name = /^(?:functions\.)?([\w.-]+?)(?::\d+)?$/.exec(head)?.[1];
   if (name === undefined) return null;
   const json = bare.slice(begin).replace(/\s*(?:```|<\/function>)\s*$/, '');
-  const given = recordOf(parseJson(json));
-  return given === null ? null : { name, arguments: given };
+  const args = recordOf(parseJson(json));
+  return args === null ? null : { name, arguments: args };
 }
 
-/** How the values of a call are written; each `open` has the name of one. */
+/** The forms of the values of a call; each `open` contains the name of a value. */
 const valueForms = [
   { open: /<parameter(?:=| name=")([\w.-]{1,200})"?[^<>]{0,200}>/g, close: '</parameter>' },
   {
@@ -287,8 +288,8 @@ const valueForms = [
   { open: /<arg_key>([^<]*)<\/arg_key>\s*<arg_value>/g, close: '</arg_value>' },
 ] as const;
 
-/** Qwen's `<function=…>`, `<invoke …>` of Claude, MiniMax and DeepSeek, GLM's `<arg_key>`. */
-function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
+/** Parses `<function=…>` (Qwen), `<invoke …>` (Claude, MiniMax, DeepSeek), `<arg_key>` (GLM). */
+function xmlCall(text: string, tools: readonly ToolNotice[]): TextCall | null {
   const head =
     /^<function=([\w.-]+)>/.exec(text) ??
     /^<(?:｜DSML｜)?invoke name="([\w.-]+)"[^>]*>/.exec(text) ??
@@ -296,19 +297,21 @@ function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
   const name = head?.[1];
   const tool = tools.find((one) => one.name === name);
   if (head === null || name === undefined || tool === undefined) return null;
-  // A second call in it makes it more than one.
+  // More than one call does not count.
   if (text.slice(head[0].length).search(/<function=|invoke name="/) >= 0) return null;
   const { values, rest } = valuesIn(text);
-  // Words behind it are of somebody who tells of a call.
+  // With words after it, the text only describes a call.
   if (!isBlank(rest.slice(head[0].length))) return null;
-  const given: Record<string, unknown> = {};
+  const args: Record<string, unknown> = {};
   for (const [key, value] of values) {
-    Object.defineProperty(given, key, { value: valueOf(value, key, tool), enumerable: true });
+    Object.defineProperty(args, key, { value: valueOf(value, key, tool), enumerable: true });
   }
-  return { name, arguments: given };
+  return { name, arguments: args };
 }
 
-/** `rest`: the text without them. One that has no end, and all behind it, are none. */
+/**
+ * `rest`: the text without the values. A value without an end, and the text after it, do not count.
+ */
 function valuesIn(text: string): { values: Map<string, string>; rest: string } {
   const values = new Map<string, string>();
   let rest = text;
@@ -333,7 +336,7 @@ function isBlank(text: string): boolean {
   return textCallsEnds.reduce((left, end) => left.replaceAll(end, ''), text).trim() === '';
 }
 
-/** In these forms all values are texts: the schema says which are meant as such. */
+/** In these forms every value is a text. The schema shows which of them are strings. */
 function valueOf(value: string, key: string, { parameters }: ToolNotice): unknown {
   const text = value.replace(/^\r?\n|\r?\n$/g, '');
   const properties = recordOf((parameters as { properties?: unknown }).properties);
@@ -343,19 +346,19 @@ function valueOf(value: string, key: string, { parameters }: ToolNotice): unknow
   return read === undefined ? text : read;
 }
 
-/** gpt-oss: a message to `functions.…` in the channel of comments. */
-function harmonyCall(whole: string): Named | null {
+/** Parses a call of gpt-oss: a message to `functions.…` in its `commentary` channel. */
+function harmonyCall(whole: string): TextCall | null {
   if (!/^\s*(?:<\|start\|>assistant\s*)?<\|channel\|>/.test(whole)) return null;
   if (whole.includes('<|channel|>final')) return null;
   const calls = [...whole.matchAll(headOfCall)];
   const [only] = calls;
   if (only === undefined || calls.length > 1) return null;
   const json = whole.slice(only.index + only[0].length).replace(/<\|(?:call|end)\|>\s*$/, '');
-  const given = recordOf(parseJson(json));
-  return given === null ? null : { name: only[1]!, arguments: given };
+  const args = recordOf(parseJson(json));
+  return args === null ? null : { name: only[1]!, arguments: args };
 }
 
-/** The head of a message to a tool: what stands in the text of another message is none. */
+/** The head of a message to a tool. A head inside the text of another message does not count. */
 const headOfCall = new RegExp(
   '<\\|(?:channel\\|>commentary|start\\|>assistant)[^<]{0,80}? to=functions\\.([\\w.-]+)' +
     '(?:[^<{]|<\\|(?:constrain|channel)\\|>){0,80}?<\\|message\\|>',
@@ -363,20 +366,22 @@ const headOfCall = new RegExp(
 );
 
 /**
- * Whether such a call stands in what the model was given: then it may only repeat a page, or what a
- * person wrote.
- * @param said the message without its thinking
+ * Whether the call is also in texts that the model has read. The model may then only repeat a page
+ * or a person's text.
+ * @param message the message without its thinking
  */
-export function isRepeated(call: ToolCall, said: string, texts: readonly string[]): boolean {
-  const given = packed(JSON.stringify(call.arguments));
-  const pieces = [packed(said), given].filter(({ length }) => length >= repeatedLengthMin);
-  return texts.map(packed).some((text) => pieces.some((piece) => text.includes(piece)));
+export function isRepeated(call: ToolCall, message: string, texts: readonly string[]): boolean {
+  const argumentsText = withoutSpaces(JSON.stringify(call.arguments));
+  const parts = [withoutSpaces(message), argumentsText].filter(
+    ({ length }) => length >= repeatedLengthMin,
+  );
+  return texts.map(withoutSpaces).some((text) => parts.some((part) => text.includes(part)));
 }
 
-/** Shorter arguments come back by chance. */
+/** Shorter texts may be the same by chance. */
 const repeatedLengthMin = 12;
 
-const packed = (text: string): string => text.replaceAll(/\s+/g, '');
+const withoutSpaces = (text: string): string => text.replaceAll(/\s+/g, '');
 
 function withoutFence(text: string): string {
   return /^```(?:json|xml)?[ \t]*\r?\n([^]*)```$/i.exec(text)?.[1]?.trim() ?? text;

@@ -23,7 +23,7 @@ const call = (text: string): unknown => {
 
 const wanted = ['look_up', { place: '12', days: 3 }];
 
-/** One call, as each family of models writes it. */
+/** One call in the form of each family of models. */
 const forms: Readonly<Record<string, string>> = {
   'bare JSON': '{"name": "look_up", "arguments": {"place": "12", "days": 3}}',
   'bare JSON of Llama': '{"name": "look_up", "parameters": {"place": "12", "days": 3}}',
@@ -121,12 +121,12 @@ test('only a message that is one call of an offered tool runs anything', () => {
     `<tool_call>${json.replace('look_up', 'rm')}</tool_call>`,
     '<function=rm>{"place": "12"}</function>',
     '<function=look_up>\n<parameter=place>\n1\n</parameter>\n<function=calc>\n</function>',
-    // A page that was quoted, and words about it.
+    // A quoted page, and words about it.
     '<function=look_up>\n<parameter=place>\n1\n</parameter>\n</function>\nSo the page says.',
     '<function_calls>\n<invoke name="look_up">\n<parameter name="place">1</parameter>\n' +
       '</invoke>\nSo the page says.',
     '<tool_call>look_up\n<arg_key>place</arg_key>\n<arg_value>1</arg_value>\nSo it says.',
-    // Data that somebody asked for.
+    // Data that a person requested.
     '{"name": "look_up", "arguments": {"place": "12"}, "price": 3}',
     '{"name": "look_up"}',
     '{"name": "look_up", ',

@@ -4,21 +4,21 @@ import { takeoverClock } from '../../../test/support/hand-clock.ts';
 import type { Sees } from './model.ts';
 import { Sight } from './vision.ts';
 
-const told = (...answers: (Sees | null)[]) => {
+const providerOf = (...answers: (Sees | null)[]) => {
   const asked = { times: 0 };
   const ask = async (): Promise<Sees | null> => answers[asked.times++] ?? null;
   return { asked, ask };
 };
 
 test('what is declared holds, and nobody is asked', async () => {
-  const { asked, ask } = told(false);
+  const { asked, ask } = providerOf(false);
   assert.equal(await new Sight(true, takeoverClock().steady).sees(ask), true);
   assert.equal(await new Sight(false, takeoverClock().steady).sees(ask), false);
   assert.equal(asked.times, 0);
 });
 
 test('the provider is asked once, by all who wait together', async () => {
-  const { asked, ask } = told(true);
+  const { asked, ask } = providerOf(true);
   const sight = new Sight(null, takeoverClock().steady);
   assert.deepEqual(await Promise.all([sight.sees(ask), sight.sees(ask)]), [true, true]);
   assert.equal(await sight.sees(ask), true);
@@ -27,7 +27,7 @@ test('the provider is asked once, by all who wait together', async () => {
 
 test('a provider that does not say has a blind model, and is asked again later', async () => {
   const clock = takeoverClock();
-  const { asked, ask } = told(null, true);
+  const { asked, ask } = providerOf(null, true);
   const sight = new Sight(null, clock.steady);
   assert.deepEqual(await Promise.all([sight.sees(ask), sight.sees(ask)]), [false, false]);
   clock.pass(599_000);
@@ -39,7 +39,7 @@ test('a provider that does not say has a blind model, and is asked again later',
 });
 
 test('a provider that cannot be reached is asked again', async () => {
-  const { asked, ask } = told('unreached', true);
+  const { asked, ask } = providerOf('unreached', true);
   const sight = new Sight(null, takeoverClock().steady);
   assert.equal(await sight.sees(ask), 'unreached');
   assert.equal(await sight.sees(ask), true);

@@ -1,18 +1,19 @@
+/** The consensus policy, and the key by which it compares answers. */
 import type { ModelName } from '../../domain/ids.ts';
 import type { Policy, Slot, Verdict, Votes } from './policy.ts';
 import { withoutThinkBlock } from '../../domain/think-block.ts';
 import { MarkupStripper, normalized, withoutTrailingZeros } from './normalized-text.ts';
 
 /**
- * The reply is the answer that more than half of the models which answered agree on, two of them at
- * least. It is decided early when more than half of all models agree, whatever the rest may say,
- * and when those still missing could not make a majority any more.
+ * The reply is the answer on which more than half of the answering models agree, and at least two.
+ * The decision comes early in two cases: more than half of all models already agree, or the missing
+ * answers cannot make a majority any more.
  */
 export function createConsensus(): Policy {
   return { kind: 'consensus', judge };
 }
 
-/** Answers that agree; `first` is the slot of the best-ranked one. */
+/** Answers that agree. `first`: the slot of the best-ranked one. */
 type Group = { readonly first: number; readonly models: ModelName[] };
 
 function judge(slots: readonly Slot[]): Verdict {
@@ -54,39 +55,43 @@ function none(answers: number, most: number, votes: Votes): Verdict {
 
 /**
  * The consensus key of an answer: two answers agree when their keys are equal. Equality is the only
- * comparison, so agreeing is an equivalence; closeness of meaning is not measured.
+ * comparison, so agreement is an equivalence. The key does not measure closeness of meaning.
  *
- * What the key forgets is how an answer is dressed: case, the look of quotes, dashes and spaces,
- * emphasis, a fence, an "answer:" before it, punctuation after it, trailing zeros of a
- * fraction, the layout of a JSON value. What it keeps is all that may be meant: "-5" is not "5",
- * "50%" is not "50", "C#" is not "C".
+ * The key ignores the formatting of an answer:
  *
- * Linear in the length of the text, and idempotent: the key of a key is that key. A text that is
- * longer than any answer on which models could agree is its own key: to undress it would hold up
- * everybody else.
+ * - case, emphasis, a code fence, and the form of quotes, dashes and spaces
+ * - an "answer:" before it, and punctuation after it
+ * - trailing zeros of a fraction, and the layout of a JSON value
+ *
+ * It keeps everything that can carry meaning: "-5" is not
+ * "5", "50%" is not "50", "C#" is not "C".
+ *
+ * The function is linear in the length of the text, and idempotent: the key of a key is that key.
+ * A longer text than this is its own key. Models would not agree on it, and its normalization would
+ * block the event loop.
  */
-export const undressedCharactersMax = 20_000;
+export const normalizedCharactersMax = 20_000;
 
 export function consensusKey(text: string): string {
-  return text.length > undressedCharactersMax ? text : undress(text);
+  return text.length > normalizedCharactersMax ? text : uncappedConsensusKey(text);
 }
 
-/** The key of a text of any length. */
-export function undress(text: string): string {
+/** The consensus key of a text of any length. */
+export function uncappedConsensusKey(text: string): string {
   const bare = withoutFence(withoutThinkBlock(text).trim());
   const json = canonicalAnswer(bare);
   if (json !== null) return json;
-  // One spelling may show a think block that was not to be seen.
+  // The normalization may reveal a think block that was hidden before.
   const plain = withoutThinkBlock(normalized(bare)).trim();
   const stripper = new MarkupStripper(plain);
-  const undressed = stripper.peel('marks');
-  const inner = canonicalAnswer(undressed);
+  const unmarked = stripper.peel('marks');
+  const inner = canonicalAnswer(unmarked);
   if (inner !== null) return inner;
   const core = stripper.peel('marks and lists');
   return canonicalAnswer(core) ?? (core === '' ? plain : core);
 }
 
-/** The inside of the one code fence that wraps the whole text, or the text itself. */
+/** The inside of a single code fence around the whole text, or the text itself. */
 function withoutFence(text: string): string {
   if (!text.startsWith('```') || !text.endsWith('```')) return text;
   const start = text.indexOf('\n') + 1;
@@ -97,23 +102,24 @@ function withoutFence(text: string): string {
 
 const depthMax = 64;
 
-/** As TypeScript's library knows it: without the third argument, which gives a value's source. */
+/** The type in TypeScript's library. It lacks the third argument, which has a value's source. */
 type Reviver = (key: string, value: unknown) => unknown;
 
 /**
- * One spelling of a JSON object or array: keys sorted, no layout, strings and numbers normalized.
- * @returns null when the text is no such value, or nests deeper than 64
+ * The normal form of a JSON object or array: sorted keys, no layout, normalized strings and
+ * numbers.
+ * @returns null if the text is no such value, or nests deeper than 64
  */
 function canonicalAnswer(text: string): string | null {
   if (!/^[[{]/.test(text) || !/[\]}]$/.test(text) || depthOf(text) > depthMax) return null;
   try {
-    return written(JSON.parse(text, keepNumber as Reviver));
+    return canonicalForm(JSON.parse(text, keepNumber as Reviver));
   } catch {
     return null;
   }
 }
 
-/** A number by its digits, for the value that JSON.parse makes of them has fewer. */
+/** A number as its digits, because the value of JSON.parse can have fewer digits. */
 class Digits {
   readonly text: string;
 
@@ -126,23 +132,23 @@ function keepNumber(_key: string, value: unknown, context: { source?: string }):
   return typeof value === 'number' ? new Digits(context.source ?? String(value)) : value;
 }
 
-function written(value: unknown): string {
-  if (value instanceof Digits) return writtenNumber(value.text);
+function canonicalForm(value: unknown): string {
+  if (value instanceof Digits) return canonicalNumber(value.text);
   if (typeof value === 'string') return JSON.stringify(normalized(value));
-  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalForm).join(',')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  const members = entries.map(([key, member]) => `${JSON.stringify(key)}:${written(member)}`);
+  const members = entries.map(([key, member]) => `${JSON.stringify(key)}:${canonicalForm(member)}`);
   return `{${members.join(',')}}`;
 }
 
-function writtenNumber(digits: string): string {
+function canonicalNumber(digits: string): string {
   if (!/[eE]/.test(digits)) return digits.includes('.') ? withoutTrailingZeros(digits) : digits;
   const value = Number(digits);
   return Number.isFinite(value) && value !== 0 ? String(value) : digits.toLowerCase();
 }
 
-/** How deep brackets nest, those inside of strings left out: a bound, not a parse. */
+/** The depth of nested brackets outside of strings: an upper bound, not a parse. */
 function depthOf(text: string): number {
   let depth = 0;
   let most = 0;

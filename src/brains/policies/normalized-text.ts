@@ -1,15 +1,16 @@
+/** Normalizes the text of answers, so that the consensus policy can compare them. */
 import { withoutThinkBlock } from '../../domain/think-block.ts';
 
 const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
 const single = /[\u2018-\u201b\u2032]/g;
 const double = /[\u201c-\u201f\u2033\u00ab\u00bb]/g;
 const dash = /[\u2010-\u2015\u2212\u2e3a\u2e3b]/g;
-// Digits behind a dot or a comma are part of something longer, such as "..5" or a version.
+// Digits after a dot or a comma belong to something longer, such as "..5" or a version.
 const fraction = /(?<![\p{L}\d.,])\d*\.\d+(?![\p{L}\d]|[.,]\d)/gu;
-// The last two are letters that NFKC makes marks of.
+// NFKC turns the last two letters into marks.
 const crowd = /([\p{M}\uff9e\uff9f]{31,})/u;
 
-/** Text in one spelling of case, width, quotes, dashes, spaces and fractions. Idempotent. */
+/** The text with normalized case, width, quotes, dashes, spaces and fractions. Idempotent. */
 export function normalized(text: string): string {
   return composed(composed(text.replace(invisible, '')).toLowerCase())
     .replace(single, "'")
@@ -20,9 +21,9 @@ export function normalized(text: string): string {
 }
 
 /**
- * NFKC. Ordering a long run of combining marks takes quadratic time (a minute for half a megabyte),
- * and no language has such runs: one of more than 30 stays as it is (UAX #15 draws the same line
- * for its stream-safe format). What stands around it is composed, so a part of a normalized text is
+ * Applies NFKC, except to runs of more than 30 combining marks. Such a run takes quadratic time (a
+ * minute for half a megabyte), and no language has one. UAX #15 has the same limit for its
+ * stream-safe format. The text around a run is composed, so a part of a normalized text is
  * normalized.
  */
 function composed(text: string): string {
@@ -30,7 +31,7 @@ function composed(text: string): string {
   return parts.map((part, at) => (at % 2 === 0 ? part.normalize('NFKC') : part)).join('');
 }
 
-/** `2.50` is `2.5`, `2.0` is `2`, `.5` is `0.5`; a version such as `1.2.0` never gets here. */
+/** `2.50` gives `2.5`, `2.0` gives `2`, `.5` gives `0.5`. Not for versions such as `1.2.0`. */
 export function withoutTrailingZeros(number: string): string {
   let end = number.length;
   while (number[end - 1] === '0') end--;
@@ -44,10 +45,9 @@ const label = /(\*\*|__|\*|_|)(?:final )?answer(?::\1|\1:) ?/y;
 const closings: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
 /**
- * Takes the dressing off a normalized text, layer by layer from both ends, until none is left.
- * Every step costs what it removes, so the whole is linear. The text itself never moves. What a
- * step must know of the inside (how many marks are left, which brackets belong together) is counted
- * once.
+ * Removes the markup around a normalized text, layer by layer from both ends, until none is left.
+ * The cost of each step is proportional to the removed text, so the whole is linear. The text is
+ * never copied. The counts of marks and the pairs of brackets inside it are computed once.
  */
 export class MarkupStripper {
   readonly #text: string;
@@ -62,7 +62,7 @@ export class MarkupStripper {
     for (let at = 0; at < text.length; at++) this.#count(at, 1);
   }
 
-  /** `lists` are square and curly brackets, which may be JSON's own. */
+  /** `lists`: also square and curly brackets, which may belong to JSON. */
   peel(what: 'marks' | 'marks and lists'): string {
     const brackets = what === 'marks' ? '(' : '([{';
     while (this.#right > this.#left && this.#peelOne(brackets)) continue;
@@ -93,7 +93,7 @@ export class MarkupStripper {
     return this.#drop(text.length - withoutThinkBlock(text).length, 0);
   }
 
-  /** The same run of one mark at both ends and none of it between. */
+  /** Removes the same run of one mark at both ends, if the mark is nowhere between. */
   #peelEmphasis(mark: string): boolean {
     const run = this.#counts[mark]! / 2;
     if (!Number.isInteger(run) || this.#right - this.#left <= 2 * run) return false;
@@ -123,7 +123,7 @@ export class MarkupStripper {
   }
 }
 
-/** For each opening bracket the place of the one that closes it; 0 where none does. */
+/** For each opening bracket, the place of its closing bracket; 0: none. */
 function partnersOf(text: string): Int32Array {
   const partners = new Int32Array(text.length);
   const open: number[] = [];

@@ -7,7 +7,7 @@ import { createConsensus } from './consensus.ts';
 import type { Slot, Verdict } from './policy.ts';
 import { createPriority } from './priority.ts';
 
-/** `?` may still answer, `!` failed, everything else is an answer. */
+/** `?`: may still answer; `!`: failed; every other text is an answer. */
 function slots(...marks: readonly string[]): readonly Slot[] {
   return marks.map((mark, at) => ({ model: `m${at}` as ModelName, outcome: outcomeOf(mark) }));
 }
@@ -18,7 +18,7 @@ function outcomeOf(mark: string): Outcome | null {
   return { kind: 'answer', text: mark, calls: [], usage: null, tries: [], linesDropped: 0 };
 }
 
-/** `reply 1`, `wait`, `wait 1` (with a fallback), or the reason for none. */
+/** `reply 1`, `wait`, `wait 1` (with a fallback), or the reason for no reply. */
 function brief(verdict: Verdict): string {
   if (verdict.kind === 'reply') return `reply ${verdict.slot}`;
   if (verdict.kind === 'none') return verdict.reason;

@@ -8,7 +8,7 @@ import { startFakeOpenai } from '../../../../test/fake/openai.ts';
 const kind = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
 const whole = { choices: [{ message: { role: 'assistant', content: 'hello' } }] };
 
-/** Answers for any host, and keeps what it was sent. */
+/** Answers for any host, and keeps the requests. */
 class Wire implements HttpClient {
   readonly sent: HttpRequest[] = [];
 

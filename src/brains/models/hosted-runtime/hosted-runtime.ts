@@ -1,4 +1,4 @@
-/** A model behind the hosted API, wherever it runs. */
+/** A model behind an OpenAI-compatible API, on this machine or elsewhere. */
 import type { Outcome, Try } from '../../../domain/outcome.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { HttpResult } from '../../../lib/http-client.ts';
@@ -22,7 +22,7 @@ import {
   type RuntimeOptions,
 } from '../provider-call.ts';
 import { errorIn } from '../errors.ts';
-import { Listening, ThinkingHabit } from '../streaming.ts';
+import { StreamReceiver, ThinkingHabit } from '../streaming.ts';
 import {
   acceptsAll,
   adapted,
@@ -35,15 +35,15 @@ import {
   type Accepts,
 } from './wire.ts';
 
-/** Its parser is a package, which a start does without. */
+/** Loaded at its first use, because its parser is a package that a start does not need. */
 const streams = new LoadOnce(() => import('./stream.ts'));
 
-async function listenTo(
+async function streamTo(
   onText: NonNullable<ModelRequest['onText']>,
   thinking: ThinkingHabit,
-): Promise<Listening> {
+): Promise<StreamReceiver> {
   const { HostedStream } = await streams.get();
-  return new Listening(new HostedStream(), onText, thinking);
+  return new StreamReceiver(new HostedStream(), onText, thinking);
 }
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
@@ -58,10 +58,10 @@ class HostedRuntime implements Model {
   readonly mayForward = false;
   readonly #options: RuntimeOptions;
   readonly #base: BaseUrl<Urls>;
-  /** What its refusals have shown so far. */
+  /** The accepted parts of a request, as far as refusals have shown. */
   #accepts = acceptsAll;
   readonly #thinking: ThinkingHabit;
-  /** False once it has refused to stream; `always` once it has refused all else. */
+  /** False after the provider refused to stream; `always` after it refused answers without it. */
   #streams: boolean | 'always' = true;
 
   constructor(options: RuntimeOptions) {
@@ -74,8 +74,8 @@ class HostedRuntime implements Model {
     this.#base = new BaseUrl(urlsAt(baseUrl), otherUrls(baseUrl));
   }
 
-  async ask(asked: ModelRequest, stop: Stop): Promise<Outcome> {
-    const request = this.#streams === false ? unstreamed(asked) : asked;
+  async ask(given: ModelRequest, stop: Stop): Promise<Outcome> {
+    const request = this.#streams === false ? unstreamed(given) : given;
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
@@ -84,18 +84,18 @@ class HostedRuntime implements Model {
     return outcomeOf(parsed, tries);
   }
 
-  /** Where it refuses a part of the request that it need not have, it is asked without that. */
+  /** If the provider refuses an optional part of the request, asks again without that part. */
   async #askAt(
     { chatUrl: url }: Pick<Urls, 'chatUrl'>,
     request: ModelRequest,
     stop: Stop,
     tries: Try[],
   ): Promise<CallResult> {
-    const onText = request.onText ?? (this.#streams === 'always' ? heardByNobody : undefined);
-    /** Before the last change, and what was said then. */
+    const onText = request.onText ?? (this.#streams === 'always' ? ignoreText : undefined);
+    /** The state before the last change, and the words of that refusal. */
     let before: { readonly accepts: Accepts; readonly words: string } | null = null;
     for (let accepts = this.#accepts; ; this.#accepts = accepts) {
-      const listening = onText === undefined ? null : await listenTo(onText, this.#thinking);
+      const receiver = onText === undefined ? null : await streamTo(onText, this.#thinking);
       const body = toWire(
         this.modelId,
         { ...request, ...(onText && { onText }) },
@@ -103,7 +103,7 @@ class HostedRuntime implements Model {
         accepts,
         this.#cacheKeyFor(request, url),
       );
-      const call = { url, body, fromWire, listening };
+      const call = { url, body, fromWire, receiver };
       const result = await callProvider(this.#options, call, request, stop, tries);
       const { answer, parsed } = result;
       if (answer === null || parsed.kind === 'answer') return result;
@@ -111,16 +111,16 @@ class HostedRuntime implements Model {
       if (other !== null) {
         before = { accepts, words: errorIn(answer.body).words };
         accepts = other;
-      } else if (listening === null && wantsStream(answer.status, answer.body)) {
+      } else if (receiver === null && wantsStream(answer.status, answer.body)) {
         this.#streams = 'always';
         return this.#askAt({ chatUrl: url }, request, stop, tries);
-      } else if (this.#mayGoWhole(listening) && refusesStream(answer.status, answer.body)) {
+      } else if (this.#mayTryUnstreamed(receiver) && refusesStream(answer.status, answer.body)) {
         const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
-        // What fails in both ways says nothing of streams.
+        // A failure with and without a stream says nothing about streams.
         if (whole.answer?.status === 200) this.#streams = false;
         return whole;
       } else {
-        // What was changed in vain says nothing of other requests.
+        // A change without effect is undone: it says nothing about other requests.
         const isVain = before !== null && before.words === errorIn(answer.body).words;
         if (isVain && this.#accepts === accepts) this.#accepts = before!.accepts;
         return result;
@@ -129,18 +129,18 @@ class HostedRuntime implements Model {
   }
 
   /**
-   * Requests with one key go to the machine that has their beginning in its cache
-   * (developers.openai.com/api/docs/guides/prompt-caching). Others than OpenAI may refuse the
-   * field, as Gemini does (picoclaw#790).
+   * Requests with the same key go to the machine with their beginning in its cache
+   * (developers.openai.com/api/docs/guides/prompt-caching). Other providers may refuse the field,
+   * as Gemini does (picoclaw#790).
    */
   #cacheKeyFor({ sensitivity, conversation }: ModelRequest, { hostname }: URL): string | null {
     if (sensitivity !== 'public' || hostname !== 'api.openai.com') return null;
     return conversation === undefined ? null : this.#options.cacheKeyOf(conversation);
   }
 
-  /** Who refuses a whole answer and a stream is asked for neither a third time. */
-  #mayGoWhole(listening: Listening | null): boolean {
-    return listening !== null && this.#streams !== 'always';
+  /** Whether to try without a stream. A provider that refuses both gets no third request. */
+  #mayTryUnstreamed(receiver: StreamReceiver | null): boolean {
+    return receiver !== null && this.#streams !== 'always';
   }
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
@@ -154,21 +154,21 @@ class HostedRuntime implements Model {
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
-      const told = answerOfProbe(await this.#list(sensitivity, deadlineAt));
-      if (told === 'unreached') return told;
-      return told.status === 200 ? seesBy(told.body, this.modelId) : null;
+      const answer = answerOfProbe(await this.#list(sensitivity, deadlineAt));
+      if (answer === 'unreached') return answer;
+      return answer.status === 200 ? seesBy(answer.body, this.modelId) : null;
     });
   }
 
-  /** What `GET /models` answers. */
+  /** Requests `GET /models`. */
   #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
-    const look = ({ modelsUrl }: Urls): Promise<HttpResult> =>
+    const probe = ({ modelsUrl }: Urls): Promise<HttpResult> =>
       probeProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
-    return this.#base.ask(look, answerIn, isListed);
+    return this.#base.ask(probe, answerIn, isListed);
   }
 }
 
-const heardByNobody = (): void => {};
+const ignoreText = (): void => {};
 
 function unstreamed({ onText: _onText, ...request }: ModelRequest): ModelRequest {
   return request;
@@ -180,7 +180,7 @@ function urlsAt(url: string): Urls {
   return { chatUrl: new URL(`${url}/chat/completions`), modelsUrl: new URL(`${url}/models`) };
 }
 
-/** Where the API may be, if it is not where it was said to be: below `/v1`, or one level up. */
+/** The second address of the API: below `/v1`, or one level up; null: there is none. */
 function otherUrls(url: string): Urls | null {
   const { pathname } = new URL(url);
   if (pathname === '/') return urlsAt(`${url}/v1`);

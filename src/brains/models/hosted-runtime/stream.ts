@@ -1,4 +1,4 @@
-/** A streamed answer of a hosted runtime: server-sent events, the last `[DONE]`. */
+/** A streamed answer of a hosted runtime: server-sent events that end with `[DONE]`. */
 import { createParser } from 'eventsource-parser';
 import type { AnswerStream, StreamEnd } from '../streaming.ts';
 import { Chunks } from './wire.ts';
@@ -9,8 +9,8 @@ export class HostedStream implements AnswerStream {
     onEvent: ({ data, event }) => this.#chunks.take(data, event),
   });
 
-  get said(): string {
-    return this.#chunks.said;
+  get text(): string {
+    return this.#chunks.text;
   }
 
   get hasOwnThinking(): boolean {
@@ -22,7 +22,7 @@ export class HostedStream implements AnswerStream {
   }
 
   end(): StreamEnd {
-    // The last event may lack the empty line behind it.
+    // The last event may lack its empty line.
     this.#parser.feed('\n\n');
     return this.#chunks.end();
   }

@@ -1,7 +1,7 @@
 /**
- * The JSON of a hosted runtime.
- * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
- * many others, who differ most in their errors.
+ * The JSON of a hosted runtime. Format: OpenAI chat completions,
+ * platform.openai.com/docs/api-reference/chat. Many other providers use it; they differ most in
+ * their errors.
  */
 import {
   endedBy,
@@ -33,33 +33,33 @@ import type { ModelRequest, ToolNotice } from '../model.ts';
 import { wholeOf, type StreamEnd } from '../streaming.ts';
 
 /**
- * What a provider takes of a request, as far as its refusals have shown. Each begins as most have
- * it, and changes at most once.
+ * The parts of a request that a provider accepts, as far as its refusals have shown. Each field
+ * begins with the most common value, and changes at most once.
  */
 export type Accepts = {
-  /** Bounds an answer: most providers know the first, some models only the other. */
+  /** The field for the answer limit: most providers know the first, some models only the second. */
   readonly limitField: 'max_tokens' | 'max_completion_tokens';
-  /** An answer may have so many tokens. */
-  readonly limitMost: number;
-  /** A stream may be asked for its usage. */
+  /** The largest accepted limit of an answer, in tokens. */
+  readonly limitMax: number;
+  /** A stream may contain its usage (`stream_options`). */
   readonly usage: boolean;
-  /** Fields that came with a line go back with it. */
+  /** The provider's own fields of a line go back with it. */
   readonly extra: boolean;
-  /** Every line of the model's has its thinking, be it an empty one. */
+  /** Every line of the model has a field for thinking, even an empty one. */
   readonly thinking: boolean;
-  /** A line of the system; without it its words stand before the person's first. */
+  /** A system line is accepted; otherwise its text becomes the first user line. */
   readonly system: boolean;
-  /** A line of calls without a text has none; without it, an empty one. */
+  /** The content of a line with calls and no text. */
   readonly noText: null | '';
-  /** Ids of calls as they came; without them those of svc. */
+  /** The model's own ids of calls are accepted; otherwise svc makes ids. */
   readonly ids: boolean;
-  /** `tool_choice`; without it no tools are named where none is to be called. */
+  /** `tool_choice` is accepted; otherwise a request without calls names no tools. */
   readonly toolChoice: boolean;
 };
 
 export const acceptsAll: Accepts = {
   limitField: 'max_tokens',
-  limitMost: Infinity,
+  limitMax: Infinity,
   usage: true,
   extra: true,
   thinking: false,
@@ -71,31 +71,31 @@ export const acceptsAll: Accepts = {
 
 /**
  * The body of `POST /chat/completions`.
- * @param outputTokensMax null: an answer is as long as the provider lets it be
- * @param cacheKey `prompt_cache_key`; null: none is sent
+ * @param outputTokensMax null: the provider's own limit
+ * @param cacheKey `prompt_cache_key`; null: not sent
  */
 export function toWire(
   modelId: string,
-  given: ModelRequest,
+  original: ModelRequest,
   outputTokensMax: number | null,
   accepts = acceptsAll,
   cacheKey: string | null = null,
 ): string {
-  const named = accepts.ids ? given : withOwnIds(given);
-  const request = accepts.system ? named : withoutSystem(named);
+  const withIds = accepts.ids ? original : withOwnIds(original);
+  const request = accepts.system ? withIds : withoutSystem(withIds);
   const messages = messagesOf(request, {
     ...callWire,
     noText: accepts.noText,
     sendsExtra: accepts.extra,
   });
-  const most = Math.min(outputTokensMax ?? Infinity, accepts.limitMost);
-  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: most };
+  const outputLimit = Math.min(outputTokensMax ?? Infinity, accepts.limitMax);
+  const limitField = outputTokensMax === null ? {} : { [accepts.limitField]: outputLimit };
   return JSON.stringify({
     model: modelId,
     messages: accepts.thinking ? messages.map(withThinking) : messages,
-    ...choiceOfTools(request, accepts),
-    ...bounded,
-    ...streamOf(request, accepts.usage),
+    ...toolFields(request, accepts),
+    ...limitField,
+    ...streamFields(request, accepts.usage),
     ...(cacheKey !== null && { prompt_cache_key: cacheKey }),
   });
 }
@@ -106,10 +106,10 @@ function withoutSystem({ system, ...request }: ModelRequest): ModelRequest {
 }
 
 function withOwnIds(request: ModelRequest): ModelRequest {
-  const own = new Map<string, string>();
+  const ownIds = new Map<string, string>();
   const renamed = (call: ToolCall): ToolCall => {
-    const id = own.get(call.id) ?? madeCallId(own.size + 1);
-    own.set(call.id, id);
+    const id = ownIds.get(call.id) ?? madeCallId(ownIds.size + 1);
+    ownIds.set(call.id, id);
     return { ...call, id };
   };
   const lines = request.lines.map((line) => {
@@ -119,8 +119,8 @@ function withOwnIds(request: ModelRequest): ModelRequest {
   return { ...request, lines };
 }
 
-/** Bedrock and LiteLLM want the tools named as long as a result of one stands in the request. */
-function choiceOfTools(request: ModelRequest, { toolChoice }: Accepts): object {
+/** Bedrock and LiteLLM need the tools in every request that contains a result of a tool. */
+function toolFields(request: ModelRequest, { toolChoice }: Accepts): object {
   const { mayCall = true } = request;
   if (mayCall || request.tools.length === 0) return toolsOf(request);
   return toolChoice ? { ...toolsOf(request), tool_choice: 'none' } : {};
@@ -132,21 +132,21 @@ function withThinking(message: object): object {
   return { ...message, reasoning_content: '' };
 }
 
-function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
+function streamFields({ onText }: ModelRequest, hasUsage: boolean): object {
   if (onText === undefined) return { stream: false };
-  return { stream: true, ...(tellsUsage && { stream_options: { include_usage: true } }) };
+  return { stream: true, ...(hasUsage && { stream_options: { include_usage: true } }) };
 }
 
-/** Arguments go as a JSON text, and a result names its call. */
+/** Arguments are a JSON text, and a result has the id of its call. */
 const callWire: CallWire = {
-  call: ({ id, name, arguments: given, extra }, sendsExtra) => {
-    const text = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-    const more = sendsExtra ? extra : undefined;
-    const asked = { ...more?.function, name, arguments: text };
-    return { ...more?.call, id, type: 'function', function: asked };
+  call: ({ id, name, arguments: args, extra }, sendsExtra) => {
+    const text = typeof args === 'string' ? args : JSON.stringify(args ?? {});
+    const ownFields = sendsExtra ? extra : undefined;
+    const calledFunction = { ...ownFields?.function, name, arguments: text };
+    return { ...ownFields?.call, id, type: 'function', function: calledFunction };
   },
   result: ({ id }) => ({ tool_call_id: id }),
-  shown: (text, pictures) => ({
+  withPictures: (text, pictures) => ({
     content: [
       ...(text === '' ? [] : [{ type: 'text', text }]),
       ...pictures.map((one) => {
@@ -160,8 +160,9 @@ const callWire: CallWire = {
 };
 
 /**
- * @param retryAfterMs what the answer's header asks us to wait
- * @param tools what could be called
+ * Parses an answer.
+ * @param retryAfterMs the wait that the answer requests; null: none
+ * @param tools the tools that the model could call
  */
 export function fromWire(
   status: number,
@@ -171,8 +172,8 @@ export function fromWire(
 ): Parsed {
   const read = parseJson(body) ?? (status === 200 ? unaskedStream(body) : undefined);
   const root = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
-  const told = recordOf(root?.['usage']);
-  const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = told ?? {};
+  const reported = recordOf(root?.['usage']);
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = reported ?? {};
   const usage = usageOf(root, input, output, all);
   const choice = recordOf(listOf(root?.['choices'])[0]);
   const error = root?.['error'] || choice?.['error'];
@@ -181,7 +182,7 @@ export function fromWire(
     const { words, code } = errorIn(choice?.['error'] ? JSON.stringify(choice) : body);
     const isError = status !== 200 || Boolean(error) || (root !== null && words !== '');
     if (!isError) return failed('malformed_answer', { status });
-    // Some answer 200 and hold the real status in the error's code.
+    // Some answer 200, with the real status in the error's code.
     const real = status !== 200 ? status : (code ?? 500);
     return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
   }
@@ -189,26 +190,26 @@ export function fromWire(
     calls: callsOf(callsIn(message)),
     tools,
     usage,
-    endedBy: endOf(choice),
+    endedBy: endReason(choice),
     extra: extraOf(message, ownLineFields),
   });
 }
 
-/** OpenRouter tells the model's own reason beside an `error`. */
-function endOf(choice: Readonly<Record<string, unknown>> | null): EndedBy | null {
+/** OpenRouter reports the model's own reason beside the finish reason `error`. */
+function endReason(choice: Readonly<Record<string, unknown>> | null): EndedBy | null {
   const end = endedBy(textOf(choice?.['finish_reason']));
   if (end !== 'failed') return end;
   return endedBy(textOf(choice?.['native_finish_reason'])) ?? end;
 }
 
-/** Before `tool_calls` there was one `function_call`, which some servers still give. */
+/** Some servers still send the older `function_call`, which has one call, and not `tool_calls`. */
 function callsIn(message: Readonly<Record<string, unknown>>): unknown {
   const { tool_calls: calls, function_call: older } = message;
   if (listOf(calls).length > 0 || recordOf(older) === null) return calls;
   return [{ function: older }];
 }
 
-/** Some stream though they were not asked to: as events, or as a JSON object in each line. */
+/** Some stream without a request for it: as events, or as a JSON object in each line. */
 function unaskedStream(body: string): unknown {
   const chunks = new Chunks();
   let event: string | undefined;
@@ -223,7 +224,7 @@ function unaskedStream(body: string): unknown {
   return end.kind === 'whole' ? parseJson(end.body) : undefined;
 }
 
-/** How a request would have to differ for a provider that refused it so; null: nobody knows. */
+/** The accepted parts after this refusal of a request; null: the refusal teaches nothing. */
 export function adapted(
   accepts: Accepts,
   request: ModelRequest,
@@ -232,11 +233,11 @@ export function adapted(
   const { status, body } = answer;
   const { words } = errorIn(body);
   const namesTools = request.mayCall === false && request.tools.length > 0;
-  // OpenRouter says it by 404: there is no endpoint that takes it.
+  // OpenRouter answers 404: no endpoint accepts it.
   if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
     return { ...accepts, toolChoice: false };
   }
-  // llama.cpp and others call it their own fault where a chat template refuses a line.
+  // llama.cpp and others answer 500 when a chat template refuses a line.
   if (status !== 400 && status !== 422 && status !== 500) return null;
   if (accepts.system && request.system !== null && errorWords.noSystem.test(words)) {
     return { ...accepts, system: false };
@@ -251,8 +252,9 @@ export function adapted(
   if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
     return { ...accepts, limitField: 'max_completion_tokens' };
   }
-  const most = Number(limitTooLarge.exec(words)?.[1] ?? 0);
-  if (accepts.limitMost === Infinity && most > 0) return { ...accepts, limitMost: most };
+  const largestLimit = Number(limitTooLarge.exec(words)?.[1] ?? 0);
+  if (accepts.limitMax === Infinity && largestLimit > 0)
+    return { ...accepts, limitMax: largestLimit };
   if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
     return { ...accepts, usage: false };
   }
@@ -283,8 +285,8 @@ function extraKeys({ lines }: ModelRequest): readonly string[] {
 }
 
 /**
- * Whether the model takes its limit in the other field alone. Format: OpenAI says
- * `unsupported_parameter` with `param`, others say it in the message alone.
+ * Whether the model accepts its limit only in the second field. Format: OpenAI sends
+ * `unsupported_parameter` with `param`; others write it only in the message.
  */
 function wantsOtherLimit(status: number, body: string): boolean {
   if (status !== 400) return false;
@@ -294,8 +296,8 @@ function wantsOtherLimit(status: number, body: string): boolean {
 }
 
 /**
- * Whether the provider refuses to stream, for this model or for whoever asks. It is looked at only
- * where a stream was asked for.
+ * Whether the provider refuses to stream, for this model or for this account. Only for answers to a
+ * request with a stream.
  */
 export function refusesStream(status: number, body: string): boolean {
   if (status !== 400 && status !== 422 && status !== 501) return false;
@@ -303,12 +305,12 @@ export function refusesStream(status: number, body: string): boolean {
   return error?.['param'] === 'stream' || /\bstream(?:ing|ed)?\b/i.test(body.slice(0, 4_000));
 }
 
-/** Whether the provider refuses an answer in one piece. */
+/** Whether the provider answers only with a stream. */
 export function wantsStream(status: number, body: string): boolean {
   return status === 400 && errorWords.onlyStreams.test(errorIn(body).words);
 }
 
-/** Whether the list of `GET /models` has this model; null when it is no list. */
+/** Whether the list of `GET /models` has this model; null: it is no list. */
 export function findModel(body: string, modelId: string): boolean | null {
   const data = recordOf(parseJson(body))?.['data'];
   if (!Array.isArray(data)) return null;
@@ -319,16 +321,16 @@ export function findModel(body: string, modelId: string): boolean | null {
 }
 
 /**
- * What the list of `GET /models` says of a model's sight; null: it does not say. Routers tell
- * `architecture.input_modalities`, others `modalities` or a capability.
+ * Whether a model has vision by the list of `GET /models`; null: the list does not show it. Routers
+ * have `architecture.input_modalities`, others `modalities` or a capability.
  */
 export function seesBy(body: string, modelId: string): boolean | null {
   const data = listOf(recordOf(parseJson(body))?.['data']).map(recordOf);
   const model = data.find((one) => one?.['id'] === modelId || one?.['id'] === `models/${modelId}`);
   if (model == null) return null;
   const inputs = [recordOf(model['architecture'])?.['input_modalities'], model['input_modalities']];
-  const told = inputs.find((one) => Array.isArray(one));
-  if (told !== undefined) return (told as unknown[]).includes('image');
+  const modalities = inputs.find((one) => Array.isArray(one));
+  if (modalities !== undefined) return (modalities as unknown[]).includes('image');
   const capabilities = model['capabilities'];
   if (Array.isArray(capabilities)) {
     return capabilities.some((one) => one === 'vision' || one === 'multimodal');
@@ -337,10 +339,6 @@ export function seesBy(body: string, modelId: string): boolean | null {
   return typeof vision === 'boolean' ? vision : null;
 }
 
-/**
- * The chunks of a streamed answer, made into the answer that it would have been in one piece.
- * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat-streaming.
- */
 type Fields = Readonly<Record<string, unknown>>;
 type Call = {
   id: string;
@@ -350,9 +348,13 @@ type Call = {
   functionExtra: Fields;
 };
 
+/**
+ * Collects the chunks of a streamed answer into the form without streaming.
+ * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat-streaming.
+ */
 export class Chunks {
-  said = '';
-  /** The server tells the model's thinking apart from its text. */
+  text = '';
+  /** The server sends the model's thinking in a field of its own. */
   hasOwnThinking = false;
   #refusal = '';
   readonly #calls: Call[] = [];
@@ -368,8 +370,8 @@ export class Chunks {
   #error: unknown;
 
   /**
-   * One event.
-   * @param event its name; absent: it has none
+   * Adds one event.
+   * @param event the event's name; absent: it has none
    */
   take(data: string, event?: string): void {
     this.#count++;
@@ -385,9 +387,9 @@ export class Chunks {
     }
     if (root['error'] || event === 'error') this.#error = root['error'] ?? root;
     const choice = recordOf(listOf(root['choices'])[0]);
-    // Kimi has it in the choice (pi#2017).
+    // Kimi sends the usage in the choice (pi#2017).
     const usage = recordOf(root['usage']) ?? recordOf(choice?.['usage']);
-    if (usage !== null) this.#usage = usageAfter(this.#usage, usage);
+    if (usage !== null) this.#usage = mergedUsage(this.#usage, usage);
     this.#timings = root['timings'] ?? this.#timings;
     if (choice === null) return this.#takeWithoutChoice(root);
     if (choice['error']) this.#error = choice['error'];
@@ -395,7 +397,7 @@ export class Chunks {
     if (reason !== '') [this.#isDone, this.#reason] = [true, reason];
     this.#nativeReason ??= choice['native_finish_reason'];
     const delta = recordOf(choice['delta']) ?? recordOf(choice['message']);
-    this.said += contentOf(delta?.['content']);
+    this.text += contentOf(delta?.['content']);
     this.#refusal += textOf(delta?.['refusal']);
     const extra = extraOf(delta, ownLineFields);
     if (extra !== undefined) {
@@ -412,18 +414,18 @@ export class Chunks {
     if (this.#count === 0) return { kind: 'plain' };
     if (!this.#isDone) return { kind: 'cut' };
     const calls = this.#calls.map((call) => {
-      const { id, name, arguments: given, extra, functionExtra } = call;
+      const { id, name, arguments: args, extra, functionExtra } = call;
       return {
         ...extra,
         id,
         type: 'function',
-        function: { ...functionExtra, name, arguments: given },
+        function: { ...functionExtra, name, arguments: args },
       };
     });
     const message = {
       ...this.#extra,
       role: 'assistant',
-      content: this.said,
+      content: this.text,
       refusal: this.#refusal,
       ...(calls.length > 0 && { tool_calls: calls }),
     };
@@ -435,85 +437,90 @@ export class Chunks {
     });
   }
 
-  /** Some send an error as an event like all others: `{"object": "error", "message": …}`. */
+  /** Some send an error as an ordinary event: `{"object": "error", "message": …}`. */
   #takeWithoutChoice(root: Fields): void {
     if (root['object'] === 'error' || 'detail' in root) this.#error = root;
   }
 
   /**
-   * The arguments of a call come in pieces as well. `index` says of which, but some servers leave
-   * it out, or give all calls the same, or give arguments one of their own (dirac#215).
+   * Adds a part of a call, because its arguments come in parts. `index` is the number of the call.
+   * Some servers leave it out, or use one number for all calls. Some give the arguments a number of
+   * their own (dirac#215).
    */
   #takeCall(one: unknown): void {
     const fields = recordOf(one);
-    const asked = recordOf(fields?.['function']);
-    const piece = {
+    const calledFunction = recordOf(fields?.['function']);
+    const part = {
       id: textOf(fields?.['id']),
-      name: textOf(asked?.['name']),
-      arguments: argumentsOf(asked?.['arguments']),
+      name: textOf(calledFunction?.['name']),
+      arguments: argumentsOf(calledFunction?.['arguments']),
     };
     const index = fields?.['index'];
     const last = this.#calls.at(-1);
-    const isNamed = piece.name !== '' || piece.id !== '';
+    const isNamed = part.name !== '' || part.id !== '';
     const known = typeof index === 'number' ? this.#atIndex.get(index) : last;
     let call = known ?? (isNamed ? undefined : last);
-    if (call === undefined || beginsAnother(call, piece)) {
+    if (call === undefined || beginsAnother(call, part)) {
       call = { id: '', name: '', arguments: '', extra: {}, functionExtra: {} };
       this.#calls.push(call);
     }
     if (typeof index === 'number') this.#atIndex.set(index, call);
-    call.id ||= piece.id;
-    call.name ||= piece.name;
-    call.arguments += piece.arguments;
+    call.id ||= part.id;
+    call.name ||= part.name;
+    call.arguments += part.arguments;
     call.extra = merged(call.extra, extraOf(fields, ownCallFields) as Fields);
-    call.functionExtra = merged(call.functionExtra, extraOf(asked, ownFunctionFields) as Fields);
+    call.functionExtra = merged(
+      call.functionExtra,
+      extraOf(calledFunction, ownFunctionFields) as Fields,
+    );
   }
 }
 
 /**
- * Whether a piece is of another call than the one under its index (ollama#15457, dynamo#4723). Some
- * repeat id and name in each piece (SillyTavern#5948), or change the id alone (pool#9).
+ * Whether a part belongs to another call than the one under its index (ollama#15457, dynamo#4723).
+ * Some servers repeat id and name in each part (SillyTavern#5948), or change only the id (pool#9).
  */
-function beginsAnother(call: Call, piece: Pick<Call, 'id' | 'name' | 'arguments'>): boolean {
-  if (call.name === '' || piece.name === '') return false;
-  if (call.id !== '' && piece.id !== '') return call.id !== piece.id;
-  if (call.name !== piece.name) return true;
-  return piece.arguments.startsWith('{') && recordOf(parseJson(call.arguments)) !== null;
+function beginsAnother(call: Call, part: Pick<Call, 'id' | 'name' | 'arguments'>): boolean {
+  if (call.name === '' || part.name === '') return false;
+  if (call.id !== '' && part.id !== '') return call.id !== part.id;
+  if (call.name !== part.name) return true;
+  return part.arguments.startsWith('{') && recordOf(parseJson(call.arguments)) !== null;
 }
 
 /**
- * Some repeat it with every chunk: the last is that of the whole. Others tell a part in each, as
- * Portkey does of Anthropic's models on Vertex, or 0 at the end (llmio#71).
+ * Merges reported usage. Some servers repeat it in every chunk, and the last one is the total.
+ * Others send some of its fields in each chunk (Portkey, for Anthropic's models on Vertex), or 0 at
+ * the end (llmio#71).
  */
-function usageAfter(before: Fields | undefined, more: Fields): Fields {
+function mergedUsage(before: Fields | undefined, more: Fields): Fields {
   if (before === undefined) return more;
-  const told = Object.entries(more).filter(([key, value]) => value || !(key in before));
-  return { ...before, ...Object.fromEntries(told) };
+  const reported = Object.entries(more).filter(([key, value]) => value || !(key in before));
+  return { ...before, ...Object.fromEntries(reported) };
 }
 
-/** Some give them as an object, in one piece. */
-function argumentsOf(given: unknown): string {
-  return typeof given === 'object' && given !== null ? JSON.stringify(given) : textOf(given);
+/** Some servers send the arguments as one object. */
+function argumentsOf(args: unknown): string {
+  return typeof args === 'object' && args !== null ? JSON.stringify(args) : textOf(args);
 }
 
-/** Texts and lists grow; of all else the last counts. */
+/** Joins texts and lists; for other values the last one counts. */
 function merged(before: Fields, more: Fields | undefined): Fields {
   if (more === undefined) return before;
   const all: Record<string, unknown> = { ...before };
   for (const [key, value] of Object.entries(more)) {
     const known = before[key];
     if (typeof known === 'string' && typeof value === 'string') all[key] = known + value;
-    else if (Array.isArray(known) && Array.isArray(value)) all[key] = joined(known, value);
+    else if (Array.isArray(known) && Array.isArray(value)) all[key] = joinedLists(known, value);
     else all[key] = value;
   }
   return all;
 }
 
 /**
- * Pieces of one thought are one entry. Format: `reasoning_details`,
+ * Joins the parts of one thought into one entry. Format: `reasoning_details`,
  * openrouter.ai/docs/use-cases/reasoning-tokens.
  */
-function joined(known: readonly unknown[], more: readonly unknown[]): readonly unknown[] {
+function joinedLists(known: readonly unknown[], more: readonly unknown[]): readonly unknown[] {
   const all = [...known];
   for (const one of more) {
     const [last, next] = [recordOf(all.at(-1)), recordOf(one)];
@@ -525,11 +532,11 @@ function joined(known: readonly unknown[], more: readonly unknown[]): readonly u
       next['index'] !== undefined;
     if (!isSame) all.push(one);
     else {
-      const grown = { ...last, ...next };
+      const joined = { ...last, ...next };
       for (const key of ['text', 'summary', 'data']) {
-        if (key in next || key in last) grown[key] = textOf(last[key]) + textOf(next[key]);
+        if (key in next || key in last) joined[key] = textOf(last[key]) + textOf(next[key]);
       }
-      all[all.length - 1] = grown;
+      all[all.length - 1] = joined;
     }
   }
   return all;

@@ -1,9 +1,13 @@
 /**
- * A model on the local runtime, which may hand a model on to a vendor without saying so in its
- * address. Whatever shows that (the tag's name, the list of models, an answer) is remembered, and
- * nothing private is sent to that model from then on. Until a look at the list has shown that the
- * model is here, a private request waits for one, and fails as the look does. After a minute
- * without a private answer one private request goes first, after a look at the model itself.
+ * A model on the local runtime (Ollama). The runtime may relay a model to a vendor, and its address
+ * does not show that.
+ *
+ * - The tag's name, the list of models, or an answer may show a vendor. From then on, the model
+ *   gets no private request.
+ * - Before that, a probe of the list must show that the model is here. A private request waits for
+ *   the probe, and fails if the probe fails.
+ * - After a minute without a private answer, one private request goes first, after a probe of the
+ *   model itself.
  */
 import { isCloudTag } from '../../../domain/model-words.ts';
 import { failure, type Failure } from '../../../domain/failure.ts';
@@ -31,7 +35,7 @@ import {
 } from '../provider-call.ts';
 import { failureOf } from '../errors.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
-import { Listening, ThinkingHabit } from '../streaming.ts';
+import { StreamReceiver, ThinkingHabit } from '../streaming.ts';
 import {
   LocalStream,
   contextBy,
@@ -44,15 +48,15 @@ import {
   vendorShownBy,
 } from './wire.ts';
 
-/** What a look says to who asks whether the model is there, and to a private request. */
-type Look = {
+/** The result of a probe of the list of models. */
+type ProbeResult = {
   readonly check: ModelCheck;
-  /** Why it does not know where the model runs; null: it does. */
+  /** Why the place of the model is still unknown; null: it is known. */
   readonly failure: Failure | null;
 };
 
-/** What a private call is told before it is sent. */
-type Admitted =
+/** Whether a private call may be sent. */
+type Admission =
   | Exclude<Entry, { readonly kind: 'wait' }>
   | { readonly kind: 'closed'; readonly failure: Failure };
 
@@ -70,10 +74,10 @@ class LocalRuntime implements Model {
   readonly #base: BaseUrl<Urls>;
   readonly #relay: RelayDetection;
   readonly #thinking: ThinkingHabit;
-  /** False once it has refused to be told not to think. */
-  #saysThink = true;
-  /** The look under way, if any: every private request that needs a look waits for it. */
-  #looking: Promise<Look> | null = null;
+  /** False after the runtime refused the field `think`. */
+  #sendsThink = true;
+  /** The running probe, if any. All private requests that need a probe wait for it. */
+  #probing: Promise<ProbeResult> | null = null;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -85,7 +89,7 @@ class LocalRuntime implements Model {
     this.#base = new BaseUrl(urlsAt(baseUrl), shorter === baseUrl ? null : urlsAt(shorter));
     this.#relay = options.relay;
     this.#thinking = new ThinkingHabit(options.modelId);
-    if (isCloudTag(options.modelId)) this.#relay.shownAway();
+    if (isCloudTag(options.modelId)) this.#relay.markAway();
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -106,8 +110,8 @@ class LocalRuntime implements Model {
         if (entry.kind === 'first') entry.over();
       });
       if (this.#relay.state === 'away') {
-        const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
-        return { kind: 'failed', failure: leftMachine, tries: told };
+        const failedTries = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
+        return { kind: 'failed', failure: leftMachine, tries: failedTries };
       }
       if (outcome.kind === 'answer') this.#relay.answered(this.#options.steady());
       return outcome;
@@ -116,33 +120,35 @@ class LocalRuntime implements Model {
     }
   }
 
-  /** @param shown is called when a piece of the answer shows that the model runs here */
+  /** @param shownHere called when a part of the answer shows that the model runs here */
   async #call(
     request: ModelRequest,
     stop: Stop,
     tries: Try[],
-    shown: () => void = () => {},
+    shownHere: () => void = () => {},
   ): Promise<Outcome> {
     const { onText } = request;
     const askAt = async (urls: Urls): Promise<CallResult> => {
-      const says = this.#saysThink;
+      const sendsThink = this.#sendsThink;
       const { outputTokensMax, contextTokens } = this.#options;
-      const body = toWire(this.modelId, request, outputTokensMax, says, contextTokens);
+      const body = toWire(this.modelId, request, outputTokensMax, sendsThink, contextTokens);
       const stream = new LocalStream();
       let isShown = false;
-      const told = (whole: string): void => {
-        if (!isShown && namesVendor(stream.fields)) this.#relay.shownAway();
+      const onPart = (whole: string): void => {
+        if (!isShown && namesVendor(stream.fields)) this.#relay.markAway();
         if (this.#relay.state === 'away' && request.sensitivity === 'private') return;
-        if (!isShown) shown();
+        if (!isShown) shownHere();
         isShown = true;
         onText?.(whole);
       };
-      const listening = onText === undefined ? null : new Listening(stream, told, this.#thinking);
-      const call = { url: urls.chatUrl, body, fromWire: this.#hear, listening };
+      const receiver =
+        onText === undefined ? null : new StreamReceiver(stream, onPart, this.#thinking);
+      const call = { url: urls.chatUrl, body, fromWire: this.#parse, receiver };
       const result = await callProvider(this.#options, call, request, stop, tries);
       const { answer } = result;
-      if (!says || answer === null || !refusesThink(answer.status, answer.body)) return result;
-      this.#saysThink = false;
+      if (!sendsThink || answer === null || !refusesThink(answer.status, answer.body))
+        return result;
+      this.#sendsThink = false;
       return askAt(urls);
     };
     const { parsed } = await this.#base.ask(askAt, ({ answer }) => answer, isThere);
@@ -151,52 +157,57 @@ class LocalRuntime implements Model {
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
     const isPrivate = sensitivity === 'private';
-    const look = isPrivate ? this.#lookNear(deadlineAt) : this.#look(sensitivity, deadlineAt);
-    return (await look).check;
+    const probing = isPrivate
+      ? this.#probeNear(deadlineAt)
+      : this.#probeList(sensitivity, deadlineAt);
+    return (await probing).check;
   }
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
       const url = this.#base.urls.showUrl;
-      const look = await probeProvider(this.#options, url, sensitivity, deadlineAt, body);
-      const told = answerOfProbe(look);
-      // The model is not there yet.
-      if (told === 'unreached' || told.status === 404) return 'unreached';
-      return told.status === 200 ? seesBy(told.body) : null;
+      const result = await probeProvider(this.#options, url, sensitivity, deadlineAt, body);
+      const answer = answerOfProbe(result);
+      // 404: the runtime does not have the model yet.
+      if (answer === 'unreached' || answer.status === 404) return 'unreached';
+      return answer.status === 200 ? seesBy(answer.body) : null;
     });
   }
 
   async context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null> {
     const { showUrl, psUrl } = this.#base.urls;
     const body = JSON.stringify({ model: this.modelId });
-    const looks = [
+    const probes = [
       probeProvider(this.#options, showUrl, sensitivity, deadlineAt, body),
       probeProvider(this.#options, psUrl, sensitivity, deadlineAt),
     ];
-    const [shown, running] = (await Promise.all(looks)).map((look) => {
-      return look.kind === 'answer' && look.status === 200 ? look.body : null;
+    const [shown, running] = (await Promise.all(probes)).map((result) => {
+      return result.kind === 'answer' && result.status === 200 ? result.body : null;
     });
     return contextBy(shown ?? null, running ?? null, this.modelId);
   }
 
-  readonly #hear: FromWire = (...answer) => {
-    const heard = fromWire(...answer);
-    if (heard.namesVendor) this.#relay.shownAway();
-    return heard.parsed;
+  readonly #parse: FromWire = (...answer) => {
+    const chatAnswer = fromWire(...answer);
+    if (chatAnswer.namesVendor) this.#relay.markAway();
+    return chatAnswer.parsed;
   };
 
   /**
-   * Waits until the private call may be sent: the model was shown to be here, and it answered a
-   * private call within the last minute, or this is the call that goes first, or that one takes
-   * long: then it is sent after a look of its own.
-   * @param tries gets one more entry where it waited in vain
+   * Waits until the private call may be sent. The model must be known to be here, and one of these
+   * must be true:
+   *
+   * - the model answered a private call within the last minute
+   * - this call goes first, after a probe
+   * - the first call takes too long, and this call has made a probe of its own
+   * @param tries gets one more entry if the wait fails
    */
-  async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admitted> {
+  async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admission> {
     const { now, steady, timeoutMs } = this.#options;
     const [startedAt, since] = [now(), steady()];
     const ownEnd = earlier(request.deadlineAt, later(since, timeoutMs));
-    const inVain = (why: Failure): Admitted => {
+    const refusal = (why: Failure): Admission => {
       tries.push({ startedAt, ms: steady() - since, failed: why.kind });
       return { kind: 'closed', failure: why };
     };
@@ -205,56 +216,56 @@ class LocalRuntime implements Model {
       if (closed !== null) return { kind: 'closed', failure: closed };
       const entry = this.#relay.enter(steady());
       if (entry.kind === 'go') return entry;
-      const looked = async (allowed: Admitted): Promise<Admitted> => {
+      const afterProbe = async (allowed: Admission): Promise<Admission> => {
         const why = await unlessStopped(this.#probeModel(ownEnd), stop);
         if (why === null && !stop.stopped && this.#relay.state === 'here') return allowed;
         if (allowed.kind === 'first') allowed.over();
         if (this.#relay.state === 'away') return { kind: 'closed', failure: leftMachine };
-        return inVain(why ?? failure('cancelled'));
+        return refusal(why ?? failure('cancelled'));
       };
-      if (entry.kind === 'first') return looked(entry);
+      if (entry.kind === 'first') return afterProbe(entry);
       const { deadlines } = this.#options;
-      const held = Promise.withResolvers<void>();
-      const end = deadlines.at(earlier(entry.endsAt, request.deadlineAt), () => held.resolve());
-      await unlessStopped(Promise.race([entry.until, held.promise]), stop);
+      const waitEnd = Promise.withResolvers<void>();
+      const end = deadlines.at(earlier(entry.endsAt, request.deadlineAt), () => waitEnd.resolve());
+      await unlessStopped(Promise.race([entry.until, waitEnd.promise]), stop);
       end.cancel();
-      if (stop.stopped) return inVain(failure('cancelled'));
-      if (steady() >= request.deadlineAt) return inVain(failure('deadline'));
-      if (steady() >= entry.endsAt) return looked({ kind: 'go' });
+      if (stop.stopped) return refusal(failure('cancelled'));
+      if (steady() >= request.deadlineAt) return refusal(failure('deadline'));
+      if (steady() >= entry.endsAt) return afterProbe({ kind: 'go' });
     }
   }
 
   /**
-   * What the runtime says of the model itself, just before something private is sent.
-   * @returns why nothing may be sent; null: nothing speaks against it
+   * Probes the model itself, just before a private request.
+   * @returns why the request may not be sent; null: it may
    */
   async #probeModel(deadlineAt: SteadyTime): Promise<Failure | null> {
     const body = JSON.stringify({ model: this.modelId });
-    const look = await probeProvider(
+    const result = await probeProvider(
       this.#options,
       this.#base.urls.showUrl,
       'private',
       deadlineAt,
       body,
     );
-    const failed = failureOfProbe(look);
+    const failed = failureOfProbe(result);
     if (failed !== null) return failed;
-    if (look.kind === 'fault') return failure('answer_too_large', { detail: untold });
-    const { status } = look;
+    if (result.kind === 'fault') return failure('answer_too_large', { detail: unreadableModel });
+    const { status } = result;
     if (status === 200) {
-      const isAway = vendorShownBy(look.body);
-      if (isAway === true) this.#relay.shownAway();
-      return isAway === null ? { ...failureOf(status, '', null), detail: untold } : null;
+      const isAway = vendorShownBy(result.body);
+      if (isAway === true) this.#relay.markAway();
+      return isAway === null ? { ...failureOf(status, '', null), detail: unreadableModel } : null;
     }
-    // Ollama answers 200 or 404: what refuses the question is none, and its address decides.
+    // Ollama answers 200 or 404. Another runtime refuses the request, and its address decides.
     const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;
-    return isRefused ? null : { ...failureOf(status, '', null), detail: untold };
+    return isRefused ? null : { ...failureOf(status, '', null), detail: unreadableModel };
   }
 
   /**
-   * Why nothing private may be sent; null where the model was shown to be here. A look may take as
+   * Why no private request may be sent; null: the model is known to be here. A probe may take as
    * long as an answer.
-   * @param tries gets one more entry where no look told
+   * @param tries gets one more entry if no probe shows the place of the model
    */
   async #whyClosed(
     { deadlineAt }: ModelRequest,
@@ -264,55 +275,58 @@ class LocalRuntime implements Model {
     const { now, steady, timeoutMs } = this.#options;
     const [startedAt, since] = [now(), steady()];
     const ownEnd = earlier(deadlineAt, later(since, timeoutMs));
-    // What a look tells that began before this request is old, unless it shows where the model is.
-    let isNew = this.#looking === null;
-    let told = failure('cancelled');
+    // A probe that began before this request counts only if it shows the place of the model.
+    let isNew = this.#probing === null;
+    let probeFailure = failure('cancelled');
     while (this.#relay.state === 'unknown' && !stop.stopped) {
-      const look = await unlessStopped(this.#looking ?? this.#lookNear(ownEnd), stop);
-      told = look?.failure ?? told;
-      // Another's look may have had less time than this request has.
-      const isShort = told.kind === 'timeout' && steady() < ownEnd;
+      const result = await unlessStopped(this.#probing ?? this.#probeNear(ownEnd), stop);
+      probeFailure = result?.failure ?? probeFailure;
+      // The probe of another request may have had less time.
+      const isShort = probeFailure.kind === 'timeout' && steady() < ownEnd;
       if (isNew && !isShort) break;
       isNew = true;
     }
     const { state } = this.#relay;
     if (state !== 'unknown') return state === 'here' ? null : leftMachine;
-    const failed = told.kind === 'timeout' && steady() >= deadlineAt ? failure('deadline') : told;
+    const failed =
+      probeFailure.kind === 'timeout' && steady() >= deadlineAt
+        ? failure('deadline')
+        : probeFailure;
     tries.push({ startedAt, ms: steady() - since, failed: failed.kind });
     return failed;
   }
 
-  /** A look that private requests may wait for. */
-  #lookNear(deadlineAt: SteadyTime): Promise<Look> {
-    const looking = this.#look('private', deadlineAt).finally(() => {
-      if (this.#looking === looking) this.#looking = null;
+  /** A probe for which private requests may wait. */
+  #probeNear(deadlineAt: SteadyTime): Promise<ProbeResult> {
+    const probing = this.#probeList('private', deadlineAt).finally(() => {
+      if (this.#probing === probing) this.#probing = null;
     });
-    this.#looking = looking;
-    return looking;
+    this.#probing = probing;
+    return probing;
   }
 
-  /** What `GET /api/tags` answers. */
+  /** Requests `GET /api/tags`. */
   #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
-    const look = ({ tagsUrl }: Urls): Promise<HttpResult> =>
+    const probe = ({ tagsUrl }: Urls): Promise<HttpResult> =>
       probeProvider(this.#options, tagsUrl, sensitivity, deadlineAt);
-    return this.#base.ask(look, answerIn, isListed);
+    return this.#base.ask(probe, answerIn, isListed);
   }
 
-  /** One for public requests may go anywhere, so it can show no model to be here. */
-  async #look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Look> {
+  /** A probe for public requests may go anywhere, so it cannot show that a model is here. */
+  async #probeList(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ProbeResult> {
     const result = await this.#list(sensitivity, deadlineAt);
     const failed = failureOfProbe(result);
     if (failed !== null) return { check: { kind: 'failed', failure: failed }, failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
-    if (found?.namesVendor === true) this.#relay.shownAway();
-    const why = whyUnshown(result, found);
-    if (why === null && sensitivity === 'private') this.#relay.shownHere();
+    if (found?.namesVendor === true) this.#relay.markAway();
+    const listFailure = listFailureOf(result, found);
+    if (listFailure === null && sensitivity === 'private') this.#relay.markHere();
     const { state } = this.#relay;
     const runs = state === 'away' ? 'elsewhere' : state;
     const { hasModel = null, others = [] } = found ?? {};
     return {
       check: { kind: 'reached', hasModel, runs, others },
-      failure: state === 'unknown' ? why : null,
+      failure: state === 'unknown' ? listFailure : null,
     };
   }
 }
@@ -330,18 +344,20 @@ function urlsAt(url: string): Urls {
 }
 
 /**
- * Why a look does not show that the runtime has the model; null where it does. A server without
- * this path is another kind of runtime, which hands nothing on: its address tells all there is.
+ * Why a probe does not show that the runtime has the model; null: it does. A server without this
+ * path is another kind of runtime, which relays nothing, so its address is enough.
  */
-function whyUnshown(result: HttpResult, found: ReturnType<typeof findTag>): Failure | null {
-  if (result.kind === 'fault') return failure('answer_too_large', { detail: unshown });
+function listFailureOf(result: HttpResult, found: ReturnType<typeof findTag>): Failure | null {
+  if (result.kind === 'fault') return failure('answer_too_large', { detail: unreadableList });
   const { status } = result;
   if (status === 404) return null;
-  if (status !== 200 || found === null) return { ...failureOf(status, '', null), detail: unshown };
-  return found.hasModel ? null : failure('not_found', { status, detail: unlisted });
+  if (status !== 200 || found === null)
+    return { ...failureOf(status, '', null), detail: unreadableList };
+  return found.hasModel ? null : failure('not_found', { status, detail: missingModel });
 }
 
-const unshown = 'the list of models could not be read, so nothing private is sent';
-const untold = 'what the runtime says of the model could not be read, so nothing private is sent';
-const unlisted = 'the runtime does not list the model, so nothing private is sent to it';
+const unreadableList = 'the list of models could not be read, so nothing private is sent';
+const unreadableModel =
+  'what the runtime says of the model could not be read, so nothing private is sent';
+const missingModel = 'the runtime does not list the model, so nothing private is sent to it';
 const leftMachine = failure('left_machine');

@@ -22,18 +22,18 @@ import type { ContextSeen, ModelRequest, ToolNotice } from '../model.ts';
 import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 /**
- * The body of `POST /api/chat`. Without `stream` it would stream; without `truncate` and
- * `shift` false it would silently forget the oldest lines of a long conversation.
- * @param outputTokensMax null: as the runtime has it
- * @param saysThink that the model shall not think; false: it takes no word on that
- * @param contextTokens null: as the runtime has it. It goes with every request: one with another
- *   `num_ctx`, or without it, makes Ollama load the model again (ollama#11409).
+ * The body of `POST /api/chat`. Without the field `stream` the runtime would stream. Without
+ * `truncate` and `shift` as false it would silently drop the oldest lines of a long conversation.
+ * @param outputTokensMax null: the runtime's default
+ * @param sendsThink whether to send `think: false`; some models refuse the field
+ * @param contextTokens null: the runtime's default. Every request has it, because a request with
+ *   another `num_ctx`, or without it, makes Ollama load the model again (ollama#11409).
  */
 export function toWire(
   modelId: string,
   request: ModelRequest,
   outputTokensMax: number | null,
-  saysThink = true,
+  sendsThink = true,
   contextTokens: number | null = null,
 ): string {
   const options = {
@@ -43,43 +43,44 @@ export function toWire(
   return JSON.stringify({
     model: modelId,
     messages: messagesOf(request, callWire),
-    // It knows no way to name tools that are not to be called.
+    // The format cannot name tools that the model may not call.
     ...toolsOf({ tools: callable(request) }),
     stream: request.onText !== undefined,
-    ...(saysThink && { think: false }),
+    ...(sendsThink && { think: false }),
     truncate: false,
     shift: false,
     ...(Object.keys(options).length > 0 && { options }),
   });
 }
 
-/** Arguments go as an object, and a result names its tool. */
+/** Arguments are an object, and a result has the name of its tool. */
 const callWire: CallWire = {
-  call: ({ name, arguments: given, extra }) => ({
+  call: ({ name, arguments: args, extra }) => ({
     ...extra?.call,
-    function: { ...extra?.function, name, arguments: argumentsOf(given) },
+    function: { ...extra?.function, name, arguments: argumentsOf(args) },
   }),
   result: ({ name }) => ({ tool_name: name }),
-  shown: (content, pictures) => ({ content, images: pictures.map(base64Of) }),
+  withPictures: (content, pictures) => ({ content, images: pictures.map(base64Of) }),
   noText: '',
   sendsExtra: true,
 };
 
-function argumentsOf(given: unknown): object {
-  return recordOf(typeof given === 'string' ? parseJson(given) : given) ?? {};
+function argumentsOf(args: unknown): object {
+  return recordOf(typeof args === 'string' ? parseJson(args) : args) ?? {};
 }
 
-/** Whether the request is refused for its word on thinking. */
+/** Whether the runtime refused the request for its field `think`. */
 export function refusesThink(status: number, body: string): boolean {
   return status === 400 && errorWords.noThinking.test(errorIn(body).words);
 }
 
-/** What an answer says, and whether it names a vendor that the runtime asked. */
+/** The parsed answer, and whether it names a vendor to which the runtime relayed the request. */
 export type ChatAnswer = { readonly parsed: Parsed; readonly namesVendor: boolean };
 
 /**
- * @param retryAfterMs what the answer's header asks us to wait
- * @param tools what could be called
+ * Parses an answer.
+ * @param retryAfterMs the wait that the answer requests; null: none
+ * @param tools the tools that the model could call
  */
 export function fromWire(
   status: number,
@@ -92,7 +93,7 @@ export function fromWire(
   return { parsed, namesVendor: namesVendor(root) };
 }
 
-/** Some stream though they were not asked to. */
+/** Some stream without a request for it. */
 function unaskedStream(body: string): unknown {
   const stream = new LocalStream();
   stream.push(body);
@@ -129,7 +130,7 @@ function parsedOf(
   });
 }
 
-/** `others`: names of models that it has, where it lacks this one. */
+/** `others`: if the runtime lacks this model, names of models that it has. */
 export type FoundTag = {
   readonly hasModel: boolean;
   readonly namesVendor: boolean;
@@ -139,7 +140,7 @@ export type FoundTag = {
 const othersMax = 50;
 const nameCharactersMax = 200;
 
-/** What `GET /api/tags` says of one model; null when it is no list of models. */
+/** The entry of one model in `GET /api/tags`; null: it is no list of models. */
 export function findTag(body: string, modelId: string): FoundTag | null {
   const models = recordOf(parseJson(body))?.['models'];
   if (!Array.isArray(models)) return null;
@@ -160,26 +161,27 @@ function namesOf(models: readonly (Readonly<Record<string, unknown>> | null)[]):
 }
 
 /**
- * Whether `POST /api/show` names a vendor that the runtime asks (`remote_host`, `remote_model`:
- * docs/api.md of github.com/ollama/ollama); null: it cannot be read.
+ * Whether `POST /api/show` names a vendor to which the runtime relays (`remote_host`,
+ * `remote_model`: docs/api.md of github.com/ollama/ollama); null: the body is no JSON object.
  */
 export function vendorShownBy(body: string): boolean | null {
   const root = recordOf(parseJson(body));
   return root === null ? null : namesVendor(root);
 }
 
-/** What `POST /api/show` says of a model's sight; null: it does not say. */
+/** Whether a model has vision by `POST /api/show`; null: the answer does not show it. */
 export function seesBy(body: string): boolean | null {
-  const told = recordOf(parseJson(body))?.['capabilities'];
-  return Array.isArray(told) ? told.includes('vision') : null;
+  const capabilities = recordOf(parseJson(body))?.['capabilities'];
+  return Array.isArray(capabilities) ? capabilities.includes('vision') : null;
 }
 
 /**
- * What a model's context is by `POST /api/show` and `GET /api/ps`. The first has what the model was
- * made for in `model_info`, and what its file sets in `parameters`, a text of lines. The second has
- * `context_length` of each loaded model since Ollama 0.10 (ollama#11331).
- * @param shown null: it was not answered; so with `running`
- * @returns null: neither says anything, or a vendor runs the model
+ * The context of a model by `POST /api/show` and `GET /api/ps`. The first has the model's largest
+ * context in `model_info`, and the default of its file in `parameters`, a text of lines. Since
+ * Ollama 0.10, the second has the `context_length` of each loaded model (ollama#11331).
+ * @param shown the body of `/api/show`; null: no answer
+ * @param running the body of `/api/ps`; null: no answer
+ * @returns null if neither shows anything, or if a vendor runs the model
  */
 export function contextBy(
   shown: string | null,
@@ -190,7 +192,7 @@ export function contextBy(
   const list = recordOf(parseJson(running ?? ''))?.['models'];
   if (namesVendor(model) || (model === null && !Array.isArray(list))) return null;
   const info = recordOf(model?.['model_info']);
-  const made = info?.[`${textOf(info['general.architecture'])}.context_length`];
+  const largest = info?.[`${textOf(info['general.architecture'])}.context_length`];
   const set = /^num_ctx[ \t]+(\d{1,9})\b/m.exec(textOf(model?.['parameters']))?.[1];
   const loaded = listOf(list)
     .map(recordOf)
@@ -199,21 +201,21 @@ export function contextBy(
     isLoaded: loaded !== undefined,
     loaded: tokensOf(loaded?.['context_length']),
     set: tokensOf(Number(set)),
-    most: tokensOf(made),
+    most: tokensOf(largest),
   };
 }
 
 const tokensOf = (value: unknown): number | null =>
   Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
 
-/** The runtime leaves both fields away where it runs the model: that one is there is enough. */
+/** The runtime omits both fields if it runs the model itself, so one of them is enough. */
 export function namesVendor(record: Readonly<Record<string, unknown>> | null): boolean {
   return record !== null && ('remote_host' in record || 'remote_model' in record);
 }
 
 /**
- * The name as the runtime looks it up: case, the default registry and its library say nothing, and
- * a name without a tag means its `latest`; the slash of a namespace is no tag.
+ * The name in the runtime's normal form. Case, the default registry and its library do not matter.
+ * A name without a tag means the tag `latest`. A colon before the last slash belongs to no tag.
  */
 function plainName(name: string): string {
   const [bare = ''] = name.toLowerCase().split('@');
@@ -222,12 +224,12 @@ function plainName(name: string): string {
 }
 
 /**
- * A streamed answer of the local runtime: a JSON object in each line, the last with `done`.
- * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
+ * Collects a streamed answer of the local runtime: a JSON object in each line, the last with
+ * `done`. Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
 export class LocalStream implements AnswerStream {
-  said = '';
-  /** The server tells the model's thinking apart from its text. */
+  text = '';
+  /** The server sends the model's thinking in a field of its own. */
   hasOwnThinking = false;
   #thinking = '';
   #extra: object = {};
@@ -237,7 +239,7 @@ export class LocalStream implements AnswerStream {
   #isDone = false;
   #error: unknown;
 
-  /** The fields of its lines so far; of each the last counts. */
+  /** The fields of the lines so far; the last value of each counts. */
   get fields(): Readonly<Record<string, unknown>> {
     return this.#last;
   }
@@ -260,7 +262,7 @@ export class LocalStream implements AnswerStream {
       ...this.#extra,
       ...(this.hasOwnThinking && { thinking: this.#thinking }),
       role: 'assistant',
-      content: this.said,
+      content: this.text,
       ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
     };
     return wholeOf({ ...this.#last, message });
@@ -269,19 +271,19 @@ export class LocalStream implements AnswerStream {
   #take(line: string): void {
     const root = recordOf(parseJson(line.replace(/^data:/, '')));
     if (root === null) return;
-    // What one line says of a vendor stays said.
+    // A vendor that any line names stays in the fields.
     this.#last = { ...this.#last, ...root };
-    // Of a call that it cannot parse the words are the key (ollama#11781).
-    const named = Object.entries(root).find(([key]) => key.startsWith('error '));
-    if (root['error'] || named) this.#error = root['error'] ?? named!.join(': ');
+    // For a call that the runtime cannot parse, the words of the error are the key (ollama#11781).
+    const errorEntry = Object.entries(root).find(([key]) => key.startsWith('error '));
+    if (root['error'] || errorEntry) this.#error = root['error'] ?? errorEntry!.join(': ');
     if (root['done'] === true) this.#isDone = true;
     const message = recordOf(root['message']);
-    this.said += textOf(message?.['content']);
+    this.text += textOf(message?.['content']);
     this.#extra = { ...this.#extra, ...extraOf(message, ownLineFields) };
     const thinking = textOf(message?.['thinking']);
     this.#thinking += thinking;
     this.hasOwnThinking ||= thinking !== '';
-    // One by one: a server may list more of them than a call takes arguments.
+    // One by one, because a spread has a limit on the number of arguments.
     for (const call of listOf(message?.['tool_calls'])) this.#calls.push(call);
   }
 }
