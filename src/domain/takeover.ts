@@ -1,10 +1,10 @@
-import { hourMs } from '../lib/durations.ts';
 /** Takeovers: an operator answers a conversation instead of its brain. */
+import { hourMs } from '../lib/durations.ts';
 import type { MessageId } from './ids.ts';
 import type { ConversationKey } from './story.ts';
 
 /** A takeover ends after this time without a use. */
-export const holdMs = 3_600_000;
+export const holdMs = hourMs;
 /** The most conversations that operators can take over at once. */
 export const holdsMax = 1_000;
 /** The most waiting messages of a conversation that svc lists, and that one answer settles. */

@@ -1,6 +1,6 @@
 /** Days in the time zone of this machine. */
+import { dayMs, minuteMs } from './durations.ts';
 
-const minuteMs = 60_000;
 /** The last result: most callers ask for the same minute, and no day begins within a minute. */
 let latest = { minute: Number.NaN, day: '' };
 

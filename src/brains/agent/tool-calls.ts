@@ -1,7 +1,6 @@
 /** Runs the tool calls of one agent turn, and records their results. */
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson, isObject } from '../../lib/json.ts';
-import { canonicalJson } from '../../lib/json.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
@@ -175,8 +174,7 @@ const argumentsLengthMax = 65_536;
 
 function asObject(args: unknown): object {
   const value = (typeof args === 'string' ? parsed(args) : args) ?? {};
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const object = isRecord ? value : { value };
+  const object = isObject(value) ? value : { value };
   return (canonicalJson(object)?.length ?? Infinity) <= argumentsLengthMax ? object : {};
 }
 

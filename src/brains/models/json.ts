@@ -1,5 +1,5 @@
-import { isObject } from '../../lib/json.ts';
 /** Reads untrusted JSON. Pure functions; none of them throws. */
+import { isObject } from '../../lib/json.ts';
 
 /** The value as an object; null: it is none. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {

@@ -1,10 +1,10 @@
-import { hourMs } from '../../lib/durations.ts';
 /** Whether a model has vision. */
+import { hourMs } from '../../lib/durations.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Sees } from './model.ts';
 
 /** For so long after a refused picture, the model counts as having no vision. */
-const refusedMs = 3_600_000;
+const refusedMs = hourMs;
 
 /** A silent provider is asked again after this time; most never report vision, and turns wait. */
 const silentMs = 600_000;

@@ -1,5 +1,5 @@
-import { hourMs, minuteMs } from '../../lib/durations.ts';
 /** The promises of every backend that keeps what it accepts. */
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import type { OutState } from './order/rows.ts';
 import { retryAfterMsMax, type Durability } from '../ledger.ts';
 

@@ -1,5 +1,5 @@
-import { dayMs } from '../../lib/durations.ts';
 /** Records, decides and sums the spending on models, the same way in every backend. */
+import { dayMs } from '../../lib/durations.ts';
 import { compareAmounts, costOf, dearest, sumOf } from '../../domain/money.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Charged, Price, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
