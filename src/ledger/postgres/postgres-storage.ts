@@ -3,6 +3,7 @@ import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
@@ -15,26 +16,58 @@ import { refused } from '../engine/order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/order/rows.ts';
 import { CrashIsolation } from '../engine/order/crash-isolation.ts';
 import { unroutableCursor } from '../engine/order/unroutable.ts';
-import type { CursorMove } from '../ledger.ts';
+import type { WorkingSet } from '../engine/order/working-set.ts';
+import type { CursorMove, LedgerNews } from '../ledger.ts';
 import { AgentReads, storedAttachments } from './ledger/agents.ts';
 import { StoredApprovals } from './ledger/approvals.ts';
 import type { Takeovers } from './ledger/takeover.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
 import { Forgetting } from './ledger/forgetting.ts';
+import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
+import type { PostgresLimits } from './limits.ts';
+import type { BeatingPeers } from './peers/peers.ts';
 import type { Queues } from './queues/queues.ts';
 import { Invalidations } from './ledger/invalidations.ts';
+import type { Spend } from './ledger/reservations.ts';
 import { readTexts, removeMissing } from './ledger/texts.ts';
-import type { PostgresDeps } from './deps.ts';
+import type { PostgresBatches, Reads } from './deps.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/compose.ts';
 import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
 import { sentWrite } from './write/event-codec.ts';
 import { receiptOf, safe } from './write/receipts.ts';
 import { acceptWrite, previewedWrite, turnWrites } from './write/row-codec.ts';
-import type { Landed, Write } from './write/writes.ts';
+import type { Landed } from './write/statement.ts';
+import type { Write } from './write/writes.ts';
+
+/** The storage owns these, and closes them with itself. */
+export type PostgresDeps = Clock & {
+  readonly limits: PostgresLimits;
+  readonly rows: WorkingSet;
+  readonly batches: PostgresBatches;
+  readonly reads: Reads;
+  /** For what people ask and what sweeps: no message waits behind it. */
+  readonly slowReads: Reads;
+  readonly history: History;
+  readonly deadLetters: DeadLetters;
+  readonly figures: Figures;
+  readonly spend: Spend;
+  readonly byHand: Takeovers;
+  /** What goes on beside the messages. */
+  readonly beside: AsyncDisposable;
+  readonly news: LedgerNews;
+  readonly queues: Queues;
+  readonly peers: BeatingPeers;
+  /** @param alone the id of the message that ran alone just then; null: none did */
+  readonly noteFailure: (alone: string | null) => void;
+  /** Gives up connections that are being made, and makes no more. */
+  readonly giveUp: () => void;
+  /** Resolves when what was noted is written, or cannot be. */
+  readonly noted: () => Promise<void>;
+};
 
 export class PostgresStorage implements LedgerStorage {
   readonly durability = keptDurability;
@@ -45,13 +78,13 @@ export class PostgresStorage implements LedgerStorage {
   readonly attachments: LedgerStorage['attachments'];
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
-  readonly figures: PostgresDeps['figures'];
+  readonly figures: Figures;
   readonly approvals: StoredApprovals;
-  readonly spend: PostgresDeps['spend'];
+  readonly spend: Spend;
   readonly deferredReplies: StoredReplies;
   readonly byHand: Takeovers;
   readonly #deps: PostgresDeps;
-  readonly #batches: PostgresDeps['batches'];
+  readonly #batches: PostgresBatches;
   readonly #queues: Queues;
   readonly #invalidations: Invalidations;
   /** Traces left out, since the storage was behind. */

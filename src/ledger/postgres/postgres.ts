@@ -21,7 +21,7 @@ import { beginIndexing } from './ledger/search-index.ts';
 import { Spend } from './ledger/reservations.ts';
 import { Queues } from './queues/queues.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
-import type { PostgresBatches, PostgresDeps } from './deps.ts';
+import type { PostgresBatches } from './deps.ts';
 import {
   joinInstances,
   createPeers,
@@ -29,7 +29,7 @@ import {
   type Joined,
   type PeersTimes,
 } from './peers/peers.ts';
-import { PostgresStorage } from './postgres-storage.ts';
+import { PostgresStorage, type PostgresDeps } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
 import { lookAt } from './server/probe.ts';

@@ -13,7 +13,6 @@ import type { Peers } from '../../../cluster/peers.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { ReadFailed } from '../../ledger.ts';
 import { Keeping } from './janitor.ts';
-import type { Queues } from '../queues/queues.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { Values, onChannel } from '../read/lists.ts';
 import type { Rows } from '../write/statement.ts';
@@ -118,7 +117,7 @@ export async function boundParked(
 export type DeferredDeps = {
   readonly reads: Reads;
   readonly batches: PostgresBatches;
-  readonly queues: Pick<Queues, 'takeWaiting'>;
+  readonly queues: { takeWaiting(): Promise<void> };
   readonly peers: Peers;
   /** Milliseconds since 1970. */
   readonly now: () => number;

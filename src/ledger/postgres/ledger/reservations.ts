@@ -23,8 +23,7 @@ import type { Reserving, SpendBook } from '../../ledger.ts';
 import { cut, inOneGo } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
 import { spentSteps, storedPlace, type SpentWrite } from '../write/turns.ts';
-import type { Asked, Rows } from '../write/statement.ts';
-import { asJson } from '../write/writes.ts';
+import { asJson, type Asked, type Rows } from '../write/statement.ts';
 import { FreeSpend } from '../../engine/free-spend.ts';
 import type { PostgresBatches } from '../deps.ts';
 

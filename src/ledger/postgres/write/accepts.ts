@@ -4,8 +4,14 @@
  * the lane for this instance where it is free. A key is compared in the
  * same flight: a message whose key is another's takes no number and leaves no row.
  */
-import { asJson, type First, type Landing, type Step } from './writes.ts';
-import type { Rows } from './statement.ts';
+import {
+  asJson,
+  type First,
+  type Landing,
+  type LockedQueue,
+  type Rows,
+  type Step,
+} from './statement.ts';
 
 export type AcceptWrite = {
   readonly kind: 'accept';
@@ -112,13 +118,6 @@ export type Taker = {
   readonly takes: boolean;
   /** Whether it takes those with a suspect in front, too. */
   readonly takesSuspects: boolean;
-};
-
-/** A lane that something else of the same flight changes; `id` of its message, if it has one. */
-export type LockedQueue = {
-  readonly id?: string;
-  readonly channel: string;
-  readonly conversation: string;
 };
 
 export function acceptSteps(

@@ -1,5 +1,5 @@
 /** From what was gathered to the statements of a flight, and from their answers to what landed. */
-import { acceptSteps, type AcceptWrite, type LockedQueue, type Taker } from './accepts.ts';
+import { acceptSteps, type AcceptWrite, type Taker } from './accepts.ts';
 import {
   deferredSteps,
   sentSteps,
@@ -12,21 +12,21 @@ import {
 } from './turns.ts';
 import {
   auditSteps,
-  begunSteps,
   cursorSteps,
-  endedSteps,
-  asJson,
   type AuditWrite,
-  type BegunWrite,
   type CursorWrite,
-  type EndedWrite,
-  type Landed,
-  type Landing,
   type Single,
-  type Step,
   type Write,
 } from './writes.ts';
-import type { Composed } from './statement.ts';
+import { begunSteps, endedSteps, type BegunWrite, type EndedWrite } from './tool-calls.ts';
+import {
+  asJson,
+  type Composed,
+  type Landed,
+  type Landing,
+  type LockedQueue,
+  type Step,
+} from './statement.ts';
 import type { CursorMove } from '../../ledger.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 

@@ -7,7 +7,8 @@ import type { OutRow } from '../../engine/order/rows.ts';
 import { toText } from '../server/text.ts';
 import type { DeferredWrite, SentWrite } from './turns.ts';
 import { useRow } from './row-codec.ts';
-import type { AuditWrite, BegunWrite } from './writes.ts';
+import type { BegunWrite } from './tool-calls.ts';
+import type { AuditWrite } from './writes.ts';
 
 export function deferredWrite(end: FailedDelivery & DeferredUntil): DeferredWrite {
   const { row, why, dueAt, how } = end;

@@ -2,7 +2,7 @@
 import type { Receipt } from '../../../channels/channel.ts';
 import type { MessageId } from '../../../domain/ids.ts';
 import type { Arrival } from '../../engine/storage.ts';
-import type { First } from './writes.ts';
+import type { First } from './statement.ts';
 
 /** What has landed outlives the process. */
 export const safe = Promise.resolve();

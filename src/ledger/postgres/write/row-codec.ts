@@ -12,7 +12,8 @@ import type { Effects, Memory } from '../../ledger.ts';
 import { windowsText } from '../../engine/memories.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 import type { AcceptWrite } from './accepts.ts';
-import type { ToolUseRow, Single } from './writes.ts';
+import type { ToolUseRow } from './tool-calls.ts';
+import type { Single } from './writes.ts';
 import type { NoteStep, QueueRow, MarkRow, SaidRow, TurnWrite } from './turns.ts';
 
 export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWrite {

@@ -4,16 +4,8 @@
  */
 import type { AskedRecord } from '../../engine/approval-record.ts';
 import type { Effects } from '../../ledger.ts';
-import {
-  lastOf,
-  onKnownUse,
-  useColumns,
-  asJson,
-  foundIn,
-  readDone,
-  type ToolUseRow,
-  type Step,
-} from './writes.ts';
+import { asJson, foundIn, lastOf, readDone, type Step } from './statement.ts';
+import { onKnownUse, useColumns, type ToolUseRow } from './tool-calls.ts';
 import { placesOf, type SpendChange, type SpendPlace } from '../../engine/spending.ts';
 import type { Charged } from '../../../domain/spend.ts';
 import { toText } from '../server/text.ts';
