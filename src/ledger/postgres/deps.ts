@@ -5,10 +5,11 @@ import type { Write } from './write/writes.ts';
 
 export type PostgresBatches = Batches<Write, Landed>;
 
-/**
- * A connection that the ledger reads by. While the server is away a question waits, and is asked
- * again; it rejects when the storage is closed, and on a fault that does not pass.
- */
+/** A connection for the reads of the ledger. */
 export interface Reads extends AsyncDisposable {
+  /**
+   * Runs a query. While the server is away, it waits and tries again.
+   * @throws when the storage is closed, and on an error that does not pass
+   */
   ask(asked: Asked): Promise<Rows>;
 }

@@ -1,4 +1,4 @@
-/** PostgreSQL under the ledger: flights of grouped writes, and a connection that reads. */
+/** The storage of the ledger on PostgreSQL: batches of writes, and connections that read. */
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -43,29 +43,29 @@ import { acceptWrite, previewedWrite, turnWrites } from './write/row-codec.ts';
 import type { Landed } from './write/statement.ts';
 import type { Write } from './write/writes.ts';
 
-/** The storage owns these, and closes them with itself. */
+/** The parts of the storage. It owns them, and closes them with itself. */
 export type PostgresDeps = Clock & {
   readonly limits: PostgresLimits;
   readonly rows: WorkingSet;
   readonly batches: PostgresBatches;
   readonly reads: Reads;
-  /** For what people ask and what sweeps: no message waits behind it. */
+  /** For people and upkeep: no message waits for these reads. */
   readonly slowReads: Reads;
   readonly history: History;
   readonly deadLetters: DeadLetters;
   readonly figures: Figures;
   readonly spend: Spend;
   readonly byHand: Takeovers;
-  /** What goes on beside the messages. */
+  /** The upkeep that runs beside the messages. */
   readonly beside: AsyncDisposable;
   readonly news: LedgerNews;
   readonly queues: Queues;
   readonly peers: BeatingPeers;
-  /** @param alone the id of the message that ran alone just then; null: none did */
+  /** Notes that the storage failed. @param alone the id of the message that ran alone, or null */
   readonly noteFailure: (alone: string | null) => void;
-  /** Gives up connections that are being made, and makes no more. */
+  /** Gives up connections that are being opened, and opens no more. */
   readonly giveUp: () => void;
-  /** Resolves when what was noted is written, or cannot be. */
+  /** Resolves when the note of `noteFailure` is written, or cannot be. */
   readonly noted: () => Promise<void>;
 };
 
@@ -87,7 +87,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly #batches: PostgresBatches;
   readonly #queues: Queues;
   readonly #invalidations: Invalidations;
-  /** Traces left out, since the storage was behind. */
+  /** How many traces were dropped, since too many writes were waiting. */
   #tracesDropped = 0;
 
   constructor(deps: PostgresDeps) {
@@ -143,7 +143,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#batches.onBroken(failed);
   }
 
-  /** One that was refused may have landed all the same; then it is worked. */
+  /** A refused message may still be committed; then the ledger works it. */
   accept(
     arrivals: readonly Arrival[],
     moves: readonly CursorMove[],
@@ -248,7 +248,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#batches.flushSoon(() => {});
   }
 
-  /** Does not wait while nothing can be written. */
+  /** Resolves to false at once while nothing can be written. */
   audit(row: AuditRow): Promise<boolean> {
     this.#batches.add(auditWrite(row));
     return this.#batches.writtenNow();
@@ -301,7 +301,7 @@ export class PostgresStorage implements LedgerStorage {
     const { message } = arrival;
     const first = known.get(message.id);
     if (first !== undefined) return receiptOf(first, arrival);
-    // One that was forgotten at once has no number.
+    // A message that was forgotten at once has no number.
     const n = numbers.get(message.id);
     const facts = queues.get(`${message.channel} ${toText(message.conversation)}`);
     if (n !== undefined && facts !== undefined) {
@@ -311,7 +311,7 @@ export class PostgresStorage implements LedgerStorage {
     return { id: message.id, duplicate: false, keyReused: false, safe };
   }
 
-  /** A row that somebody else took away is not written: it only leaves the working set. */
+  /** If another instance took the row away, nothing is written, and it leaves the working set. */
   #done(row: InRow | OutRow, then: () => void): Promise<boolean> {
     return new Promise((resolve) => {
       this.#batches.flush((landed) => {

@@ -1,4 +1,4 @@
-/** From a URL to a ledger that has recovered what was unsettled, or to why it cannot be had. */
+/** Opens the PostgreSQL backend: connect, migrate, join the instances, and build the ledger. */
 import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
 import type { ClockReading } from '../../lib/clock.ts';
@@ -41,36 +41,41 @@ import { batchTimes, Batches, type BatchTimes } from './write/batches.ts';
 import { Writer } from './write/writer.ts';
 
 export type PostgresOptions = GatheringClock & {
-  /** With the password: it is told nowhere. */
+  /** With the password, so it appears in no message. */
   readonly url: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
-  /** Of this program, for who asks which one works on the database. */
+  /** The version of svc, for people who ask which instances use the database. */
   readonly version: string;
-  /** Told once when the storage has failed for good; everything after is refused. */
+  /** Called once when the storage has failed for good; all later writes are refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
   readonly limits?: Partial<PostgresLimits>;
   readonly times?: Partial<BatchTimes>;
   readonly peersTimes?: Partial<PeersTimes>;
-  /** Is told the server's time with each beat. */
+  /** Gets the server's time with each heartbeat. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
-  /** Left out: this process. */
+  /** Absent: this process. */
   readonly self?: ProcessFacts;
-  /** Once it aborts nothing more is written, as if the process were killed. */
+  /** For tests: after the abort nothing more is written, as if the process were killed. */
   readonly killed?: AbortSignal;
 };
 
-/** A connection without an answer for so long is given up, and one over which people ask much. */
+/** A connection without an answer for so long is given up. */
 const answerMs = 15_000;
+/** The same for the connection of slow reads. */
 const slowAnswerMs = 60_000;
+/** How long the note about a failed storage may take. */
 const noteMs = 2_000;
 
 type Connect = (signal?: AbortSignal) => Promise<Client>;
 
 export type PostgresStore = { readonly ledger: Ledger; readonly peers: Peers };
 
-/** Connects, brings the schema up to date, joins the other instances, and takes what waits. */
+/**
+ * Connects, migrates the schema, joins the other instances, and takes queues with waiting rows.
+ * @returns a problem when one of these steps fails
+ */
 export async function openPostgresStore(
   options: PostgresOptions,
 ): Promise<PostgresStore | StoreProblem> {
@@ -171,7 +176,7 @@ async function open(
   return { ledger, peers };
 }
 
-/** Writes down over a connection of its own that the storage failed: the writer cannot any more. */
+/** Notes over a connection of its own that the storage failed, since the writer no longer can. */
 function failureNotes(
   instance: number,
   again: Connect,

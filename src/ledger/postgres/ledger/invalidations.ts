@@ -1,8 +1,9 @@
 /**
- * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
+ * Invalidations of memory that instances send each other: forget a sender or a conversation, or
+ * read changed conversations again.
  *
- * What is told comes from the database, and so from another release. Where it cannot be read it
- * may be about anybody: then nothing that is remembered here is believed, and all is read anew.
+ * A notice comes from the database, perhaps from another release. A notice that cannot be parsed
+ * may be about anybody, so the instance drops its whole memory and reads everything again.
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
@@ -14,7 +15,7 @@ import type { History } from './history.ts';
 const forgetKind = 'forget';
 const changedKind = 'changed';
 
-/** With messages that were answered: replies to them are theirs. */
+/** `answered`: ids of messages whose replies are to be forgotten too. */
 type Asked = Theirs & { readonly answered: readonly string[] };
 type Changed = {
   readonly channel: ChannelKey;
@@ -34,7 +35,7 @@ export class Invalidations {
     this.#deps = deps;
   }
 
-  /** @param forgetHere takes what of theirs is in this instance's memory away */
+  /** @param forgetHere removes their messages from the memory of this instance */
   hear(forgetHere: StorageReport['forgetHere']): void {
     const { peers, rows, history } = this.#deps;
     const believeNothing = (): void => {
@@ -45,7 +46,7 @@ export class Invalidations {
       const asked = askedIn(objectIn(body));
       if (asked === null) return believeNothing();
       const { answered, ...theirs } = asked;
-      // A storage that has failed ends this process, and all that it remembers.
+      // It rejects only after a failure of the storage, which ends this process and its memory.
       await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
     peers.on(changedKind, (body) => {
@@ -60,8 +61,8 @@ export class Invalidations {
   }
 
   /**
-   * Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked.
-   * @param answered ids of messages: replies to them are theirs
+   * Resolves when no instance has work of theirs in memory any more.
+   * @param answered ids of messages whose replies are to be forgotten too
    */
   async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
     const { peers } = this.#deps;
@@ -69,7 +70,7 @@ export class Invalidations {
     await peers.tell(forgetKind, JSON.stringify(asked));
   }
 
-  /** Resolves when no instance remembers these conversations as they were. */
+  /** Resolves when no instance has the old memory of these conversations. */
   async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
     const { peers } = this.#deps;
     const told: Changed = { channel, conversations };
@@ -79,7 +80,7 @@ export class Invalidations {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** @returns no fields where it is no object */
+/** @returns no fields when the body is no JSON object */
 function objectIn(body: string): Fields {
   try {
     const told: unknown = JSON.parse(body);
@@ -89,7 +90,7 @@ function objectIn(body: string): Fields {
   }
 }
 
-/** @returns null: it cannot be read */
+/** @returns null when the fields do not fit */
 function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
   const theirs = whoseIn(whose);
   if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
@@ -111,7 +112,7 @@ function whoseIn(told: unknown): Whose | null {
   return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
 }
 
-/** @returns null: it cannot be read */
+/** @returns null when the fields do not fit */
 function changedIn({ channel, conversations }: Fields): Changed | null {
   if (typeof channel !== 'string' || !areTexts(conversations)) return null;
   return {

@@ -1,11 +1,11 @@
 /**
- * Puts the words of turns into the index, in small steps, on the connection that reads: never in a
- * flight. One instance does it, the keeper; where two do for a moment, the second one finds the
- * place of the first moved, and what it put there already.
+ * Puts the words of turns into the search index, in small steps on the connection for slow reads,
+ * never in a batch. The instance with the janitor lease does it. If two instances do it for a
+ * moment, the second one finds the rows and the place that the first one wrote.
  *
- * Two walks go on side by side. One follows the messages as they are settled, a minute behind. The
- * other goes over all turns, once from the start and then every hour: it takes in what was said
- * before, what was answered late, and what was dead and came back.
+ * Two passes run in turn. One follows the settled messages with a delay of one minute. The other
+ * goes over all turns, first from the start and then every hour. It finds old turns, late answers,
+ * and dead letters that were replayed.
  */
 import { timeText } from '../../../domain/ids.ts';
 import { wordRules, wordsOf } from '../../search/words.ts';
@@ -14,19 +14,19 @@ import { fromText, fromTextOrNull } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import { Keeping } from './janitor.ts';
 
-/** So many turns are taken in by one step. */
+/** The most turns that one step indexes. */
 const turnsAtOnce = 100;
-/** So many of an index of other rules are deleted by one step. */
+/** The most rows of an index with other word rules that one step deletes. */
 const deletedAtOnce = 2_000;
-/** So many are looked at by the walk over all. */
+/** The most turns that one step of the pass over all turns reads. */
 const walkAtOnce = 1_000;
-/** Flights that hold a message, and clocks that differ, are behind by less. */
+/** Longer than a batch can take, and than the clocks of instances differ. */
 const behindMs = 60_000;
 const everyMs = 5_000;
 
 const state =
   "SELECT *, walked_at < clock_timestamp() - interval '1 hour' AS due FROM svc.search_state";
-/** Nobody is waited for: what a flight deletes just now goes by itself. */
+/** `SKIP LOCKED`: a batch that deletes a row at the same time need not be waited for. */
 const emptied = `
 DELETE FROM svc.search WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.search LIMIT ${deletedAtOnce} FOR UPDATE SKIP LOCKED
@@ -36,7 +36,7 @@ const begin =
   "conversation = '', session = 0, n = 0, walked = false";
 
 const text = 'turn.message_id, turn.sender, turn.text, turn.reply';
-/** Messages that were settled, and the turn of each; a command has none. */
+/** Settled messages, each with its turn; a command has none. */
 const settled = `
 SELECT message.id, message.channel, message.conversation, turn.session, turn.n, ${text}
 FROM (
@@ -50,7 +50,7 @@ ORDER BY message.id`;
 const followed = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
 
 const key = 'channel, conversation, session, n';
-/** The key alone is read of each. */
+/** Reads only the keys of turns. */
 const walk = `
 SELECT ${key}, EXISTS (
   SELECT FROM svc.search WHERE channel = turn.channel AND conversation = turn.conversation
@@ -69,8 +69,8 @@ const walkedOver =
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
 
 /**
- * What was deleted meanwhile is left out. It waits for no flight that deletes some just now, and so
- * neither can wait for the other.
+ * Leaves out turns that were deleted meanwhile. It does not wait for a batch that deletes some at
+ * the same time, so the two cannot wait for each other.
  */
 const put = (move: string): string => `
 WITH held AS MATERIALIZED (
@@ -91,7 +91,7 @@ const placeOf = (row: Rows[number]): Place => [
   row['n'],
 ];
 
-/** @returns whether there may be more to take in now */
+/** Does one step. @returns whether there may be more to index now */
 export async function indexOnce(reads: Reads, now: number): Promise<boolean> {
   const [at] = await reads.ask({ text: state, values: [] });
   if (at === undefined) return false;
@@ -151,7 +151,7 @@ function words({ text: said, reply, sender, conversation }: Rows[number]): strin
   return wordsOf(readable(said), readable(reply), readable(sender), fromText(String(conversation)));
 }
 
-/** Takes in what comes until it is disposed of. */
+/** Indexes new turns until it is disposed of. */
 export function beginIndexing({
   reads,
   now,

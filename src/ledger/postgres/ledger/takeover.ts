@@ -1,10 +1,10 @@
 /**
- * Conversations that an operator answers by hand, by whichever instance they are worked. Every
- * instance knows all holds: those of before its start it reads, and the others are told.
+ * Takeovers: conversations that an operator answers, whichever instance works them. Every instance
+ * knows all takeovers. It reads the earlier ones at its start, and a notice announces each new one.
  *
- * An answer is written by the instance that is asked for it. The row of the inbox decides: where
- * the turn of a model has taken it first, the answer writes nothing, and the other way round. Who
- * has the lane sees by its number that something has come into it.
+ * The instance that gets the operator's answer writes it. The row of the inbox decides: if the turn
+ * of a model took the row first, the answer writes nothing, and vice versa. The owner of the queue
+ * sees a new number and reads the queue again.
  */
 import type { HistoryBounds } from '../../../domain/conversation.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
@@ -43,7 +43,7 @@ const over = 'DELETE FROM svc.hold WHERE until_at <= $1';
 const theWaiting =
   'SELECT id, accepted_at, private, attempts, alone, body FROM svc.inbox ' +
   'WHERE channel = $1 AND conversation = $2 ORDER BY n LIMIT $3';
-/** Its owner reads it; a free one is taken by whoever has room. */
+/** Increments the number of the queue: its owner reads it, and an instance takes a free one. */
 const grow = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   VALUES ($1, $2, 1, 2) ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
     waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
@@ -65,7 +65,7 @@ export class Takeovers implements StoredTakeovers {
   readonly #deps: TakeoverDeps;
   #found: readonly HeldConversation[] = [];
   #told: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
-  /** What was heard before anybody listened. */
+  /** Notices that came before `listen`. */
   #early: TakeoverSummary[] = [];
 
   private constructor(deps: TakeoverDeps) {
@@ -82,7 +82,7 @@ export class Takeovers implements StoredTakeovers {
     });
   }
 
-  /** What is held leaves the order of this instance before it takes anything. */
+  /** Reads the takeovers, and takes these conversations out of this instance's order of work. */
   static async open(deps: TakeoverDeps): Promise<Takeovers> {
     const byHand = new Takeovers(deps);
     const { reads, rows, now } = deps;
@@ -111,7 +111,7 @@ export class Takeovers implements StoredTakeovers {
     const { channel, conversation } = where;
     const told: TakeoverSummary = { channel, conversation, hold };
     return new Promise((resolve) => {
-      // One that was refused may land all the same; then the others are told.
+      // A refused write may still be committed; then `written` runs and announces it.
       batches.flush(
         (landed) => {
           if (landed === null) return resolve(false);
@@ -130,7 +130,7 @@ export class Takeovers implements StoredTakeovers {
 
   async waiting(where: ConversationKey, n: number): Promise<readonly WholeInRow[]> {
     const { reads, history } = this.#deps;
-    // Another instance may have worked it since it was read here.
+    // Another instance may have changed the conversation since this one read it.
     history.drop(where);
     const values = [where.channel, toText(where.conversation), n];
     const queue = new ConversationQueue(where.channel, where.conversation);
@@ -176,7 +176,7 @@ export class Takeovers implements StoredTakeovers {
   }
 }
 
-/** Of the conversation's own row the last of them tells. */
+/** Only the last turn writes the row of the conversation. */
 function turnWrites(ends: readonly TurnEnd[], bounds: HistoryBounds): readonly TurnWrite[] {
   const writes = ends.map((one) => {
     const memory = memoryAfter(one.row.message, one.memory, one.effects, bounds);
@@ -212,13 +212,13 @@ function waitingRow(queue: ConversationQueue, found: Rows[number]): WholeInRow {
   return row;
 }
 
-// What instances tell each other of conversations that are answered by hand. It comes from the
-// database, and so from another release: what cannot be read is about nobody.
+// Notices between instances. They come from the database, perhaps from another release. A notice
+// that cannot be parsed is ignored.
 
-/** `hold` null: it is held no more. */
+/** A takeover began or changed. `hold` null: it ended. */
 type TakeoverSummary = ConversationKey & { readonly hold: Hold | null };
 
-/** These messages are answered, and the lane's newest number is this one. */
+/** The operator answered these messages. `tail`: the newest number of the queue. */
 type Answered = ConversationKey & {
   readonly messages: readonly string[];
   readonly tail: number;
@@ -251,7 +251,7 @@ function whereIn({ channel, conversation }: Fields): ConversationKey | null {
   return { channel: channel as ChannelKey, conversation: conversation as ConversationId };
 }
 
-/** @returns no fields where it is no object */
+/** @returns no fields when the body is no JSON object */
 function fieldsIn(body: string): Fields {
   try {
     const told: unknown = JSON.parse(body);

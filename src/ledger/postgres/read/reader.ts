@@ -1,4 +1,4 @@
-/** The reader of the PostgreSQL form. It never writes, and waits for no writer. */
+/** The reader of the PostgreSQL backend. It never writes, and never waits for a writer. */
 import type { Client } from 'pg';
 import {
   readerOver,
@@ -82,13 +82,13 @@ import type { SpendBy, SpendRow } from '../../../domain/spend.ts';
 import { spendRowsMax } from '../../engine/spending.ts';
 import type { ConversationCount } from '../../../domain/records.ts';
 
-// How many conversations and turns are kept of each channel. Nothing counts them as they come and
-// go, since all turns would change one row. They are counted when somebody asks, by their key
-// alone; where there are very many, the server's statistics tell about how many there are.
+// The number of conversations and turns of each channel. No row holds a counter, since all turns
+// would change that row. A read counts them by their key alone; if there are very many, it takes
+// estimates from the statistics of the server.
 
-/** So many turns are counted each time: that takes the server about 40 ms. */
+/** The most turns that a read counts, which takes the server about 40 ms. */
 const countedMax = 200_000;
-/** Channels that are told where they are not counted. */
+/** The most channels of an answer with estimates. */
 const channelsMax = 500;
 
 const counts =
@@ -97,7 +97,7 @@ const counts =
   'max(at) AS last FROM svc.turn GROUP BY channel, conversation) AS spoken ' +
   'GROUP BY channel ORDER BY channel';
 
-/** @param most turns that are counted; of more the numbers are rounded estimates */
+/** @param most with more turns than this, the numbers are rounded estimates */
 export async function listConversationCounts(
   ask: Ask,
   most: number = countedMax,
@@ -111,7 +111,7 @@ const channels =
   'SELECT (SELECT min(channel) FROM svc.lane WHERE channel > keys.channel) FROM keys ' +
   'WHERE keys.channel IS NOT NULL) ' +
   `SELECT channel FROM keys WHERE channel IS NOT NULL LIMIT ${channelsMax}`;
-/** Of channels of which nothing was said among the newest messages it is not known. */
+/** Channels without a message among the newest ones have no last time here. */
 const countsNewest =
   `SELECT channel, ${num('max(accepted_at)', 'lastAt')} FROM (SELECT channel, accepted_at ` +
   `FROM svc.message ORDER BY id DESC LIMIT ${looksMax}) AS newest GROUP BY channel`;
@@ -141,7 +141,7 @@ type Plan = {
   readonly 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows': number } }];
 };
 
-/** How many rows the server believes that there are. */
+/** The number of rows that the planner estimates. */
 async function estimate(
   ask: Ask,
   table: 'turn' | 'lane',
@@ -154,12 +154,12 @@ async function estimate(
   return found?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }
 
-/** To two digits, so that nobody takes it for counted. */
+/** Two digits, so that nobody takes the estimate for a count. */
 function rounded(estimated: number): number {
   return Number(estimated.toPrecision(2));
 }
 
-/** Exact: the server's numbers of this type have as many digits as they need. */
+/** Exact: `numeric` has as many digits as it needs. */
 const costOf = (input: string, output: string): string =>
   `sum(${input} * nullif(price_input, '')::numeric ` +
   `+ ${output} * nullif(price_output, '')::numeric) * 0.000001`;
@@ -224,7 +224,7 @@ export async function readSpend(
 const cursor = 'SELECT value FROM svc.cursor WHERE channel = $1 AND name = $2';
 
 /**
- * `cursor` rejects with ReadFailed where the server cannot be asked.
+ * Reads cursors. `cursor` rejects with ReadFailed when the server does not answer.
  * @param connect as for the reader
  */
 export function createPostgresCursors(connect: () => Promise<Client>): CursorReader {
@@ -239,9 +239,9 @@ export function createPostgresCursors(connect: () => Promise<Client>): CursorRea
   };
 }
 
-// What was said in a conversation, or by one sender, oldest first.
+// The turns of a conversation or of one sender, oldest first.
 
-/** `bytes`: of the texts of the page up to this row. */
+/** `bytes`: the length of all texts of the page up to this row. */
 type TurnRecord = SpokenTurn & {
   readonly n: number;
   readonly bytes: number;
@@ -249,7 +249,7 @@ type TurnRecord = SpokenTurn & {
 
 const turnsLength = 'octet_length(text) + coalesce(octet_length(reply), 0)';
 
-/** Rows are read until their texts fill a page; two at least, which shows whether one follows. */
+/** Reads rows until their texts fill a page. Reads at least two, to see if a page follows. */
 function turnsBy(where: string, order: string, limit: string): string {
   const window = `OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
   const measured =
@@ -278,7 +278,7 @@ const turnsOfSender = turnsBy(
   '$5',
 );
 
-/** Before every turn. */
+/** The place before every turn. */
 const turnsBeforeAll: [number, number] = [0, -1];
 const beforeAny: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
 
@@ -307,7 +307,7 @@ async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page
   return pageOfTurns(rows, limit, (row) => [row.session, row.n]);
 }
 
-/** What an integer column holds. */
+/** The greatest value of an integer column. */
 const sessionMax = 2 ** 31 - 1;
 
 function pageOfTurns(
@@ -331,7 +331,7 @@ function turnsReadable(row: TurnRecord): TurnRecord {
   };
 }
 
-/** Conversations: each has its lane, in the order of their keys. */
+/** A conversation by its row in `svc.lane`. Lists have the order of the keys. */
 type ConversationsKept = {
   readonly channel: string;
   readonly conversation: string;
@@ -350,13 +350,13 @@ type ConversationsKept = {
 
 const here = 'channel = lane.channel AND conversation = lane.conversation';
 const span = 'count(*) AS count, min(at) AS first, max(at) AS last';
-/** Of the key alone, which holds the times, too. */
+/** Reads the key alone, which includes the times. */
 const spoken = `SELECT ${span}, max(session) AS session FROM svc.turn WHERE ${here}`;
 const unsettled =
   `SELECT accepted_at AS at FROM svc.inbox WHERE ${here} ` +
   `UNION ALL SELECT created_at FROM svc.outbox WHERE ${here}`;
 const waits = `SELECT ${span} FROM (${unsettled}) AS unsettled`;
-/** A lane of which nothing is kept is no conversation any more. */
+/** A queue without any other row is no conversation any more. */
 const isKept = '(turns.count > 0 OR waits.count > 0 OR lane.session IS NOT NULL)';
 const summary =
   'lane.channel, lane.conversation, ' +
@@ -450,13 +450,13 @@ export async function countPrivateConversations(ask: Ask, type: string): Promise
   return found?.count ?? 0;
 }
 
-/** Between these two are the keys of all bots of a type. */
+/** The keys of all bots of a type lie between these two. */
 export function keysOf(type: string): readonly [after: string, before: string] {
-  // The character behind the colon: no key of this type is greater.
+  // `;` follows the colon in ASCII, so no key of this type is greater.
   return [channelKeyOf(type, ''), `${type};`];
 }
 
-/** Of each table that begins with the channel: one look at each key. */
+/** Tables whose key begins with the channel: one lookup finds each channel. */
 const keyTables = ['lane', 'inbox', 'outbox', 'message', 'sent', 'note'];
 const keysIn = (table: string): string =>
   `(WITH RECURSIVE keys AS (SELECT min(channel) AS channel FROM svc.${table} ` +
@@ -470,14 +470,14 @@ export async function listChannelKeys(ask: Ask, type: string): Promise<readonly 
   return found.map(({ channel }) => channel);
 }
 
-/** What agents keep: notes, and the audit of their tools. */
+/** Notes of agents, and the audit of their tools. */
 const noteColumns = `SELECT channel, conversation, ${num('at', 'at')}, text FROM svc.note`;
 const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 const notesOfBrain = `${noteColumns} WHERE brain = $1 ${newest}`;
 const ofConversation = 'brain IS NULL AND channel = $1 AND conversation = $2';
 const notesOfConversation = `${noteColumns} WHERE ${ofConversation} ${newest}`;
 
-/** A scope has a hundred notes at most, unless another program wrote some. */
+/** The notes of a scope, at most 100 unless another program wrote some; oldest first. */
 async function listNotes(ask: Ask, of: NotesOf): Promise<readonly NoteText[]> {
   const rows = await (of.kind === 'brain'
     ? ask<NoteText>(notesOfBrain, of.brain)
@@ -485,13 +485,13 @@ async function listNotes(ask: Ask, of: NotesOf): Promise<readonly NoteText[]> {
   return rows.map((row) => ({ ...placed(row), text: fromText(row.text) })).reverse();
 }
 
-/** Before every row. */
+/** The place before every row. */
 const agentsBeforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
   `${num('at', 'at')}, ms::numeric, tool, mode, rule, outcome, arguments, told`;
-// The column, and not what is told of it: the key is in its order.
+// Orders by the column itself, not by its alias: only the column has an index.
 const usesBehind = 'WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2';
 const agentsUses = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
 const usesOf =
@@ -517,7 +517,7 @@ async function findToolUse(ask: Ask, key: string): Promise<ToolUseText | null> {
   return found === undefined ? null : toolUseTextOf(readable(found));
 }
 
-/** Those of one message, in their order. */
+/** The tool uses of one message, in their order. */
 async function listUsesOf(ask: Ask, messageId: string): Promise<readonly ToolUseRecord[]> {
   return (await ask<ToolUseRecord>(usesOf, messageId)).map(readable);
 }
@@ -528,7 +528,7 @@ function readable(row: ToolUseRecord): ToolUseRecord {
   return { ...placed(row), key, tool, rule, arguments: fromText(row.arguments), told };
 }
 
-/** One message: what happened to it, and what was said. */
+/** One message with its history, and its texts. */
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
 const storiesMessage =
   `SELECT ${head}, 0 AS state, NULL::bigint AS "settledAt", NULL AS failure, NULL AS trace ` +
@@ -570,9 +570,8 @@ async function findStoryText(ask: Ask, messageId: string): Promise<StoryText | n
 }
 
 /**
- * Reads beside the service that runs on a database, in it, or while none does.
- * @param connect opens a connection; it is called when something is asked, and again when that
- *   connection is lost
+ * Creates a reader. It works inside the service, beside it, and without a running service.
+ * @param connect opens a connection; called for the first read, and again after a lost connection
  */
 export function createPostgresReader(
   connect: () => Promise<Client>,
@@ -585,9 +584,9 @@ export function createPostgresReader(
   );
 }
 
-// What can be asked of the server, by the name it has in the reader's contract.
+// The reads, by their names in the contract of the reader.
 
-/** Messages and replies by how their ids begin: the keys of four tables. */
+/** Finds messages and replies by the beginning of their ids, in the keys of four tables. */
 const inRange = (table: string): string =>
   `${table}.id >= $1 AND ${table}.id < $2 ORDER BY ${table}.id DESC LIMIT $3`;
 const deadOr = (state: number): string => `CASE WHEN it.failure IS NULL THEN ${state} ELSE 2 END`;
@@ -617,7 +616,7 @@ async function findByIds(ask: Ask, beginning: string, asked: PageAsked): Promise
   return pageOfIds(records, asked);
 }
 
-/** So many rows are read and added up at once: other work comes between. */
+/** How many rows are read and added up at once; other work can run between. */
 const pageRows = 100;
 
 type Found = Pick<FigureRow, 'at' | 'run' | 'body'>;
@@ -627,7 +626,7 @@ const figuresRowsBehind =
   'WHERE length_ms = $1 AND (at, run) > ($2::bigint, $3::bigint) AND at < $4 ' +
   `ORDER BY figure.at, figure.run LIMIT ${pageRows}`;
 
-/** The first of each length, by the index. */
+/** The first figure of a length, by the index. */
 const first = `SELECT ${num('min(at)', 'at')} FROM svc.figure WHERE length_ms = $1`;
 
 const lastOwn =
@@ -654,13 +653,13 @@ async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFigures> 
   });
 }
 
-/** A conversation by an id of svc's own, and whose a message is. */
+/** Finds a conversation by its id in svc. @returns null when there is none */
 async function findConversationKey(ask: Ask, id: string): Promise<ConversationKey | null> {
   const where = (await idCipherOf(ask)).keyOf(id);
   return where === null || (await findConversation(ask, where)) === null ? null : where;
 }
 
-/** A longer body is not read for the name that is in it. */
+/** A longer body is not read just for the name in it. */
 const bodyBytesMax = 65_536;
 const originIn = (table: string): string =>
   'SELECT id, channel, conversation, sender, ' +
@@ -717,10 +716,10 @@ export const questions: {
   foundTexts: findByWords,
 };
 
-/** What operators did, newest first. */
+/** A row of the audit of operators. */
 type Kept = AuditRecord & { readonly seq: number };
 
-/** Before every row. */
+/** The place before every row. */
 const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 
 const rowsBehind =

@@ -1,8 +1,8 @@
 /**
- * Messages on their way in. A message takes the next number of its lane under the lane's row lock,
- * so within a conversation the numbers follow the commits without a gap. The same statement takes
- * the lane for this instance where it is free. A key is compared in the
- * same flight: a message whose key is another's takes no number and leaves no row.
+ * The statements that accept messages. A message takes the next number of its queue under the
+ * queue's row lock. So the numbers of a conversation follow the commits without a gap. The same
+ * statement takes a free queue for this instance. The batch also compares deduplication keys: a
+ * duplicate takes no number and leaves no row.
  */
 import {
   asJson,
@@ -22,13 +22,13 @@ export type AcceptWrite = {
   readonly sender: string;
   readonly private: boolean;
   readonly body: string;
-  /** Null: nothing recognises a resend. */
+  /** The deduplication key; null: a resend is not recognised. */
   readonly key: string | null;
   readonly expiresAt: number;
   readonly fingerprint: string | null;
 };
 
-/** By channel, then by key, as every flight does: so no two wait for each other. */
+/** Every batch locks keys in the order channel, key. So no two batches wait for each other. */
 const remember = `
 INSERT INTO svc.dedupe AS was (channel, key, message_id, expires_at, fingerprint)
 SELECT channel, key, id, expires, fingerprint
@@ -39,7 +39,7 @@ ON CONFLICT (channel, key) DO UPDATE SET message_id = excluded.message_id,
   expires_at = excluded.expires_at, fingerprint = excluded.fingerprint
 WHERE was.expires_at <= $2`;
 
-/** One look by the key for each row, whatever the planner makes of the tables. */
+/** `OFFSET 0` keeps one index lookup for each row, whatever plan the server prefers. */
 const recall = `
 SELECT x.id, was.message_id AS first, was.fingerprint
 FROM json_to_recordset($1) AS x(channel text COLLATE "C", key text COLLATE "C",
@@ -50,20 +50,23 @@ CROSS JOIN LATERAL (
 ) AS was
 WHERE was.message_id <> x.id`;
 
-/** A message without a key, or the first with its key. */
+/** True for a message without a key, and for the first message with its key. */
 const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS was
   WHERE was.channel = x.channel AND was.key = x.key))`;
 
 /**
- * A lane that is free is taken with its message. Of a lane of another instance only the number goes
- * up, which its owner sees before it lets go. In one order, as every flight does. Lanes that
- * something else of this flight changes are locked along (`n` is 0), while its message is there;
- * `locks`: some have none, and are locked where there is a lane.
+ * Gives numbers to messages and locks all queues of the batch, in one order, as every batch does.
+ * The message takes a free queue for this instance. In a queue of another instance only the number
+ * goes up; the owner sees the number before it releases the queue.
+ *
+ * Rows with `n` = 0 are queues that other writes of this batch change. The statement locks them
+ * too, as long as the message of that write still exists.
+ * @param locks whether some of these rows name no message; they are locked where the queue exists
  */
 const queues = (keyed: boolean, locks: boolean): string => {
   const free = 'excluded.tail > 0 AND lane.owner IS NULL';
   const taken = `${free} AND $3 AND lane.waits < $4`;
-  // One look by the key for each, whatever the planner makes of the tables.
+  // Scalar subqueries keep one index lookup for each row, whatever plan the server prefers.
   const message = '(SELECT true FROM svc.inbox AS was WHERE was.id = x.id)';
   const known = `x.id IS NULL AND (SELECT true FROM svc.lane AS was
     WHERE was.channel = x.channel AND was.conversation = x.conversation)`;
@@ -85,7 +88,7 @@ ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + excluded.ta
 RETURNING channel, conversation, owner, epoch, waits`;
 };
 
-/** A message's number is the lane's, less those that come behind it. */
+/** A message's number is the newest number of its queue, minus the messages after it. */
 const enter = (keyed: boolean): string => `
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, body)
 SELECT x.id, x.channel, x.conversation, lane.tail - x.behind, x.at, x.sender, x.private, x.body
@@ -110,16 +113,20 @@ CROSS JOIN LATERAL (
   SELECT * FROM svc.lane WHERE channel = x.channel AND conversation = x.conversation OFFSET 0
 ) AS lane`;
 
-/** Who takes lanes with what it accepts. */
+/** Whether this instance takes free queues together with the messages that it accepts. */
 export type Taker = {
-  /** Of this instance. */
+  /** The number of this instance. */
   readonly instance: number;
-  /** Whether there is room for more. */
+  /** Whether this instance has room for more messages. */
   readonly takes: boolean;
-  /** Whether it takes those with a suspect in front, too. */
+  /** Whether it also takes queues with a suspected message in front. */
   readonly takesSuspects: boolean;
 };
 
+/**
+ * @param locked queues that other writes of the batch change
+ * @returns no steps when there is nothing to write and nothing to lock
+ */
 export function acceptSteps(
   writes: readonly AcceptWrite[],
   locked: readonly LockedQueue[],
@@ -186,7 +193,7 @@ function rowOf(write: AcceptWrite, place: number) {
 
 type ConfigWatcher = { readonly id: string; readonly first: AcceptWrite };
 
-/** Of those with one key only the first is asked for: the others are what it turns out to be. */
+/** Of messages with one key only the first one is written; the others are its duplicates. */
 function groupByKey(writes: readonly AcceptWrite[]): {
   readonly firsts: readonly AcceptWrite[];
   readonly configWatchers: readonly ConfigWatcher[];

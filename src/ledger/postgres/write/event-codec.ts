@@ -1,4 +1,4 @@
-/** From what became of a reply, a call or a request of a person to the rows of their sets. */
+/** Rows for the outcome of a reply, for tool calls, and for the audit of administrators. */
 import type { AuditRow } from '../../../domain/audit.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { BegunCall } from '../../../domain/tool-use.ts';
@@ -32,7 +32,7 @@ export function sentWrite({ head: { id }, takenAt }: OutRow, at: number): SentWr
   return { kind: 'sent', id, at, tookMs: at - takenAt, ...done };
 }
 
-/** @param parts die with it, and were not tried */
+/** @param parts the later parts of the same reply: they become dead letters without a try */
 export function diedWrites(end: FailedDelivery, parts: readonly OutRow[]): readonly SentWrite[] {
   const { row, at, why } = end;
   const died = { kind: 'sent', at, tookMs: null, failure: JSON.stringify(why) } as const;

@@ -1,4 +1,4 @@
-/** Who may write no more, and how it is told so. */
+/** The fence: which instance may not write any more, and the error that it gets. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance } from '../../../../test/fake/postgres/former-instance.ts';
@@ -61,7 +61,7 @@ for (const how of ['at rest', 'in doubt'] as const) {
     const instance = await marks.take();
     const writer = await marks.writer({ instance });
     for (const mark of [1, 2, 3]) await writer.fly([markStatement([mark])]);
-    // As on a standby that lagged behind.
+    // A standby without the last batch would have this state.
     await marks.client.query('UPDATE svc.instance SET grp = 1; DELETE FROM mark WHERE mark > 1');
     if (how === 'in doubt') marks.way.cut();
     const outcome = await writer.fly([markStatement([4])]);

@@ -1,49 +1,55 @@
-/** What a flight is made of, and what comes back of it. */
+/**
+ * The types that all builders of a batch share: a statement, the answers of the server, and the
+ * result of a committed batch. Below are small functions for statements over sets of rows.
+ */
+
+/** A query with its parameters. */
 export type Asked = { readonly text: string; readonly values: readonly unknown[] };
 
 /**
- * One statement of a flight. `again` asks for the same answer once the flight is known to have
- * landed and its own answer was lost; left out: nobody needs the answer.
+ * One statement of a batch. `again` is a query for the same answer: the writer runs it when the
+ * batch is committed and its own answer was lost. Absent: nobody needs the answer.
  */
 export type Statement = Asked & { readonly again?: Asked };
 
 export type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** The statements of one group, and what their answers say, in the order of the statements. */
+/** The statements of one batch. `landed` reads their answers, in the order of the statements. */
 export type Composed<Answer> = {
   readonly statements: readonly Statement[];
   readonly landed: (answers: readonly Rows[]) => Answer;
 };
 
-/** A lane that something else of the same flight changes; `id` of its message, if it has one. */
+/** A queue that another write of the batch changes. `id`: the message of that write, if any. */
 export type LockedQueue = {
   readonly id?: string;
   readonly channel: string;
   readonly conversation: string;
 };
 
-/** The message that came first with a key. */
+/** The first message with a deduplication key. */
 export type First = { readonly id: string; readonly fingerprint: string | null };
 
-/** A lane as a flight left it; `owner` null: it is free. `waits` as in the table. */
+/** A queue after a batch. `owner` null: the queue is free. `waits`: the column of that name. */
 export type QueueFacts = {
   readonly owner: number | null;
   readonly epoch: number;
   readonly waits: number;
 };
 
+/** The result of a committed batch. */
 export type Landed = {
-  /** Lanes of messages that were accepted, by channel and stored conversation. */
+  /** Queues of the accepted messages, by channel and stored conversation. */
   readonly queues: ReadonlyMap<string, QueueFacts>;
-  /** Messages that were accepted: id → their number in the lane. */
+  /** Accepted messages: id → number in the queue. */
   readonly numbers: ReadonlyMap<string, number>;
-  /** Messages whose key had come before: id → the first one. */
+  /** Duplicates: id → the first message with the same key. */
   readonly known: ReadonlyMap<string, First>;
-  /** Ids of messages and replies whose end, or whose next try, was written down. */
+  /** Ids of messages and replies of which this batch stored the end, or the next try. */
   readonly done: ReadonlySet<string>;
 };
 
-/** What a flight's answers fill. */
+/** A `Landed` under construction: each step adds its answer. */
 export type Landing = {
   readonly queues: Map<string, QueueFacts>;
   readonly numbers: Map<string, number>;
@@ -51,18 +57,18 @@ export type Landing = {
   readonly done: Set<string>;
 };
 
-/** A statement, and what its answer says. */
+/** A statement, and the function that reads its answer. */
 export type Step = {
   readonly statement: Statement;
   readonly read?: (rows: Rows, landing: Landing) => void;
 };
 
-/** The rows of a set as one parameter. */
+/** All rows of a set as one JSON parameter. */
 export function asJson(rows: readonly unknown[]): string {
   return JSON.stringify(rows);
 }
 
-/** Asks which of these are in a table: the answer of a set that was lost. */
+/** A query for the ids that are in a table. It restores the lost answer of a set. */
 export function foundIn(table: string, ids: readonly string[]): Statement {
   return { text: `SELECT id FROM svc.${table} WHERE id = ANY($1)`, values: [ids] };
 }
@@ -71,12 +77,12 @@ export function readDone(rows: Rows, { done }: Landing): void {
   for (const { id } of rows) done.add(id as string);
 }
 
-/** A statement changes a row once: of those for the same row the last one counts. */
+/** One statement can change a row only once, so only the last write of each row stays. */
 export function lastOf<T>(writes: readonly T[], keyOf: (write: T) => string): readonly T[] {
   return [...new Map(writes.map((write) => [keyOf(write), write])).values()];
 }
 
-/** One step for each text, all with the same rows; none where there are no rows. */
+/** One step for each text, all with the same rows. Without rows there are no steps. */
 export function stepsOf(writes: readonly unknown[], ...texts: readonly string[]): readonly Step[] {
   if (writes.length === 0) return [];
   const values = [asJson(writes)];

@@ -1,4 +1,4 @@
-/** Calls of tools: their rows in the audit, from the start of a call to its end. */
+/** The rows of tool calls: `svc.tool_call` for the result, `svc.tool_use` for the audit. */
 import { lastOf, stepsOf, type Step } from './statement.ts';
 
 export type ToolUseRow = {
@@ -13,7 +13,7 @@ export type ToolUseRow = {
   readonly told: string | null;
 };
 
-/** A call that is to run: it is in the audit from now on, with an unknown end. */
+/** A call that will run now. The audit has it from this write on, with the outcome `unknown`. */
 export type BegunWrite = ToolUseRow & {
   readonly kind: 'begun';
   readonly messageId: string;
@@ -35,8 +35,8 @@ export const useColumns =
   'key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, arguments, told';
 
 /**
- * What was begun is there already. It happened when it began, and an end that is known is not
- * unlearnt.
+ * The row of a begun call exists already. The time of its beginning stays, and an outcome that is
+ * known never becomes `unknown` again.
  */
 export const onKnownUse = `
 ON CONFLICT (key) DO UPDATE SET ms = greatest(was.ms, excluded.ms), tool = excluded.tool,

@@ -79,7 +79,7 @@ postgresTest('a flight that never arrived is undone, and may be sent again', asy
   assert.deepEqual(await marks.written(), [1, 2]);
 });
 
-/** A flight that is held on its way, and given up; its writer connects again by another way. */
+/** A batch that is held on its way and given up. Its writer connects again by another way. */
 async function batchOnItsWay(marks: Marks) {
   const isGivenUp = Promise.withResolvers<void>();
   const mayConnect = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ async function batchOnItsWay(marks: Marks) {
   return { writer, flown, arrive, mayConnect: mayConnect.resolve };
 }
 
-/** What a busy server does not answer in time is undone, and sent again. */
+/** Sends a batch again while a busy server undoes it. */
 function lands(writer: Writer, marks: readonly number[]): Promise<void> {
   const isLanded = async () => (await writer.fly([markStatement(marks)])).kind === 'landed';
   return until('it lands', isLanded);
@@ -113,7 +113,7 @@ postgresTest('a flight that was given up cannot land later', async () => {
   assert.deepEqual(await flown, undone);
   await arrive();
   assert.deepEqual(await marks.written(), []);
-  // By now other writes may have taken the place of those.
+  // The next batch may hold other writes.
   await lands(writer, [2]);
   assert.deepEqual(await marks.written(), [2]);
 });
@@ -160,10 +160,10 @@ postgresTest('of two flights that lock each other out one is undone, and lands t
     text: 'UPDATE twice SET times = times + 1 WHERE id = $1',
     values: [id],
   });
-  // The one that is in the lock for longer finds the deadlock.
+  // Only the transaction of the writer looks for a deadlock within the time of the test.
   await other.query("BEGIN; SET LOCAL deadlock_timeout = '60s'");
   await other.query(count(2).text, [2]);
-  // It comes to the second row when the other waits for the first: it looks once.
+  // The server looks once in each wait. So the writer reaches row 2 only when the other waits.
   await third.query('SELECT pg_advisory_lock(1)');
   const halt = { text: 'SELECT pg_advisory_xact_lock(1)', values: [] };
   const flown = writer.fly([count(1), halt, count(2)]);

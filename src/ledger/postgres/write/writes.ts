@@ -1,6 +1,6 @@
 /**
- * The writes that a batch may hold, and the sets of cursors and of the audit. Plain texts are in
- * their stored form already (server/text.ts); times are milliseconds since 1970.
+ * The writes that a batch may hold, and the steps for cursors and for the audit. All texts are
+ * already in their stored form (server/text.ts). Times are milliseconds since 1970.
  */
 import type { AcceptWrite } from './accepts.ts';
 import {
@@ -15,18 +15,18 @@ import type { BegunWrite, EndedWrite } from './tool-calls.ts';
 import type { DeferredWrite, SentWrite, SpentWrite, TurnWrite } from './turns.ts';
 
 /**
- * A statement of its own, for what is rare. Those of a flight go behind the messages that it
- * accepts and before its other sets, in the order in which they were added.
+ * A statement of its own, for rare writes. In a batch the singles come after the accepted messages
+ * and before all other sets, in the order in which callers added them.
  */
 export type Single = Statement & {
   readonly kind: 'single';
-  /** Lanes that it changes: they are locked in one pass with all others of the flight. */
+  /** Queues that the statement changes. The batch locks all its queues in one pass. */
   readonly queues?: readonly LockedQueue[];
-  /** Called with its rows once the flight has landed, before those who wait for the flight. */
+  /** Called with the rows of the answer after the commit, before the waiters of the batch. */
   readonly told?: (rows: Rows) => void;
 };
 
-/** All but singles go in sets: one statement takes all rows of a kind. */
+/** All kinds but `single` form sets: one statement writes all rows of a kind. */
 export type Write =
   | Single
   | AcceptWrite
@@ -50,7 +50,7 @@ export type AuditWrite = {
   readonly kind: 'audit';
   readonly at: number;
   readonly action: string;
-  /** JSON. */
+  /** As JSON. */
   readonly target: string;
   readonly status: number;
   readonly reason: string | null;
