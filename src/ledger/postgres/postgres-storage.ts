@@ -57,7 +57,7 @@ export type PostgresDeps = Clock & {
   readonly spend: Spend;
   readonly byHand: Takeovers;
   /** The upkeep that runs beside the messages. */
-  readonly beside: AsyncDisposable;
+  readonly upkeep: AsyncDisposable;
   readonly news: LedgerNews;
   readonly queues: Queues;
   readonly peers: BeatingPeers;
@@ -66,7 +66,7 @@ export type PostgresDeps = Clock & {
   /** Gives up connections that are being opened, and opens no more. */
   readonly giveUp: () => void;
   /** Resolves when the note of `noteFailure` is written, or cannot be. */
-  readonly noted: () => Promise<void>;
+  readonly noteWritten: () => Promise<void>;
 };
 
 export class PostgresStorage implements LedgerStorage {
@@ -125,12 +125,12 @@ export class PostgresStorage implements LedgerStorage {
     return { tracesDropped: this.#tracesDropped, commitsPending: pending };
   }
 
-  listen(told: StorageReport): void {
-    const { failed, roomChanged } = told;
+  listen(report: StorageReport): void {
+    const { failed, roomChanged } = report;
     const { news, rows, peers } = this.#deps;
-    this.#invalidations.hear(told.forgetHere);
-    this.deferredReplies.hear(told.tryHere);
-    this.byHand.listen(told);
+    this.#invalidations.listen(report.forgetHere);
+    this.deferredReplies.listen(report.tryHere);
+    this.byHand.listen(report);
     this.#queues.begin(this.#batches, peers, this.crashIsolation, failed);
     peers.heartbeat.onNews((heard) => (this.#queues.hear(heard), roomChanged()));
     let { state } = this.#batches;
@@ -225,10 +225,10 @@ export class PostgresStorage implements LedgerStorage {
     return this.#batches.written(then);
   }
 
-  buried(end: FailedDelivery, deps: readonly OutRow[], then: () => void): Promise<boolean> {
-    for (const write of diedWrites(end, deps)) this.#batches.add(write);
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    for (const write of diedWrites(end, parts)) this.#batches.add(write);
     return this.#done(end.row, () => {
-      for (const { head } of [end.row, ...deps]) this.deadLetters.add(head.id);
+      for (const { head } of [end.row, ...parts]) this.deadLetters.add(head.id);
       then();
     });
   }
@@ -286,10 +286,10 @@ export class PostgresStorage implements LedgerStorage {
 
   async close(): Promise<void> {
     await using closing = new AsyncDisposableStack();
-    closing.defer(() => this.#deps.noted());
+    closing.defer(() => this.#deps.noteWritten());
     closing.use(this.#deps.reads);
     closing.use(this.#deps.slowReads);
-    closing.use(this.#deps.beside);
+    closing.use(this.#deps.upkeep);
     closing.defer(() => this.#deps.giveUp());
     closing.defer(() => this.#deps.peers.close());
     this.#queues.close();

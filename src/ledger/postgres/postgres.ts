@@ -82,10 +82,10 @@ export async function openPostgresStore(
   const address = readAddress(options.url);
   if (address.kind === 'problems') return urlProblem(address.problems);
   const where = String(address);
-  const again: Connect = (signal) => connect(address, signal === undefined ? {} : { signal });
+  const reconnect: Connect = (signal) => connect(address, signal === undefined ? {} : { signal });
   let client: Client | null = null;
   try {
-    client = await again();
+    client = await reconnect();
     const refusal = refusalOf(await lookAt(client), where);
     if (refusal !== null) return refusal;
     await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
@@ -94,7 +94,7 @@ export async function openPostgresStore(
     const { follow } = options;
     const joined = await joinInstances(client, { version, self, waits, now, follow });
     if (joined.kind === 'locked') return lockedBy(joined, where);
-    const store = await open(client, joined, again, options);
+    const store = await open(client, joined, reconnect, options);
     client = null;
     return store;
   } catch (error) {
@@ -107,7 +107,7 @@ export async function openPostgresStore(
 async function open(
   client: Client,
   joined: Joined,
-  again: Connect,
+  reconnect: Connect,
   options: PostgresOptions,
 ): Promise<PostgresStore> {
   const { now, steady, ids, retentionDays, news = {} } = options;
@@ -117,9 +117,9 @@ async function open(
   await using opened = new AsyncDisposableStack();
   const rows = new WorkingSet(options);
   ids.startAfter(await lastId(client));
-  const given = new AbortController();
-  const reach = (): Promise<Client> => again(given.signal);
-  const giveUp = (): void => given.abort(new Error('the storage is closed'));
+  const closing = new AbortController();
+  const reach = (): Promise<Client> => reconnect(closing.signal);
+  const giveUp = (): void => closing.abort(new Error('the storage is closed'));
   opened.defer(giveUp);
   const sooner = (replies: readonly TooLate[]): void => reportSooner(replies, news);
   const reads = opened.use(new ServerReads(reach, answerMs));
@@ -160,18 +160,18 @@ async function open(
   const expired = (id: string): void => deadLetters.remove(id);
   const isMine = (): boolean => peers.holds(janitorLease);
   const swept = { reads: slowReads, retentionDays, now, expired, isMine };
-  const beside = opened.use(new AsyncDisposableStack());
-  beside.use(beginSweeping(swept));
-  beside.use(beginIndexing({ reads: slowReads, now, isMine }));
-  beside.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
-  const figures = beside.use(new Figures(slowReads));
-  const spend = beside.use(new Spend({ instance, batches, connect: reach }));
-  const notes = failureNotes(instance, again);
-  const own = { limits, deadLetters, byHand, beside, figures, spend, news, giveUp };
+  const upkeep = opened.use(new AsyncDisposableStack());
+  upkeep.use(beginSweeping(swept));
+  upkeep.use(beginIndexing({ reads: slowReads, now, isMine }));
+  upkeep.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
+  const figures = upkeep.use(new Figures(slowReads));
+  const spend = upkeep.use(new Spend({ instance, batches, connect: reach }));
+  const notes = failureNotes(instance, reconnect);
+  const own = { limits, deadLetters, byHand, upkeep, figures, spend, news, giveUp };
   const deps: PostgresDeps = { ...shared, ...own, ...notes };
   const ledger = new QueueLedger({ ...options, rows, storage: new PostgresStorage(deps), news });
   sooner(await boundParked(slowReads, now(), null));
-  await queues.start(given.signal);
+  await queues.start(closing.signal);
   opened.move();
   return { ledger, peers };
 }
@@ -179,11 +179,11 @@ async function open(
 /** Notes over a connection of its own that the storage failed, since the writer no longer can. */
 function failureNotes(
   instance: number,
-  again: Connect,
-): Pick<PostgresDeps, 'noteFailure' | 'noted'> {
+  reconnect: Connect,
+): Pick<PostgresDeps, 'noteFailure' | 'noteWritten'> {
   let noting: Promise<unknown> = Promise.resolve();
   const note = async (alone: string | null): Promise<void> => {
-    const client = await again();
+    const client = await reconnect();
     const late = setTimeout(() => cut(client), noteMs);
     try {
       await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
@@ -196,7 +196,7 @@ function failureNotes(
     noteFailure(alone) {
       noting = endsWithin(note(alone), noteMs).catch(() => {});
     },
-    async noted() {
+    async noteWritten() {
       await noting;
     },
   };

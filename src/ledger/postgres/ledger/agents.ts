@@ -139,12 +139,12 @@ export function storedAttachments(reads: Reads, batches: PostgresBatches): Store
     },
     async of({ id }) {
       const rows = await reads.ask({ text: ofMessage, values: [id] });
-      return rows.map((row) => attachmentOf(told(row)));
+      return rows.map((row) => attachmentOf(readable(row)));
     },
     async acceptedAt({ channel, conversation }, at) {
       const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
       const values = [first, end, channel, toText(conversation), at];
-      return byMessage((await reads.ask({ text: ofTime, values })).map(told));
+      return byMessage((await reads.ask({ text: ofTime, values })).map(readable));
     },
     async picturesSince({ channel, conversation }, since, n) {
       const first = timeText(Math.max(0, since - idLagMs));
@@ -159,7 +159,7 @@ export function storedAttachments(reads: Reads, batches: PostgresBatches): Store
   };
 }
 
-function told(row: Record<string, unknown>): Record<string, unknown> {
+function readable(row: Record<string, unknown>): Record<string, unknown> {
   const [name, content] = [row['name'], row['content']].map((text) => fromText(String(text)));
   return { ...row, name, content };
 }

@@ -8,7 +8,7 @@ import type { Reads } from '../deps.ts';
 
 const everyMs = 1_000;
 /** Counting takes at most one part in so many of the time. */
-const share = 50;
+const oneIn = 50;
 
 const unsettled = `
 SELECT (SELECT count(*) FROM svc.inbox) + (SELECT count(DISTINCT message_id) FROM svc.outbox
@@ -92,7 +92,7 @@ export class Counting {
       return null;
     } finally {
       this.#isUnderWay = false;
-      this.#nextAt = this.#steady() + Math.max(everyMs, share * (this.#steady() - begunAt));
+      this.#nextAt = this.#steady() + Math.max(everyMs, oneIn * (this.#steady() - begunAt));
     }
   }
 

@@ -144,9 +144,9 @@ export class DeadLetters {
     const found = await this.#find(id);
     if (found === null) return 'not_found';
     const back: Rows[] = [];
-    const told = (rows: Rows): void => void back.push(rows);
+    const onRows = (rows: Rows): void => void back.push(rows);
     const single =
-      found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told);
+      found.kind === 'message' ? this.#rerun(found.id, onRows) : this.#resend(found.ids, onRows);
     this.#deps.batches.add({ ...single, queues: [found.queue] });
     const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
     const written = await this.#deps.batches.written(() => enter(back[0] ?? []));
@@ -197,18 +197,24 @@ export class DeadLetters {
     return { kind: 'reply', ids, queue: queueOf(first) };
   }
 
-  #rerun(id: string, told: (rows: Rows) => void): Single {
+  #rerun(id: string, onRows: (rows: Rows) => void): Single {
     const again = { text: rerunBefore, values: [id] };
-    return { kind: 'single', text: rerun, values: [id, this.#deps.now(), preview], again, told };
+    return {
+      kind: 'single',
+      text: rerun,
+      values: [id, this.#deps.now(), preview],
+      again,
+      told: onRows,
+    };
   }
 
-  #resend(parts: readonly string[], told: (rows: Rows) => void): Single {
+  #resend(parts: readonly string[], onRows: (rows: Rows) => void): Single {
     return {
       kind: 'single',
       text: resend,
       values: [parts, this.#deps.now()],
       again: { text: resentBefore, values: [parts] },
-      told,
+      told: onRows,
     };
   }
 

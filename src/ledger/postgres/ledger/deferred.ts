@@ -12,7 +12,7 @@ import type { OutRow } from '../../engine/order/rows.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { ReadFailed } from '../../ledger.ts';
-import { Keeping } from './janitor.ts';
+import { Janitor } from './janitor.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { Values, onChannel } from '../read/lists.ts';
 import type { Rows } from '../write/statement.ts';
@@ -87,16 +87,16 @@ type BoundingDeps = {
 };
 
 /** Bounds parked replies every minute: somebody may correct the server's clock at any time. */
-export function beginBounding({ reads, now, isMine, sooner }: BoundingDeps): Keeping {
+export function beginBounding({ reads, now, isMine, sooner }: BoundingDeps): Janitor {
   const step = async (): Promise<boolean> => {
-    const replies = await boundParked(reads, now(), farthestLooked);
+    const replies = await boundParked(reads, now(), boundedMax);
     sooner(replies);
     return replies.length > 0;
   };
-  return new Keeping({ isMine, everyMs: boundEveryMs, step });
+  return new Janitor({ isMine, everyMs: boundEveryMs, step });
 }
 
-const farthestLooked = 2_000;
+const boundedMax = 2_000;
 const boundEveryMs = 60_000;
 
 /**
@@ -140,7 +140,7 @@ export class StoredReplies implements StoredDeferred {
     this.#deps = deps;
   }
 
-  hear(tryHere: StorageReport['tryHere']): void {
+  listen(tryHere: StorageReport['tryHere']): void {
     this.#deps.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
   }
 

@@ -23,10 +23,10 @@ export class Figures implements StoredFigures, AsyncDisposable {
   }
 
   keep(rows: readonly FigureRow[]): Promise<boolean> {
-    const told = rows.map(({ lengthMs, at, run, body }) => {
+    const stored = rows.map(({ lengthMs, at, run, body }) => {
       return { length_ms: lengthMs, at, run, body };
     });
-    const keeping = this.#reads.ask({ text: keep, values: [JSON.stringify(told)] }).then(
+    const keeping = this.#reads.ask({ text: keep, values: [JSON.stringify(stored)] }).then(
       () => true,
       () => false,
     );

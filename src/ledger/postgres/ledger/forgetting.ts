@@ -113,7 +113,7 @@ export class Forgetting {
     ]);
     for (const batch of batchesOf(waiting)) deleted += await this.#batch(asked, batch, found);
     await this.#approvals(asked);
-    for (const conversation of conversations) await this.#close(asked, conversation);
+    for (const conversation of conversations) await this.#endConversation(asked, conversation);
     return deleted;
   }
 
@@ -149,19 +149,19 @@ export class Forgetting {
     const which = ofConversation ? inConversation : bySender;
     const rows = await this.#ask(waitingOf(which), ...theirs);
     for (const { id } of rows) found.waiting.push(String(id));
-    let deleted = await this.#found(asked, rows, found);
+    let deleted = await this.#deleteFound(asked, rows, found);
     if (ofConversation) {
-      return deleted + (await this.#found(asked, await this.#ask(settled, ...theirs), found));
+      return deleted + (await this.#deleteFound(asked, await this.#ask(settled, ...theirs), found));
     }
     for (let last: unknown = ''; last !== null;) {
       const seen = await this.#ask(settledInWindow, ...theirs, last);
-      deleted += await this.#found(asked, seen.slice(0, -1), found);
+      deleted += await this.#deleteFound(asked, seen.slice(0, -1), found);
       last = seen.at(-1)!['id'];
     }
     return deleted;
   }
 
-  async #found(asked: Forgotten, rows: Rows, found: Found): Promise<number> {
+  async #deleteFound(asked: Forgotten, rows: Rows, found: Found): Promise<number> {
     let deleted = rows.length;
     for (const { conversation } of rows) {
       found.conversations.add(fromText(String(conversation)) as ConversationId);
@@ -252,7 +252,10 @@ export class Forgetting {
   }
 
   /** Clears the memory of a conversation, and deletes its queue if no rows are left in it. */
-  async #close({ whose: { channel }, beforeId }: Forgotten, conversation: ConversationId) {
+  async #endConversation(
+    { whose: { channel }, beforeId }: Forgotten,
+    conversation: ConversationId,
+  ) {
     const { rows, history } = this.#deps;
     const place = [channel, toText(conversation)];
     // The lock on the queue comes first, so a message accepted meanwhile is seen.

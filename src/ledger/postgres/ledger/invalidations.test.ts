@@ -35,7 +35,7 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   const forgotten: Theirs[] = [];
   const answered: string[] = [];
   const invalidations = new Invalidations({ peers, rows, history });
-  invalidations.hear(async (theirs, replied) => {
+  invalidations.listen(async (theirs, replied) => {
     forgotten.push(theirs);
     answered.push(...replied);
   });

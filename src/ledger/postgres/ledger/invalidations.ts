@@ -16,8 +16,8 @@ const forgetKind = 'forget';
 const changedKind = 'changed';
 
 /** `answered`: ids of messages whose replies are to be forgotten too. */
-type Asked = Theirs & { readonly answered: readonly string[] };
-type Changed = {
+type ForgetNotice = Theirs & { readonly answered: readonly string[] };
+type ChangeNotice = {
   readonly channel: ChannelKey;
   readonly conversations: readonly ConversationId[];
 };
@@ -36,23 +36,23 @@ export class Invalidations {
   }
 
   /** @param forgetHere removes their messages from the memory of this instance */
-  hear(forgetHere: StorageReport['forgetHere']): void {
+  listen(forgetHere: StorageReport['forgetHere']): void {
     const { peers, rows, history } = this.#deps;
-    const believeNothing = (): void => {
+    const dropMemory = (): void => {
       rows.outdateAll();
       history.dropAll();
     };
     peers.on(forgetKind, async (body) => {
-      const asked = askedIn(objectIn(body));
-      if (asked === null) return believeNothing();
-      const { answered, ...theirs } = asked;
+      const notice = forgetNoticeIn(objectIn(body));
+      if (notice === null) return dropMemory();
+      const { answered, ...theirs } = notice;
       // It rejects only after a failure of the storage, which ends this process and its memory.
       await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
     peers.on(changedKind, (body) => {
-      const changed = changedIn(objectIn(body));
-      if (changed === null) return believeNothing();
-      const { channel, conversations } = changed;
+      const notice = changeNoticeIn(objectIn(body));
+      if (notice === null) return dropMemory();
+      const { channel, conversations } = notice;
       for (const conversation of conversations) {
         rows.outdate(channel, conversation);
         history.drop({ channel, conversation });
@@ -66,15 +66,15 @@ export class Invalidations {
    */
   async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
     const { peers } = this.#deps;
-    const asked: Asked = { whose, beforeId, answered: [...answered] };
-    await peers.tell(forgetKind, JSON.stringify(asked));
+    const notice: ForgetNotice = { whose, beforeId, answered: [...answered] };
+    await peers.tell(forgetKind, JSON.stringify(notice));
   }
 
   /** Resolves when no instance has the old memory of these conversations. */
   async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
     const { peers } = this.#deps;
-    const told: Changed = { channel, conversations };
-    await peers.tell(changedKind, JSON.stringify(told));
+    const notice: ChangeNotice = { channel, conversations };
+    await peers.tell(changedKind, JSON.stringify(notice));
   }
 }
 
@@ -83,27 +83,27 @@ type Fields = Readonly<Record<string, unknown>>;
 /** @returns no fields when the body is no JSON object */
 function objectIn(body: string): Fields {
   try {
-    const told: unknown = JSON.parse(body);
-    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Fields) : {};
   } catch {
     return {};
   }
 }
 
 /** @returns null when the fields do not fit */
-function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
+function forgetNoticeIn({ whose, beforeId, answered }: Fields): ForgetNotice | null {
   const theirs = whoseIn(whose);
   if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
   return { whose: theirs, beforeId: beforeId as MessageId, answered };
 }
 
-function areTexts(told: unknown): told is readonly string[] {
-  return Array.isArray(told) && told.every((one) => typeof one === 'string');
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
-function whoseIn(told: unknown): Whose | null {
-  if (typeof told !== 'object' || told === null) return null;
-  const { kind, channel, conversation, sender } = told as Fields;
+function whoseIn(value: unknown): Whose | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { kind, channel, conversation, sender } = value as Fields;
   if (typeof channel !== 'string') return null;
   const on = { channel: channel as ChannelKey };
   if (kind === 'conversation' && typeof conversation === 'string') {
@@ -113,7 +113,7 @@ function whoseIn(told: unknown): Whose | null {
 }
 
 /** @returns null when the fields do not fit */
-function changedIn({ channel, conversations }: Fields): Changed | null {
+function changeNoticeIn({ channel, conversations }: Fields): ChangeNotice | null {
   if (typeof channel !== 'string' || !areTexts(conversations)) return null;
   return {
     channel: channel as ChannelKey,

@@ -15,7 +15,7 @@ type Deps = {
   readonly isMine?: (() => boolean) | undefined;
 };
 
-export class Keeping implements Disposable {
+export class Janitor implements Disposable {
   readonly #deps: Deps;
   #timer: NodeJS.Timeout | null = null;
   #over = false;
@@ -33,11 +33,11 @@ export class Keeping implements Disposable {
 
   #after(ms: number): void {
     if (this.#over) return;
-    this.#timer = setTimeout(() => void this.#go(), ms);
+    this.#timer = setTimeout(() => void this.#step(), ms);
   }
 
   /** A step that fails runs again at the next time; nothing is lost. */
-  async #go(): Promise<void> {
+  async #step(): Promise<void> {
     const { isMine = () => true, step, everyMs } = this.#deps;
     const more = isMine() && (await step().catch(() => false));
     this.#after(more ? pauseMs : everyMs);

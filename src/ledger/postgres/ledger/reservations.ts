@@ -62,7 +62,7 @@ type Reservation = {
   readonly charged: Charged;
   readonly most: Tokens;
   readonly limits: readonly SpendLimit[];
-  readonly tell: (reserving: Reserving) => void;
+  readonly resolve: (reserving: Reserving) => void;
 };
 
 type Deps = {
@@ -85,8 +85,8 @@ export class Reservations implements Disposable {
   }
 
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
-    return new Promise((tell) => {
-      this.#waiting.push({ charged, most, limits, tell });
+    return new Promise((resolve) => {
+      this.#waiting.push({ charged, most, limits, resolve });
       if (!this.#running) void this.#run();
     });
   }
@@ -101,8 +101,8 @@ export class Reservations implements Disposable {
     this.#running = true;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchMax);
-      const told = await this.#decide(batch);
-      for (const [at, { tell }] of batch.entries()) tell(told?.[at] ?? unwritten);
+      const answers = await this.#decide(batch);
+      for (const [at, { resolve }] of batch.entries()) resolve(answers?.[at] ?? unwritten);
     }
     this.#running = false;
   }
@@ -114,10 +114,10 @@ export class Reservations implements Disposable {
       let isSent = false;
       try {
         this.#client ??= await this.#deps.connect();
-        const read = await this.#ask(this.#client, [begin, ...lookingAt(batch, this.#deps)]);
+        const read = await this.#ask(this.#client, [begin, ...readingSums(batch, this.#deps)]);
         const decided = decideAll(batch, read);
         isSent = true;
-        await this.#ask(this.#client, [...this.#writing(batch, decided), 'COMMIT']);
+        await this.#ask(this.#client, [...this.#storing(batch, decided), 'COMMIT']);
         return decided;
       } catch (error) {
         const fault = faultOf(error);
@@ -130,7 +130,7 @@ export class Reservations implements Disposable {
     return null;
   }
 
-  #writing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Asked[] {
+  #storing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Asked[] {
     const { instance } = this.#deps;
     const writes = batch.flatMap(({ charged, most }, at): readonly SpentWrite[] => {
       if (decided[at]!.kind !== 'reserved') return [];
@@ -163,7 +163,7 @@ export class Reservations implements Disposable {
   }
 }
 
-function lookingAt(batch: readonly Reservation[], { instance }: Deps): readonly Asked[] {
+function readingSums(batch: readonly Reservation[], { instance }: Deps): readonly Asked[] {
   const places = batch.flatMap(({ charged }) => placesOf(charged).map(storedPlace));
   const distinct = new Map(places.map((place) => [sumKey(place), place]));
   const values = [
@@ -227,14 +227,14 @@ export class Spend implements SpendBook, Disposable {
   readonly #deps: SpendDeps;
   readonly #reservations: Reservations;
   /** How many costs are not committed yet. */
-  #flying = 0;
-  readonly #free = new FreeSpend((charged, change) => this.#fly(charged, change, false));
+  #uncommitted = 0;
+  readonly #free = new FreeSpend((charged, change) => this.#write(charged, change, false));
 
   constructor(deps: SpendDeps) {
     this.#deps = deps;
     const { instance, batches, connect } = deps;
     const settled = async (): Promise<boolean> =>
-      !batches.broken && (this.#flying === 0 || batches.writtenNow());
+      !batches.broken && (this.#uncommitted === 0 || batches.writtenNow());
     this.#reservations = new Reservations({ instance, connect, settled });
   }
 
@@ -247,7 +247,7 @@ export class Spend implements SpendBook, Disposable {
     if (reserved === null && used === null) return;
     if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
     for (const part of settledParts(charged, reserved, used)) {
-      this.#fly(part.charged, part.change, reserved !== null);
+      this.#write(part.charged, part.change, reserved !== null);
     }
   }
 
@@ -257,11 +257,11 @@ export class Spend implements SpendBook, Disposable {
   }
 
   /** @param known true after a reservation: add to its row, or nowhere if it was forgotten */
-  #fly(charged: Charged, change: SpendChange, known: boolean): void {
+  #write(charged: Charged, change: SpendChange, known: boolean): void {
     const { batches, instance } = this.#deps;
     batches.add({ kind: 'spent', instance, charged, change, known });
-    this.#flying++;
-    batches.flushSoon(() => void this.#flying--);
+    this.#uncommitted++;
+    batches.flushSoon(() => void this.#uncommitted--);
   }
 
   [Symbol.dispose](): void {

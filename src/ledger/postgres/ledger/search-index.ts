@@ -12,7 +12,7 @@ import { wordRules, wordsOf } from '../../search/words.ts';
 import type { Reads } from '../deps.ts';
 import { fromText, fromTextOrNull } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
-import { Keeping } from './janitor.ts';
+import { Janitor } from './janitor.ts';
 
 /** The most turns that one step indexes. */
 const turnsAtOnce = 100;
@@ -27,7 +27,7 @@ const everyMs = 5_000;
 const state =
   "SELECT *, walked_at < clock_timestamp() - interval '1 hour' AS due FROM svc.search_state";
 /** `SKIP LOCKED`: a batch that deletes a row at the same time need not be waited for. */
-const emptied = `
+const deleteSome = `
 DELETE FROM svc.search WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.search LIMIT ${deletedAtOnce} FOR UPDATE SKIP LOCKED
 )) RETURNING 1`;
@@ -47,7 +47,7 @@ FROM (
     AND conversation = message.conversation AND n = message.n LIMIT 1
 ) AS turn ON true
 ORDER BY message.id`;
-const followed = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
+const moveUntil = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
 
 const key = 'channel, conversation, session, n';
 /** Reads only the keys of turns. */
@@ -60,11 +60,11 @@ ORDER BY ${key} LIMIT ${walkAtOnce}`;
 const given =
   'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C", ' +
   'session integer, n bigint, said_to text, words text)';
-const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
-const walkedTo = `
+const turnsByKey = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
+const movePlace = `
 UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5)
 WHERE (${key}) = ($6, $7, $8, $9)`;
-const walkedOver =
+const endPass =
   "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
 
@@ -97,41 +97,43 @@ export async function indexOnce(reads: Reads, now: number): Promise<boolean> {
   if (at === undefined) return false;
   const upTo = timeText(Math.max(0, now - behindMs));
   if (at['rules'] !== wordRules) {
-    const gone = await reads.ask({ text: emptied, values: [] });
+    const gone = await reads.ask({ text: deleteSome, values: [] });
     if (gone.length === 0) await reads.ask({ text: begin, values: [wordRules, upTo] });
     return true;
   }
-  const more = await follow(reads, String(at['until']), upTo);
+  const more = await indexSettled(reads, String(at['until']), upTo);
   const isWalking = at['walked'] !== true || at['channel'] !== '' || at['due'] === true;
-  return (isWalking && (await walkOn(reads, placeOf(at)))) || more;
+  return (isWalking && (await indexNextTurns(reads, placeOf(at)))) || more;
 }
 
-async function follow(reads: Reads, until: string, upTo: string): Promise<boolean> {
+async function indexSettled(reads: Reads, until: string, upTo: string): Promise<boolean> {
   if (upTo <= until) return false;
   const found = await reads.ask({ text: settled, values: [until, upTo] });
   const more = found.length >= turnsAtOnce;
   const last = more ? String(found.at(-1)!['id']) : upTo;
   const turns = found.filter(({ session }) => session !== null);
-  await reads.ask(putting(turns, followed, [last, until]));
+  await reads.ask(putStatement(turns, moveUntil, [last, until]));
   return more;
 }
 
-async function walkOn(reads: Reads, from: Place): Promise<boolean> {
+async function indexNextTurns(reads: Reads, from: Place): Promise<boolean> {
   const seen = await reads.ask({ text: walk, values: [...from] });
   const missing = seen.filter(({ has }) => has === false).slice(0, turnsAtOnce);
   const isCut = missing.length === turnsAtOnce;
   const turns =
-    missing.length === 0 ? [] : await reads.ask({ text: some, values: [JSON.stringify(missing)] });
+    missing.length === 0
+      ? []
+      : await reads.ask({ text: turnsByKey, values: [JSON.stringify(missing)] });
   if (!isCut && seen.length < walkAtOnce) {
-    await reads.ask(putting(turns, walkedOver, []));
+    await reads.ask(putStatement(turns, endPass, []));
     return false;
   }
   const last = (isCut ? missing : seen).at(-1)!;
-  await reads.ask(putting(turns, walkedTo, [...placeOf(last), ...from]));
+  await reads.ask(putStatement(turns, movePlace, [...placeOf(last), ...from]));
   return true;
 }
 
-function putting(turns: Rows, move: string, values: readonly unknown[]): Asked {
+function putStatement(turns: Rows, move: string, values: readonly unknown[]): Asked {
   const rows = turns.map((turn) => {
     const [channel, conversation, session, n] = placeOf(turn);
     return {
@@ -160,6 +162,6 @@ export function beginIndexing({
   readonly reads: Reads;
   readonly now: () => number;
   readonly isMine: () => boolean;
-}): Keeping {
-  return new Keeping({ isMine, everyMs, step: () => indexOnce(reads, now()) });
+}): Janitor {
+  return new Janitor({ isMine, everyMs, step: () => indexOnce(reads, now()) });
 }

@@ -7,7 +7,7 @@ import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
 import { firstDaysKept } from '../../engine/spending.ts';
 import type { Reads } from '../deps.ts';
 import type { Asked } from '../write/statement.ts';
-import { Keeping } from './janitor.ts';
+import { Janitor } from './janitor.ts';
 import type { Client } from 'pg';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import { lastIdKept } from './marks.ts';
@@ -183,9 +183,9 @@ export async function sweepOnce(
 }
 
 /** Sweeps every minute until it is disposed of. */
-export function beginSweeping({ isMine, ...deps }: SweepDeps): Keeping {
+export function beginSweeping({ isMine, ...deps }: SweepDeps): Janitor {
   const place = atTheStart();
-  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(deps, place)) > 0 });
+  return new Janitor({ isMine, everyMs, step: async () => (await sweepOnce(deps, place)) > 0 });
 }
 
 /**

@@ -30,25 +30,25 @@ import type { Rows } from '../write/statement.ts';
 import type { TurnWrite } from '../write/turns.ts';
 import type { History } from './history.ts';
 
-const heldKind = 'held';
-const answeredKind = 'answered_by_hand';
+const takeoverKind = 'held';
+const answerKind = 'answered_by_hand';
 
-const theHeld =
+const activeTakeovers =
   'SELECT channel, conversation, since, until_at FROM svc.hold WHERE until_at > $1 ORDER BY since';
-const begin =
+const storeTakeover =
   'INSERT INTO svc.hold (channel, conversation, since, until_at) VALUES ($1, $2, $3, $4) ' +
   'ON CONFLICT (channel, conversation) DO UPDATE SET until_at = excluded.until_at';
-const end = 'DELETE FROM svc.hold WHERE channel = $1 AND conversation = $2';
-const over = 'DELETE FROM svc.hold WHERE until_at <= $1';
-const theWaiting =
+const deleteTakeover = 'DELETE FROM svc.hold WHERE channel = $1 AND conversation = $2';
+const deleteExpired = 'DELETE FROM svc.hold WHERE until_at <= $1';
+const waitingMessages =
   'SELECT id, accepted_at, private, attempts, alone, body FROM svc.inbox ' +
   'WHERE channel = $1 AND conversation = $2 ORDER BY n LIMIT $3';
 /** Increments the number of the queue: its owner reads it, and an instance takes a free one. */
-const grow = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
+const growQueue = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   VALUES ($1, $2, 1, 2) ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
     waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
   RETURNING tail`;
-const grown = 'SELECT tail FROM svc.lane WHERE channel = $1 AND conversation = $2';
+const queueTail = 'SELECT tail FROM svc.lane WHERE channel = $1 AND conversation = $2';
 
 export type TakeoverDeps = {
   readonly peers: Peers;
@@ -64,21 +64,21 @@ export type TakeoverDeps = {
 export class Takeovers implements StoredTakeovers {
   readonly #deps: TakeoverDeps;
   #found: readonly HeldConversation[] = [];
-  #told: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
+  #report: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
   /** Notices that came before `listen`. */
-  #early: TakeoverSummary[] = [];
+  #early: TakeoverNotice[] = [];
 
   private constructor(deps: TakeoverDeps) {
     this.#deps = deps;
-    deps.peers.on(heldKind, async (body) => {
-      const told = heldIn(body);
-      if (told === null) return;
-      if (this.#told === null) this.#early.push(told);
-      else await this.#told.heldHere(told, told.hold);
+    deps.peers.on(takeoverKind, async (body) => {
+      const notice = takeoverIn(body);
+      if (notice === null) return;
+      if (this.#report === null) this.#early.push(notice);
+      else await this.#report.heldHere(notice, notice.hold);
     });
-    deps.peers.on(answeredKind, (body) => {
-      const told = answeredIn(body);
-      if (told !== null) this.#answeredHere(told);
+    deps.peers.on(answerKind, (body) => {
+      const notice = answerIn(body);
+      if (notice !== null) this.#answeredHere(notice);
     });
   }
 
@@ -86,7 +86,9 @@ export class Takeovers implements StoredTakeovers {
   static async open(deps: TakeoverDeps): Promise<Takeovers> {
     const byHand = new Takeovers(deps);
     const { reads, rows, now } = deps;
-    byHand.#found = (await reads.ask({ text: theHeld, values: [now()] })).map(heldConversation);
+    byHand.#found = (await reads.ask({ text: activeTakeovers, values: [now()] })).map(
+      heldConversation,
+    );
     for (const { channel, conversation } of byHand.#found) rows.byHand.take(channel, conversation);
     return byHand;
   }
@@ -95,9 +97,9 @@ export class Takeovers implements StoredTakeovers {
     return this.#found;
   }
 
-  listen(told: Pick<StorageReport, 'heldHere' | 'answeredHere'>): void {
-    this.#told = told;
-    for (const early of this.#early.splice(0)) void told.heldHere(early, early.hold);
+  listen(report: Pick<StorageReport, 'heldHere' | 'answeredHere'>): void {
+    this.#report = report;
+    for (const notice of this.#early.splice(0)) void report.heldHere(notice, notice.hold);
   }
 
   keep(where: ConversationKey, hold: Hold | null): Promise<boolean> {
@@ -105,17 +107,17 @@ export class Takeovers implements StoredTakeovers {
     const place = [where.channel, toText(where.conversation)];
     const written =
       hold === null
-        ? { text: end, values: place }
-        : { text: begin, values: [...place, hold.since, hold.untilAt] };
+        ? { text: deleteTakeover, values: place }
+        : { text: storeTakeover, values: [...place, hold.since, hold.untilAt] };
     batches.add({ kind: 'single', ...written });
     const { channel, conversation } = where;
-    const told: TakeoverSummary = { channel, conversation, hold };
+    const notice: TakeoverNotice = { channel, conversation, hold };
     return new Promise((resolve) => {
       // A refused write may still be committed; then `written` runs and announces it.
       batches.flush(
         (landed) => {
           if (landed === null) return resolve(false);
-          void peers.tell(heldKind, JSON.stringify(told)).finally(() => resolve(true));
+          void peers.tell(takeoverKind, JSON.stringify(notice)).finally(() => resolve(true));
         },
         () => resolve(false),
       );
@@ -124,7 +126,7 @@ export class Takeovers implements StoredTakeovers {
 
   expired(now: number): void {
     const { batches } = this.#deps;
-    batches.add({ kind: 'single', text: over, values: [Math.floor(now)] });
+    batches.add({ kind: 'single', text: deleteExpired, values: [Math.floor(now)] });
     batches.flushSoon(() => {});
   }
 
@@ -134,7 +136,7 @@ export class Takeovers implements StoredTakeovers {
     history.drop(where);
     const values = [where.channel, toText(where.conversation), n];
     const queue = new ConversationQueue(where.channel, where.conversation);
-    const found = await reads.ask({ text: theWaiting, values });
+    const found = await reads.ask({ text: waitingMessages, values });
     return found.map((row) => waitingRow(queue, row));
   }
 
@@ -145,8 +147,8 @@ export class Takeovers implements StoredTakeovers {
     const values = [queue.channel, queue.conversation];
     let tail = 0;
     const told = (rows: Rows): void => void (tail = Number(rows[0]?.['tail'] ?? 0));
-    const again = { text: grown, values };
-    batches.add({ kind: 'single', text: grow, values, again, queues: [queue], told });
+    const again = { text: queueTail, values };
+    batches.add({ kind: 'single', text: growQueue, values, again, queues: [queue], told });
     for (const write of turnWrites(ends, this.#deps.history.bounds)) batches.add(write);
     const messages = ends.map(({ row }) => row.head.id);
     return new Promise((resolve) => {
@@ -154,8 +156,8 @@ export class Takeovers implements StoredTakeovers {
         (landed) => {
           if (landed === null) return resolve('storage_failed');
           const isDone = landed.done.has(messages.at(-1)!);
-          const answered: Answered = { channel, conversation, messages, tail };
-          void peers.tell(answeredKind, JSON.stringify(answered)).finally(() => {
+          const answered: AnswerNotice = { channel, conversation, messages, tail };
+          void peers.tell(answerKind, JSON.stringify(answered)).finally(() => {
             resolve(isDone ? 'answered' : 'answered_already');
             void queues.takeWaiting();
           });
@@ -165,10 +167,10 @@ export class Takeovers implements StoredTakeovers {
     });
   }
 
-  #answeredHere({ channel, conversation, messages, tail }: Answered): void {
+  #answeredHere({ channel, conversation, messages, tail }: AnswerNotice): void {
     const { rows, history, queues } = this.#deps;
     const where = { channel, conversation };
-    this.#told?.answeredHere(where, new Set(messages));
+    this.#report?.answeredHere(where, new Set(messages));
     rows.outdate(channel, conversation);
     history.drop(where);
     const queue = queues.owned.get(where);
@@ -216,17 +218,17 @@ function waitingRow(queue: ConversationQueue, found: Rows[number]): WholeInRow {
 // that cannot be parsed is ignored.
 
 /** A takeover began or changed. `hold` null: it ended. */
-type TakeoverSummary = ConversationKey & { readonly hold: Hold | null };
+type TakeoverNotice = ConversationKey & { readonly hold: Hold | null };
 
 /** The operator answered these messages. `tail`: the newest number of the queue. */
-type Answered = ConversationKey & {
+type AnswerNotice = ConversationKey & {
   readonly messages: readonly string[];
   readonly tail: number;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function heldIn(body: string): TakeoverSummary | null {
+function takeoverIn(body: string): TakeoverNotice | null {
   const fields = fieldsIn(body);
   const where = whereIn(fields);
   const { hold } = fields;
@@ -238,7 +240,7 @@ function heldIn(body: string): TakeoverSummary | null {
   return areTimes ? { ...where, hold: { since, untilAt } } : null;
 }
 
-function answeredIn(body: string): Answered | null {
+function answerIn(body: string): AnswerNotice | null {
   const fields = fieldsIn(body);
   const where = whereIn(fields);
   const { messages, tail } = fields;
@@ -254,8 +256,8 @@ function whereIn({ channel, conversation }: Fields): ConversationKey | null {
 /** @returns no fields when the body is no JSON object */
 function fieldsIn(body: string): Fields {
   try {
-    const told: unknown = JSON.parse(body);
-    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Fields) : {};
   } catch {
     return {};
   }

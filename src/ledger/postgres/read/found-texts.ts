@@ -100,7 +100,7 @@ export async function findByWords(ask: Ask, words: string, asked: PageAsked): Pr
   if (after === null) return nothing;
   const terms = termsOf(words);
   const limit = limitOf(asked);
-  const named = after === '~' ? (await namedSo(ask, words.trim())).slice(0, limit) : [];
+  const named = after === '~' ? (await conversationsNamed(ask, words.trim())).slice(0, limit) : [];
   if (terms.length === 0) return { ...nothing, rows: named };
   const [at] = await ask<State>(state);
   const isMade = at !== undefined && at.rules === wordRules;
@@ -113,7 +113,7 @@ export async function findByWords(ask: Ask, words: string, asked: PageAsked): Pr
           listOf(ask, unindexed, after, until),
           listOf(ask, dead, after),
           listOf(ask, commands, after),
-          isMade ? inIndex(ask, terms, after, limit) : { found: [], end: null },
+          isMade ? searchIndex(ask, terms, after, limit) : { found: [], end: null },
         ])
       : [await listOf(ask, commands, after)];
   const isComplete = isMade && at.walked;
@@ -150,7 +150,7 @@ function pageOfTexts(lists: readonly List[], { terms, command, limit, named }: W
 }
 
 function rowOf(found: Found, terms: readonly Term[], command: string | null): FoundText | null {
-  const { id, at, state: told, brain, outcome } = found;
+  const { id, at, state: knownState, brain, outcome } = found;
   const conversation = fromText(found.conversation);
   const sender = fromTextOrNull(found.sender);
   const text = found.text === null ? textIn(found.body ?? '') : fromText(found.text);
@@ -158,7 +158,8 @@ function rowOf(found: Found, terms: readonly Term[], command: string | null): Fo
   const said = { text, reply: fromTextOrNull(found.reply), sender, conversation };
   const match = isAsked ? matchOf(said, terms) : null;
   if (match === null) return null;
-  const message = told === null ? null : { id, state: told, brain: fromTextOrNull(brain), outcome };
+  const message =
+    knownState === null ? null : { id, state: knownState, brain: fromTextOrNull(brain), outcome };
   return textRowOf({ channel: found.channel, conversation, at, sender, message }, match.excerpt);
 }
 
@@ -167,7 +168,7 @@ async function listOf(ask: Ask, sql: string, ...values: readonly string[]): Prom
   return { found, end: found.length < looksMax ? null : found.at(-1)!.id };
 }
 
-async function inIndex(
+async function searchIndex(
   ask: Ask,
   terms: readonly Term[],
   after: string,
@@ -206,7 +207,7 @@ const named =
   'AND conversation = lane.conversation) AS turns WHERE turns.at IS NOT NULL ' +
   `LIMIT ${conversationsMax}`;
 
-async function namedSo(ask: Ask, start: string): Promise<readonly FoundText[]> {
+async function conversationsNamed(ask: Ask, start: string): Promise<readonly FoundText[]> {
   if (start === '') return [];
   const found = await ask<{ channel: string; conversation: string; at: number }>(
     named,

@@ -22,7 +22,7 @@ export type Place = readonly [at: number, id: string];
 export const beginning: [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
 
 /** A row. `again`: when it was replayed, or null. `looked`: its number among the rows read. */
-export type Looked = {
+export type StreamRow = {
   readonly id: string;
   readonly again: number | null;
   readonly looked: number;
@@ -40,12 +40,12 @@ export type Stream = {
 };
 
 /** The column for the time of a replay, and the conditions for replayed and other rows. */
-export type Again = { readonly column: string; readonly is: string; readonly isNot: string };
+export type ReplayColumn = { readonly column: string; readonly is: string; readonly isNot: string };
 
 /** SQL for rows that were not replayed, after a place, and within a range of ids. */
-export function asTheyCame(
+export function originalRowsSql(
   { table, columns, found, fits }: Stream,
-  again: Again,
+  replay: ReplayColumn,
   values: Values,
   [at, id]: Place,
   within: { readonly from: string | null; readonly before: string | null },
@@ -54,30 +54,33 @@ export function asTheyCame(
   const first = timeText(Math.max(0, Math.min(at, timeMax)));
   const bounds = [id > first ? id : first, ...(within.before === null ? [] : [within.before])];
   const before = bounds.reduce((a, b) => (a < b ? a : b));
-  const where = [again.isNot, `id < ${values.put(before)}`];
+  const where = [replay.isNot, `id < ${values.put(before)}`];
   if (within.from !== null) where.push(`id >= ${values.put(within.from)}`);
   if (found !== null) where.push(found);
   return streamOf(table, `${columns}, NULL::bigint AS again`, where, 'id DESC', fits, limit);
 }
 
 /** SQL for replayed rows after a place. */
-export function asTheyCameBack(
+export function replayedRowsSql(
   { table, columns, found, fits }: Stream,
-  again: Again,
+  replay: ReplayColumn,
   values: Values,
   [at, id]: Place,
   limit: number,
 ): string {
-  const where = [again.is, `(${again.column}, id) < (${values.put(whole(at))}, ${values.put(id)})`];
+  const where = [
+    replay.is,
+    `(${replay.column}, id) < (${values.put(whole(at))}, ${values.put(id)})`,
+  ];
   if (found !== null) where.push(found);
-  const told = `${columns}, ${again.column}::bigint AS again`;
-  return streamOf(table, told, where, `${again.column} DESC, id DESC`, fits, limit);
+  const allColumns = `${columns}, ${replay.column}::bigint AS again`;
+  return streamOf(table, allColumns, where, `${replay.column} DESC, id DESC`, fits, limit);
 }
 
 /** The result includes the last row read even if it does not fit: the page ends there. */
 function streamOf(
   table: string,
-  told: string,
+  columns: string,
   where: readonly string[],
   order: string,
   fits: string | null,
@@ -88,7 +91,7 @@ function streamOf(
   const looked = `SELECT *, ${counted} FROM (${rows} LIMIT ${looksMax}) AS rows`;
   const which = fits === null ? '' : `WHERE ${fits} OR looked = ${looksMax} `;
   return (
-    `SELECT id, looked::integer AS looked, ${told} FROM (${looked}) AS looked ${which}` +
+    `SELECT id, looked::integer AS looked, ${columns} FROM (${looked}) AS looked ${which}` +
     `ORDER BY ${order} LIMIT ${limit + 1}`
   );
 }
@@ -102,7 +105,7 @@ export type Asked = { readonly text: string; readonly values: Values };
  * @param readable returns a row with its texts unescaped
  * @returns the rows, and the place of the next page
  */
-export async function listOf<Row extends Looked>(
+export async function listOf<Row extends StreamRow>(
   ask: Ask,
   streams: readonly Asked[],
   limit: number,
@@ -123,11 +126,11 @@ export async function listOf<Row extends Looked>(
   return { rows, next: null };
 }
 
-function placeOf({ id, again }: Looked): Place & PageKey {
+function placeOf({ id, again }: StreamRow): Place & PageKey {
   return [again ?? timeOfId(id), id];
 }
 
-function newestFirst(a: Looked, b: Looked): number {
+function newestFirst(a: StreamRow, b: StreamRow): number {
   const [[atOfA], [atOfB]] = [placeOf(a), placeOf(b)];
   return atOfB - atOfA || (a.id < b.id ? 1 : -1);
 }

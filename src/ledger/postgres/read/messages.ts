@@ -25,8 +25,8 @@ import {
   num,
   Values,
   whole,
-  asTheyCame,
-  asTheyCameBack,
+  originalRowsSql,
+  replayedRowsSql,
   beginning,
   listOf,
   onChannel,
@@ -34,9 +34,9 @@ import {
   placed,
   idCipherOf,
   type Ask,
-  type Again,
+  type ReplayColumn,
   type Asked,
-  type Looked,
+  type StreamRow,
   type Place,
   type Stream,
 } from './lists.ts';
@@ -133,8 +133,8 @@ async function partsOf(
   const wholes = [...new Set(rows.map(({ id }) => wholeOf(id)))];
   const found = await ask<Pick<DeadRecord, 'id' | 'attempts' | 'failure'>>(partsOfSome, wholes);
   const like = new Map(rows.map((row) => [wholeOf(row.id), row]));
-  const told = found.map((part) => ({ ...like.get(wholeOf(part.id))!, ...part }));
-  return Map.groupBy(told, ({ id }) => wholeOf(id));
+  const letterParts = found.map((part) => ({ ...like.get(wholeOf(part.id))!, ...part }));
+  return Map.groupBy(letterParts, ({ id }) => wholeOf(id));
 }
 
 const reasons = [
@@ -235,7 +235,7 @@ function approvalOf(row: ApprovalRecord): Approval {
   });
 }
 
-type Told = MessageSummary & Looked;
+type ListedMessage = MessageSummary & StreamRow;
 
 const head = `channel, ${num('accepted_at', 'acceptedAt')}`;
 const waiting =
@@ -244,7 +244,11 @@ const waiting =
 const settled =
   `${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, ` +
   `${num('settled_at', 'settledAt')}, brain, outcome, model`;
-const again: Again = { column: 'accepted_at', is: 'replayed', isNot: 'NOT replayed' };
+const messageReplays: ReplayColumn = {
+  column: 'accepted_at',
+  is: 'replayed',
+  isNot: 'NOT replayed',
+};
 
 /** An id and its message have nearly the same time, unless the clock was set back further. */
 const apartMs = 60_000;
@@ -257,7 +261,8 @@ export async function listMessages(
   const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
-  const matches = (row: Told): boolean => fitsMessage(filter, row) && isWithin(filter, row);
+  const matches = (row: ListedMessage): boolean =>
+    fitsMessage(filter, row) && isWithin(filter, row);
   const streams = streamsOf(filter, after, limit);
   const { rows, next } = await listOf(ask, streams, limit, matches, readable);
   const replies = await repliesTo(ask, rows);
@@ -273,14 +278,14 @@ function streamsOf(filter: MessageFilter, after: Place, limit: number): readonly
     ...(state === 'waiting' ? [] : (['message'] as const)),
   ];
   return boxes.flatMap((box) => [
-    cameTo(box, filter, after, limit),
-    cameBackTo(box, filter, after, limit),
+    originalRows(box, filter, after, limit),
+    replayedRows(box, filter, after, limit),
   ]);
 }
 
 type BoxTable = 'inbox' | 'message';
 
-function cameTo(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
+function originalRows(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
   const values = new Values();
   const { since, until } = filter;
   const stream = streamOf(table, filter, values);
@@ -288,13 +293,13 @@ function cameTo(table: BoxTable, filter: MessageFilter, after: Place, limit: num
     from: since === null ? null : timeText(timeWithin(since - apartMs)),
     before: until === null ? null : timeText(timeWithin(until + apartMs)),
   };
-  return { text: asTheyCame(stream, again, values, after, within, limit), values };
+  return { text: originalRowsSql(stream, messageReplays, values, after, within, limit), values };
 }
 
-function cameBackTo(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
+function replayedRows(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
   const values = new Values();
   const stream = streamOf(table, filter, values);
-  return { text: asTheyCameBack(stream, again, values, after, limit), values };
+  return { text: replayedRowsSql(stream, messageReplays, values, after, limit), values };
 }
 
 function timeWithin(ms: number): number {
@@ -324,11 +329,11 @@ function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
   };
 }
 
-function readable(row: Told): Told {
+function readable(row: ListedMessage): ListedMessage {
   return { ...row, brain: fromTextOrNull(row.brain), model: fromTextOrNull(row.model) };
 }
 
-function isWithin({ since, until }: MessageFilter, { acceptedAt }: Told): boolean {
+function isWithin({ since, until }: MessageFilter, { acceptedAt }: ListedMessage): boolean {
   return acceptedAt >= (since ?? 0) && acceptedAt < (until ?? Number.POSITIVE_INFINITY);
 }
 
@@ -342,7 +347,7 @@ const replies =
 
 async function repliesTo(
   ask: Ask,
-  rows: readonly Told[],
+  rows: readonly ListedMessage[],
 ): Promise<ReadonlyMap<string, readonly ReplySummary[]>> {
   if (rows.length === 0) return new Map();
   const found = await ask<ReplyFound>(
@@ -353,7 +358,7 @@ async function repliesTo(
 }
 
 /** Replies, newest first; a replayed one has the time of its replay. */
-type DeliveriesTold = DeliveryRecord & Looked;
+type ListedDelivery = DeliveryRecord & StreamRow;
 
 const queued =
   `message_id AS message, channel, ${num('created_at', 'createdAt')}, attempts, late, ` +
@@ -362,7 +367,7 @@ const columns = {
   outbox: `${queued}, 0 AS state, ${num('due_at', 'dueAt')}`,
   sent: `${queued}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, NULL::bigint AS "dueAt"`,
 } as const;
-const deliveriesAgain: Again = {
+const deliveriesAgain: ReplayColumn = {
   column: 'replayed_at',
   is: 'replayed_at IS NOT NULL',
   isNot: 'replayed_at IS NULL',
@@ -382,7 +387,7 @@ export async function listDeliveries(
   const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
-  const matches = (row: DeliveriesTold): boolean => fitsDelivery(filter, row);
+  const matches = (row: ListedDelivery): boolean => fitsDelivery(filter, row);
   const streams = deliveriesStreamsOf(filter, after, limit);
   const { rows, next } = await listOf(ask, streams, limit, matches, (row) => row);
   return { rows: rows.map(deliveryOf), next };
@@ -398,7 +403,7 @@ function deliveriesStreamsOf(
     const [came, back] = [new Values(), new Values()];
     return [
       {
-        text: asTheyCame(
+        text: originalRowsSql(
           deliveriesStreamOf(table, filter, came),
           deliveriesAgain,
           came,
@@ -409,7 +414,7 @@ function deliveriesStreamsOf(
         values: came,
       },
       {
-        text: asTheyCameBack(
+        text: replayedRowsSql(
           deliveriesStreamOf(table, filter, back),
           deliveriesAgain,
           back,

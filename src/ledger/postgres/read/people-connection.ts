@@ -63,11 +63,11 @@ export class PeopleConnection {
 
   /**
    * Runs a read.
-   * @param look runs its queries, all in one transaction; it may run twice
-   * @returns the result of `look`
+   * @param runQueries makes all queries in one transaction; it may be called twice
+   * @returns the result of `runQueries`
    * @throws {ReadFailed} when there is no answer
    */
-  read<Answer>(look: (ask: Ask) => Promise<Answer>): Promise<Answer> {
+  read<Answer>(runQueries: (ask: Ask) => Promise<Answer>): Promise<Answer> {
     if (this.#closed) return Promise.reject(stopping());
     const { waitingMax } = this.#limits;
     if (this.#waiting.length >= waitingMax) {
@@ -75,7 +75,7 @@ export class PeopleConnection {
       return Promise.reject(new ReadFailed('busy', message));
     }
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    this.#waiting.push({ run: async (ask) => resolve(await look(ask)), failed: reject });
+    this.#waiting.push({ run: async (ask) => resolve(await runQueries(ask)), failed: reject });
     this.#working ??= this.#work();
     return promise;
   }

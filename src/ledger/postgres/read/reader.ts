@@ -124,7 +124,7 @@ async function estimates(ask: Ask): Promise<readonly ConversationCount[]> {
     ask<Last>(countsNewest),
   ]);
   const lastOf = new Map(lasts.map(({ channel, lastAt }) => [channel, lastAt]));
-  const told = await Promise.all(
+  const channelCounts = await Promise.all(
     found.map(async ({ channel }) => {
       const [turns, queues] = await Promise.all([
         estimate(ask, 'turn', channel),
@@ -134,7 +134,7 @@ async function estimates(ask: Ask): Promise<readonly ConversationCount[]> {
       return { channel, conversations, turns: rounded(turns), lastAt: lastOf.get(channel) ?? null };
     }),
   );
-  return told.filter(({ turns }) => turns > 0);
+  return channelCounts.filter(({ turns }) => turns > 0);
 }
 
 type Plan = {
@@ -279,7 +279,7 @@ const turnsOfSender = turnsBy(
 );
 
 /** The place before every turn. */
-const turnsBeforeAll: [number, number] = [0, -1];
+const beforeAllTurns: [number, number] = [0, -1];
 const beforeAny: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
 
 async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page<TurnText>> {
@@ -292,7 +292,7 @@ async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page
     const rows = await ask<TurnRecord>(turnsOfSender, ...values);
     return pageOfTurns(rows, limit, ({ at, messageId }) => [at, messageId ?? '']);
   }
-  const after = keyAfter(asked, turnsBeforeAll);
+  const after = keyAfter(asked, beforeAllTurns);
   if (after === null) return emptyPage;
   const { channel, conversation } = whose;
   const [session, n] = [Math.min(sessionMax, Math.max(0, whole(after[0]))), whole(after[1])];
@@ -317,10 +317,10 @@ function pageOfTurns(
 ): Page<TurnText> {
   const isFull = (rows.at(-1)?.bytes ?? 0) > pageCharactersMax;
   const shown = isFull ? Math.max(1, Math.min(limit, rows.length - 1)) : limit;
-  return pageOf(rows, shown, placeOf, (row) => turnText(turnsReadable(row)));
+  return pageOf(rows, shown, placeOf, (row) => turnText(readableTurn(row)));
 }
 
-function turnsReadable(row: TurnRecord): TurnRecord {
+function readableTurn(row: TurnRecord): TurnRecord {
   const { sender, text, reply, model } = row;
   return {
     ...placed(row),
@@ -332,7 +332,7 @@ function turnsReadable(row: TurnRecord): TurnRecord {
 }
 
 /** A conversation by its row in `svc.lane`. Lists have the order of the keys. */
-type ConversationsKept = {
+type ConversationRecord = {
   readonly channel: string;
   readonly conversation: string;
   readonly looked: number;
@@ -365,17 +365,17 @@ const summary =
   `${num('lane.started_at', 'startedAt')}, ${num('lane.previous_at', 'previousAt')}, ` +
   `${num('waits.count', 'waiting')}, ${num('waits.first', 'waitsFrom')}, ` +
   num('waits.last', 'waitsTo');
-const beside = `CROSS JOIN LATERAL (${spoken}) AS turns CROSS JOIN LATERAL (${waits}) AS waits`;
-const readerQueues =
+const counted = `CROSS JOIN LATERAL (${spoken}) AS turns CROSS JOIN LATERAL (${waits}) AS waits`;
+const queuesBehind =
   'SELECT *, row_number() OVER (ORDER BY channel, conversation) AS looked FROM ' +
   '(SELECT * FROM svc.lane ' +
   'WHERE (channel, conversation) > ($1, $2) ORDER BY channel, conversation ' +
   `LIMIT ${looksMax}) AS lane`;
 const list =
-  `SELECT ${summary}, looked::integer AS looked FROM (${readerQueues}) AS lane ${beside} ` +
+  `SELECT ${summary}, looked::integer AS looked FROM (${queuesBehind}) AS lane ${counted} ` +
   `WHERE ${isKept} OR looked = ${looksMax} ORDER BY lane.channel, lane.conversation LIMIT $3`;
 const one =
-  `SELECT ${summary}, 1 AS looked FROM svc.lane AS lane ${beside} ` +
+  `SELECT ${summary}, 1 AS looked FROM svc.lane AS lane ${counted} ` +
   `WHERE lane.channel = $1 AND lane.conversation = $2 AND ${isKept}`;
 
 export async function listConversations(
@@ -388,25 +388,28 @@ export async function listConversations(
   const [channel, conversation] = after as [string, string];
   const rows: ConversationRow[] = [];
   const idCipher = await idCipherOf(ask);
-  for (const kept of await ask<ConversationsKept>(list, channel, conversation, limit + 1)) {
+  for (const kept of await ask<ConversationRecord>(list, channel, conversation, limit + 1)) {
     if (hasSomething(kept)) {
-      if (rows.length === limit) return { rows, next: readerPlaceOf(rows.at(-1)!) };
+      if (rows.length === limit) return { rows, next: nextConversation(rows.at(-1)!) };
       rows.push(rowOf(idCipher, kept));
     }
-    if (kept.looked === looksMax) return { rows, next: readerPlaceOf(placed(kept)) };
+    if (kept.looked === looksMax) return { rows, next: nextConversation(placed(kept)) };
   }
   return { rows, next: null };
 }
 
-function readerPlaceOf(key: { readonly channel: string; readonly conversation: string }): string {
+function nextConversation(key: {
+  readonly channel: string;
+  readonly conversation: string;
+}): string {
   return nextOf([key.channel, key.conversation]);
 }
 
-function hasSomething({ turns, waiting, session }: ConversationsKept): boolean {
+function hasSomething({ turns, waiting, session }: ConversationRecord): boolean {
   return turns > 0 || waiting > 0 || session !== null;
 }
 
-function rowOf(idCipher: ConversationIdCipher, kept: ConversationsKept): ConversationRow {
+function rowOf(idCipher: ConversationIdCipher, kept: ConversationRecord): ConversationRow {
   const { turns, session, waiting: count } = kept;
   const { startedAt, previousAt, waitsFrom, waitsTo, turnsFrom, turnsTo } = kept;
   return conversationOf(
@@ -430,7 +433,7 @@ export async function findConversation(
 ): Promise<ConversationText | null> {
   const [idCipher, [kept], made] = await Promise.all([
     idCipherOf(ask),
-    ask<ConversationsKept>(one, channel, conversation),
+    ask<ConversationRecord>(one, channel, conversation),
     ask<Cut>(cuts, channel, conversation),
   ]);
   return kept === undefined ? null : { ...rowOf(idCipher, kept), cuts: made.toReversed() };
@@ -486,14 +489,14 @@ async function listNotes(ask: Ask, of: NotesOf): Promise<readonly NoteText[]> {
 }
 
 /** The place before every row. */
-const agentsBeforeAll: [number] = [Number.MAX_SAFE_INTEGER];
+const beforeAllUses: [number] = [Number.MAX_SAFE_INTEGER];
 
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
   `${num('at', 'at')}, ms::numeric, tool, mode, rule, outcome, arguments, told`;
 // Orders by the column itself, not by its alias: only the column has an index.
 const usesBehind = 'WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2';
-const agentsUses = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
+const toolUsesBehind = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
 const usesOf =
   `SELECT ${columns} FROM svc.tool_use WHERE message_id = $1 ` +
   `ORDER BY tool_use.seq LIMIT ${pageRowsMax}`;
@@ -501,9 +504,9 @@ const use = `SELECT ${columns} FROM svc.tool_use WHERE key = $1`;
 
 async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<ToolUseRow>> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, agentsBeforeAll);
+  const after = keyAfter(asked, beforeAllUses);
   if (after === null) return emptyPage;
-  const rows = await ask<ToolUseRecord>(agentsUses, whole(after[0]), limit + 1);
+  const rows = await ask<ToolUseRecord>(toolUsesBehind, whole(after[0]), limit + 1);
   return pageOf(
     rows,
     limit,
@@ -530,7 +533,7 @@ function readable(row: ToolUseRecord): ToolUseRecord {
 
 /** One message with its history, and its texts. */
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
-const storiesMessage =
+const messageById =
   `SELECT ${head}, 0 AS state, NULL::bigint AS "settledAt", NULL AS failure, NULL AS trace ` +
   'FROM svc.inbox WHERE id = $1 UNION ALL ' +
   `SELECT ${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at::bigint, failure, ` +
@@ -545,11 +548,11 @@ const replies =
   'settled_at, took_ms::numeric FROM svc.sent WHERE message_id = $1 ORDER BY seq, id';
 
 async function findStory(ask: Ask, messageId: string): Promise<Story | null> {
-  const [[told], rows] = await Promise.all([
-    ask<MessageRecord & { readonly trace: string | null }>(storiesMessage, messageId),
+  const [[record], rows] = await Promise.all([
+    ask<MessageRecord & { readonly trace: string | null }>(messageById, messageId),
     ask<ReplyRecord>(replies, messageId),
   ]);
-  return told === undefined ? null : storyOf(told, told.trace, rows);
+  return record === undefined ? null : storyOf(record, record.trace, rows);
 }
 
 const said =
@@ -593,7 +596,7 @@ const deadOr = (state: number): string => `CASE WHEN it.failure IS NULL THEN ${s
 const message = (table: string, state: string, ended: string): string =>
   `SELECT 'in' AS box, it.id, it.id AS "messageId", it.channel, ${num('it.accepted_at', 'at')}, ` +
   `${state} AS state, ${ended} FROM svc.${table} AS it WHERE ${inRange('it')}`;
-const readerReply = (table: string, state: string): string =>
+const replyInRange = (table: string, state: string): string =>
   `SELECT 'out' AS box, it.id, it.message_id AS "messageId", it.channel, ` +
   `${num('it.created_at', 'at')}, ${state} AS state, message.brain, message.outcome ` +
   `FROM svc.${table} AS it LEFT JOIN svc.message AS message ON message.id = it.message_id ` +
@@ -601,8 +604,8 @@ const readerReply = (table: string, state: string): string =>
 const sources = [
   message('inbox', '0', 'NULL AS brain, NULL AS outcome'),
   message('message', deadOr(1), 'it.brain, it.outcome'),
-  readerReply('outbox', '0'),
-  readerReply('sent', deadOr(1)),
+  replyInRange('outbox', '0'),
+  replyInRange('sent', deadOr(1)),
 ];
 
 async function findByIds(ask: Ask, beginning: string, asked: PageAsked): Promise<Page<FoundRow>> {
@@ -621,7 +624,7 @@ const pageRows = 100;
 
 type Found = Pick<FigureRow, 'at' | 'run' | 'body'>;
 
-const figuresRowsBehind =
+const figuresBehind =
   `SELECT ${num('at', 'at')}, ${num('run', 'run')}, body FROM svc.figure ` +
   'WHERE length_ms = $1 AND (at, run) > ($2::bigint, $3::bigint) AND at < $4 ' +
   `ORDER BY figure.at, figure.run LIMIT ${pageRows}`;
@@ -638,7 +641,7 @@ async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFigures> 
   const gathering = new Gathering(asked);
   let after = { at: from, run: -1 };
   for (;;) {
-    const rows = await ask<Found>(figuresRowsBehind, lengthMs, after.at, after.run, until);
+    const rows = await ask<Found>(figuresBehind, lengthMs, after.at, after.run, until);
     for (const row of rows) gathering.add(row);
     if (rows.length < pageRows) break;
     after = rows.at(-1)!;
@@ -667,7 +670,7 @@ const originIn = (table: string): string =>
   `FROM svc.${table} WHERE id = ANY($1::text[])`;
 const origins = `${originIn('inbox')} UNION ALL ${originIn('message')}`;
 
-type ConversationIdsKept = OriginRecord & { readonly sender: string; readonly body: string | null };
+type OriginFields = OriginRecord & { readonly sender: string; readonly body: string | null };
 
 async function listOrigins(
   ask: Ask,
@@ -675,15 +678,15 @@ async function listOrigins(
 ): Promise<readonly MessageOrigin[]> {
   const [idCipher, found] = await Promise.all([
     idCipherOf(ask),
-    ask<ConversationIdsKept>(origins, messageIds.slice(0, originsMax)),
+    ask<OriginFields>(origins, messageIds.slice(0, originsMax)),
   ]);
   const byId = new Map(found.map((row) => [row.id, originOf(idCipher, recordOf(placed(row)))]));
   return messageIds.flatMap((id) => byId.get(id) ?? []);
 }
 
-function recordOf({ id, channel, conversation, sender, body }: ConversationIdsKept): OriginRecord {
-  const told = body === null ? { id: fromText(sender) } : fieldsOf(body)['sender'];
-  return { id, channel, conversation, sender: JSON.stringify(told ?? null) };
+function recordOf({ id, channel, conversation, sender, body }: OriginFields): OriginRecord {
+  const storedSender = body === null ? { id: fromText(sender) } : fieldsOf(body)['sender'];
+  return { id, channel, conversation, sender: JSON.stringify(storedSender ?? null) };
 }
 
 export const questions: {
@@ -717,20 +720,20 @@ export const questions: {
 };
 
 /** A row of the audit of operators. */
-type Kept = AuditRecord & { readonly seq: number };
+type AuditFields = AuditRecord & { readonly seq: number };
 
 /** The place before every row. */
-const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
+const beforeAllAudit: [number] = [Number.MAX_SAFE_INTEGER];
 
-const rowsBehind =
+const auditBehind =
   `SELECT ${num('seq', 'seq')}, ${num('at', 'at')}, action, target, status, reason ` +
   'FROM svc.audit WHERE seq < $1 ORDER BY audit.seq DESC LIMIT $2';
 
 async function listAudit(ask: Ask, asked: PageAsked): Promise<Page<AuditRow>> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, beforeAll);
+  const after = keyAfter(asked, beforeAllAudit);
   if (after === null) return emptyPage;
-  const rows = await ask<Kept>(rowsBehind, whole(after[0]), limit + 1);
+  const rows = await ask<AuditFields>(auditBehind, whole(after[0]), limit + 1);
   return pageOf(
     rows,
     limit,

@@ -133,7 +133,7 @@ export function acceptSteps(
   taker: Taker,
 ): readonly Step[] {
   if (writes.length === 0 && locked.length === 0) return [];
-  const { firsts, configWatchers } = groupByKey(writes);
+  const { firsts, duplicates } = groupByKey(writes);
   const keyed = firsts.filter(({ key }) => key !== null);
   const hasKeys = keyed.length > 0;
   const rows = firsts.map(rowOf);
@@ -164,7 +164,7 @@ export function acceptSteps(
     ...steps,
     {
       statement: { ...known, again: known },
-      read: (found, landing) => readKnown(found, landing, configWatchers),
+      read: (found, landing) => readKnown(found, landing, duplicates),
     },
   ];
 }
@@ -175,12 +175,12 @@ function queueStep(
   hasKeys: boolean,
   { instance, takes, takesSuspects }: Taker,
 ): Step {
-  const comes = rows.map(({ n, id, channel, conversation, key }) => {
+  const messages = rows.map(({ n, id, channel, conversation, key }) => {
     return { n, id, channel, conversation, key };
   });
-  const named = [...comes, ...locked.map((one) => ({ ...one, n: 0, key: null }))];
+  const rowsToLock = [...messages, ...locked.map((one) => ({ ...one, n: 0, key: null }))];
   const locks = locked.some(({ id }) => id === undefined);
-  const set = asJson(named);
+  const set = asJson(rowsToLock);
   const values = [set, instance, takes, takesSuspects ? 4 : 3];
   const again = { text: queueOf, values: [set] };
   return { statement: { text: queues(hasKeys, locks), values, again }, read: readQueues };
@@ -191,27 +191,27 @@ function rowOf(write: AcceptWrite, place: number) {
   return { n: 1, place, id, channel, conversation, at, sender, private: label, body, key };
 }
 
-type ConfigWatcher = { readonly id: string; readonly first: AcceptWrite };
+type Duplicate = { readonly id: string; readonly first: AcceptWrite };
 
 /** Of messages with one key only the first one is written; the others are its duplicates. */
 function groupByKey(writes: readonly AcceptWrite[]): {
   readonly firsts: readonly AcceptWrite[];
-  readonly configWatchers: readonly ConfigWatcher[];
+  readonly duplicates: readonly Duplicate[];
 } {
   const byKey = new Map<string, AcceptWrite>();
   const firsts: AcceptWrite[] = [];
-  const configWatchers: ConfigWatcher[] = [];
+  const duplicates: Duplicate[] = [];
   for (const write of writes) {
     const key = write.key === null ? null : `${write.channel} ${write.key}`;
     const first = key === null ? undefined : byKey.get(key);
     if (first !== undefined) {
-      configWatchers.push({ id: write.id, first });
+      duplicates.push({ id: write.id, first });
       continue;
     }
     if (key !== null) byKey.set(key, write);
     firsts.push(write);
   }
-  return { firsts, configWatchers };
+  return { firsts, duplicates };
 }
 
 function readNumbers(rows: Rows, { numbers }: Landing): void {
@@ -228,11 +228,11 @@ function readQueues(rows: Rows, { queues: found }: Landing): void {
   }
 }
 
-function readKnown(rows: Rows, { known }: Landing, configWatchers: readonly ConfigWatcher[]): void {
+function readKnown(rows: Rows, { known }: Landing, duplicates: readonly Duplicate[]): void {
   for (const { id, first, fingerprint } of rows) {
     known.set(id as string, { id: first as string, fingerprint: fingerprint as string | null });
   }
-  for (const { id, first } of configWatchers) {
+  for (const { id, first } of duplicates) {
     const own: First = { id: first.id, fingerprint: first.fingerprint };
     known.set(id, known.get(first.id) ?? own);
   }

@@ -44,8 +44,8 @@ export class Batches<Write, Landed> {
   readonly #wakeTimer: WakeTimer;
   #running = false;
   /** Statements taken from the trailing transaction that were not sent yet. */
-  #behind: Behind | null = null;
-  #roomAsked = false;
+  #taken: Behind | null = null;
+  #hasTestRow = false;
   #state: StorageState = 'ok';
   #broken = false;
   #closing = false;
@@ -183,8 +183,8 @@ export class Batches<Write, Landed> {
     if (this.#running || this.#broken || this.#ended) return;
     this.#running = true;
     this.#wakeTimer.clear();
-    if (!(await this.#letGo())) {
-      do await this.#fly();
+    if (!(await this.#release())) {
+      do await this.#writeBatch();
       while (!this.#broken && this.#waiting.hasMore);
     }
     this.#running = false;
@@ -203,30 +203,32 @@ export class Batches<Write, Landed> {
    * long as a recent batch is committed.
    * @returns false: a batch must go
    */
-  async #letGo(): Promise<boolean> {
+  async #release(): Promise<boolean> {
     const { steady, times } = this.#deps;
     const isFresh = steady() - this.#confirmedAt < times.heartbeatMs && this.#state === 'ok';
     if (this.#waiting.hasMore || this.#trailing.withinMs === null || !isFresh) return false;
     const behind = this.#trailing.take(true);
     if (behind.takes) {
-      this.#behind = behind;
+      this.#taken = behind;
       return false;
     }
-    this.#trailing.landed(behind.asked.length === 0 ? [] : await this.#writer.letGo(behind.asked));
+    this.#trailing.landed(
+      behind.asked.length === 0 ? [] : await this.#writer.release(behind.asked),
+    );
     return true;
   }
 
   /** Sends one batch until it is committed, or until nothing can be written any more. */
-  async #fly(): Promise<void> {
+  async #writeBatch(): Promise<void> {
     this.#waiting.send();
     let againMs = againMsMin;
     let undoneFrom: SteadyTime | null = null;
     let away = this.#watch();
     while (!this.#broken) {
-      const outcome = await this.#try();
+      const outcome = await this.#tryOnce();
       if (outcome.kind === 'landed') break;
       if (outcome.kind === 'full') {
-        this.#enter('full');
+        this.#changeState('full');
         this.#waiting.takeOutRefused();
         // The server has answered, so it is not away.
         away();
@@ -249,17 +251,17 @@ export class Batches<Write, Landed> {
     return undoneFrom !== null && steady() - undoneFrom > times.undoneMs;
   }
 
-  async #try(): Promise<Outcome> {
+  async #tryOnce(): Promise<Outcome> {
     const composed = this.#deps.compose(this.#waiting.sent ?? []);
     const begunAt = this.#deps.steady();
     const asksRoom = this.#state === 'full';
-    const extra = asksRoom ? [roomTaken] : this.#roomAsked ? [roomGiven] : [];
-    const behind = this.#behind ?? this.#trailing.take();
-    this.#behind = null;
-    const outcome = await this.#writer.fly([...composed.statements, ...extra], behind);
+    const extra = asksRoom ? [insertTestRow] : this.#hasTestRow ? [deleteTestRow] : [];
+    const behind = this.#taken ?? this.#trailing.take();
+    this.#taken = null;
+    const outcome = await this.#writer.writeBatch([...composed.statements, ...extra], behind);
     if (outcome.kind !== 'landed') this.#trailing.landed(null);
     if (outcome.kind !== 'landed' || this.#broken) return outcome;
-    this.#roomAsked = asksRoom;
+    this.#hasTestRow = asksRoom;
     const landed = composed.landed(outcome.answers);
     const waiting = this.#waiting.landed();
     this.#confirm(begunAt);
@@ -269,31 +271,31 @@ export class Batches<Write, Landed> {
   }
 
   #confirm(begunAt: SteadyTime): void {
-    const isNews = this.#state !== 'ok' || !this.mayHandOut;
+    const isChanged = this.#state !== 'ok' || !this.mayHandOut;
     this.#state = 'ok';
     this.#confirmedAt = begunAt;
-    if (isNews) this.#changed();
+    if (isChanged) this.#changed();
   }
 
   /** @returns stops the watch; call it when the server has answered */
   #watch(): () => void {
     const { times, whenLate = lateByTimer } = this.#deps;
-    return whenLate(times.awayMs, () => this.#enter('away'));
+    return whenLate(times.awayMs, () => this.#changeState('away'));
   }
 
-  #enter(state: 'full' | 'away'): void {
+  #changeState(state: 'full' | 'away'): void {
     if (this.#broken || this.#closing) return;
-    const isNews = this.#state !== state;
+    const isChanged = this.#state !== state;
     this.#state = state;
     this.#waiting.refuse();
-    if (isNews) this.#changed();
+    if (isChanged) this.#changed();
   }
 
-  #end(tell: () => void): void {
+  #end(report: () => void): void {
     this.#broken = true;
     this.#wakeTimer.clear();
     this.#writer.close();
-    tell();
+    report();
     this.#waiting.end();
     this.#trailing.end();
   }
@@ -302,14 +304,14 @@ export class Batches<Write, Landed> {
 // While the disk of the server is full, a batch also writes a large row, to find room again.
 
 /** 64 KiB that compression cannot shorten. So there is more room than for one small row. */
-const roomTaken: Asked = {
+const insertTestRow: Asked = {
   text:
     "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
     'FROM generate_series(1, 1820) ' +
     'ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
   values: [],
 };
-const roomGiven: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
+const deleteTestRow: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
 
 /** Runs a function at the earliest of the requested times. */
 class WakeTimer {

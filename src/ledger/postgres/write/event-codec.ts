@@ -58,9 +58,9 @@ export function begunWrite(
 }
 
 export function auditWrite({ at, action, target, status, reason }: AuditRow): AuditWrite {
-  const told = reason === null ? null : toText(reason);
+  const storedReason = reason === null ? null : toText(reason);
   const row = { at, action: toText(action), target: JSON.stringify(target), status };
-  return { kind: 'audit', ...row, reason: told };
+  return { kind: 'audit', ...row, reason: storedReason };
 }
 
 function triedText({ row, at, why }: FailedDelivery): string {

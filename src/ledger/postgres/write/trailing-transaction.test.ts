@@ -93,7 +93,7 @@ postgresTest('one that is declared dead right behind its flight takes nothing', 
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
   const dies = { text: 'UPDATE svc.instance SET dead = true', values: [] };
-  const outcome = await writer.fly([dies], { asked: [markStatement([1])], takes: true });
+  const outcome = await writer.writeBatch([dies], { asked: [markStatement([1])], takes: true });
   assert.ok(outcome.kind === 'landed', outcome.kind);
   assert.equal(outcome.behind, null);
   assert.deepEqual(await marks.written(), []);

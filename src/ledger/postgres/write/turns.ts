@@ -329,10 +329,10 @@ function setsOf(writes: readonly TurnWrite[]): readonly (readonly TurnWrite[])[]
 }
 
 function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
-  const kept = notesOf(writes);
-  const rows = writes.map((write, place) => rowOf(write, place, kept.rows[place]!));
-  const has = (is: (write: TurnWrite) => boolean, part: string): string =>
-    writes.some(is) ? part : '';
+  const noteSets = notesOf(writes);
+  const rows = writes.map((write, place) => rowOf(write, place, noteSets.rows[place]!));
+  const has = (isPresent: (write: TurnWrite) => boolean, part: string): string =>
+    writes.some(isPresent) ? part : '';
   const text =
     gone +
     has(({ replies }) => replies.length > 0, answered) +
@@ -350,7 +350,7 @@ function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
     writes.map(({ id }) => id),
   );
   const end = { statement: { text, values: [asJson(rows)], again }, read: readDone };
-  return [...kept.before, end, ...kept.after];
+  return [...noteSets.before, end, ...noteSets.after];
 }
 
 function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): object {

@@ -78,16 +78,16 @@ export class Waiting<Write, Landed> {
    * of the sent batch stay in it, since it may still be committed.
    */
   refuse(): void {
-    const told: (() => void)[] = [];
+    const refusals: (() => void)[] = [];
     const waiting = this.#sent?.waiting.map((one) => {
       if (one.refused === null) return one;
-      told.push(one.refused);
+      refusals.push(one.refused);
       return { ...one, refused: () => {} };
     });
     if (this.#sent !== null) this.#sent = { writes: this.#sent.writes, waiting: waiting! };
     const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
     ({ writes: this.#writes, waiting: this.#waiting } = joined(nothing(), gathered));
-    for (const tell of [...told, ...gathered.refused]) tell();
+    for (const refuse of [...refusals, ...gathered.refused]) refuse();
   }
 
   /** The sent batch is not committed: takes out the writes of refused callers. */
@@ -95,7 +95,7 @@ export class Waiting<Write, Landed> {
     if (this.#sent === null) return;
     const { refused, ...kept } = withoutRefused(this.#sent);
     this.#sent = kept;
-    for (const tell of refused) tell();
+    for (const refuse of refused) refuse();
   }
 
   /** The sent batch failed by a conflict. It belongs to one caller, who gets `conflicted`. */

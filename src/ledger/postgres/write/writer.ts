@@ -53,7 +53,7 @@ const begin =
   "SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 /** For releases: the owner finds a queue again if a crash of the server undoes its release. */
-const unsafely = `${begin}; SET LOCAL synchronous_commit = off`;
+const beginUnsynced = `${begin}; SET LOCAL synchronous_commit = off`;
 
 /**
  * The trailing transaction: it is sent together with a batch and runs after it. It may lock queues
@@ -65,7 +65,7 @@ export type Behind = {
   readonly takes: boolean;
 };
 
-const nothingBehind: Behind = { asked: [], takes: false };
+const nothingTrailing: Behind = { asked: [], takes: false };
 
 /** Divides by zero unless the instance is alive and this is the next batch in its row. */
 const fence =
@@ -76,16 +76,16 @@ const fence =
  * Waits for the end of the transaction on the lost connection. It returns `$2` if the batch is
  * committed, and `$2` + 1 if the batch never will be.
  */
-const settleOwn =
+const settleNumber =
   'UPDATE svc.instance SET grp = CASE grp WHEN $2::bigint - 1 THEN $2::bigint + 1 ELSE grp END ' +
   'WHERE id = $1 AND NOT dead RETURNING grp';
 
 /** Holds a lock on the row, so that no other instance can declare this one dead meanwhile. */
-const fenceBehind =
+const fenceTrailing =
   'SELECT 1 / count(*) FROM (SELECT 1 FROM svc.instance ' +
   'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine';
 
-const lookAtOwn = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
+const readNumber = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
 
 export class Writer {
   readonly #deps: WriterDeps;
@@ -103,7 +103,10 @@ export class Writer {
   }
 
   /** Sends one batch. Call it only after the outcome of the batch before. */
-  async fly(statements: readonly Statement[], behind: Behind = nothingBehind): Promise<Outcome> {
+  async writeBatch(
+    statements: readonly Statement[],
+    behind: Behind = nothingTrailing,
+  ): Promise<Outcome> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return { kind: 'closed' };
     this.#client = client;
@@ -126,11 +129,11 @@ export class Writer {
    * Sends releases without a batch. Call it only after the outcome of the batch before.
    * @returns the answers; null: nobody knows whether the releases are committed
    */
-  async letGo(asked: readonly Asked[]): Promise<readonly Rows[] | null> {
+  async release(asked: readonly Asked[]): Promise<readonly Rows[] | null> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return null;
     this.#client = client;
-    const sent = await this.#send(client, asked, unsafely);
+    const sent = await this.#send(client, asked, beginUnsynced);
     return sent.kind === 'answered' ? sent.answers : null;
   }
 
@@ -172,20 +175,20 @@ export class Writer {
     statements: readonly Statement[],
   ): Promise<Outcome> {
     const values = [this.#deps.instance, number];
-    const own = await this.#send(client, [{ text: settleOwn, values }]);
-    if (own.kind === 'failed') return failed(own.error);
-    const [row] = own.answers[0]!;
+    const answer = await this.#send(client, [{ text: settleNumber, values }]);
+    if (answer.kind === 'failed') return failed(answer.error);
+    const [row] = answer.answers[0]!;
     if (row === undefined) return failed(fenced());
-    const found = Number(row['grp']);
-    if (found === number + 1) {
-      this.#landed = found;
+    const stored = Number(row['grp']);
+    if (stored === number + 1) {
+      this.#landed = stored;
       return { kind: 'undone', why: null };
     }
-    if (found !== number) return failed(setBack());
-    const again = await this.#send(client, statements.map(againOf));
-    if (again.kind === 'failed') return failed(again.error);
+    if (stored !== number) return failed(setBack());
+    const repeated = await this.#send(client, statements.map(againOf));
+    if (repeated.kind === 'failed') return failed(repeated.error);
     this.#landed = number;
-    const answers = again.answers.map((rows, at) => {
+    const answers = repeated.answers.map((rows, at) => {
       return statements[at]!.again === undefined ? [] : rows;
     });
     return { kind: 'landed', answers, behind: null };
@@ -193,7 +196,7 @@ export class Writer {
 
   /** @param error a division by zero, of the fence or of another statement */
   async #whyFenced(client: Client, error: Error): Promise<Error> {
-    const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#deps.instance] }]);
+    const own = await this.#send(client, [{ text: readNumber, values: [this.#deps.instance] }]);
     if (own.kind === 'failed') return fenced();
     const [row] = own.answers[0]!;
     if (row === undefined) return fenced();
@@ -208,10 +211,10 @@ export class Writer {
     { asked, takes }: Behind,
   ): Promise<readonly [Sent, readonly Rows[] | null]> {
     if (asked.length === 0) return [await this.#send(client, batch), []];
-    const own = { text: fenceBehind, values: [this.#deps.instance, number] };
+    const own = { text: fenceTrailing, values: [this.#deps.instance, number] };
     const both = inOneGo(client, () => [
       this.#send(client, batch),
-      this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : unsafely),
+      this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : beginUnsynced),
     ]);
     const [first, second] = (await Promise.all(both)) as [Sent, Sent];
     if (second.kind === 'failed') return [first, null];
