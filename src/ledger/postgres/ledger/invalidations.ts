@@ -50,9 +50,9 @@ export class Invalidations {
       await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
     peers.on(changedKind, (body) => {
-      const notice = changeNoticeIn(objectIn(body));
-      if (notice === null) return dropMemory();
-      const { channel, conversations } = notice;
+      const changed = changeNoticeIn(objectIn(body));
+      if (changed === null) return dropMemory();
+      const { channel, conversations } = changed;
       for (const conversation of conversations) {
         rows.outdate(channel, conversation);
         history.drop({ channel, conversation });

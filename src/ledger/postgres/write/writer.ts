@@ -44,9 +44,9 @@ const pauseMsMin = 100;
 const pauseMsMax = 2_000;
 
 /**
- * The timeouts keep any transaction from holding a row forever. They are `SET LOCAL`, since a pooler
- * keeps no other setting. They are shorter than `answerMs`, so the writer hears that its batch is
- * undone before it gives up the connection.
+ * The timeouts keep any transaction from holding a row forever. They are `SET LOCAL`, since a
+ * pooler keeps no other setting. They are shorter than `answerMs`, so the writer hears that its
+ * batch is undone before it gives up the connection.
  */
 const begin =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; " +
