@@ -184,12 +184,12 @@ function failureNotes(
   let noting: Promise<unknown> = Promise.resolve();
   const note = async (alone: string | null): Promise<void> => {
     const client = await reconnect();
-    const late = setTimeout(() => cut(client), noteMs);
+    const timer = setTimeout(() => cut(client), noteMs);
     try {
       await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
       await client.end();
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
     }
   };
   return {

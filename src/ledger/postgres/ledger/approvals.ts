@@ -66,10 +66,10 @@ export class StoredApprovals implements Approvals {
 
   async #read<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     const ask = async <Row>(text: string, ...values: Parameters<typeof wireValue>[0][]) => {
-      const asked = this.#deps.reads.ask({ text, values: values.map(wireValue) });
-      const found = await Promise.race([asked, pause(answerMs, null, { ref: false })]);
-      if (found !== null) return found as readonly Row[];
-      asked.catch(() => {});
+      const pending = this.#deps.reads.ask({ text, values: values.map(wireValue) });
+      const rows = await Promise.race([pending, pause(answerMs, null, { ref: false })]);
+      if (rows !== null) return rows as readonly Row[];
+      pending.catch(() => {});
       throw new ReadFailed('too_slow', 'The database server does not answer.');
     };
     return question(ask);

@@ -143,16 +143,16 @@ export class DeadLetters {
   async replay(id: string): Promise<DeadLetterMove> {
     const found = await this.#find(id);
     if (found === null) return 'not_found';
-    const back: Rows[] = [];
-    const onRows = (rows: Rows): void => void back.push(rows);
+    const restored: Rows[] = [];
+    const onRows = (rows: Rows): void => void restored.push(rows);
     const single =
       found.kind === 'message' ? this.#rerun(found.id, onRows) : this.#resend(found.ids, onRows);
     this.#deps.batches.add({ ...single, queues: [found.queue] });
     const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
-    const written = await this.#deps.batches.written(() => enter(back[0] ?? []));
+    const written = await this.#deps.batches.written(() => enter(restored[0] ?? []));
     if (!written) return 'storage_failed';
     // The sweep may have deleted it meanwhile.
-    if ((back[0]?.length ?? 0) === 0) return 'not_found';
+    if ((restored[0]?.length ?? 0) === 0) return 'not_found';
     this.#removeAll(found);
     await this.#deps.queues.takeWaiting();
     return 'done';
@@ -218,9 +218,9 @@ export class DeadLetters {
     };
   }
 
-  readonly #enterMessage = (found: Rows): void => {
+  readonly #enterMessage = (restored: Rows): void => {
     const { rows, history, queues } = this.#deps;
-    for (const row of found) {
+    for (const row of restored) {
       const { stored } = foundMessage(row, rows.nextSeq());
       rows.outdate(stored.channel, stored.conversation);
       history.drop(stored);
@@ -228,10 +228,10 @@ export class DeadLetters {
     }
   };
 
-  readonly #enterReplies = (found: Rows): void => {
+  readonly #enterReplies = (restored: Rows): void => {
     const { rows, queues } = this.#deps;
     let progress = null;
-    for (const [at, row] of found.entries()) {
+    for (const [at, row] of restored.entries()) {
       const { stored, state } = foundReply(row, rows.nextSeq());
       if (at === 0 && queues.owned.grew(stored, growthOf(row)) === 'theirs') return;
       if (rows.hasReply(stored)) continue;

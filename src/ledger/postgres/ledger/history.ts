@@ -239,8 +239,8 @@ function memoryFrom(
   bounds: HistoryBounds,
 ): Memory {
   const [first] = rows;
-  const said = rows.filter(({ at }) => at !== null);
-  return memoryOf(message, recordOf(first), turnsOf(said), bounds, () => Number(first!.first_at));
+  const turns = rows.filter(({ at }) => at !== null);
+  return memoryOf(message, recordOf(first), turnsOf(turns), bounds, () => Number(first!.first_at));
 }
 
 function recordOf(row: WindowFields | undefined): ConversationRecord | undefined {

@@ -91,9 +91,9 @@ export async function untilFree<Got>(
     deps.signal?.throwIfAborted();
     // After the server's clock was set back, a heartbeat may lie ahead of it and never grow old.
     const still = steady() - watchedFrom > deadMs ? heartbeats : nothingWatched;
-    const found = await attempt(still);
-    if ('got' in found) return found;
-    const { inTheWay } = found;
+    const result = await attempt(still);
+    if ('got' in result) return result;
+    const { inTheWay } = result;
     const known = heartbeats.get(inTheWay.id);
     if (known !== undefined && known !== inTheWay.heartbeat) {
       const { beganAt, version } = inTheWay;

@@ -114,8 +114,8 @@ export class Reservations implements Disposable {
       let isSent = false;
       try {
         this.#client ??= await this.#deps.connect();
-        const read = await this.#ask(this.#client, [begin, ...readingSums(batch, this.#deps)]);
-        const decided = decideAll(batch, read);
+        const answers = await this.#ask(this.#client, [begin, ...readingSums(batch, this.#deps)]);
+        const decided = decideAll(batch, answers);
         isSent = true;
         await this.#ask(this.#client, [...this.#storing(batch, decided), 'COMMIT']);
         return decided;

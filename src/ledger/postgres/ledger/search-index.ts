@@ -108,10 +108,10 @@ export async function indexOnce(reads: Reads, now: number): Promise<boolean> {
 
 async function indexSettled(reads: Reads, until: string, upTo: string): Promise<boolean> {
   if (upTo <= until) return false;
-  const found = await reads.ask({ text: settled, values: [until, upTo] });
-  const more = found.length >= turnsAtOnce;
-  const last = more ? String(found.at(-1)!['id']) : upTo;
-  const turns = found.filter(({ session }) => session !== null);
+  const messages = await reads.ask({ text: settled, values: [until, upTo] });
+  const more = messages.length >= turnsAtOnce;
+  const last = more ? String(messages.at(-1)!['id']) : upTo;
+  const turns = messages.filter(({ session }) => session !== null);
   await reads.ask(putStatement(turns, moveUntil, [last, until]));
   return more;
 }

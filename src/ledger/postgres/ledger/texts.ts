@@ -13,15 +13,15 @@ const replies =
 
 /** Fills in the texts. A row that the table no longer has stays without its text. */
 export async function readTexts(reads: Reads, rows: readonly Row[]): Promise<void> {
-  const silent = rows.filter((row) => (row.box === 'in' ? row.message : row.reply) === null);
-  const inRows = silent.filter((row) => row.box === 'in');
-  const outRows = silent.filter((row) => row.box === 'out');
-  const [said, answered] = await Promise.all([
+  const withoutText = rows.filter((row) => (row.box === 'in' ? row.message : row.reply) === null);
+  const inRows = withoutText.filter((row) => row.box === 'in');
+  const outRows = withoutText.filter((row) => row.box === 'out');
+  const [messageRows, replyRows] = await Promise.all([
     find(reads, messages, inRows),
     find(reads, replies, outRows),
   ]);
-  for (const row of inRows) fillMessage(row, said);
-  for (const row of outRows) fillReply(row, answered);
+  for (const row of inRows) fillMessage(row, messageRows);
+  for (const row of outRows) fillReply(row, replyRows);
 }
 
 /** Removes rows without text: another instance deleted them or owns their queue now. */

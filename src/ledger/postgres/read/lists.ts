@@ -112,11 +112,11 @@ export async function listOf<Row extends StreamRow>(
   matches: (row: Row) => boolean,
   readable: (row: Row) => Row,
 ): Promise<Page<Row>> {
-  const found = await Promise.all(
+  const results = await Promise.all(
     streams.map(({ text, values }) => ask<Row>(text, ...values.list)),
   );
   const rows: Row[] = [];
-  for (const row of found.flat().map(readable).sort(newestFirst)) {
+  for (const row of results.flat().map(readable).sort(newestFirst)) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: nextOf(placeOf(rows.at(-1)!)) };
       rows.push(row);

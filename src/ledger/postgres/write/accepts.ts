@@ -218,9 +218,9 @@ function readNumbers(rows: Rows, { numbers }: Landing): void {
   for (const { id, n } of rows) numbers.set(id as string, Number(n));
 }
 
-function readQueues(rows: Rows, { queues: found }: Landing): void {
+function readQueues(rows: Rows, { queues: facts }: Landing): void {
   for (const { channel, conversation, owner, epoch, waits } of rows) {
-    found.set(`${String(channel)} ${String(conversation)}`, {
+    facts.set(`${String(channel)} ${String(conversation)}`, {
       owner: owner === null ? null : Number(owner),
       epoch: Number(epoch),
       waits: Number(waits),

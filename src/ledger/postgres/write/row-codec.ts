@@ -127,8 +127,8 @@ function saidOf(message: Message, session: number, effects: Effects | null): Sai
   const turn = effects?.turn ?? null;
   if (turn === null) return null;
   const { at, text, reply, sensitivity } = turn;
-  const said = { text: toText(text), reply: toTextOrNull(reply) };
-  return { session, at, quoted: false, private: sensitivity === 'private', ...said };
+  const texts = { text: toText(text), reply: toTextOrNull(reply) };
+  return { session, at, quoted: false, private: sensitivity === 'private', ...texts };
 }
 
 /**

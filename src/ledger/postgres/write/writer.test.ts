@@ -51,14 +51,14 @@ postgresTest('a flight that landed while its answer was lost is answered again',
   await using marks = await Marks.open();
   const writer = await marks.writer();
   const letGo = await marks.holdUp();
-  const flown = writer.writeBatch([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
+  const sending = writer.writeBatch([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
   await letGo();
   await until('it has landed', async () => (await marks.written()).length === 2);
   marks.way.cut();
   marks.way.release();
-  const outcome = await flown;
+  const outcome = await sending;
   assert.deepEqual(placesOf(outcome), [1, 2]);
   assert.deepEqual(placesOf(await writer.writeBatch([markStatement([3])])), [3]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
@@ -69,11 +69,11 @@ postgresTest('a flight that never arrived is undone, and may be sent again', asy
   const writer = await marks.writer();
   assert.equal((await writer.writeBatch([markStatement([1])])).kind, 'landed');
   marks.way.hold();
-  const flown = writer.writeBatch([markStatement([2])]);
+  const sending = writer.writeBatch([markStatement([2])]);
   await new Promise(setImmediate);
   marks.way.cut();
   marks.way.release();
-  assert.deepEqual(await flown, undone);
+  assert.deepEqual(await sending, undone);
   assert.deepEqual(await marks.written(), [1]);
   assert.equal((await writer.writeBatch([markStatement([2])])).kind, 'landed');
   assert.deepEqual(await marks.written(), [1, 2]);
@@ -90,14 +90,14 @@ async function batchOnItsWay(marks: Marks) {
   };
   const writer = await marks.writer({ connect: again, answerMs: 50 });
   marks.way.hold();
-  const flown = writer.writeBatch([markStatement([1, 2])]);
+  const sending = writer.writeBatch([markStatement([1, 2])]);
   await isGivenUp.promise;
   const arrive = async (): Promise<void> => {
     const open = await marks.others();
     marks.way.release();
     await until('its connection ends', async () => (await marks.others()) < open);
   };
-  return { writer, flown, arrive, mayConnect: mayConnect.resolve };
+  return { writer, sending, arrive, mayConnect: mayConnect.resolve };
 }
 
 /** Sends a batch again while a busy server undoes it. */
@@ -108,9 +108,9 @@ function lands(writer: Writer, marks: readonly number[]): Promise<void> {
 
 postgresTest('a flight that was given up cannot land later', async () => {
   await using marks = await Marks.open();
-  const { writer, flown, arrive, mayConnect } = await batchOnItsWay(marks);
+  const { writer, sending, arrive, mayConnect } = await batchOnItsWay(marks);
   mayConnect();
-  assert.deepEqual(await flown, undone);
+  assert.deepEqual(await sending, undone);
   await arrive();
   assert.deepEqual(await marks.written(), []);
   // The next batch may hold other writes.
@@ -120,10 +120,10 @@ postgresTest('a flight that was given up cannot land later', async () => {
 
 postgresTest('a flight that was given up and arrives before the look has landed', async () => {
   await using marks = await Marks.open();
-  const { writer, flown, arrive, mayConnect } = await batchOnItsWay(marks);
+  const { writer, sending, arrive, mayConnect } = await batchOnItsWay(marks);
   await arrive();
   mayConnect();
-  assert.deepEqual(placesOf(await flown), [1, 2]);
+  assert.deepEqual(placesOf(await sending), [1, 2]);
   await lands(writer, [3]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
@@ -166,12 +166,12 @@ postgresTest('of two flights that lock each other out one is undone, and lands t
   // The server looks once in each wait. So the writer reaches row 2 only when the other waits.
   await third.query('SELECT pg_advisory_lock(1)');
   const halt = { text: 'SELECT pg_advisory_xact_lock(1)', values: [] };
-  const flown = writer.writeBatch([count(1), halt, count(2)]);
+  const sending = writer.writeBatch([count(1), halt, count(2)]);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   const crossed = other.query(count(1).text, [1]);
   await until('the other waits for it', async () => (await marks.waiting()) === 2);
   await third.query('SELECT pg_advisory_unlock(1)');
-  const outcome = await flown;
+  const outcome = await sending;
   assert.ok(outcome.kind === 'undone' && outcome.why !== null);
   assert.match(outcome.why.message, /deadlock detected/);
   await crossed;
@@ -221,9 +221,9 @@ postgresTest('a writer that is closed gives up the flight that it asks about', a
   await using marks = await Marks.open();
   const writer = await marks.writer();
   await marks.way.close();
-  const flown = writer.writeBatch([markStatement([1])]);
+  const sending = writer.writeBatch([markStatement([1])]);
   setImmediate(() => writer.close());
-  assert.deepEqual(await flown, { kind: 'closed' });
+  assert.deepEqual(await sending, { kind: 'closed' });
   assert.deepEqual(await writer.writeBatch([]), { kind: 'closed' });
 });
 
