@@ -176,13 +176,13 @@ postgresTest('what was moved counts as tried by nobody that worked there before'
 postgresTest('one that is silent writes nothing into a database that was filled', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
-  assert.equal((await writer.fly([])).kind, 'landed');
+  assert.equal((await writer.writeBatch([])).kind, 'landed');
   await marks.client.query(`UPDATE svc.instance SET beat_at = ${longAgo}`);
   await using it = await Bench.open();
   const migration = await opened(await it.waiting('one'), { kind: 'server', url: marks.url });
   assert.equal((await migration.run(quiet, never)).kind, 'moved');
   await migration[Symbol.asyncDispose]();
-  assert.equal((await writer.fly([])).kind, 'failed');
+  assert.equal((await writer.writeBatch([])).kind, 'failed');
 });
 
 postgresTest(

@@ -21,13 +21,13 @@ export const postgres: readonly Fault[] = [
   {
     name: 'A flight whose answer was lost is sent again, though it had landed.',
     file: writer,
-    find: 'if (found === number + 1) {',
-    replace: 'if (found >= number) {',
+    find: 'if (stored === number + 1) {',
+    replace: 'if (stored >= number) {',
   },
   {
     name: 'Of a server that was put back to an earlier state nobody is told.',
     file: writer,
-    find: 'if (found !== number) return failed(setBack());',
+    find: 'if (stored !== number) return failed(setBack());',
     replace: '',
   },
   {
@@ -126,7 +126,7 @@ export const postgres: readonly Fault[] = [
   {
     name: 'Of what another release says of conversations the half that is known is believed.',
     file: 'src/ledger/postgres/ledger/invalidations.ts',
-    find: 'if (changed === null) return believeNothing();',
+    find: 'if (changed === null) return dropMemory();',
     replace: 'if (changed === null) return;',
   },
   {

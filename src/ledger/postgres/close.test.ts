@@ -10,7 +10,7 @@ postgresTest('a close waits for no connection that is being made', async () => {
   const url = await migratedDatabase();
   await using way = await Way.to(url);
   const store = await openPostgresStore({
-    // A connection that is waited for takes far longer than a test's patience.
+    // Waiting for this connection would take far longer than the limit of the test.
     url: `${way.url(url)}?connect_timeout=300`,
     now: Date.now,
     steady: steadyNow,
@@ -24,7 +24,7 @@ postgresTest('a close waits for no connection that is being made', async () => {
   way.hold();
   way.cut();
   const read = ledger.cursor(hook, 'offset').catch((error: unknown) => error);
-  // The one that reads, and the one that writes.
+  // Two connections: the one that reads, and the one that writes.
   const { begun } = way;
   await until('they connect', () => way.begun >= begun + 2);
   await within('it closes', ledger[Symbol.asyncDispose]());

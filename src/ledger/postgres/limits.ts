@@ -1,14 +1,14 @@
-/** The bounds of this form. */
+/** The limits of the PostgreSQL backend. */
 import type { CrashIsolationLimits } from '../engine/order/crash-isolation.ts';
 
 export type PostgresLimits = CrashIsolationLimits & {
-  /** Messages accepted and not settled. */
+  /** The most accepted messages that are not settled. */
   readonly messagesMax: number;
-  /** The bytes that they and their replies hold in memory. */
+  /** The most bytes of these messages and their replies in memory. */
   readonly bytesMax: number;
-  /** Messages that one instance has in hand; the rest waits for whoever has room. */
+  /** The most messages that one instance works; others wait for an instance with room. */
   readonly heldMax: number;
-  /** For what is left to write when the storage closes. */
+  /** How long the storage may write when it closes. */
   readonly closeMs: number;
 };
 

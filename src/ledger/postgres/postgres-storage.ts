@@ -1,8 +1,9 @@
-/** PostgreSQL under the ledger: flights of grouped writes, and a connection that reads. */
+/** The storage of the ledger on PostgreSQL: batches of writes, and connections that read. */
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../engine/durability.ts';
 import { isKnownAfter, memoryAfter } from '../engine/next-memory.ts';
@@ -15,26 +16,58 @@ import { refused } from '../engine/order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../engine/order/rows.ts';
 import { CrashIsolation } from '../engine/order/crash-isolation.ts';
 import { unroutableCursor } from '../engine/order/unroutable.ts';
-import type { CursorMove } from '../ledger.ts';
+import type { WorkingSet } from '../engine/order/working-set.ts';
+import type { CursorMove, LedgerNews } from '../ledger.ts';
 import { AgentReads, storedAttachments } from './ledger/agents.ts';
 import { StoredApprovals } from './ledger/approvals.ts';
 import type { Takeovers } from './ledger/takeover.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
 import { Forgetting } from './ledger/forgetting.ts';
+import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
+import type { PostgresLimits } from './limits.ts';
+import type { BeatingPeers } from './peers/peers.ts';
 import type { Queues } from './queues/queues.ts';
 import { Invalidations } from './ledger/invalidations.ts';
+import type { Spend } from './ledger/reservations.ts';
 import { readTexts, removeMissing } from './ledger/texts.ts';
-import type { PostgresDeps } from './deps.ts';
+import type { PostgresBatches, Reads } from './deps.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/compose.ts';
 import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
 import { sentWrite } from './write/event-codec.ts';
 import { receiptOf, safe } from './write/receipts.ts';
 import { acceptWrite, previewedWrite, turnWrites } from './write/row-codec.ts';
-import type { Landed, Write } from './write/writes.ts';
+import type { Landed } from './write/statement.ts';
+import type { Write } from './write/writes.ts';
+
+/** The parts of the storage. It owns them, and closes them with itself. */
+export type PostgresDeps = Clock & {
+  readonly limits: PostgresLimits;
+  readonly rows: WorkingSet;
+  readonly batches: PostgresBatches;
+  readonly reads: Reads;
+  /** For people and upkeep: no message waits for these reads. */
+  readonly slowReads: Reads;
+  readonly history: History;
+  readonly deadLetters: DeadLetters;
+  readonly figures: Figures;
+  readonly spend: Spend;
+  readonly byHand: Takeovers;
+  /** The upkeep that runs beside the messages. */
+  readonly upkeep: AsyncDisposable;
+  readonly news: LedgerNews;
+  readonly queues: Queues;
+  readonly peers: BeatingPeers;
+  /** Notes that the storage failed. @param alone the id of the message that ran alone, or null */
+  readonly noteFailure: (alone: string | null) => void;
+  /** Gives up connections that are being opened, and opens no more. */
+  readonly giveUp: () => void;
+  /** Resolves when the note of `noteFailure` is written, or cannot be. */
+  readonly noteWritten: () => Promise<void>;
+};
 
 export class PostgresStorage implements LedgerStorage {
   readonly durability = keptDurability;
@@ -45,16 +78,16 @@ export class PostgresStorage implements LedgerStorage {
   readonly attachments: LedgerStorage['attachments'];
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
-  readonly figures: PostgresDeps['figures'];
+  readonly figures: Figures;
   readonly approvals: StoredApprovals;
-  readonly spend: PostgresDeps['spend'];
+  readonly spend: Spend;
   readonly deferredReplies: StoredReplies;
   readonly byHand: Takeovers;
   readonly #deps: PostgresDeps;
-  readonly #batches: PostgresDeps['batches'];
+  readonly #batches: PostgresBatches;
   readonly #queues: Queues;
   readonly #invalidations: Invalidations;
-  /** Traces left out, since the storage was behind. */
+  /** How many traces were dropped, since too many writes were waiting. */
   #tracesDropped = 0;
 
   constructor(deps: PostgresDeps) {
@@ -92,12 +125,12 @@ export class PostgresStorage implements LedgerStorage {
     return { tracesDropped: this.#tracesDropped, commitsPending: pending };
   }
 
-  listen(told: StorageReport): void {
-    const { failed, roomChanged } = told;
+  listen(report: StorageReport): void {
+    const { failed, roomChanged } = report;
     const { news, rows, peers } = this.#deps;
-    this.#invalidations.hear(told.forgetHere);
-    this.deferredReplies.hear(told.tryHere);
-    this.byHand.listen(told);
+    this.#invalidations.listen(report.forgetHere);
+    this.deferredReplies.listen(report.tryHere);
+    this.byHand.listen(report);
     this.#queues.begin(this.#batches, peers, this.crashIsolation, failed);
     peers.heartbeat.onNews((heard) => (this.#queues.hear(heard), roomChanged()));
     let { state } = this.#batches;
@@ -110,7 +143,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#batches.onBroken(failed);
   }
 
-  /** One that was refused may have landed all the same; then it is worked. */
+  /** A refused message may still be committed; then the ledger works it. */
   accept(
     arrivals: readonly Arrival[],
     moves: readonly CursorMove[],
@@ -192,10 +225,10 @@ export class PostgresStorage implements LedgerStorage {
     return this.#batches.written(then);
   }
 
-  buried(end: FailedDelivery, deps: readonly OutRow[], then: () => void): Promise<boolean> {
-    for (const write of diedWrites(end, deps)) this.#batches.add(write);
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    for (const write of diedWrites(end, parts)) this.#batches.add(write);
     return this.#done(end.row, () => {
-      for (const { head } of [end.row, ...deps]) this.deadLetters.add(head.id);
+      for (const { head } of [end.row, ...parts]) this.deadLetters.add(head.id);
       then();
     });
   }
@@ -215,7 +248,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#batches.flushSoon(() => {});
   }
 
-  /** Does not wait while nothing can be written. */
+  /** Resolves to false at once while nothing can be written. */
   audit(row: AuditRow): Promise<boolean> {
     this.#batches.add(auditWrite(row));
     return this.#batches.writtenNow();
@@ -253,10 +286,10 @@ export class PostgresStorage implements LedgerStorage {
 
   async close(): Promise<void> {
     await using closing = new AsyncDisposableStack();
-    closing.defer(() => this.#deps.noted());
+    closing.defer(() => this.#deps.noteWritten());
     closing.use(this.#deps.reads);
     closing.use(this.#deps.slowReads);
-    closing.use(this.#deps.beside);
+    closing.use(this.#deps.upkeep);
     closing.defer(() => this.#deps.giveUp());
     closing.defer(() => this.#deps.peers.close());
     this.#queues.close();
@@ -268,7 +301,7 @@ export class PostgresStorage implements LedgerStorage {
     const { message } = arrival;
     const first = known.get(message.id);
     if (first !== undefined) return receiptOf(first, arrival);
-    // One that was forgotten at once has no number.
+    // A message that was forgotten at once has no number.
     const n = numbers.get(message.id);
     const facts = queues.get(`${message.channel} ${toText(message.conversation)}`);
     if (n !== undefined && facts !== undefined) {
@@ -278,7 +311,7 @@ export class PostgresStorage implements LedgerStorage {
     return { id: message.id, duplicate: false, keyReused: false, safe };
   }
 
-  /** A row that somebody else took away is not written: it only leaves the working set. */
+  /** If another instance took the row away, nothing is written, and it leaves the working set. */
   #done(row: InRow | OutRow, then: () => void): Promise<boolean> {
     return new Promise((resolve) => {
       this.#batches.flush((landed) => {

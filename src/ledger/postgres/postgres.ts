@@ -1,4 +1,4 @@
-/** From a URL to a ledger that has recovered what was unsettled, or to why it cannot be had. */
+/** Opens the PostgreSQL backend: connect, migrate, join the instances, and build the ledger. */
 import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
 import type { ClockReading } from '../../lib/clock.ts';
@@ -21,7 +21,7 @@ import { beginIndexing } from './ledger/search-index.ts';
 import { Spend } from './ledger/reservations.ts';
 import { Queues } from './queues/queues.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
-import type { PostgresBatches, PostgresDeps } from './deps.ts';
+import type { PostgresBatches } from './deps.ts';
 import {
   joinInstances,
   createPeers,
@@ -29,7 +29,7 @@ import {
   type Joined,
   type PeersTimes,
 } from './peers/peers.ts';
-import { PostgresStorage } from './postgres-storage.ts';
+import { PostgresStorage, type PostgresDeps } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
 import { lookAt } from './server/probe.ts';
@@ -41,46 +41,51 @@ import { batchTimes, Batches, type BatchTimes } from './write/batches.ts';
 import { Writer } from './write/writer.ts';
 
 export type PostgresOptions = GatheringClock & {
-  /** With the password: it is told nowhere. */
+  /** With the password, so it appears in no message. */
   readonly url: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
-  /** Of this program, for who asks which one works on the database. */
+  /** The version of svc, for people who ask which instances use the database. */
   readonly version: string;
-  /** Told once when the storage has failed for good; everything after is refused. */
+  /** Called once when the storage has failed for good; all later writes are refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
   readonly limits?: Partial<PostgresLimits>;
   readonly times?: Partial<BatchTimes>;
   readonly peersTimes?: Partial<PeersTimes>;
-  /** Is told the server's time with each beat. */
+  /** Gets the server's time with each heartbeat. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
-  /** Left out: this process. */
+  /** Absent: this process. */
   readonly self?: ProcessFacts;
-  /** Once it aborts nothing more is written, as if the process were killed. */
+  /** For tests: after the abort nothing more is written, as if the process were killed. */
   readonly killed?: AbortSignal;
 };
 
-/** A connection without an answer for so long is given up, and one over which people ask much. */
+/** A connection without an answer for so long is given up. */
 const answerMs = 15_000;
+/** The same for the connection of slow reads. */
 const slowAnswerMs = 60_000;
+/** How long the note about a failed storage may take. */
 const noteMs = 2_000;
 
 type Connect = (signal?: AbortSignal) => Promise<Client>;
 
 export type PostgresStore = { readonly ledger: Ledger; readonly peers: Peers };
 
-/** Connects, brings the schema up to date, joins the other instances, and takes what waits. */
+/**
+ * Connects, migrates the schema, joins the other instances, and takes queues with waiting rows.
+ * @returns a problem when one of these steps fails
+ */
 export async function openPostgresStore(
   options: PostgresOptions,
 ): Promise<PostgresStore | StoreProblem> {
   const address = readAddress(options.url);
   if (address.kind === 'problems') return urlProblem(address.problems);
   const where = String(address);
-  const again: Connect = (signal) => connect(address, signal === undefined ? {} : { signal });
+  const reconnect: Connect = (signal) => connect(address, signal === undefined ? {} : { signal });
   let client: Client | null = null;
   try {
-    client = await again();
+    client = await reconnect();
     const refusal = refusalOf(await lookAt(client), where);
     if (refusal !== null) return refusal;
     await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
@@ -89,7 +94,7 @@ export async function openPostgresStore(
     const { follow } = options;
     const joined = await joinInstances(client, { version, self, waits, now, follow });
     if (joined.kind === 'locked') return lockedBy(joined, where);
-    const store = await open(client, joined, again, options);
+    const store = await open(client, joined, reconnect, options);
     client = null;
     return store;
   } catch (error) {
@@ -102,7 +107,7 @@ export async function openPostgresStore(
 async function open(
   client: Client,
   joined: Joined,
-  again: Connect,
+  reconnect: Connect,
   options: PostgresOptions,
 ): Promise<PostgresStore> {
   const { now, steady, ids, retentionDays, news = {} } = options;
@@ -112,9 +117,9 @@ async function open(
   await using opened = new AsyncDisposableStack();
   const rows = new WorkingSet(options);
   ids.startAfter(await lastId(client));
-  const given = new AbortController();
-  const reach = (): Promise<Client> => again(given.signal);
-  const giveUp = (): void => given.abort(new Error('the storage is closed'));
+  const closing = new AbortController();
+  const reach = (): Promise<Client> => reconnect(closing.signal);
+  const giveUp = (): void => closing.abort(new Error('the storage is closed'));
   opened.defer(giveUp);
   const sooner = (replies: readonly TooLate[]): void => reportSooner(replies, news);
   const reads = opened.use(new ServerReads(reach, answerMs));
@@ -155,43 +160,43 @@ async function open(
   const expired = (id: string): void => deadLetters.remove(id);
   const isMine = (): boolean => peers.holds(janitorLease);
   const swept = { reads: slowReads, retentionDays, now, expired, isMine };
-  const beside = opened.use(new AsyncDisposableStack());
-  beside.use(beginSweeping(swept));
-  beside.use(beginIndexing({ reads: slowReads, now, isMine }));
-  beside.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
-  const figures = beside.use(new Figures(slowReads));
-  const spend = beside.use(new Spend({ instance, batches, connect: reach }));
-  const notes = failureNotes(instance, again);
-  const own = { limits, deadLetters, byHand, beside, figures, spend, news, giveUp };
+  const upkeep = opened.use(new AsyncDisposableStack());
+  upkeep.use(beginSweeping(swept));
+  upkeep.use(beginIndexing({ reads: slowReads, now, isMine }));
+  upkeep.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
+  const figures = upkeep.use(new Figures(slowReads));
+  const spend = upkeep.use(new Spend({ instance, batches, connect: reach }));
+  const notes = failureNotes(instance, reconnect);
+  const own = { limits, deadLetters, byHand, upkeep, figures, spend, news, giveUp };
   const deps: PostgresDeps = { ...shared, ...own, ...notes };
   const ledger = new QueueLedger({ ...options, rows, storage: new PostgresStorage(deps), news });
   sooner(await boundParked(slowReads, now(), null));
-  await queues.start(given.signal);
+  await queues.start(closing.signal);
   opened.move();
   return { ledger, peers };
 }
 
-/** Writes down over a connection of its own that the storage failed: the writer cannot any more. */
+/** Notes over a connection of its own that the storage failed, since the writer no longer can. */
 function failureNotes(
   instance: number,
-  again: Connect,
-): Pick<PostgresDeps, 'noteFailure' | 'noted'> {
+  reconnect: Connect,
+): Pick<PostgresDeps, 'noteFailure' | 'noteWritten'> {
   let noting: Promise<unknown> = Promise.resolve();
   const note = async (alone: string | null): Promise<void> => {
-    const client = await again();
-    const late = setTimeout(() => cut(client), noteMs);
+    const client = await reconnect();
+    const timer = setTimeout(() => cut(client), noteMs);
     try {
       await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
       await client.end();
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
     }
   };
   return {
     noteFailure(alone) {
       noting = endsWithin(note(alone), noteMs).catch(() => {});
     },
-    async noted() {
+    async noteWritten() {
       await noting;
     },
   };

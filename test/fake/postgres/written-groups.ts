@@ -6,8 +6,8 @@ import { connect } from '../../../src/ledger/postgres/server/connect.ts';
 import type { AcceptWrite, Taker } from '../../../src/ledger/postgres/write/accepts.ts';
 import { compose } from '../../../src/ledger/postgres/write/compose.ts';
 import type { NoteStep, TurnWrite } from '../../../src/ledger/postgres/write/turns.ts';
-import type { Asked, Rows } from '../../../src/ledger/postgres/write/statement.ts';
-import type { Landed, Write } from '../../../src/ledger/postgres/write/writes.ts';
+import type { Asked, Landed, Rows } from '../../../src/ledger/postgres/write/statement.ts';
+import type { Write } from '../../../src/ledger/postgres/write/writes.ts';
 import { migratedDatabase, noPostgres } from '../postgres.ts';
 
 export const taker: Taker = { instance: 1, takes: true, takesSuspects: false };

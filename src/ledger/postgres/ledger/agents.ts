@@ -1,4 +1,4 @@
-/** What is read of an agent's memory: notes, the last uses of tools, and calls that were begun. */
+/** Reads for agents: notes, the last tool uses, and begun calls. Below: stored attachments. */
 import type { Note, NoteScope } from '../../../domain/note.ts';
 import type { Message } from '../../../domain/message.ts';
 import {
@@ -41,7 +41,7 @@ export class AgentReads {
     this.#reads = reads;
   }
 
-  /** Oldest first. */
+  /** The notes of a scope, oldest first. */
   async notes({ channel, conversation }: Message, scope: NoteScope): Promise<readonly Note[]> {
     const rows = await this.#reads.ask(
       scope.kind === 'brain'
@@ -54,7 +54,7 @@ export class AgentReads {
     });
   }
 
-  /** The last n of the conversation, newest first. */
+  /** The last `n` tool uses of the conversation, newest first. */
   async toolUses({ channel, conversation }: Message, n: number): Promise<readonly ToolUse[]> {
     const values = [channel, toText(conversation), n];
     const rows = await this.#reads.ask({ text: uses, values });
@@ -70,7 +70,7 @@ export class AgentReads {
     }));
   }
 
-  /** What was begun for a message, oldest first. */
+  /** The calls that were begun for a message, oldest first. */
   async callsOf({ id }: Message): Promise<readonly RunningCall[]> {
     const rows = await this.#reads.ask({ text: calls, values: [id] });
     return rows.map((row) => ({
@@ -84,7 +84,7 @@ export class AgentReads {
   }
 }
 
-/** Null: its end was not seen. */
+/** @returns null: the end of the call is unknown */
 function endingOf({ text, outcome, ms }: Rows[number]): CallEnding | null {
   if (typeof text !== 'string') return null;
   return { text: fromText(text), outcome: outcomeOf(outcome), ms: Number(ms) };
@@ -94,7 +94,7 @@ function outcomeOf(stored: unknown): ToolOutcome {
   return toolOutcomes.find((one) => one === stored) ?? 'unknown';
 }
 
-/** Whoever deletes the message just now deletes what it keeps behind it. */
+/** Stores nothing when another transaction deletes the message at the same time. */
 const keep = `
 WITH kept AS (
   SELECT id, channel, conversation, private FROM svc.inbox WHERE id = $1
@@ -139,12 +139,12 @@ export function storedAttachments(reads: Reads, batches: PostgresBatches): Store
     },
     async of({ id }) {
       const rows = await reads.ask({ text: ofMessage, values: [id] });
-      return rows.map((row) => attachmentOf(told(row)));
+      return rows.map((row) => attachmentOf(readable(row)));
     },
     async acceptedAt({ channel, conversation }, at) {
       const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
       const values = [first, end, channel, toText(conversation), at];
-      return byMessage((await reads.ask({ text: ofTime, values })).map(told));
+      return byMessage((await reads.ask({ text: ofTime, values })).map(readable));
     },
     async picturesSince({ channel, conversation }, since, n) {
       const first = timeText(Math.max(0, since - idLagMs));
@@ -159,7 +159,7 @@ export function storedAttachments(reads: Reads, batches: PostgresBatches): Store
   };
 }
 
-function told(row: Record<string, unknown>): Record<string, unknown> {
+function readable(row: Record<string, unknown>): Record<string, unknown> {
   const [name, content] = [row['name'], row['content']].map((text) => fromText(String(text)));
   return { ...row, name, content };
 }

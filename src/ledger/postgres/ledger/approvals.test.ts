@@ -1,4 +1,4 @@
-/** Who decides first, where several instances are asked, and answers are lost. */
+/** The first decision counts, with several instances and with lost answers. */
 import assert from 'node:assert/strict';
 import { asks, decide } from '../../../../test/contract/ledger/approvals.ts';
 import { openParts } from '../../../../test/fake/ledger-parts.ts';
@@ -13,7 +13,7 @@ postgresTest('of those who decide on two instances at once one does', async () =
   const both = await stores.beginTwo();
   const asked = await asks(both[0], 'ann', [{}, {}, {}, {}]);
   for (const [round, one] of asked.entries()) {
-    // By the same person at the same time: only the call that decided is told so.
+    // The same person decides twice at the same time: only one call gets `decided`.
     const verdict: Verdict = round % 2 === 0 ? 'approved' : 'refused';
     const calls = Array.from({ length: 20 }, (_, n) => decide(both[n % 2]!, one, verdict));
     const results = await Promise.all(calls);

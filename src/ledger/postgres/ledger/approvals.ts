@@ -1,6 +1,6 @@
 /**
- * What waits for a yes, for all instances on one database: the row decides who was the first. Each
- * decision goes in a flight of its own, so that no two instances hold one and wait for another.
+ * Approvals, shared by all instances of a database. The row decides whose decision was the first.
+ * Each decision is a batch of its own, so no two instances wait for each other's rows.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,13 +11,13 @@ import { wireValue, type Ask } from '../read/lists.ts';
 import { findByIdOrCode, listOwed, listWaiting } from '../read/messages.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 
-/** Whoever asks waits no longer; the question itself waits for the server. */
+/** The longest wait of a caller. The query itself waits on for the server. */
 const answerMs = 5_000;
 
 const decide =
   'UPDATE svc.approval SET state = $2, decided_by = $3, decided_at = $4, decision = $5 ' +
   "WHERE id = $1 AND state = 'waiting' RETURNING id";
-/** Whether it was this call of `decide`, and no other one by the same person at that time. */
+/** Finds out whether this very call decided, not another one of the same person. */
 const decidedBefore = 'SELECT id FROM svc.approval WHERE id = $1 AND decision = $2';
 
 type Deps = { readonly reads: Reads; readonly batches: PostgresBatches };
@@ -66,23 +66,23 @@ export class StoredApprovals implements Approvals {
 
   async #read<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     const ask = async <Row>(text: string, ...values: Parameters<typeof wireValue>[0][]) => {
-      const asked = this.#deps.reads.ask({ text, values: values.map(wireValue) });
-      const found = await Promise.race([asked, pause(answerMs, null, { ref: false })]);
-      if (found !== null) return found as readonly Row[];
-      asked.catch(() => {});
+      const pending = this.#deps.reads.ask({ text, values: values.map(wireValue) });
+      const rows = await Promise.race([pending, pause(answerMs, null, { ref: false })]);
+      if (rows !== null) return rows as readonly Row[];
+      pending.catch(() => {});
       throw new ReadFailed('too_slow', 'The database server does not answer.');
     };
     return question(ask);
   }
 }
 
-/** Of those that forget wait none for another: rows are locked in one order. `which`: of $1, $2. */
+/** Locks rows in one order, so no two deletes deadlock. `which`: SQL condition on `$1`, `$2`. */
 export const deleteApprovals = (which: string): string => `
 DELETE FROM svc.approval WHERE id = ANY(ARRAY(
   SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
 ))`;
 
-/** Values: what stays, and who goes. */
+/** Replaces the name of a decider: `$1` is the replacement, `$2` the deleted name. */
 export const forgetDecider = `
 UPDATE svc.approval SET decided_by = $1 WHERE id = ANY(ARRAY(
   SELECT id FROM svc.approval WHERE decided_by = $2 ORDER BY id FOR UPDATE

@@ -1,22 +1,21 @@
 /**
- * What all instances together have, counted now and then: how much is unsettled, and how many dead
- * letters there are. A count that takes long is made seldom, so that counting is never much of what
- * the server does.
+ * Counts over all instances: unsettled messages and dead letters. A slow count runs rarely, so
+ * counting is never a large part of the work of the server.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import type { Reads } from '../deps.ts';
 
 const everyMs = 1_000;
-/** Of the time at most one part in so many goes into counting. */
-const share = 50;
+/** Counting takes at most one part in so many of the time. */
+const oneIn = 50;
 
 const unsettled = `
 SELECT (SELECT count(*) FROM svc.inbox) + (SELECT count(DISTINCT message_id) FROM svc.outbox
     WHERE NOT EXISTS (SELECT FROM svc.inbox WHERE id = message_id)) AS messages,
   (SELECT coalesce(sum(length(body)), 0) FROM svc.inbox)
     + (SELECT coalesce(sum(length(body)), 0) FROM svc.outbox) AS bytes`;
-/** In pages by the id, so that only the index of the dead is read. The parts of a reply are one. */
+/** Reads pages by the id, so the server uses only the index of dead rows. A reply counts once. */
 const letters = (table: string): string => `
 SELECT count(DISTINCT left(id, ${wholeIdLength})) AS letters, count(*) AS rows, max(id) AS last
 FROM (
@@ -25,20 +24,21 @@ FROM (
 const pageRows = 5_000;
 
 type Counted = {
-  /** Messages that are not settled, and roughly the bytes that they and their replies hold. */
+  /** Unsettled messages, and the approximate bytes of these and their replies. */
   readonly messages: number;
   readonly bytes: number;
   readonly letters: number;
 };
 
-/** What this instance has in hand itself, and what it is to be told of all. */
+/** The work of this instance, and the callback for the counts. */
 export type CountingFor = {
+  /** The messages in the working set of this instance, and their bytes. */
   readonly held: () => { readonly messages: number; readonly bytes: number };
-  /** Whether this instance may not have everything in hand. */
+  /** Whether there may be work outside of the working set of this instance. */
   readonly isPartial: () => boolean;
-  /** Whether other instances live. */
+  /** Whether other instances are alive. */
   readonly hasOthers: () => boolean;
-  /** Is told how many dead letters there are; null: as many as this instance knows of. */
+  /** Gets the number of dead letters; null: the number that this instance knows. */
   readonly lettersCounted: (letters: number | null) => void;
 };
 
@@ -49,7 +49,7 @@ export class Counting {
   readonly #steady: () => SteadyTime;
   #nextAt: number = -Infinity;
   #isUnderWay = false;
-  /** What this instance has not in hand, as of the last count. */
+  /** The work outside of the working set of this instance, as of the last count. */
   elsewhere: { readonly messages: number; readonly bytes: number } = nothing;
 
   constructor(reads: Reads, steady: () => SteadyTime) {
@@ -57,7 +57,7 @@ export class Counting {
     this.#steady = steady;
   }
 
-  /** Counts if it is time to, and there is something to count. Never rejects. */
+  /** Counts if it is time and other instances may have work. Never rejects. */
   async count({ held, isPartial, hasOthers, lettersCounted }: CountingFor): Promise<void> {
     if (!hasOthers()) lettersCounted(null);
     if (!isPartial()) {
@@ -74,7 +74,7 @@ export class Counting {
     if (hasOthers()) lettersCounted(all.letters);
   }
 
-  /** @returns null: it is not time; also where the server cannot be asked */
+  /** @returns null when it is not time yet, or when the server does not answer */
   async #count(): Promise<Counted | null> {
     const begunAt = this.#steady();
     if (this.#isUnderWay || begunAt < this.#nextAt) return null;
@@ -92,7 +92,7 @@ export class Counting {
       return null;
     } finally {
       this.#isUnderWay = false;
-      this.#nextAt = this.#steady() + Math.max(everyMs, share * (this.#steady() - begunAt));
+      this.#nextAt = this.#steady() + Math.max(everyMs, oneIn * (this.#steady() - begunAt));
     }
   }
 
@@ -101,7 +101,7 @@ export class Counting {
       const [page] = await this.#reads.ask({ text: letters(table), values: [after, pageRows] });
       counted += Number(page!['letters']);
       if (Number(page!['rows']) < pageRows) return counted;
-      // Behind all parts of that reply.
+      // This sorts after all parts of that reply.
       after = `${String(page!['last']).slice(0, wholeIdLength)}.`;
     }
   }

@@ -1,4 +1,4 @@
-/** Dead letters of PostgreSQL: what a person does with one while the sweep may take it away. */
+/** Dead letters on PostgreSQL: a person replays or discards one while the sweep may delete it. */
 import assert from 'node:assert/strict';
 import { all, count, died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { now, openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
@@ -12,7 +12,7 @@ const reply = idOf(2);
 const parts = [`${reply}-00`, `${reply}-01`];
 const dayMs = 86_400_000;
 
-/** A dead message with what it left behind, and a dead reply of two parts to another one. */
+/** A dead message with all its rows, and a dead reply of two parts to another message. */
 const open = (): Promise<LedgerDeps> =>
   openParts(async (client) => {
     await put(client, 'lane', { tail: 4 });

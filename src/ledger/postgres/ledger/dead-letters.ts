@@ -1,4 +1,4 @@
-/** Dead letters: how many there are, and what a person may do with one. */
+/** Dead letters: their number, and the replay or discard of one by a person. */
 import { LetterCount } from '../../engine/order/letter-count.ts';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
@@ -6,25 +6,24 @@ import type { DeadLetterMove } from '../../ledger.ts';
 import type { Queues } from '../queues/queues.ts';
 import type { QueueGrowth } from '../queues/owned-queue.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
-import type { LockedQueue } from '../write/accepts.ts';
-import type { Asked, Rows } from '../write/statement.ts';
+import type { Asked, LockedQueue, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from './stored-rows.ts';
 
-/** In pages by the id, so that only the index of the dead is read. */
+/** Reads pages by the id, so the server uses only the index of dead rows. */
 const deadIds = (table: string): string =>
   `SELECT id FROM svc.${table} WHERE failure IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`;
 const pageRows = 5_000;
 const deadMessage =
   'SELECT channel, conversation FROM svc.message WHERE id = $1 AND failure IS NOT NULL';
-/** A part has `-` and its number behind the id, and `.` comes after `-`. */
+/** The id of a part is the id of the reply, `-` and a number; `.` sorts right after `-`. */
 const partsOf =
   'SELECT id, channel, conversation FROM svc.sent ' +
   'WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
 
-/** Its owner sees by the number that something came; a free one is taken by whoever has room. */
+/** Increments the number of a queue, which its owner sees. An instance takes a free queue. */
 const queueGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   SELECT DISTINCT channel, conversation, 1, 2 FROM gone
   ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
@@ -32,14 +31,14 @@ const queueGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, w
   RETURNING tail, owner`;
 
 /**
- * At the end of what `messageBody` wrote. It goes as a value: where an administrator has set
- * `standard_conforming_strings` off, a literal loses its backslashes.
+ * Matches the preview at the end of a `messageBody`. It is a parameter, since a literal loses its
+ * backslashes on a server with `standard_conforming_strings` off.
  */
 const preview = String.raw`,"preview":"([^"\\]|\\.)*"\}$`;
 
 /**
- * The turn that the message's burial left in the history goes in the same commit, and its preview:
- * it has become the apology.
+ * Moves a dead message back to the inbox. The same commit deletes the turn that its death left in
+ * the history, and its preview, which the apology has replaced.
  */
 const rerun = `
 WITH gone AS (
@@ -102,7 +101,7 @@ type Deps = {
   readonly now: () => number;
 };
 
-/** A dead letter's rows: a message, or the parts of a reply in their order. */
+/** The rows of a dead letter: a message, or the parts of a reply in their order. */
 type Found = { readonly queue: LockedQueue } & (
   | { readonly kind: 'message'; readonly id: string }
   | { readonly kind: 'reply'; readonly ids: readonly string[] }
@@ -127,12 +126,12 @@ export class DeadLetters {
     return this.#counted ?? this.#letters.count;
   }
 
-  /** @param letters of all instances together; null: this one knows them all */
+  /** @param letters the count over all instances; null: this instance knows them all */
   counted(letters: number | null): void {
     this.#counted = letters;
   }
 
-  /** @param id of a message, a reply, or a part of one */
+  /** @param id the id of a message, a reply, or a part of a reply */
   add(id: string): void {
     this.#letters.add(id);
   }
@@ -144,16 +143,16 @@ export class DeadLetters {
   async replay(id: string): Promise<DeadLetterMove> {
     const found = await this.#find(id);
     if (found === null) return 'not_found';
-    const back: Rows[] = [];
-    const told = (rows: Rows): void => void back.push(rows);
+    const restored: Rows[] = [];
+    const onRows = (rows: Rows): void => void restored.push(rows);
     const single =
-      found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told);
+      found.kind === 'message' ? this.#rerun(found.id, onRows) : this.#resend(found.ids, onRows);
     this.#deps.batches.add({ ...single, queues: [found.queue] });
     const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
-    const written = await this.#deps.batches.written(() => enter(back[0] ?? []));
+    const written = await this.#deps.batches.written(() => enter(restored[0] ?? []));
     if (!written) return 'storage_failed';
-    // The sweep may have taken it meanwhile.
-    if ((back[0]?.length ?? 0) === 0) return 'not_found';
+    // The sweep may have deleted it meanwhile.
+    if ((restored[0]?.length ?? 0) === 0) return 'not_found';
     this.#removeAll(found);
     await this.#deps.queues.takeWaiting();
     return 'done';
@@ -198,24 +197,30 @@ export class DeadLetters {
     return { kind: 'reply', ids, queue: queueOf(first) };
   }
 
-  #rerun(id: string, told: (rows: Rows) => void): Single {
+  #rerun(id: string, onRows: (rows: Rows) => void): Single {
     const again = { text: rerunBefore, values: [id] };
-    return { kind: 'single', text: rerun, values: [id, this.#deps.now(), preview], again, told };
+    return {
+      kind: 'single',
+      text: rerun,
+      values: [id, this.#deps.now(), preview],
+      again,
+      told: onRows,
+    };
   }
 
-  #resend(parts: readonly string[], told: (rows: Rows) => void): Single {
+  #resend(parts: readonly string[], onRows: (rows: Rows) => void): Single {
     return {
       kind: 'single',
       text: resend,
       values: [parts, this.#deps.now()],
       again: { text: resentBefore, values: [parts] },
-      told,
+      told: onRows,
     };
   }
 
-  readonly #enterMessage = (found: Rows): void => {
+  readonly #enterMessage = (restored: Rows): void => {
     const { rows, history, queues } = this.#deps;
-    for (const row of found) {
+    for (const row of restored) {
       const { stored } = foundMessage(row, rows.nextSeq());
       rows.outdate(stored.channel, stored.conversation);
       history.drop(stored);
@@ -223,10 +228,10 @@ export class DeadLetters {
     }
   };
 
-  readonly #enterReplies = (found: Rows): void => {
+  readonly #enterReplies = (restored: Rows): void => {
     const { rows, queues } = this.#deps;
     let progress = null;
-    for (const [at, row] of found.entries()) {
+    for (const [at, row] of restored.entries()) {
       const { stored, state } = foundReply(row, rows.nextSeq());
       if (at === 0 && queues.owned.grew(stored, growthOf(row)) === 'theirs') return;
       if (rows.hasReply(stored)) continue;
@@ -239,7 +244,7 @@ function queueOf({ channel, conversation }: Rows[number]): LockedQueue {
   return { channel: String(channel), conversation: String(conversation) };
 }
 
-/** What the lane of a row that was put back has become. */
+/** The state of the queue after a row came back to it. */
 function growthOf({ tail, owner }: Rows[number]): QueueGrowth {
   return { tail: Number(tail), owner: owner === null ? null : Number(owner) };
 }

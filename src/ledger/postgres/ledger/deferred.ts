@@ -1,7 +1,7 @@
 /**
- * Replies that wait for another try, whoever has them in hand. An instance that has one in its
- * working set moves it there, and is told so on the board. One that is parked in a lane that is
- * nobody's is due by its row: whoever finds it takes its lane.
+ * Deferred replies of all instances: list them, and try them now. A notice of the broadcast log
+ * reaches the instance that has a reply in its working set, and that instance changes it. A parked
+ * reply in a free queue becomes due by its row; an instance that finds it takes the queue.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureKind } from '../../../domain/failure.ts';
@@ -12,8 +12,7 @@ import type { OutRow } from '../../engine/order/rows.ts';
 import type { Peers } from '../../../cluster/peers.ts';
 import type { SoonerReply } from '../../engine/recovering.ts';
 import { ReadFailed } from '../../ledger.ts';
-import { Keeping } from './janitor.ts';
-import type { Queues } from '../queues/queues.ts';
+import { Janitor } from './janitor.ts';
 import type { PostgresBatches, Reads } from '../deps.ts';
 import { Values, onChannel } from '../read/lists.ts';
 import type { Rows } from '../write/statement.ts';
@@ -22,9 +21,9 @@ import type { Single } from '../write/writes.ts';
 
 const tryNowKind = 'try_now';
 
-/** Whoever looks at a page waits no longer; the question itself waits for the server. */
+/** The longest wait of a caller. The query itself waits on for the server. */
 const answerMs = 5_000;
-/** So many rows are looked at to count them. */
+/** The most rows that a count reads. */
 const countedMax = 200_000;
 const groups = `
 SELECT channel, failure::json ->> 'kind' AS failure, (failure::json ->> 'status')::int AS status,
@@ -36,12 +35,12 @@ FROM (
 GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 100`;
 
 const one = 'SELECT id FROM svc.outbox WHERE id = $1 AND due_at > $2';
-/** A try is told as [when it began, …]. */
+/** A try is stored as [start time, …]. */
 const lastTryAt = 'coalesce((tries::json -> -1 ->> 0)::float8, 0)';
 
 /**
- * Where the lane is somebody's, that one writes the row. What another transaction holds just now is
- * being changed by it, and is left to it.
+ * Makes parked replies of free queues due. The owner of a queue writes its own rows. A row that
+ * another transaction has locked is left to that transaction.
  */
 const makeDue = `
 WITH due AS (
@@ -60,13 +59,13 @@ const soonerRows =
   'FROM json_to_recordset($1) AS x(id text COLLATE "C", at bigint) ' +
   'WHERE was.id = x.id AND was.due_at > x.at';
 
-/** Of replies whose next try lay too far ahead. */
+/** Moves the next try of replies forward that lay too far ahead. */
 export function soonerWrite(replies: readonly SoonerReply[]): Single {
   const rows = replies.map(({ row, dueAt }) => ({ id: row.head.id, at: dueAt }));
   return { kind: 'single', text: soonerRows, values: [JSON.stringify(rows)] };
 }
 
-/** The same of parked replies, which belong to nobody. $2: so many are looked at, the farthest. */
+/** The same for parked replies, which no instance owns. `$2`: looks at the most distant ones. */
 const parkedSooner = `
 WITH late AS (
   SELECT id, due_at, ${latestTry('$1')} AS latest FROM (
@@ -82,29 +81,30 @@ export type TooLate = Pick<SoonerReply, 'aheadMs'>;
 type BoundingDeps = {
   readonly reads: Reads;
   readonly now: () => number;
-  /** Whether this instance is the one that does it. */
+  /** Whether this instance does the upkeep. */
   readonly isMine: () => boolean;
   readonly sooner: (replies: readonly TooLate[]) => void;
 };
 
-/** The server's clock may be put right while instances run. */
-export function beginBounding({ reads, now, isMine, sooner }: BoundingDeps): Keeping {
+/** Bounds parked replies every minute: somebody may correct the server's clock at any time. */
+export function beginBounding({ reads, now, isMine, sooner }: BoundingDeps): Janitor {
   const step = async (): Promise<boolean> => {
-    const replies = await boundParked(reads, now(), farthestLooked);
+    const replies = await boundParked(reads, now(), boundedMax);
     sooner(replies);
     return replies.length > 0;
   };
-  return new Keeping({ isMine, everyMs: boundEveryMs, step });
+  return new Janitor({ isMine, everyMs: boundEveryMs, step });
 }
 
-const farthestLooked = 2_000;
+const boundedMax = 2_000;
 const boundEveryMs = 60_000;
 
 /**
- * No parked reply waits longer than its schedule allows, whoever planned its next try.
+ * Lets no parked reply wait longer than its schedule allows, whichever instance planned its next
+ * try.
  * @param now milliseconds since 1970
- * @param most so many are looked at; null: all
- * @returns how much too far ahead each lay that is sooner now
+ * @param most how many replies to look at; null: all
+ * @returns for each reply that it moved: how far too late its next try was
  */
 export async function boundParked(
   reads: Reads,
@@ -118,13 +118,13 @@ export async function boundParked(
 export type DeferredDeps = {
   readonly reads: Reads;
   readonly batches: PostgresBatches;
-  readonly queues: Pick<Queues, 'takeWaiting'>;
+  readonly queues: { takeWaiting(): Promise<void> };
   readonly peers: Peers;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
-/** Of replies that this instance has in hand. */
+/** Makes replies due that this instance has in its working set. */
 export function triedNowWrite(rows: readonly OutRow[], at: number): Single {
   const text =
     'UPDATE svc.outbox SET due_at = $2, replayed = replayed + 1 ' +
@@ -140,7 +140,7 @@ export class StoredReplies implements StoredDeferred {
     this.#deps = deps;
   }
 
-  hear(tryHere: StorageReport['tryHere']): void {
+  listen(tryHere: StorageReport['tryHere']): void {
     this.#deps.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
   }
 
@@ -200,7 +200,7 @@ function allOf(
   return { text, values: values.list };
 }
 
-/** It comes from another release, perhaps: what cannot be read is about nothing here. */
+/** @returns the ids of a notice; none when it cannot be parsed (perhaps of another release) */
 function idsIn(body: string): readonly string[] {
   try {
     const { ids } = JSON.parse(body) as { readonly ids?: unknown };

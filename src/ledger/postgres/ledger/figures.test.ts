@@ -6,7 +6,7 @@ import { Figures } from './figures.ts';
 
 const row = { lengthMs: minuteMs, at: 0, run: 1, body: '{}' } as const;
 
-/** A connection that answers when the test says so. */
+/** A connection that answers when the test calls `answer`. */
 function start() {
   const { promise, resolve, reject } = Promise.withResolvers<[]>();
   const figures = new Figures({ ask: () => promise, [Symbol.asyncDispose]: async () => {} });

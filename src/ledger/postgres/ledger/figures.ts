@@ -1,3 +1,4 @@
+/** Figures over time in the table `svc.figure`. */
 import type { FigureRow } from '../../../telemetry/figures/figures.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import type { StoredFigures } from '../../ledger.ts';
@@ -8,23 +9,24 @@ const keep =
   'FROM json_to_recordset($1) AS x(length_ms integer, at bigint, run bigint, body text) ' +
   'ON CONFLICT (length_ms, at, run) DO UPDATE SET body = excluded.body';
 
+/** How long the end waits for the last write. */
 const lastMs = 1_000;
 
-/** Figures are written on a connection by which no message goes, and in no flight. */
+/** Writes figures outside of batches, on a connection that no message uses. */
 export class Figures implements StoredFigures, AsyncDisposable {
   readonly #reads: Reads;
   #keeping: Promise<unknown> = Promise.resolve();
 
-  /** @param reads while the server is away, it asks again */
+  /** @param reads repeats the write while the server is away */
   constructor(reads: Reads) {
     this.#reads = reads;
   }
 
   keep(rows: readonly FigureRow[]): Promise<boolean> {
-    const told = rows.map(({ lengthMs, at, run, body }) => {
+    const stored = rows.map(({ lengthMs, at, run, body }) => {
       return { length_ms: lengthMs, at, run, body };
     });
-    const keeping = this.#reads.ask({ text: keep, values: [JSON.stringify(told)] }).then(
+    const keeping = this.#reads.ask({ text: keep, values: [JSON.stringify(stored)] }).then(
       () => true,
       () => false,
     );
@@ -32,7 +34,7 @@ export class Figures implements StoredFigures, AsyncDisposable {
     return keeping;
   }
 
-  /** What was asked for last is kept, where the server answers. */
+  /** Waits for the last write, at most `lastMs`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await endsWithin(this.#keeping, lastMs);
   }

@@ -1,4 +1,4 @@
-/** What is deleted of PostgreSQL's tables at a request, and what stays. */
+/** A request to forget: the rows that it deletes in PostgreSQL, and the rows that stay. */
 import assert from 'node:assert/strict';
 import { all, count, died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
@@ -16,7 +16,7 @@ const person = (sender: string): Whose => ({ kind: 'sender', channel, sender });
 const tables =
   'inbox outbox message sent turn cut note tool_use tool_call attachment dedupe lane'.split(' ');
 
-/** @param before number of the first id that stays */
+/** @param before the number of the first id that stays */
 async function forget(it: LedgerDeps, whose: Whose, before = 1_000): Promise<number> {
   const beforeId = idOf(before) as MessageId;
   return it.forgetting.forget({ whose, before: 1, beforeId, removed: 0, remove() {} });
@@ -28,7 +28,7 @@ async function counts({ client }: LedgerDeps): Promise<Record<string, number>> {
   return found;
 }
 
-/** All that one conversation can have, its ids from `first` on. */
+/** Writes every kind of row for one conversation, with ids from `first`. */
 async function fillTalk({ client }: LedgerDeps, conversation: string, first: number) {
   const here = { conversation };
   const id = idOf(first);
@@ -111,7 +111,7 @@ postgresTest('more than one batch goes, though the answers of a flight are lost'
   const add = it.batches.add.bind(it.batches);
   it.batches.add = (write) => {
     add(write);
-    // Each flight in turn, until all have had it.
+    // Loses the answer of each batch in turn.
     if (batches++ % 2 === 0) it.loseAnswers();
   };
   assert.equal(await forget(it, talk('ann')), 900);
@@ -180,7 +180,7 @@ postgresTest('notes are cleared of their scope, and those made afterwards stay',
   };
   const none = { replies: [], said: null, queue: null, cut: null, marks: [], uses: [] };
   it.batches.flush(() => {
-    // It is asked for while the clearing is on its way.
+    // Ask while the clearing is running.
     const where = { channel: 'webhook', conversation: 'c' };
     it.batches.add({ kind: 'turn', id: idOf(1), at: 5, ...where, ...end, ...none, notes: [note] });
     it.batches.flush(() => {});

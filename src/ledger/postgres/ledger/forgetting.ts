@@ -1,12 +1,11 @@
 /**
- * Deletes what one conversation or one sender said, and what was answered to it: from memory at
- * once, from the tables in batches, so that the flights of others go between them.
+ * Deletes the messages of one conversation or one sender, and the answers to them. Memory is
+ * cleared at once. The tables follow in small batches, so that other writes go between them.
  *
- * What was on its way at the request has landed when this begins: after that everything of theirs
- * is found by looking. Ids tell what is older than the request from what comes after it, which
- * stays. What was taken up again before it was deleted leaves the memory of all instances once
- * more, and what its turns have written meanwhile goes, too. The server reclaims the place of
- * deleted rows in its own time.
+ * All writes from before the request are committed when this begins, so a search finds every row.
+ * Ids show which messages are older than the request; newer ones stay. An instance may read a
+ * message again before it is deleted. So all instances clear their memory a second time, and the
+ * rows that such turns wrote are deleted too. PostgreSQL reclaims the disk space later (vacuum).
  */
 import { forgottenPerson, personOn } from '../../../domain/approval.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
@@ -26,7 +25,7 @@ import type { Invalidations } from './invalidations.ts';
 import { deleteAttachmentsOf, deleteOf, given, rowsOf } from './sweep.ts';
 import { deleteSpend } from './reservations.ts';
 
-/** At most so many rows are deleted in one commit. */
+/** The most rows that one commit deletes. */
 const batchMax = 200;
 
 const inConversation = 'channel = $1 AND conversation = $2';
@@ -34,7 +33,7 @@ const bySender = 'channel = $1 AND sender = $2';
 const waitingOf = (which: string): string =>
   `SELECT id, conversation FROM svc.inbox WHERE ${which} AND id < $3`;
 const settled = `SELECT id, conversation FROM svc.message WHERE ${inConversation} AND id < $3`;
-/** Messages are not kept by sender: they are looked through a window at a time, from $4 on. */
+/** Messages have no index by sender, so this reads all of them, one window after `$4` at a time. */
 const settledInWindow = `
 WITH seen AS (
   SELECT id, conversation, channel, sender FROM svc.message WHERE id > $4 AND id < $3
@@ -51,7 +50,7 @@ const repliesIn =
 const theirTurns = `${bySender} AND message_id < $3`;
 const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${theirTurns}`;
 
-/** Some turns; $4: how many. */
+/** At most `$4` turns. */
 const someTurns = (which: string): string =>
   `SELECT conversation, session, n FROM svc.turn WHERE ${which} AND message_id < $3 LIMIT $4`;
 const deleteTurns = `
@@ -62,7 +61,7 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
-/** A conversation in which something is left keeps its place. */
+/** True if the conversation has no rows any more. */
 const nothingLeft =
   `${inConversation} AND NOT EXISTS (SELECT 1 FROM svc.turn WHERE ${inConversation}) ` +
   `AND NOT EXISTS (SELECT 1 FROM svc.inbox WHERE ${inConversation}) ` +
@@ -77,11 +76,12 @@ type Deps = {
   readonly invalidations: Invalidations;
 };
 
-/** What was come upon. */
+/** The rows found so far. */
 type Found = {
   readonly conversations: Set<ConversationId>;
-  /** Messages that were not settled, and those of which a reply was not. */
+  /** Messages that are not settled. */
   readonly waiting: string[];
+  /** Messages with a reply that is not settled. */
   readonly answered: Set<string>;
 };
 
@@ -93,8 +93,9 @@ export class Forgetting {
   }
 
   /**
-   * To be called one at a time, when what was on its way has landed.
-   * @returns how many messages, replies and turns went
+   * Forgets one conversation or sender. Callers run it one at a time, after all earlier writes are
+   * committed.
+   * @returns how many messages, replies and turns it deleted
    * @throws when the storage has failed, so that nobody believes that the texts are gone
    */
   async forget(asked: Forgotten): Promise<number> {
@@ -112,14 +113,14 @@ export class Forgetting {
     ]);
     for (const batch of batchesOf(waiting)) deleted += await this.#batch(asked, batch, found);
     await this.#approvals(asked);
-    for (const conversation of conversations) await this.#close(asked, conversation);
+    for (const conversation of conversations) await this.#endConversation(asked, conversation);
     return deleted;
   }
 
   /**
-   * Notes that are made after the call stay.
-   * @returns how many went
-   * @throws as forget does
+   * Deletes notes. Notes made after the call stay.
+   * @returns how many it deleted
+   * @throws as `forget` does
    */
   async clearNotes(of: NotesOf): Promise<number> {
     const asked: Asked =
@@ -132,14 +133,14 @@ export class Forgetting {
             text: `DELETE FROM svc.note WHERE brain IS NULL AND ${inConversation} RETURNING seq`,
             values: [of.channel, toText(of.conversation)],
           };
-    // In the flight right behind those that were asked for, and there before what turns write.
+    // In the batch right after the earlier writes, and there before the notes of later turns.
     let clearing: Promise<readonly Rows[]> = Promise.resolve([]);
     await this.#write([], () => void (clearing = this.#write([asked])));
     const [gone = []] = await clearing;
     return gone.length;
   }
 
-  /** Their messages, and what was answered to those. */
+  /** Deletes the messages and their replies. */
   async #messages(asked: Forgotten, found: Found): Promise<number> {
     const { whose, beforeId } = asked;
     const ofConversation = whose.kind === 'conversation';
@@ -148,19 +149,19 @@ export class Forgetting {
     const which = ofConversation ? inConversation : bySender;
     const rows = await this.#ask(waitingOf(which), ...theirs);
     for (const { id } of rows) found.waiting.push(String(id));
-    let deleted = await this.#found(asked, rows, found);
+    let deleted = await this.#deleteFound(asked, rows, found);
     if (ofConversation) {
-      return deleted + (await this.#found(asked, await this.#ask(settled, ...theirs), found));
+      return deleted + (await this.#deleteFound(asked, await this.#ask(settled, ...theirs), found));
     }
     for (let last: unknown = ''; last !== null;) {
       const seen = await this.#ask(settledInWindow, ...theirs, last);
-      deleted += await this.#found(asked, seen.slice(0, -1), found);
+      deleted += await this.#deleteFound(asked, seen.slice(0, -1), found);
       last = seen.at(-1)!['id'];
     }
     return deleted;
   }
 
-  async #found(asked: Forgotten, rows: Rows, found: Found): Promise<number> {
+  async #deleteFound(asked: Forgotten, rows: Rows, found: Found): Promise<number> {
     let deleted = rows.length;
     for (const { conversation } of rows) {
       found.conversations.add(fromText(String(conversation)) as ConversationId);
@@ -170,7 +171,7 @@ export class Forgetting {
     return deleted;
   }
 
-  /** After a restart a reply does not know whose message it answers: the message leads to it. */
+  /** Finds replies by their message: after a restart a reply in memory does not know the sender. */
   async #batch({ remove }: Forgotten, ids: readonly string[], found: Found): Promise<number> {
     const replies = await this.#ask(repliesTo, ids);
     const unsettled = replies.filter((reply) => reply['unsettled'] === true);
@@ -187,7 +188,7 @@ export class Forgetting {
         deleteOf('tool_call', given),
         'DELETE FROM svc.inbox WHERE id = ANY($1)',
         'DELETE FROM svc.message WHERE id = ANY($1)',
-        // Behind the messages: from then on nothing more is kept with them.
+        // After the messages: from then on no instance can store more attachments of them.
         deleteAttachmentsOf(given),
       ].map((text) => ({ text, values: [ids] })),
     );
@@ -195,7 +196,7 @@ export class Forgetting {
     return deleted;
   }
 
-  /** What was to be done with a yes is a text of theirs; who said yes is a name of theirs. */
+  /** Deletes the requests of theirs, and their name in decisions about other requests. */
   async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
     const isTalk = whose.kind === 'conversation';
     const name = toText(isTalk ? whose.conversation : whose.sender);
@@ -218,7 +219,7 @@ export class Forgetting {
     return found.length;
   }
 
-  /** All that is left of what they said, and what may quote it. */
+  /** Deletes the remaining turns, and quoted blocks that may contain them. */
   async #turnsOf({ whose, beforeId }: Forgotten, conversations: Set<ConversationId>) {
     const { channel } = whose;
     if (whose.kind === 'conversation') {
@@ -240,7 +241,7 @@ export class Forgetting {
     return deleted;
   }
 
-  /** Found first: what a flight answers may be lost, and then nobody would know what is left. */
+  /** Finds turns before it deletes them: the answer of a deleting batch may be lost. */
   async #turns(which: string, place: readonly unknown[]): Promise<number> {
     for (let deleted = 0; ;) {
       const found = await this.#ask(someTurns(which), ...place, batchMax);
@@ -250,15 +251,18 @@ export class Forgetting {
     }
   }
 
-  /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
-  async #close({ whose: { channel }, beforeId }: Forgotten, conversation: ConversationId) {
+  /** Clears the memory of a conversation, and deletes its queue if no rows are left in it. */
+  async #endConversation(
+    { whose: { channel }, beforeId }: Forgotten,
+    conversation: ConversationId,
+  ) {
     const { rows, history } = this.#deps;
     const place = [channel, toText(conversation)];
-    // Whoever accepts a message there meanwhile is seen, since the lane is locked before that.
+    // The lock on the queue comes first, so a message accepted meanwhile is seen.
     const queues = [{ channel, conversation: toText(conversation) }];
     await this.#write(
       [
-        // The notes made there may hold what they said.
+        // Notes made there may quote the deleted messages.
         { text: deleteNotes, values: [...place, beforeId], queues },
         { text: `DELETE FROM svc.cut WHERE ${nothingLeft}`, values: place },
         { text: `DELETE FROM svc.lane WHERE ${nothingLeft}`, values: place },
@@ -274,7 +278,7 @@ export class Forgetting {
     return this.#deps.reads.ask({ text, values });
   }
 
-  /** @returns the rows of each statement; none where the answer was lost */
+  /** @returns the rows of each statement; none when the answer was lost. @throws on failure */
   async #write(
     all: readonly (Asked & Pick<Single, 'queues'>)[],
     then: () => void = () => {},

@@ -1,6 +1,6 @@
 /**
- * What conversations remember, over the connection that reads. What a turn will see is read before
- * its row is handed out (`read`), and stays until it is taken (`of`).
+ * The memories of conversations, read over the connection for reads. `read` loads the memory of a
+ * turn before the ledger hands its row out, and holds it until `of` takes it.
  */
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
@@ -24,7 +24,7 @@ type TurnFields = {
   readonly sender: string | null;
 };
 
-/** One row for each turn of the windows, the newest first; one at least for each conversation. */
+/** One row for each turn, newest first. A conversation without turns has one row. */
 type WindowFields = TurnFields & {
   readonly place: number;
   readonly session: number | null;
@@ -55,7 +55,7 @@ LEFT JOIN LATERAL (
 ) AS said ON true
 ORDER BY x.place, said.n DESC`;
 
-/** Turns that were said and may be seen; a quoted block was not said. */
+/** Turns that later turns may see, without quoted blocks. */
 const theirs =
   'channel = $1 AND conversation = $2 AND left_out < 2 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
@@ -64,7 +64,7 @@ const newestSaid =
   `(SELECT session FROM svc.turn WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
   'ORDER BY n DESC LIMIT $3';
 
-/** Also those that no later turn sees. */
+/** Also turns that are left out of prompts. */
 const earlierSaid =
   'SELECT at, text, reply, private, left_out, sender FROM svc.turn ' +
   'WHERE channel = $1 AND conversation = $2 AND at <= $3 ' +
@@ -76,11 +76,11 @@ const cursorsNamed = 'SELECT channel, value FROM svc.cursor WHERE name = $1';
 export class History {
   readonly #reads: Reads;
   readonly #memories = new Memories();
-  /** Memories of rows that are ready, by conversation: none of them may be pushed out. */
+  /** Memories of rows that are ready, by conversation. The cache must not evict them. */
   readonly #held = new Map<string, Memory>();
-  /** How often each conversation was taken that is worked here. */
+  /** The epoch of each queue of this instance: how often the queue was taken. */
   readonly #epochs = new Map<string, number>();
-  /** Conversations that are being read, and whether they changed meanwhile. */
+  /** Conversations that are being read, and whether they changed during the read. */
   readonly #reading = new Map<string, { changed: boolean }>();
   readonly #unroutable: Map<string, number>;
   readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name), true);
@@ -108,7 +108,7 @@ export class History {
     if (this.#memories.remember(bounds)) this.dropAll();
   }
 
-  /** Whether `of` has an answer; if so it keeps it. */
+  /** Whether `of` has an answer. If so, the memory is held until `of`. */
   holds(where: Where): boolean {
     const key = keyOf(where);
     if (this.#held.has(key)) return true;
@@ -118,19 +118,20 @@ export class History {
     return true;
   }
 
-  /** A lane was taken for the so many-th time: others may have worked it before. */
+  /** This instance took a queue. Another instance may have changed the conversation before. */
   taken(where: Where, epoch: number): void {
     this.#epochs.set(keyOf(where), epoch);
     this.#changed(where);
     this.#memories.taken(where, epoch);
   }
 
-  /** It is worked here no more. */
+  /** This instance released the queue. */
   left(where: Where): void {
     this.#epochs.delete(keyOf(where));
     this.#changed(where);
   }
 
+  /** Takes the memory of a turn. @throws when `read` or `holds` did not load it */
   of(message: Message): Memory {
     const key = keyOf(message);
     const memory = this.#held.get(key);
@@ -139,7 +140,7 @@ export class History {
     return memory;
   }
 
-  /** What these messages' turns will see. A conversation that changes meanwhile is left out. */
+  /** Loads the memories of messages. Leaves out a conversation that changes during the read. */
   async read(messages: readonly Message[]): Promise<void> {
     const mark = { changed: false };
     const keys = messages.map(keyOf);
@@ -168,7 +169,7 @@ export class History {
     }
   }
 
-  /** A message that is the first of its conversation has nothing to remember. */
+  /** The message is the first of its conversation, so its memory is empty. */
   beginsWith(message: Message): void {
     this.#put(
       message,
@@ -238,8 +239,8 @@ function memoryFrom(
   bounds: HistoryBounds,
 ): Memory {
   const [first] = rows;
-  const said = rows.filter(({ at }) => at !== null);
-  return memoryOf(message, recordOf(first), turnsOf(said), bounds, () => Number(first!.first_at));
+  const turns = rows.filter(({ at }) => at !== null);
+  return memoryOf(message, recordOf(first), turnsOf(turns), bounds, () => Number(first!.first_at));
 }
 
 function recordOf(row: WindowFields | undefined): ConversationRecord | undefined {

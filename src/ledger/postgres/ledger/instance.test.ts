@@ -15,7 +15,7 @@ function take(marks: Marks, parts: Partial<TakingDeps> = {}): Promise<Taken> {
   return takeInstance(marks.client, { version: '1', self: goneProcess, ...parts });
 }
 
-/** A test that looks into other processes, which only Linux shows. */
+/** A test that reads facts of other processes, which only Linux shows. */
 function linuxTest(name: string, act: () => Promise<void>): void {
   if (platform() === 'linux') postgresTest(name, act);
 }
@@ -26,13 +26,13 @@ postgresTest('how it ended is noted once', async () => {
   await marks.client.query(endedByStorage.text, [...endedByStorage.values(id, 'm1')]);
   await marks.client.query(endedByStorage.text, [...endedByStorage.values(id, 'm2')]);
   assert.equal((await marks.instance(id))['ended'], '{"alone":"m1"}');
-  // One that was taken over from cannot say that it ended well.
+  // An instance that was taken over cannot mark an orderly end.
   await marks.take();
   await marks.client.query(endedClean.text, [...endedClean.values(id)]);
   assert.equal((await marks.instance(id))['ended'], '{"alone":"m1"}');
 });
 
-/** Sets back the beat of the only one that lives. */
+/** Makes the heartbeat of the only live instance older. */
 async function age(marks: Marks, interval: string): Promise<void> {
   const text = `UPDATE svc.instance SET beat_at = clock_timestamp() - interval '${interval}'`;
   await marks.client.query(text);
@@ -123,7 +123,7 @@ postgresTest('the waiting can be ended', async () => {
   assert.equal((await marks.instance(1))['dead'], false);
 });
 
-/** What this process would have written down if it were that one. */
+/** The facts that the process with this pid would store. */
 function factsOf(pid: number): ProcessFacts {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const began = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!;
@@ -173,7 +173,7 @@ linuxTest('a zombie makes way at once', async () => {
   const facts = factsOf(Number(said.toString()));
   try {
     assert.equal(await isTakenAtOnce(marks, facts), false, 'while it lives');
-    // A shell that has not gone on yet may wait for what it began.
+    // Until the shell has become `sleep`, it may still reap its child.
     const parent = (): string => readFileSync(`/proc/${child.pid}/comm`, 'utf8');
     await until('its parent waits for nobody', () => parent() === 'sleep\n');
     process.kill(facts.pid, 'SIGKILL');

@@ -1,41 +1,44 @@
 /**
- * Which process works the rows. Each start is a row of `svc.instance`, which beats while it lives;
- * one that is marked dead can write no more, since every flight asks for its own row.
+ * The instances of a database: one row of `svc.instance` for each start of svc. A live instance
+ * updates its row with every batch. An instance whose row is marked dead cannot write any more,
+ * since the fence of each batch checks the row.
  *
- * A start of this release begins beside others: peers/peers.ts. One of the release before has the
- * database alone, and here is how it is waited for. A row is alive → dead: by its own orderly end,
- * or by the start that takes over. That is once the beat is ten seconds old by the server's clock,
- * or has not moved while it was watched for as long, or at once where the process was on this
- * machine and is plainly gone.
+ * A start of this release joins the others: see peers/peers.ts. An instance of the release before
+ * has the database alone, and this file waits for its end. A row goes from alive to dead by an
+ * orderly end, or by the start that takes over. A start takes over in three cases:
+ * - the heartbeat is more than 10 s old by the server's clock;
+ * - the start has watched the row for as long, and the heartbeat did not change;
+ * - the process ran on this machine and no longer exists.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 
-/** Without a beat for so long an instance is dead. */
+/** An instance without a heartbeat for so long is dead. */
 const deadMs = 10_000;
 const lookMs = 250;
-/** Of the rows of former starts the newest are kept; one whose lanes are not free yet stays. */
+/** Deletes old dead rows. Rows of instances whose queues are not free yet stay. */
 export const formerRows =
   'DELETE FROM svc.instance WHERE dead AND buried ' +
   'AND id < (SELECT max(id) FROM svc.instance) - 100';
-/** "svc1" in ASCII: the advisory lock under which instances change. */
+/** The advisory lock for starts: "svc1" in ASCII. */
 export const lockKey = 0x73766331;
 
-/** Which process of which machine; `pid` counts within `space`. */
+/** Identifies a process on its machine. */
 export type ProcessFacts = {
-  /** The machine's name, for people. */
+  /** The host name, for people. */
   readonly host: string;
-  /** The machine since it was started; null: it cannot be told. */
+  /** The id of the machine's boot; null: unknown. */
   readonly boot: string | null;
+  /** The PID namespace, in which `pid` counts; null: unknown. */
   readonly space: string | null;
   readonly pid: number;
-  /** When it began, in the system's ticks; null: it cannot be told. */
+  /** The start time of the process in clock ticks of the system; null: unknown. */
   readonly began: string | null;
 };
 
-/** Another instance runs. `version` and `process` are null where they cannot be told. */
+/** Another instance has the database. `version` and `process` are null when unknown. */
 export type Locked = {
   readonly kind: 'locked';
   readonly since: Date;
@@ -46,18 +49,18 @@ export type Locked = {
 export type TakingDeps = {
   readonly version: string;
   readonly self: ProcessFacts;
-  /** Left out: this machine's. */
+  /** Absent: the steady clock of this machine. */
   readonly steady?: () => SteadyTime;
-  /** Is told once when the beat of another one must grow old first. */
+  /** Called when the start must wait for the end of another instance. `ms`: at most so long. */
   readonly waits?: (ms: number) => void;
-  /** Ends the waiting. */
+  /** Ends the wait. */
   readonly signal?: AbortSignal;
 };
 
-/** The last beat of each instance. */
+/** Instance → its last heartbeat. */
 export type Heartbeats = ReadonlyMap<number, string>;
 
-/** One that may be alive. */
+/** Another instance, which may be alive. */
 export type Other = {
   readonly id: number;
   readonly version: string;
@@ -65,16 +68,17 @@ export type Other = {
   /** Milliseconds since 1970 by the server's clock. */
   readonly beganAt: number;
   readonly heartbeat: string;
-  /** Of the beat, in milliseconds. */
+  /** The age of the heartbeat in milliseconds. */
   readonly age: number;
 };
 
 export type Attempt<Got> = { readonly got: Got } | { readonly inTheWay: Other };
 
 /**
- * Tries until no other one is in the way, or one has beaten while it was watched.
- * @param attempt is given those whose beats were watched for long enough, each as it was
- * @throws what `attempt` rejects with, or the reason of the signal
+ * Repeats `attempt` until no other instance is in the way.
+ * @param attempt gets the heartbeats that did not change while this function watched for `deadMs`
+ * @returns `locked` when the heartbeat of the other instance changed: that instance is alive
+ * @throws the rejection of `attempt`, or the reason of the signal
  */
 export async function untilFree<Got>(
   deps: TakingDeps,
@@ -85,11 +89,11 @@ export async function untilFree<Got>(
   let watchedFrom = steady();
   for (;;) {
     deps.signal?.throwIfAborted();
-    // The server's clock may have been set back, and a beat lie ahead of it.
+    // After the server's clock was set back, a heartbeat may lie ahead of it and never grow old.
     const still = steady() - watchedFrom > deadMs ? heartbeats : nothingWatched;
-    const found = await attempt(still);
-    if ('got' in found) return found;
-    const { inTheWay } = found;
+    const result = await attempt(still);
+    if ('got' in result) return result;
+    const { inTheWay } = result;
     const known = heartbeats.get(inTheWay.id);
     if (known !== undefined && known !== inTheWay.heartbeat) {
       const { beganAt, version } = inTheWay;
@@ -107,7 +111,7 @@ export async function untilFree<Got>(
 
 const nothingWatched: Heartbeats = new Map();
 
-/** Whether its beat is too old, or was watched for long enough, or its process plainly gone. */
+/** True if the heartbeat is too old or was watched for long enough, or the process is gone. */
 export function hasEnded(
   { id, age, heartbeat, process }: Other,
   still: Heartbeats,
@@ -117,8 +121,8 @@ export function hasEnded(
 }
 
 /**
- * A time crosses the wire as a number: how a timestamp reads is a setting of the database and of
- * the role (`DateStyle`, `TimeZone`). A pooler keeps no setting of a session, so none is made.
+ * SQL for a time in milliseconds since 1970. The text of a timestamp depends on settings of the
+ * database and the role (`DateStyle`, `TimeZone`), and a pooler keeps no session settings.
  */
 export const epochMs = (time: string): string =>
   `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
@@ -127,13 +131,13 @@ export const othersColumns =
   `id, version, process, ${beganColumn}, extract(epoch FROM beat_at)::text AS heartbeat, ` +
   `${epochMs('clock_timestamp() - beat_at')} AS age`;
 
-/** An orderly end: the next start need not wait, and blames nobody. */
+/** Marks an orderly end: the next start need not wait, and it suspects no message. */
 export const endedClean = {
   text: 'UPDATE svc.instance SET dead = true, ended = $2 WHERE id = $1 AND NOT dead',
   values: (id: number): readonly unknown[] => [id, JSON.stringify({ clean: true })],
 };
 
-/** The storage failed: no message ended this process. */
+/** Notes that the storage failed, so the next start suspects no message but `alone`. */
 export const endedByStorage = {
   text: 'UPDATE svc.instance SET ended = $2 WHERE id = $1 AND ended IS NULL',
   values: (id: number, alone: string | null): readonly unknown[] => {
@@ -141,7 +145,7 @@ export const endedByStorage = {
   },
 };
 
-/** This process; what the system does not tell is null. */
+/** The facts of this process. */
 export function ownProcess(): ProcessFacts {
   const { pid } = process;
   return {
@@ -153,15 +157,15 @@ export function ownProcess(): ProcessFacts {
   };
 }
 
-/** Whether it was a process of this machine that is no more. What cannot be told is not gone. */
+/** True only if the process ran on this machine and surely no longer exists. */
 export function isGone(stored: string, self: ProcessFacts): boolean {
   const other = factsOf(stored);
   if (other === null || other.boot === null || other.began === null) return false;
   if (other.boot !== self.boot || other.space !== self.space) return false;
   const stat = statOf(other.pid);
-  // Without a look into it, it may be hidden: it is another user's.
+  // The system may hide the process of another user, so test its pid too.
   if (stat === null) return !exists(other.pid);
-  // A zombie runs no more.
+  // A zombie process does not run any more.
   return stat.began !== other.began || stat.state === 'Z';
 }
 
@@ -184,7 +188,7 @@ function factsOf(stored: string): ProcessFacts | null {
 
 type Stat = { readonly state: string; readonly began: string };
 
-/** The third and 22nd field (proc(5)); the second, its name in brackets, may hold blanks. */
+/** Fields 3 and 22 of proc(5). Field 2, the name in brackets, may contain spaces. */
 function statOf(pid: number): Stat | null {
   const stat = read(`/proc/${pid}/stat`);
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];

@@ -1,4 +1,4 @@
-/** What another instance tells may be of another release: what is made of it, and it goes on. */
+/** Notices of another instance, perhaps of another release: their effect, and bad ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said } from '../../../../test/contract/ledger/kit.ts';
@@ -23,7 +23,7 @@ const ofBob: Whose = { kind: 'sender', channel, sender: 'bob' };
 
 const nothingThere: Reads = { ask: async () => [], [Symbol.asyncDispose]: async () => {} };
 
-/** An instance that remembers what was said in the conversations of ada and bob. */
+/** An instance with the conversations of ada and bob in memory. */
 async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
   const history = await History.open(nothingThere);
@@ -35,7 +35,7 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   const forgotten: Theirs[] = [];
   const answered: string[] = [];
   const invalidations = new Invalidations({ peers, rows, history });
-  invalidations.hear(async (theirs, replied) => {
+  invalidations.listen(async (theirs, replied) => {
     forgotten.push(theirs);
     answered.push(...replied);
   });
@@ -88,7 +88,7 @@ for (const kind of ['forget', 'changed']) {
   test(`where ${kind} cannot be read, nothing is believed that was remembered`, async () => {
     for (const body of unreadable) {
       const it = await remembering();
-      // One whose turn is at work, and one whose history is just being read.
+      // One conversation has a turn at work; the history of the other one is being read.
       const row = it.rows.restoreMessage({
         head: { id: beforeId },
         channel,

@@ -1,8 +1,9 @@
 /**
- * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
+ * Invalidations of memory that instances send each other: forget a sender or a conversation, or
+ * read changed conversations again.
  *
- * What is told comes from the database, and so from another release. Where it cannot be read it
- * may be about anybody: then nothing that is remembered here is believed, and all is read anew.
+ * A notice comes from the database, perhaps from another release. A notice that cannot be parsed
+ * may be about anybody, so the instance drops its whole memory and reads everything again.
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
@@ -14,9 +15,9 @@ import type { History } from './history.ts';
 const forgetKind = 'forget';
 const changedKind = 'changed';
 
-/** With messages that were answered: replies to them are theirs. */
-type Asked = Theirs & { readonly answered: readonly string[] };
-type Changed = {
+/** `answered`: ids of messages whose replies are to be forgotten too. */
+type ForgetNotice = Theirs & { readonly answered: readonly string[] };
+type ChangeNotice = {
   readonly channel: ChannelKey;
   readonly conversations: readonly ConversationId[];
 };
@@ -34,23 +35,23 @@ export class Invalidations {
     this.#deps = deps;
   }
 
-  /** @param forgetHere takes what of theirs is in this instance's memory away */
-  hear(forgetHere: StorageReport['forgetHere']): void {
+  /** @param forgetHere removes their messages from the memory of this instance */
+  listen(forgetHere: StorageReport['forgetHere']): void {
     const { peers, rows, history } = this.#deps;
-    const believeNothing = (): void => {
+    const dropMemory = (): void => {
       rows.outdateAll();
       history.dropAll();
     };
     peers.on(forgetKind, async (body) => {
-      const asked = askedIn(objectIn(body));
-      if (asked === null) return believeNothing();
-      const { answered, ...theirs } = asked;
-      // A storage that has failed ends this process, and all that it remembers.
+      const notice = forgetNoticeIn(objectIn(body));
+      if (notice === null) return dropMemory();
+      const { answered, ...theirs } = notice;
+      // It rejects only after a failure of the storage, which ends this process and its memory.
       await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
     peers.on(changedKind, (body) => {
-      const changed = changedIn(objectIn(body));
-      if (changed === null) return believeNothing();
+      const changed = changeNoticeIn(objectIn(body));
+      if (changed === null) return dropMemory();
       const { channel, conversations } = changed;
       for (const conversation of conversations) {
         rows.outdate(channel, conversation);
@@ -60,49 +61,49 @@ export class Invalidations {
   }
 
   /**
-   * Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked.
-   * @param answered ids of messages: replies to them are theirs
+   * Resolves when no instance has work of theirs in memory any more.
+   * @param answered ids of messages whose replies are to be forgotten too
    */
   async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
     const { peers } = this.#deps;
-    const asked: Asked = { whose, beforeId, answered: [...answered] };
-    await peers.tell(forgetKind, JSON.stringify(asked));
+    const notice: ForgetNotice = { whose, beforeId, answered: [...answered] };
+    await peers.tell(forgetKind, JSON.stringify(notice));
   }
 
-  /** Resolves when no instance remembers these conversations as they were. */
+  /** Resolves when no instance has the old memory of these conversations. */
   async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
     const { peers } = this.#deps;
-    const told: Changed = { channel, conversations };
-    await peers.tell(changedKind, JSON.stringify(told));
+    const notice: ChangeNotice = { channel, conversations };
+    await peers.tell(changedKind, JSON.stringify(notice));
   }
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** @returns no fields where it is no object */
+/** @returns no fields when the body is no JSON object */
 function objectIn(body: string): Fields {
   try {
-    const told: unknown = JSON.parse(body);
-    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Fields) : {};
   } catch {
     return {};
   }
 }
 
-/** @returns null: it cannot be read */
-function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
+/** @returns null when the fields do not fit */
+function forgetNoticeIn({ whose, beforeId, answered }: Fields): ForgetNotice | null {
   const theirs = whoseIn(whose);
   if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
   return { whose: theirs, beforeId: beforeId as MessageId, answered };
 }
 
-function areTexts(told: unknown): told is readonly string[] {
-  return Array.isArray(told) && told.every((one) => typeof one === 'string');
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
-function whoseIn(told: unknown): Whose | null {
-  if (typeof told !== 'object' || told === null) return null;
-  const { kind, channel, conversation, sender } = told as Fields;
+function whoseIn(value: unknown): Whose | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { kind, channel, conversation, sender } = value as Fields;
   if (typeof channel !== 'string') return null;
   const on = { channel: channel as ChannelKey };
   if (kind === 'conversation' && typeof conversation === 'string') {
@@ -111,8 +112,8 @@ function whoseIn(told: unknown): Whose | null {
   return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
 }
 
-/** @returns null: it cannot be read */
-function changedIn({ channel, conversations }: Fields): Changed | null {
+/** @returns null when the fields do not fit */
+function changeNoticeIn({ channel, conversations }: Fields): ChangeNotice | null {
   if (typeof channel !== 'string' || !areTexts(conversations)) return null;
   return {
     channel: channel as ChannelKey,

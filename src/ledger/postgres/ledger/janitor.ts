@@ -1,19 +1,21 @@
 /**
- * What one instance does for all, now and then and in small steps with pauses, on the connection
- * that reads: never in a message's way. It goes on until it is disposed of.
+ * Upkeep that one instance does for all: small steps with pauses, on the connection for slow reads.
+ * So no message waits for it. It runs until it is disposed of.
  */
+
+/** The pause between two steps while there is more to do. */
 const pauseMs = 50;
 
 type Deps = {
   /** @returns whether there may be more to do now */
   readonly step: () => Promise<boolean>;
-  /** How long nothing is done once there is no more. A start has enough to do, too. */
+  /** The pause after the last step, and before the first one: a start has enough to do. */
   readonly everyMs: number;
-  /** Whether this instance is the one; left out: it is. */
+  /** Whether this instance does the upkeep; absent: it does. */
   readonly isMine?: (() => boolean) | undefined;
 };
 
-export class Keeping implements Disposable {
+export class Janitor implements Disposable {
   readonly #deps: Deps;
   #timer: NodeJS.Timeout | null = null;
   #over = false;
@@ -23,7 +25,7 @@ export class Keeping implements Disposable {
     this.#after(deps.everyMs);
   }
 
-  /** A step that is under way ends with the connection that it asks. */
+  /** A step that is running ends when its connection closes. */
   [Symbol.dispose](): void {
     this.#over = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -31,11 +33,11 @@ export class Keeping implements Disposable {
 
   #after(ms: number): void {
     if (this.#over) return;
-    this.#timer = setTimeout(() => void this.#go(), ms);
+    this.#timer = setTimeout(() => void this.#step(), ms);
   }
 
-  /** What fails is tried again at the next time: nothing is lost by it. */
-  async #go(): Promise<void> {
+  /** A step that fails runs again at the next time; nothing is lost. */
+  async #step(): Promise<void> {
     const { isMine = () => true, step, everyMs } = this.#deps;
     const more = isMine() && (await step().catch(() => false));
     this.#after(more ? pauseMs : everyMs);

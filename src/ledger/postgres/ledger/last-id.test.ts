@@ -1,4 +1,4 @@
-/** A start gives ids that come after all that were ever given. */
+/** A start gives only ids that are newer than all earlier ids. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { openParts } from '../../../../test/fake/ledger-parts.ts';

@@ -1,4 +1,4 @@
-/** How the server finds what starts, people and the sweep ask of a ledger of many messages. */
+/** Query plans for starts, people and the sweep, in a ledger of many messages. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
@@ -15,7 +15,7 @@ import { lastId, sweepOnce } from './sweep.ts';
 const messages = 12_000;
 const channel = 'webhook' as ChannelKey;
 
-/** Each statement that these parts and a start send, with values that find something. */
+/** Each statement that these parts and a start send, with values that match rows. */
 async function askAll(it: LedgerDeps): Promise<readonly Asked[]> {
   await it.letters.replay(idAt(1_009));
   await it.letters.discard(idAt(2_009));
@@ -42,7 +42,7 @@ async function askAll(it: LedgerDeps): Promise<readonly Asked[]> {
   return [...it.asked, ...marks, ...(await startAsks(it.client))];
 }
 
-/** What a start asks before it reads all that is unsettled. */
+/** The queries of a start before it reads the unsettled rows. */
 async function startAsks(client: Client): Promise<readonly Asked[]> {
   const asked: Asked[] = [];
   const recorder = {
@@ -55,11 +55,11 @@ async function startAsks(client: Client): Promise<readonly Asked[]> {
   return asked;
 }
 
-/** What waits of a sender is looked for in all that waits, which is bounded. */
+/** A search for the waiting messages of a sender may scan the inbox, which is bounded. */
 const mayReadWhole = ({ text }: Asked): readonly string[] =>
   text.includes('svc.inbox WHERE channel = $1 AND sender = $2') ? ['inbox'] : [];
 
-/** The server itself gathers statistics of one table at a time, and whenever it likes. */
+/** The server collects statistics of one table at a time, at any time. */
 const gatherings = ['', 'ANALYZE svc.message', 'ANALYZE svc.outbox', 'VACUUM ANALYZE'];
 
 postgresTest('no statement reads a whole table, whatever statistics there are', async () => {

@@ -1,10 +1,10 @@
 /**
- * What calls may use is reserved on a connection of its own, which comes about with the first one.
- * All instances share the sums: whoever decides about a day of a brain has the lock of that day and
- * brain until its commit. What waits meanwhile goes together in the next transaction.
+ * Reserves and settles the cost of calls to models. Reservations go over a connection of their own,
+ * opened with the first one. All instances share the sums: a decision holds the lock of its day and
+ * brain until its commit. Requests that wait meanwhile share the next transaction.
  *
- * A transaction whose commit was not answered may have landed. Its callers are told that it has
- * not, so that no call is made; what it may have reserved is left, and only makes a limit smaller.
+ * A transaction may be committed although its answer was lost. Its callers hear that it was not, so
+ * they make no call. The tokens that it may have reserved stay, and only make a limit smaller.
  */
 import type { Client } from 'pg';
 import { dearest } from '../../../domain/money.ts';
@@ -23,23 +23,22 @@ import type { Reserving, SpendBook } from '../../ledger.ts';
 import { cut, inOneGo } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
 import { spentSteps, storedPlace, type SpentWrite } from '../write/turns.ts';
-import type { Asked, Rows } from '../write/statement.ts';
-import { asJson } from '../write/writes.ts';
+import { asJson, type Asked, type Rows } from '../write/statement.ts';
 import { FreeSpend } from '../../engine/free-spend.ts';
 import type { PostgresBatches } from '../deps.ts';
 
-/** So many are decided in one transaction. */
+/** The most requests that one transaction decides. */
 const batchMax = 500;
-/** So often one is sent that is known not to have landed. */
+/** How often a transaction is sent that surely was not committed. */
 const triesMax = 3;
-/** A little longer than the server lets a statement wait for a lock. */
+/** A little longer than the lock timeout of the server. */
 const answerMs = 7_000;
 
 const begin =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '5s'; " +
   "SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/** In one order, so that no two wait for each other. What is read after it was committed. */
+/** Takes locks in one order, so no two wait for each other. Later reads see all commits. */
 const lock = `
 SELECT pg_advisory_xact_lock(key) FROM (
   SELECT DISTINCT hashtextextended(day || ' ' || brain, 1937138482) AS key
@@ -63,14 +62,14 @@ type Reservation = {
   readonly charged: Charged;
   readonly most: Tokens;
   readonly limits: readonly SpendLimit[];
-  readonly tell: (reserving: Reserving) => void;
+  readonly resolve: (reserving: Reserving) => void;
 };
 
 type Deps = {
   readonly instance: number;
-  /** @throws where no host takes writes now */
+  /** @throws when no host takes writes now */
   readonly connect: () => Promise<Client>;
-  /** What was used so far has landed; false: it cannot land now. */
+  /** Resolves to true when all costs so far are committed; to false when they cannot be now. */
   readonly settled: () => Promise<boolean>;
 };
 
@@ -86,13 +85,13 @@ export class Reservations implements Disposable {
   }
 
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
-    return new Promise((tell) => {
-      this.#waiting.push({ charged, most, limits, tell });
+    return new Promise((resolve) => {
+      this.#waiting.push({ charged, most, limits, resolve });
       if (!this.#running) void this.#run();
     });
   }
 
-  /** What waits, and what is under way, is told that it is not written. */
+  /** All requests that wait or are running get `unwritten`. */
   [Symbol.dispose](): void {
     this.#closed = true;
     this.#drop();
@@ -102,27 +101,27 @@ export class Reservations implements Disposable {
     this.#running = true;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchMax);
-      const told = await this.#decide(batch);
-      for (const [at, { tell }] of batch.entries()) tell(told?.[at] ?? unwritten);
+      const answers = await this.#decide(batch);
+      for (const [at, { resolve }] of batch.entries()) resolve(answers?.[at] ?? unwritten);
     }
     this.#running = false;
   }
 
-  /** @returns null: it is not written, or not known to be */
+  /** @returns null: not committed, or nobody knows */
   async #decide(batch: readonly Reservation[]): Promise<readonly Reserving[] | null> {
     if (this.#closed || !(await this.#deps.settled())) return null;
     for (let tries = 0; tries < triesMax && !this.#closed; tries++) {
       let isSent = false;
       try {
         this.#client ??= await this.#deps.connect();
-        const read = await this.#ask(this.#client, [begin, ...lookingAt(batch, this.#deps)]);
-        const decided = decideAll(batch, read);
+        const answers = await this.#ask(this.#client, [begin, ...readingSums(batch, this.#deps)]);
+        const decided = decideAll(batch, answers);
         isSent = true;
-        await this.#ask(this.#client, [...this.#writing(batch, decided), 'COMMIT']);
+        await this.#ask(this.#client, [...this.#storing(batch, decided), 'COMMIT']);
         return decided;
       } catch (error) {
         const fault = faultOf(error);
-        // After a lost connection nobody knows what became of a commit.
+        // After a lost connection nobody knows whether the commit happened.
         if (fault === 'away' && isSent) tries = triesMax;
         if (fault === 'fault' || fault === 'full') tries = triesMax;
         this.#drop();
@@ -131,7 +130,7 @@ export class Reservations implements Disposable {
     return null;
   }
 
-  #writing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Asked[] {
+  #storing(batch: readonly Reservation[], decided: readonly Reserving[]): readonly Asked[] {
     const { instance } = this.#deps;
     const writes = batch.flatMap(({ charged, most }, at): readonly SpentWrite[] => {
       if (decided[at]!.kind !== 'reserved') return [];
@@ -142,7 +141,7 @@ export class Reservations implements Disposable {
     return spentSteps(writes).map(({ statement }) => statement);
   }
 
-  /** In one go. @throws the first that failed */
+  /** Sends all statements in one go. @throws the first error */
   async #ask(client: Client, asked: readonly (Asked | string)[]): Promise<readonly Rows[]> {
     const late = setTimeout(() => cut(client), answerMs);
     const all = await Promise.allSettled(
@@ -164,7 +163,7 @@ export class Reservations implements Disposable {
   }
 }
 
-function lookingAt(batch: readonly Reservation[], { instance }: Deps): readonly Asked[] {
+function readingSums(batch: readonly Reservation[], { instance }: Deps): readonly Asked[] {
   const places = batch.flatMap(({ charged }) => placesOf(charged).map(storedPlace));
   const distinct = new Map(places.map((place) => [sumKey(place), place]));
   const values = [
@@ -194,7 +193,7 @@ function decideAll(
   };
   for (const row of found) {
     const price = priceOf(String(row['price_input']), String(row['price_output']));
-    // The columns are named as the key's parts are.
+    // The columns have the names of the fields of `SpendPlace`.
     const of = row as unknown as SpendPlace;
     add(sumKey(of), { price, input: Number(row['input']), output: Number(row['output']) });
   }
@@ -213,29 +212,29 @@ function sumKey({ channel, sender, day, brain }: SpendPlace): string {
   return [channel, sender, day, brain].join('\0');
 }
 
-/**
- * What is used goes with the flights, of free models once a second; what may be used is reserved
- * beside them.
- */
 export type SpendDeps = {
   readonly instance: number;
   readonly batches: PostgresBatches;
-  /** @throws where no host takes writes now */
+  /** @throws when no host takes writes now */
   readonly connect: () => Promise<Client>;
 };
 
+/**
+ * The spend book: costs go with the batches (those of free models once a second), reservations go
+ * over their own connection.
+ */
 export class Spend implements SpendBook, Disposable {
   readonly #deps: SpendDeps;
   readonly #reservations: Reservations;
-  /** What has been used and has not landed. */
-  #flying = 0;
-  readonly #free = new FreeSpend((charged, change) => this.#fly(charged, change, false));
+  /** How many costs are not committed yet. */
+  #uncommitted = 0;
+  readonly #free = new FreeSpend((charged, change) => this.#write(charged, change, false));
 
   constructor(deps: SpendDeps) {
     this.#deps = deps;
     const { instance, batches, connect } = deps;
     const settled = async (): Promise<boolean> =>
-      !batches.broken && (this.#flying === 0 || batches.writtenNow());
+      !batches.broken && (this.#uncommitted === 0 || batches.writtenNow());
     this.#reservations = new Reservations({ instance, connect, settled });
   }
 
@@ -248,21 +247,21 @@ export class Spend implements SpendBook, Disposable {
     if (reserved === null && used === null) return;
     if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
     for (const part of settledParts(charged, reserved, used)) {
-      this.#fly(part.charged, part.change, reserved !== null);
+      this.#write(part.charged, part.change, reserved !== null);
     }
   }
 
-  /** Writes what is gathered of free models. */
+  /** Writes the collected costs of free models. */
   flush(): void {
     this.#free.flush();
   }
 
-  /** @param known a row is there, since it was reserved; left alone where it was forgotten */
-  #fly(charged: Charged, change: SpendChange, known: boolean): void {
+  /** @param known true after a reservation: add to its row, or nowhere if it was forgotten */
+  #write(charged: Charged, change: SpendChange, known: boolean): void {
     const { batches, instance } = this.#deps;
     batches.add({ kind: 'spent', instance, charged, change, known });
-    this.#flying++;
-    batches.flushSoon(() => void this.#flying--);
+    this.#uncommitted++;
+    batches.flushSoon(() => void this.#uncommitted--);
   }
 
   [Symbol.dispose](): void {
@@ -270,7 +269,7 @@ export class Spend implements SpendBook, Disposable {
   }
 }
 
-/** Of a sender. Rows are locked in one order, as everywhere. */
+/** Deletes the spend of a sender. Locks rows in one order, like all statements on them. */
 export const deleteSpend = `
 DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.spend

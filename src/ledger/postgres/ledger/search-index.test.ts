@@ -1,4 +1,4 @@
-/** The index of what was said on a server: what is in it, how it is filled, and what leaves it. */
+/** The search index: its rows, how it is filled, and which rows leave it. */
 import assert from 'node:assert/strict';
 import { now, openParts, type LedgerDeps } from '../../../../test/fake/ledger-parts.ts';
 import { count, idOf, put } from '../../../../test/fake/ledger-rows.ts';

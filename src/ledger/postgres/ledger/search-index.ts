@@ -1,33 +1,33 @@
 /**
- * Puts the words of turns into the index, in small steps, on the connection that reads: never in a
- * flight. One instance does it, the keeper; where two do for a moment, the second one finds the
- * place of the first moved, and what it put there already.
+ * Puts the words of turns into the search index, in small steps on the connection for slow reads,
+ * never in a batch. The instance with the janitor lease does it. If two instances do it for a
+ * moment, the second one finds the rows and the place that the first one wrote.
  *
- * Two walks go on side by side. One follows the messages as they are settled, a minute behind. The
- * other goes over all turns, once from the start and then every hour: it takes in what was said
- * before, what was answered late, and what was dead and came back.
+ * Two passes run in turn. One follows the settled messages with a delay of one minute. The other
+ * goes over all turns, first from the start and then every hour. It finds old turns, late answers,
+ * and dead letters that were replayed.
  */
 import { timeText } from '../../../domain/ids.ts';
 import { wordRules, wordsOf } from '../../search/words.ts';
 import type { Reads } from '../deps.ts';
 import { fromText, fromTextOrNull } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
-import { Keeping } from './janitor.ts';
+import { Janitor } from './janitor.ts';
 
-/** So many turns are taken in by one step. */
+/** The most turns that one step indexes. */
 const turnsAtOnce = 100;
-/** So many of an index of other rules are deleted by one step. */
+/** The most rows of an index with other word rules that one step deletes. */
 const deletedAtOnce = 2_000;
-/** So many are looked at by the walk over all. */
+/** The most turns that one step of the pass over all turns reads. */
 const walkAtOnce = 1_000;
-/** Flights that hold a message, and clocks that differ, are behind by less. */
+/** Longer than a batch can take, and than the clocks of instances differ. */
 const behindMs = 60_000;
 const everyMs = 5_000;
 
 const state =
   "SELECT *, walked_at < clock_timestamp() - interval '1 hour' AS due FROM svc.search_state";
-/** Nobody is waited for: what a flight deletes just now goes by itself. */
-const emptied = `
+/** `SKIP LOCKED`: a batch that deletes a row at the same time need not be waited for. */
+const deleteSome = `
 DELETE FROM svc.search WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.search LIMIT ${deletedAtOnce} FOR UPDATE SKIP LOCKED
 )) RETURNING 1`;
@@ -36,7 +36,7 @@ const begin =
   "conversation = '', session = 0, n = 0, walked = false";
 
 const text = 'turn.message_id, turn.sender, turn.text, turn.reply';
-/** Messages that were settled, and the turn of each; a command has none. */
+/** Settled messages, each with its turn; a command has none. */
 const settled = `
 SELECT message.id, message.channel, message.conversation, turn.session, turn.n, ${text}
 FROM (
@@ -47,10 +47,10 @@ FROM (
     AND conversation = message.conversation AND n = message.n LIMIT 1
 ) AS turn ON true
 ORDER BY message.id`;
-const followed = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
+const moveUntil = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
 
 const key = 'channel, conversation, session, n';
-/** The key alone is read of each. */
+/** Reads only the keys of turns. */
 const walk = `
 SELECT ${key}, EXISTS (
   SELECT FROM svc.search WHERE channel = turn.channel AND conversation = turn.conversation
@@ -60,17 +60,17 @@ ORDER BY ${key} LIMIT ${walkAtOnce}`;
 const given =
   'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C", ' +
   'session integer, n bigint, said_to text, words text)';
-const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
-const walkedTo = `
+const turnsByKey = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
+const movePlace = `
 UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5)
 WHERE (${key}) = ($6, $7, $8, $9)`;
-const walkedOver =
+const endPass =
   "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
 
 /**
- * What was deleted meanwhile is left out. It waits for no flight that deletes some just now, and so
- * neither can wait for the other.
+ * Leaves out turns that were deleted meanwhile. It does not wait for a batch that deletes some at
+ * the same time, so the two cannot wait for each other.
  */
 const put = (move: string): string => `
 WITH held AS MATERIALIZED (
@@ -91,47 +91,49 @@ const placeOf = (row: Rows[number]): Place => [
   row['n'],
 ];
 
-/** @returns whether there may be more to take in now */
+/** Does one step. @returns whether there may be more to index now */
 export async function indexOnce(reads: Reads, now: number): Promise<boolean> {
   const [at] = await reads.ask({ text: state, values: [] });
   if (at === undefined) return false;
   const upTo = timeText(Math.max(0, now - behindMs));
   if (at['rules'] !== wordRules) {
-    const gone = await reads.ask({ text: emptied, values: [] });
+    const gone = await reads.ask({ text: deleteSome, values: [] });
     if (gone.length === 0) await reads.ask({ text: begin, values: [wordRules, upTo] });
     return true;
   }
-  const more = await follow(reads, String(at['until']), upTo);
+  const more = await indexSettled(reads, String(at['until']), upTo);
   const isWalking = at['walked'] !== true || at['channel'] !== '' || at['due'] === true;
-  return (isWalking && (await walkOn(reads, placeOf(at)))) || more;
+  return (isWalking && (await indexNextTurns(reads, placeOf(at)))) || more;
 }
 
-async function follow(reads: Reads, until: string, upTo: string): Promise<boolean> {
+async function indexSettled(reads: Reads, until: string, upTo: string): Promise<boolean> {
   if (upTo <= until) return false;
-  const found = await reads.ask({ text: settled, values: [until, upTo] });
-  const more = found.length >= turnsAtOnce;
-  const last = more ? String(found.at(-1)!['id']) : upTo;
-  const turns = found.filter(({ session }) => session !== null);
-  await reads.ask(putting(turns, followed, [last, until]));
+  const messages = await reads.ask({ text: settled, values: [until, upTo] });
+  const more = messages.length >= turnsAtOnce;
+  const last = more ? String(messages.at(-1)!['id']) : upTo;
+  const turns = messages.filter(({ session }) => session !== null);
+  await reads.ask(putStatement(turns, moveUntil, [last, until]));
   return more;
 }
 
-async function walkOn(reads: Reads, from: Place): Promise<boolean> {
+async function indexNextTurns(reads: Reads, from: Place): Promise<boolean> {
   const seen = await reads.ask({ text: walk, values: [...from] });
   const missing = seen.filter(({ has }) => has === false).slice(0, turnsAtOnce);
   const isCut = missing.length === turnsAtOnce;
   const turns =
-    missing.length === 0 ? [] : await reads.ask({ text: some, values: [JSON.stringify(missing)] });
+    missing.length === 0
+      ? []
+      : await reads.ask({ text: turnsByKey, values: [JSON.stringify(missing)] });
   if (!isCut && seen.length < walkAtOnce) {
-    await reads.ask(putting(turns, walkedOver, []));
+    await reads.ask(putStatement(turns, endPass, []));
     return false;
   }
   const last = (isCut ? missing : seen).at(-1)!;
-  await reads.ask(putting(turns, walkedTo, [...placeOf(last), ...from]));
+  await reads.ask(putStatement(turns, movePlace, [...placeOf(last), ...from]));
   return true;
 }
 
-function putting(turns: Rows, move: string, values: readonly unknown[]): Asked {
+function putStatement(turns: Rows, move: string, values: readonly unknown[]): Asked {
   const rows = turns.map((turn) => {
     const [channel, conversation, session, n] = placeOf(turn);
     return {
@@ -151,7 +153,7 @@ function words({ text: said, reply, sender, conversation }: Rows[number]): strin
   return wordsOf(readable(said), readable(reply), readable(sender), fromText(String(conversation)));
 }
 
-/** Takes in what comes until it is disposed of. */
+/** Indexes new turns until it is disposed of. */
 export function beginIndexing({
   reads,
   now,
@@ -160,6 +162,6 @@ export function beginIndexing({
   readonly reads: Reads;
   readonly now: () => number;
   readonly isMine: () => boolean;
-}): Keeping {
-  return new Keeping({ isMine, everyMs, step: () => indexOnce(reads, now()) });
+}): Janitor {
+  return new Janitor({ isMine, everyMs, step: () => indexOnce(reads, now()) });
 }

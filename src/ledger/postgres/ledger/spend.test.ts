@@ -1,4 +1,4 @@
-/** Several instances share the sums of a day, whatever becomes of one of them. */
+/** Several instances share the sums of a day, even when one of them fails. */
 import assert from 'node:assert/strict';
 import { charge, of, reserve, tokens, used } from '../../../../test/contract/ledger/spend.ts';
 import { until, type HasLedger } from '../../../../test/contract/ledger/kit.ts';
@@ -11,7 +11,7 @@ const limit: SpendLimit = { kind: 'tokens_per_day', most: 1_000 };
 const ofSender: SpendLimit = { kind: 'tokens_per_sender_per_day', most: 300 };
 const ofMoney: SpendLimit = { kind: 'cost_per_day', most: '0.00045' };
 
-/** Used and reserved by all, as the tables have it. */
+/** The used and reserved tokens of all instances, read from the tables. */
 async function spentOf(all: TestStores, sender = ''): Promise<number> {
   const { rows } = await all.client.query<{ n: string }>(
     'SELECT coalesce(sum(input + output + open_input + open_output), 0) AS n FROM svc.spend ' +
@@ -84,7 +84,7 @@ postgresTest(
     const [one, other] = await all.beginTwo();
     await reserve(one, charge(), tokens(600), limit);
     one.ledger.spend.settle(charge(), tokens(600), used(100));
-    // What is reserved after it has waited for it.
+    // This reservation waits for the commit of the cost.
     await reserve(one, charge(), tokens(500), limit);
     assert.deepEqual(await reserve(other, charge(), tokens(300), limit), [600]);
     one.kill();

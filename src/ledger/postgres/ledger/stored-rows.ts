@@ -1,4 +1,4 @@
-/** Unsettled rows as order and totals need them: without what they say. */
+/** Reads unsettled rows without their texts, as order and totals need them. */
 import type { Failure } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import type { FoundMessage, FoundReply } from '../../engine/recovering.ts';
@@ -16,8 +16,9 @@ export const replyColumns =
   'replayed, possible_duplicate, late, parked, due_at, failure';
 
 /**
- * `plannedTry` of `engine/durability.ts`, as a column of an outbox row: how far ahead its next try
- * lies at most. @param now milliseconds since 1970, in SQL
+ * SQL for the latest time of a reply's next try, the same rule as `plannedTry` of
+ * `engine/durability.ts`.
+ * @param now SQL for milliseconds since 1970
  */
 export function latestTry(now: string): string {
   const gap = `coalesce(('{${longestGapsMs.join()}}'::float8[])[attempts - replayed], 0)`;
@@ -26,7 +27,7 @@ export function latestTry(now: string): string {
   return `${now}::bigint + ceil(${most})::bigint`;
 }
 
-/** @param seq its number in this process */
+/** @param seq the number of the row in this process */
 export function foundMessage(row: Rows[number], seq: number): Omit<FoundMessage, 'answered'> {
   const conversation = fromText(String(row['conversation'])) as ConversationId;
   return {
@@ -43,7 +44,7 @@ export function foundMessage(row: Rows[number], seq: number): Omit<FoundMessage,
   };
 }
 
-/** @param seq as for a message */
+/** @param seq the number of the row in this process */
 export function foundReply(row: Rows[number], seq: number): FoundReply {
   const conversation = fromText(String(row['conversation'])) as ConversationId;
   const { id, message_id: inReplyTo, due_at: dueAt } = row;

@@ -1,4 +1,4 @@
-/** What PostgreSQL's sweep deletes, in what steps, and when it ends. */
+/** The sweep on PostgreSQL: which rows it deletes, its steps, and its end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { all, count, died, idOf, put, type Columns } from '../../../../test/fake/ledger-rows.ts';
@@ -25,7 +25,7 @@ async function sweepAll(it: LedgerDeps, days = 30): Promise<readonly string[]> {
   return expired.sort();
 }
 
-/** Settled, newest last; the last one stays in any case. */
+/** Settled rows, newest last. The last row always stays. */
 const settled = (...at: readonly number[]): Columns[] =>
   at.map((when, place) => {
     return { id: idOf(place), n: place, seq: place, settled_at: when, message_id: idOf(900) };

@@ -1,6 +1,6 @@
 /**
- * Deletes what has been kept long enough, in small steps with pauses, on the connection that reads:
- * never in a message's way. Conversations stay until a person deletes them.
+ * Deletes rows whose retention is over, in small steps with pauses on the connection for slow
+ * reads. So no message waits for it. Conversations stay until a person deletes them.
  */
 import { dayMs } from '../../../lib/durations.ts';
 import { auditDays } from '../../../domain/audit.ts';
@@ -8,15 +8,15 @@ import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
 import { firstDaysKept } from '../../engine/spending.ts';
 import type { Reads } from '../deps.ts';
 import type { Asked } from '../write/statement.ts';
-import { Keeping } from './janitor.ts';
+import { Janitor } from './janitor.ts';
 import type { Client } from 'pg';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import { lastIdKept } from './marks.ts';
 
-// What hangs on messages, looked for one message at a time: of many at once the planner thinks that
-// the whole table is read faster. The messages are called `given`, with their ids.
+// SQL for rows that belong to messages. It looks them up for one message at a time: for many at
+// once the planner would read the whole table. `given` is the list of message ids.
 
-/** Those of $1, an array of ids. */
+/** The ids of the array `$1`. */
 export const given = 'unnest($1::text[] COLLATE "C") AS given(id)';
 
 export function rowsOf(table: string, columns: string, messages: string): string {
@@ -30,22 +30,22 @@ export function deleteOf(table: 'tool_use' | 'tool_call', messages: string): str
   return `DELETE FROM svc.${table} WHERE key = ANY(ARRAY(${rowsOf(table, 'key', messages)}))`;
 }
 
-/** By their place on the disk, which does not change: nothing is ever written over them. */
+/** Deletes by `ctid`, which does not change: no statement updates attachments in place. */
 export function deleteAttachmentsOf(messages: string): string {
   const found = rowsOf('attachment', 'ctid', messages);
   return `DELETE FROM svc.attachment WHERE ctid = ANY(ARRAY(${found}))`;
 }
 
-/** So many of a kind are deleted in one step. */
+/** The most rows of one kind that one step deletes. */
 const rowsAtOnce = 200;
-/** Only the oldest rows are looked at: they expire first, and a look at all takes too long. */
+/** A step looks at the oldest rows only: they expire first, and a full scan takes too long. */
 const rowsLooked = 2_000;
 const attachmentsLooked = 500;
 const everyMs = 60_000;
 
 const oldest = (table: string): string =>
   `(SELECT * FROM svc.${table} ORDER BY id LIMIT ${rowsLooked}) AS oldest`;
-/** The newest row stays: the next start gives ids that come after it. */
+/** The newest row stays, since the next start must give newer ids. */
 const isOld = (table: string): string =>
   `settled_at < $1 AND id < (SELECT max(id) FROM svc.${table})`;
 const replies = `
@@ -53,10 +53,10 @@ DELETE FROM svc.sent WHERE id = ANY(ARRAY(
   SELECT id FROM ${oldest('sent')} WHERE ${isOld('sent')} LIMIT ${rowsAtOnce}
 )) RETURNING id, failure IS NOT NULL AS dead`;
 
-/** One look by the index a message, whatever the statistics say: no table is read whole for it. */
+/** A scalar subquery makes one index lookup for each message, whatever the statistics say. */
 const hasNone = (table: string): string =>
   `(SELECT true FROM svc.${table} WHERE message_id = oldest.id LIMIT 1) IS NULL`;
-/** A message stays as long as a reply to it, since the message tells whose reply that is. */
+/** A message stays as long as its replies, since it names the sender that they answer. */
 const sweepMessages = `
 WITH gone AS (
   DELETE FROM svc.message WHERE id = ANY(ARRAY(
@@ -74,8 +74,8 @@ WITH gone AS (
 SELECT id, dead FROM gone`;
 
 /**
- * Of messages that are gone: a release took those away which knows of no attachments. A part of all
- * is looked at in one step, behind $1, until some are found.
+ * Deletes attachments without a message: an older release, which knows no attachments, deletes
+ * messages without them. One step looks at the messages after `$1`.
  */
 const strayAttachments = `
 WITH looked AS MATERIALIZED (
@@ -101,7 +101,7 @@ DELETE FROM svc.approval WHERE id = ANY(ARRAY(
   ORDER BY settled_at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
 )) RETURNING id`;
 
-/** A key that a flight takes just now is left alone, so that neither waits for the other. */
+/** Skips a key that a batch locks, so that the two never wait for each other. */
 const keys = `
 DELETE FROM svc.dedupe WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.dedupe WHERE expires_at < $1
@@ -114,7 +114,7 @@ DELETE FROM svc.audit WHERE seq = ANY(ARRAY(
   WHERE at < $1
 )) RETURNING seq`;
 
-/** Of those of one length: what is older than that, and what is more than may be. */
+/** Deletes figures of one length that are too old, or too many. */
 const figures = `
 DELETE FROM svc.figure WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.figure WHERE length_ms = $1 AND at <= greatest($2::bigint - 1, (
@@ -130,27 +130,28 @@ DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
 
 export type SweepDeps = {
   readonly reads: Reads;
-  /** 0 keeps everything but expired keys, old figures and spend, and the audit of a year. */
+  /** 0 keeps everything but expired keys, old figures and spend, and the audit of a year ago. */
   readonly retentionDays: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Whether this instance is the one that sweeps; left out: it is. */
+  /** Whether this instance sweeps; absent: it does. */
   readonly isMine?: () => boolean;
-  /** Is told of dead letters that were kept long enough. */
+  /** Called for each deleted dead letter. */
   readonly expired: (id: string) => void;
 };
 
-/** What sweeps remember of those before them. */
+/** Where a sweep continues. */
 type Place = {
-  /** The message of the last attachment that was looked at; empty: it begins again. */
+  /** The message of the last attachment that a sweep looked at; empty: from the start. */
   attachment: string;
 };
 
 export const atTheStart = (): Place => ({ attachment: '' });
 
 /**
- * @param place where the sweep before ended; it is moved on
- * @returns how many rows went; with none there is nothing left to delete now
+ * One sweep over all tables.
+ * @param place where the last sweep ended; this one moves it
+ * @returns how many rows were deleted; 0: nothing more to delete now
  */
 export async function sweepOnce(
   { reads, retentionDays, now, expired }: SweepDeps,
@@ -181,15 +182,15 @@ export async function sweepOnce(
   return rows + Number(strays?.['gone'] ?? 0);
 }
 
-/** Sweeps now and then until it is disposed of. */
-export function beginSweeping({ isMine, ...deps }: SweepDeps): Keeping {
+/** Sweeps every minute until it is disposed of. */
+export function beginSweeping({ isMine, ...deps }: SweepDeps): Janitor {
   const place = atTheStart();
-  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(deps, place)) > 0 });
+  return new Janitor({ isMine, everyMs, step: async () => (await sweepOnce(deps, place)) > 0 });
 }
 
 /**
- * The newest id of a message or reply that was ever written down; empty: none was. The sweep leaves
- * the newest row of a table, and for what a person deletes there is a mark.
+ * The newest id that a message or reply ever had; empty: there was none. The sweep keeps the newest
+ * row of a table. Before a person deletes rows, a mark stores the newest id.
  */
 export async function lastId(client: Client): Promise<string> {
   const tables = ['inbox', 'message', 'outbox', 'sent'];

@@ -1,10 +1,10 @@
 /**
- * Conversations that an operator answers by hand, by whichever instance they are worked. Every
- * instance knows all holds: those of before its start it reads, and the others are told.
+ * Takeovers: conversations that an operator answers, whichever instance works them. Every instance
+ * knows all takeovers. It reads the earlier ones at its start, and a notice announces each new one.
  *
- * An answer is written by the instance that is asked for it. The row of the inbox decides: where
- * the turn of a model has taken it first, the answer writes nothing, and the other way round. Who
- * has the lane sees by its number that something has come into it.
+ * The instance that gets the operator's answer writes it. The row of the inbox decides: if the turn
+ * of a model took the row first, the answer writes nothing, and vice versa. The owner of the queue
+ * sees a new number and reads the queue again.
  */
 import type { HistoryBounds } from '../../../domain/conversation.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
@@ -30,25 +30,25 @@ import type { Rows } from '../write/statement.ts';
 import type { TurnWrite } from '../write/turns.ts';
 import type { History } from './history.ts';
 
-const heldKind = 'held';
-const answeredKind = 'answered_by_hand';
+const takeoverKind = 'held';
+const answerKind = 'answered_by_hand';
 
-const theHeld =
+const activeTakeovers =
   'SELECT channel, conversation, since, until_at FROM svc.hold WHERE until_at > $1 ORDER BY since';
-const begin =
+const storeTakeover =
   'INSERT INTO svc.hold (channel, conversation, since, until_at) VALUES ($1, $2, $3, $4) ' +
   'ON CONFLICT (channel, conversation) DO UPDATE SET until_at = excluded.until_at';
-const end = 'DELETE FROM svc.hold WHERE channel = $1 AND conversation = $2';
-const over = 'DELETE FROM svc.hold WHERE until_at <= $1';
-const theWaiting =
+const deleteTakeover = 'DELETE FROM svc.hold WHERE channel = $1 AND conversation = $2';
+const deleteExpired = 'DELETE FROM svc.hold WHERE until_at <= $1';
+const waitingMessages =
   'SELECT id, accepted_at, private, attempts, alone, body FROM svc.inbox ' +
   'WHERE channel = $1 AND conversation = $2 ORDER BY n LIMIT $3';
-/** Its owner reads it; a free one is taken by whoever has room. */
-const grow = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
+/** Increments the number of the queue: its owner reads it, and an instance takes a free one. */
+const growQueue = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   VALUES ($1, $2, 1, 2) ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
     waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
   RETURNING tail`;
-const grown = 'SELECT tail FROM svc.lane WHERE channel = $1 AND conversation = $2';
+const queueTail = 'SELECT tail FROM svc.lane WHERE channel = $1 AND conversation = $2';
 
 export type TakeoverDeps = {
   readonly peers: Peers;
@@ -64,29 +64,31 @@ export type TakeoverDeps = {
 export class Takeovers implements StoredTakeovers {
   readonly #deps: TakeoverDeps;
   #found: readonly HeldConversation[] = [];
-  #told: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
-  /** What was heard before anybody listened. */
-  #early: TakeoverSummary[] = [];
+  #report: Pick<StorageReport, 'heldHere' | 'answeredHere'> | null = null;
+  /** Notices that came before `listen`. */
+  #early: TakeoverNotice[] = [];
 
   private constructor(deps: TakeoverDeps) {
     this.#deps = deps;
-    deps.peers.on(heldKind, async (body) => {
-      const told = heldIn(body);
-      if (told === null) return;
-      if (this.#told === null) this.#early.push(told);
-      else await this.#told.heldHere(told, told.hold);
+    deps.peers.on(takeoverKind, async (body) => {
+      const notice = takeoverIn(body);
+      if (notice === null) return;
+      if (this.#report === null) this.#early.push(notice);
+      else await this.#report.heldHere(notice, notice.hold);
     });
-    deps.peers.on(answeredKind, (body) => {
-      const told = answeredIn(body);
-      if (told !== null) this.#answeredHere(told);
+    deps.peers.on(answerKind, (body) => {
+      const notice = answerIn(body);
+      if (notice !== null) this.#answeredHere(notice);
     });
   }
 
-  /** What is held leaves the order of this instance before it takes anything. */
+  /** Reads the takeovers, and takes these conversations out of this instance's order of work. */
   static async open(deps: TakeoverDeps): Promise<Takeovers> {
     const byHand = new Takeovers(deps);
     const { reads, rows, now } = deps;
-    byHand.#found = (await reads.ask({ text: theHeld, values: [now()] })).map(heldConversation);
+    byHand.#found = (await reads.ask({ text: activeTakeovers, values: [now()] })).map(
+      heldConversation,
+    );
     for (const { channel, conversation } of byHand.#found) rows.byHand.take(channel, conversation);
     return byHand;
   }
@@ -95,9 +97,9 @@ export class Takeovers implements StoredTakeovers {
     return this.#found;
   }
 
-  listen(told: Pick<StorageReport, 'heldHere' | 'answeredHere'>): void {
-    this.#told = told;
-    for (const early of this.#early.splice(0)) void told.heldHere(early, early.hold);
+  listen(report: Pick<StorageReport, 'heldHere' | 'answeredHere'>): void {
+    this.#report = report;
+    for (const notice of this.#early.splice(0)) void report.heldHere(notice, notice.hold);
   }
 
   keep(where: ConversationKey, hold: Hold | null): Promise<boolean> {
@@ -105,17 +107,17 @@ export class Takeovers implements StoredTakeovers {
     const place = [where.channel, toText(where.conversation)];
     const written =
       hold === null
-        ? { text: end, values: place }
-        : { text: begin, values: [...place, hold.since, hold.untilAt] };
+        ? { text: deleteTakeover, values: place }
+        : { text: storeTakeover, values: [...place, hold.since, hold.untilAt] };
     batches.add({ kind: 'single', ...written });
     const { channel, conversation } = where;
-    const told: TakeoverSummary = { channel, conversation, hold };
+    const notice: TakeoverNotice = { channel, conversation, hold };
     return new Promise((resolve) => {
-      // One that was refused may land all the same; then the others are told.
+      // A refused write may still be committed; then `written` runs and announces it.
       batches.flush(
         (landed) => {
           if (landed === null) return resolve(false);
-          void peers.tell(heldKind, JSON.stringify(told)).finally(() => resolve(true));
+          void peers.tell(takeoverKind, JSON.stringify(notice)).finally(() => resolve(true));
         },
         () => resolve(false),
       );
@@ -124,17 +126,17 @@ export class Takeovers implements StoredTakeovers {
 
   expired(now: number): void {
     const { batches } = this.#deps;
-    batches.add({ kind: 'single', text: over, values: [Math.floor(now)] });
+    batches.add({ kind: 'single', text: deleteExpired, values: [Math.floor(now)] });
     batches.flushSoon(() => {});
   }
 
   async waiting(where: ConversationKey, n: number): Promise<readonly WholeInRow[]> {
     const { reads, history } = this.#deps;
-    // Another instance may have worked it since it was read here.
+    // Another instance may have changed the conversation since this one read it.
     history.drop(where);
     const values = [where.channel, toText(where.conversation), n];
     const queue = new ConversationQueue(where.channel, where.conversation);
-    const found = await reads.ask({ text: theWaiting, values });
+    const found = await reads.ask({ text: waitingMessages, values });
     return found.map((row) => waitingRow(queue, row));
   }
 
@@ -145,8 +147,8 @@ export class Takeovers implements StoredTakeovers {
     const values = [queue.channel, queue.conversation];
     let tail = 0;
     const told = (rows: Rows): void => void (tail = Number(rows[0]?.['tail'] ?? 0));
-    const again = { text: grown, values };
-    batches.add({ kind: 'single', text: grow, values, again, queues: [queue], told });
+    const again = { text: queueTail, values };
+    batches.add({ kind: 'single', text: growQueue, values, again, queues: [queue], told });
     for (const write of turnWrites(ends, this.#deps.history.bounds)) batches.add(write);
     const messages = ends.map(({ row }) => row.head.id);
     return new Promise((resolve) => {
@@ -154,8 +156,8 @@ export class Takeovers implements StoredTakeovers {
         (landed) => {
           if (landed === null) return resolve('storage_failed');
           const isDone = landed.done.has(messages.at(-1)!);
-          const answered: Answered = { channel, conversation, messages, tail };
-          void peers.tell(answeredKind, JSON.stringify(answered)).finally(() => {
+          const answered: AnswerNotice = { channel, conversation, messages, tail };
+          void peers.tell(answerKind, JSON.stringify(answered)).finally(() => {
             resolve(isDone ? 'answered' : 'answered_already');
             void queues.takeWaiting();
           });
@@ -165,10 +167,10 @@ export class Takeovers implements StoredTakeovers {
     });
   }
 
-  #answeredHere({ channel, conversation, messages, tail }: Answered): void {
+  #answeredHere({ channel, conversation, messages, tail }: AnswerNotice): void {
     const { rows, history, queues } = this.#deps;
     const where = { channel, conversation };
-    this.#told?.answeredHere(where, new Set(messages));
+    this.#report?.answeredHere(where, new Set(messages));
     rows.outdate(channel, conversation);
     history.drop(where);
     const queue = queues.owned.get(where);
@@ -176,7 +178,7 @@ export class Takeovers implements StoredTakeovers {
   }
 }
 
-/** Of the conversation's own row the last of them tells. */
+/** Only the last turn writes the row of the conversation. */
 function turnWrites(ends: readonly TurnEnd[], bounds: HistoryBounds): readonly TurnWrite[] {
   const writes = ends.map((one) => {
     const memory = memoryAfter(one.row.message, one.memory, one.effects, bounds);
@@ -212,21 +214,21 @@ function waitingRow(queue: ConversationQueue, found: Rows[number]): WholeInRow {
   return row;
 }
 
-// What instances tell each other of conversations that are answered by hand. It comes from the
-// database, and so from another release: what cannot be read is about nobody.
+// Notices between instances. They come from the database, perhaps from another release. A notice
+// that cannot be parsed is ignored.
 
-/** `hold` null: it is held no more. */
-type TakeoverSummary = ConversationKey & { readonly hold: Hold | null };
+/** A takeover began or changed. `hold` null: it ended. */
+type TakeoverNotice = ConversationKey & { readonly hold: Hold | null };
 
-/** These messages are answered, and the lane's newest number is this one. */
-type Answered = ConversationKey & {
+/** The operator answered these messages. `tail`: the newest number of the queue. */
+type AnswerNotice = ConversationKey & {
   readonly messages: readonly string[];
   readonly tail: number;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function heldIn(body: string): TakeoverSummary | null {
+function takeoverIn(body: string): TakeoverNotice | null {
   const fields = fieldsIn(body);
   const where = whereIn(fields);
   const { hold } = fields;
@@ -238,7 +240,7 @@ function heldIn(body: string): TakeoverSummary | null {
   return areTimes ? { ...where, hold: { since, untilAt } } : null;
 }
 
-function answeredIn(body: string): Answered | null {
+function answerIn(body: string): AnswerNotice | null {
   const fields = fieldsIn(body);
   const where = whereIn(fields);
   const { messages, tail } = fields;
@@ -251,11 +253,11 @@ function whereIn({ channel, conversation }: Fields): ConversationKey | null {
   return { channel: channel as ChannelKey, conversation: conversation as ConversationId };
 }
 
-/** @returns no fields where it is no object */
+/** @returns no fields when the body is no JSON object */
 function fieldsIn(body: string): Fields {
   try {
-    const told: unknown = JSON.parse(body);
-    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Fields) : {};
   } catch {
     return {};
   }

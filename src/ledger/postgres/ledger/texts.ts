@@ -1,4 +1,4 @@
-/** What rows that were restored say: read when they are handed out. */
+/** The texts of restored rows. They are read shortly before the ledger hands the rows out. */
 import { messageFrom, replyFrom } from '../../engine/bodies.ts';
 import type { InRow, OutRow, Row } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
@@ -11,20 +11,20 @@ const messages =
 const replies =
   'SELECT id, channel, conversation, created_at, body FROM svc.outbox WHERE id = ANY($1)';
 
-/** What cannot be found stays without its text: it is there no more. */
+/** Fills in the texts. A row that the table no longer has stays without its text. */
 export async function readTexts(reads: Reads, rows: readonly Row[]): Promise<void> {
-  const silent = rows.filter((row) => (row.box === 'in' ? row.message : row.reply) === null);
-  const inRows = silent.filter((row) => row.box === 'in');
-  const outRows = silent.filter((row) => row.box === 'out');
-  const [said, answered] = await Promise.all([
+  const withoutText = rows.filter((row) => (row.box === 'in' ? row.message : row.reply) === null);
+  const inRows = withoutText.filter((row) => row.box === 'in');
+  const outRows = withoutText.filter((row) => row.box === 'out');
+  const [messageRows, replyRows] = await Promise.all([
     find(reads, messages, inRows),
     find(reads, replies, outRows),
   ]);
-  for (const row of inRows) fillMessage(row, said);
-  for (const row of outRows) fillReply(row, answered);
+  for (const row of inRows) fillMessage(row, messageRows);
+  for (const row of outRows) fillReply(row, replyRows);
 }
 
-/** Another instance has forgotten them, or their lane is another's. */
+/** Removes rows without text: another instance deleted them or owns their queue now. */
 export function removeMissing(from: WorkingSet, rows: readonly Row[]): void {
   for (const row of rows) {
     const isMissing = row.box === 'in' ? row.message === null : row.reply === null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { QueueName } from './queue-reads.ts';
+import type { QueueName } from './row-pages.ts';
 import { LostQueues } from './owned-queues.ts';
 
 const ann: QueueName = { channel: 'webhook', conversation: 'ann' };

@@ -16,7 +16,7 @@ import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
 import { waitsOnRelease, type OwnedQueue } from './owned-queue.ts';
 import type { OwnedQueues } from './owned-queues.ts';
-import type { QueueName } from './queue-reads.ts';
+import type { QueueName } from './row-pages.ts';
 import { freeQueues, queuesMax, ownQueues, owners, release } from './queue-statements.ts';
 import { takeDue, takenBefore, takeWaiting, clearAttempts } from './queue-statements.ts';
 

@@ -18,10 +18,10 @@ import { isOf } from '../../engine/order/removal.ts';
 import type { ConversationQueue } from '../../engine/order/rows.ts';
 import type { WorkingSet } from '../../engine/order/working-set.ts';
 import type { History } from '../ledger/history.ts';
-import type { QueueFacts } from '../write/writes.ts';
+import type { QueueFacts } from '../write/statement.ts';
 import { OwnedQueue, type ArrivedMessage, type QueueGrowth } from './owned-queue.ts';
 import type { Reads } from '../deps.ts';
-import { RowPages, type QueueName } from './queue-reads.ts';
+import { RowPages, type QueueName } from './row-pages.ts';
 
 /** This instance remembers this many queues that it released last. */
 const releasedMax = 1_000;

@@ -1,7 +1,7 @@
 /**
- * Messages by their words, in the order of their ids, the newest first: of turns by the index, and
- * what is in no index yet or has no turn, by looking at one after the other. Each of these lists
- * ends after so many looks; a page ends where the first of them does.
+ * Finds messages by their words, newest id first. The index finds turns. Rows that are not indexed
+ * yet, and messages without a turn, are read one after the other. Each of these lists ends after a
+ * number of rows; a page ends where the first list ends.
  */
 import { timeOfId } from '../../../domain/ids.ts';
 import type { PageAsked } from '../../../domain/page.ts';
@@ -19,12 +19,13 @@ import { matchOf, keysOf, termsOf, wordRules, type Term } from '../../search/wor
 import { fromText, fromTextOrNull } from '../server/text.ts';
 import { num, type Ask } from './lists.ts';
 
-/** Of a list that is in no index so many are looked at for a page. */
+/** The most rows of a list without index that one page reads. */
 const looksMax = 500;
-/** With more hits than these the index is of no use: the newest texts are looked at instead. */
+/** With more hits the index is of no use, and the newest texts are read instead. */
 const hitsMax = 2_000;
+/** The most of these newest texts. */
 const commonLooksMax = 20_000;
-/** It comes behind every digit of an id. */
+/** Sorts after every id, so a page begins with the newest. */
 const beginning: [string] = ['~'];
 const nothing: FoundTexts = { ...emptyPage, complete: true, indexedSince: null };
 
@@ -38,16 +39,16 @@ const state = 'SELECT rules, since, until, walked FROM svc.search_state';
 
 type Found = Omit<TextRecord, 'message'> & {
   readonly id: string;
-  /** Null: the message is not known any more. */
+  /** Null: the message was deleted. */
   readonly state: number | null;
   readonly brain: string | null;
   readonly outcome: string | null;
-  /** Of a message without a turn its JSON. */
+  /** The JSON body of a message without a turn. */
   readonly body: string | null;
   readonly text: string | null;
   readonly reply: string | null;
 };
-/** `end`: nothing of the list lies from here on; null: it has been looked at to its end. */
+/** Found rows. `end`: the last id that was read; null: the whole list was read. */
 type List = { readonly found: readonly Found[]; readonly end: string | null };
 
 const turnOf =
@@ -55,7 +56,7 @@ const turnOf =
   `coalesce(turn.at, message.accepted_at)::bigint AS at, message.sender, message.body, ` +
   'turn.text, turn.reply';
 const settledState = 'CASE WHEN message.failure IS NULL THEN 1 ELSE 2 END AS state';
-/** One look by a key for each of them, whatever the statistics say. */
+/** One index lookup for each row, whatever the statistics say. */
 const one = (table: string, which: string): string =>
   `LATERAL (SELECT * FROM svc.${table} WHERE ${which} LIMIT 1) AS ${table}`;
 const turnOfMessage =
@@ -73,7 +74,7 @@ const unindexed = behind('id > $2');
 const dead = behind('failure IS NOT NULL');
 const commands = behind("outcome = 'command' AND outcome <> 'reply'");
 
-/** The order of the ids is no help to the planner here: the index of words is to be used. */
+/** `|| ''` hides the order of the ids from the planner, so that it uses the index of words. */
 const rare =
   'SELECT message_id AS id FROM svc.search ' +
   `WHERE words @@ $1::tsquery AND message_id || '' < $2 LIMIT ${hitsMax + 1}`;
@@ -99,7 +100,7 @@ export async function findByWords(ask: Ask, words: string, asked: PageAsked): Pr
   if (after === null) return nothing;
   const terms = termsOf(words);
   const limit = limitOf(asked);
-  const named = after === '~' ? (await namedSo(ask, words.trim())).slice(0, limit) : [];
+  const named = after === '~' ? (await conversationsNamed(ask, words.trim())).slice(0, limit) : [];
   if (terms.length === 0) return { ...nothing, rows: named };
   const [at] = await ask<State>(state);
   const isMade = at !== undefined && at.rules === wordRules;
@@ -112,7 +113,7 @@ export async function findByWords(ask: Ask, words: string, asked: PageAsked): Pr
           listOf(ask, unindexed, after, until),
           listOf(ask, dead, after),
           listOf(ask, commands, after),
-          isMade ? inIndex(ask, terms, after, limit) : { found: [], end: null },
+          isMade ? searchIndex(ask, terms, after, limit) : { found: [], end: null },
         ])
       : [await listOf(ask, commands, after)];
   const isComplete = isMade && at.walked;
@@ -127,7 +128,7 @@ type Wanted = {
   readonly terms: readonly Term[];
   readonly command: string | null;
   readonly limit: number;
-  /** What stands before. */
+  /** The rows before these. */
   readonly named: readonly FoundText[];
 };
 
@@ -139,7 +140,7 @@ function pageOfTexts(lists: readonly List[], { terms, command, limit, named }: W
   for (const found of candidates.sort((a, b) => (a.id < b.id ? 1 : -1))) {
     const row = seen.has(found.id) ? null : rowOf(found, terms, command);
     if (row === null) continue;
-    // The row after the last one says that there is a next page.
+    // One more row shows that there is a next page.
     if (seen.size === limit) {
       return { rows: [...named, ...seen.values()], next: nextOf([[...seen.keys()].at(-1)!]) };
     }
@@ -149,7 +150,7 @@ function pageOfTexts(lists: readonly List[], { terms, command, limit, named }: W
 }
 
 function rowOf(found: Found, terms: readonly Term[], command: string | null): FoundText | null {
-  const { id, at, state: told, brain, outcome } = found;
+  const { id, at, state: knownState, brain, outcome } = found;
   const conversation = fromText(found.conversation);
   const sender = fromTextOrNull(found.sender);
   const text = found.text === null ? textIn(found.body ?? '') : fromText(found.text);
@@ -157,7 +158,8 @@ function rowOf(found: Found, terms: readonly Term[], command: string | null): Fo
   const said = { text, reply: fromTextOrNull(found.reply), sender, conversation };
   const match = isAsked ? matchOf(said, terms) : null;
   if (match === null) return null;
-  const message = told === null ? null : { id, state: told, brain: fromTextOrNull(brain), outcome };
+  const message =
+    knownState === null ? null : { id, state: knownState, brain: fromTextOrNull(brain), outcome };
   return textRowOf({ channel: found.channel, conversation, at, sender, message }, match.excerpt);
 }
 
@@ -166,7 +168,7 @@ async function listOf(ask: Ask, sql: string, ...values: readonly string[]): Prom
   return { found, end: found.length < looksMax ? null : found.at(-1)!.id };
 }
 
-async function inIndex(
+async function searchIndex(
   ask: Ask,
   terms: readonly Term[],
   after: string,
@@ -191,7 +193,7 @@ async function inIndex(
   return { found: await ask<Found>(indexed, some), end: isCut ? some.at(-1)! : looked };
 }
 
-/** By the key of lanes: one look at each channel. */
+/** All channels, with one lookup in the key of `svc.lane` for each. */
 const eachChannel =
   'WITH RECURSIVE keys AS (SELECT min(channel) AS channel FROM svc.lane UNION ALL ' +
   'SELECT (SELECT min(channel) FROM svc.lane WHERE channel > keys.channel) FROM keys ' +
@@ -205,7 +207,7 @@ const named =
   'AND conversation = lane.conversation) AS turns WHERE turns.at IS NOT NULL ' +
   `LIMIT ${conversationsMax}`;
 
-async function namedSo(ask: Ask, start: string): Promise<readonly FoundText[]> {
+async function conversationsNamed(ask: Ask, start: string): Promise<readonly FoundText[]> {
   if (start === '') return [];
   const found = await ask<{ channel: string; conversation: string; at: number }>(
     named,

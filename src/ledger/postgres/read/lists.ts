@@ -1,10 +1,10 @@
 /**
- * Lists of what came or was made, newest first. An id begins with its time, so the key of a table
- * is such an order and needs no index of its own. What was dead and was put back keeps its id; it
- * has its place by the time of that, and is found by a small index of those rows alone.
+ * Lists of messages and replies, newest first. An id begins with its time, so the primary key of a
+ * table has this order and needs no further index. A replayed dead letter keeps its id, but its
+ * place is the time of the replay. A small index of the replayed rows finds it.
  *
- * So a list is made of streams: of each table the rows as they came, and those that were put back.
- * What no index tells is looked at; a stream ends after so many looks.
+ * So a list merges streams: for each table its rows in the order of ids, and its replayed rows. A
+ * condition without an index is tested row by row; a stream ends after `looksMax` rows.
  */
 import { timeOfId, timeText } from '../../../domain/ids.ts';
 import { nextOf, type PageKey } from '../../pages.ts';
@@ -12,40 +12,40 @@ import type { Page } from '../../../domain/page.ts';
 import { fromText, toText } from '../server/text.ts';
 import { ConversationIdCipher, idCipherPlace } from '../../read/id-cipher.ts';
 
-/** A stream looks at so many rows at most. */
+/** The most rows that a stream reads. */
 export const looksMax = 10_000;
 
-/** When a row came, or was put back; and its id. */
+/** The place of a row: when it came or was replayed, and its id. */
 export type Place = readonly [at: number, id: string];
 
-/** Before every row: `~` comes behind every digit of an id. */
+/** The place before every row: `~` sorts after every id. */
 export const beginning: [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
 
-/** `again`: when it was put back; null: it never was. `looked`: how many rows were looked at. */
-export type Looked = {
+/** A row. `again`: when it was replayed, or null. `looked`: its number among the rows read. */
+export type StreamRow = {
   readonly id: string;
   readonly again: number | null;
   readonly looked: number;
 };
 
-/** SQL, with the values put where they belong. */
+/** A list of one table, as parts of SQL. */
 export type Stream = {
   readonly table: string;
-  /** What is told of a row. */
+  /** The columns of the result. */
   readonly columns: string;
-  /** What an index finds, beside the order; null: everything. */
+  /** A condition that an index finds; null: none. */
   readonly found: string | null;
-  /** What is looked at; null: everything fits. */
+  /** A condition that is tested row by row; null: none. */
   readonly fits: string | null;
 };
 
-/** How a table names the time at which a row was put back, and tells those that were. */
-export type Again = { readonly column: string; readonly is: string; readonly isNot: string };
+/** The column for the time of a replay, and the conditions for replayed and other rows. */
+export type ReplayColumn = { readonly column: string; readonly is: string; readonly isNot: string };
 
-/** The rows of a table as they came, behind a place and, where it is given, not before an id. */
-export function asTheyCame(
+/** SQL for rows that were not replayed, after a place, and within a range of ids. */
+export function originalRowsSql(
   { table, columns, found, fits }: Stream,
-  again: Again,
+  replay: ReplayColumn,
   values: Values,
   [at, id]: Place,
   within: { readonly from: string | null; readonly before: string | null },
@@ -54,30 +54,33 @@ export function asTheyCame(
   const first = timeText(Math.max(0, Math.min(at, timeMax)));
   const bounds = [id > first ? id : first, ...(within.before === null ? [] : [within.before])];
   const before = bounds.reduce((a, b) => (a < b ? a : b));
-  const where = [again.isNot, `id < ${values.put(before)}`];
+  const where = [replay.isNot, `id < ${values.put(before)}`];
   if (within.from !== null) where.push(`id >= ${values.put(within.from)}`);
   if (found !== null) where.push(found);
   return streamOf(table, `${columns}, NULL::bigint AS again`, where, 'id DESC', fits, limit);
 }
 
-/** Those of them that were put back. */
-export function asTheyCameBack(
+/** SQL for replayed rows after a place. */
+export function replayedRowsSql(
   { table, columns, found, fits }: Stream,
-  again: Again,
+  replay: ReplayColumn,
   values: Values,
   [at, id]: Place,
   limit: number,
 ): string {
-  const where = [again.is, `(${again.column}, id) < (${values.put(whole(at))}, ${values.put(id)})`];
+  const where = [
+    replay.is,
+    `(${replay.column}, id) < (${values.put(whole(at))}, ${values.put(id)})`,
+  ];
   if (found !== null) where.push(found);
-  const told = `${columns}, ${again.column}::bigint AS again`;
-  return streamOf(table, told, where, `${again.column} DESC, id DESC`, fits, limit);
+  const allColumns = `${columns}, ${replay.column}::bigint AS again`;
+  return streamOf(table, allColumns, where, `${replay.column} DESC, id DESC`, fits, limit);
 }
 
-/** The last row that is looked at is told also where it does not fit: the page ends there. */
+/** The result includes the last row read even if it does not fit: the page ends there. */
 function streamOf(
   table: string,
-  told: string,
+  columns: string,
   where: readonly string[],
   order: string,
   fits: string | null,
@@ -88,31 +91,32 @@ function streamOf(
   const looked = `SELECT *, ${counted} FROM (${rows} LIMIT ${looksMax}) AS rows`;
   const which = fits === null ? '' : `WHERE ${fits} OR looked = ${looksMax} `;
   return (
-    `SELECT id, looked::integer AS looked, ${told} FROM (${looked}) AS looked ${which}` +
+    `SELECT id, looked::integer AS looked, ${columns} FROM (${looked}) AS looked ${which}` +
     `ORDER BY ${order} LIMIT ${limit + 1}`
   );
 }
 
-/** A stream's statement with its values. */
+/** The statement of a stream, with its values. */
 export type Asked = { readonly text: string; readonly values: Values };
 
 /**
- * @param matches whether a row is of the list: the last one looked at may not be
- * @param readable a row with its texts as they were before they were escaped
- * @returns rows and the place of the next page
+ * Merges streams to one page.
+ * @param matches whether a row belongs to the list: the last row read may not
+ * @param readable returns a row with its texts unescaped
+ * @returns the rows, and the place of the next page
  */
-export async function listOf<Row extends Looked>(
+export async function listOf<Row extends StreamRow>(
   ask: Ask,
   streams: readonly Asked[],
   limit: number,
   matches: (row: Row) => boolean,
   readable: (row: Row) => Row,
 ): Promise<Page<Row>> {
-  const found = await Promise.all(
+  const results = await Promise.all(
     streams.map(({ text, values }) => ask<Row>(text, ...values.list)),
   );
   const rows: Row[] = [];
-  for (const row of found.flat().map(readable).sort(newestFirst)) {
+  for (const row of results.flat().map(readable).sort(newestFirst)) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: nextOf(placeOf(rows.at(-1)!)) };
       rows.push(row);
@@ -122,63 +126,63 @@ export async function listOf<Row extends Looked>(
   return { rows, next: null };
 }
 
-function placeOf({ id, again }: Looked): Place & PageKey {
+function placeOf({ id, again }: StreamRow): Place & PageKey {
   return [again ?? timeOfId(id), id];
 }
 
-function newestFirst(a: Looked, b: Looked): number {
+function newestFirst(a: StreamRow, b: StreamRow): number {
   const [[atOfA], [atOfB]] = [placeOf(a), placeOf(b)];
   return atOfB - atOfA || (a.id < b.id ? 1 : -1);
 }
 
-/** The greatest time that an id holds. */
+/** The greatest time that an id can have. */
 export const timeMax = 2 ** 50 - 1;
 
-/** Whether it is of a channel that is asked for, by its key or by its type; null: of any. */
+/** Conditions for a channel key, or for all channels of a type; null: no condition. */
 export function onChannel(asked: string | null, values: Values): readonly string[] {
   if (asked === null) return [];
   const name = values.put(asked);
   return [`(channel = ${name} OR split_part(channel, ':', 1) = ${name})`];
 }
 
-/** Asking the server within the one transaction of a read. */
+/** A value of a statement. */
 type Value = number | string | null | readonly string[];
 
 /**
- * Runs a statement; `$1` and so on stand for the values. Texts among these are escaped on their
- * way, as plain columns are.
+ * Runs a statement within the transaction of a read; `$1` and following stand for the values. Texts
+ * among the values are escaped as in the tables.
  */
 export type Ask = <Row>(text: string, ...values: readonly Value[]) => Promise<readonly Row[]>;
 
-/** What the client is given for a value. */
+/** A value as the client gets it. */
 export function wireValue(value: Value): unknown {
   if (typeof value === 'string') return toText(value);
   return typeof value === 'object' && value !== null ? value.map(toText) : value;
 }
 
-/** The values of one statement, gathered as its text is put together. */
+/** Collects the values of a statement while its text is built. */
 export class Values {
   readonly list: Value[] = [];
 
-  /** @returns what stands for it in the text */
+  /** Adds a value. @returns its placeholder, such as `$1` */
   put(value: Value): string {
     this.list.push(value);
     return `$${this.list.length}`;
   }
 }
 
-/** A bigint column as a number of ours. */
+/** SQL that reads a bigint column as a number. */
 export function num(column: string, name: string): string {
   return `${column}::bigint AS "${name}"`;
 }
 
-/** A whole number that a bigint holds, of what may be any number. */
+/** Turns any number into an integer that fits a bigint. */
 export function whole(value: number): number {
   const most = Number.MAX_SAFE_INTEGER;
   return Math.min(most, Math.max(-most, Math.ceil(value)));
 }
 
-/** The row with its channel and its conversation as they were before they were escaped. */
+/** The row with its channel and conversation unescaped. */
 export function placed<Row extends { readonly channel: string; readonly conversation: string }>(
   row: Row,
 ): Row {

@@ -1,4 +1,4 @@
-/** Messages, newest first. What waits stands in one table, what is settled in another. */
+/** Lists of dead letters, approvals, messages and replies, newest first. */
 import { timeText } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import type {
@@ -25,8 +25,8 @@ import {
   num,
   Values,
   whole,
-  asTheyCame,
-  asTheyCameBack,
+  originalRowsSql,
+  replayedRowsSql,
   beginning,
   listOf,
   onChannel,
@@ -34,9 +34,9 @@ import {
   placed,
   idCipherOf,
   type Ask,
-  type Again,
+  type ReplayColumn,
   type Asked,
-  type Looked,
+  type StreamRow,
   type Place,
   type Stream,
 } from './lists.ts';
@@ -61,9 +61,8 @@ import { wholeIdLength } from '../../engine/order/rows.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**
- * Dead letters: messages and replies that are not tried again. The newest come first, in the order
- * of (when it died, id). The parts of a split reply are one letter, which stands where the last of
- * them died.
+ * Dead letters: messages and replies that are not tried again, in the order of (time of death, id),
+ * newest first. The parts of a split reply are one letter, at the place of its last dead part.
  */
 const deadLettersColumns = (body: string): string =>
   `dead.id, dead.channel, dead.conversation, ${num('dead.settled_at', 'diedAt')}, ` +
@@ -79,8 +78,8 @@ const deadReplies = (body: string): string =>
   `dead.tries, ${deadLettersColumns(body)} FROM svc.sent AS dead WHERE dead.failure IS NOT NULL`;
 
 /**
- * Of a letter's parts only the one that died last stands for it. A part's id is the whole reply's,
- * and `-00`, `-01` … behind it; `.` comes right after `-`.
+ * True for the part of a letter that died last. The id of a part is the id of the reply and `-00`,
+ * `-01` …; `.` sorts right after `-`.
  */
 const standsForAll =
   `(length(dead.id) = ${wholeIdLength} OR NOT EXISTS (SELECT 1 FROM svc.sent AS part ` +
@@ -89,7 +88,7 @@ const standsForAll =
   'AND (part.settled_at, part.id) > (dead.settled_at, dead.id)))';
 const deadLettersBehind =
   '(dead.settled_at, dead.id) < ($1, $2) ORDER BY dead.settled_at DESC, dead.id DESC LIMIT $3';
-/** Without what they say. */
+/** Without texts. */
 const listed = [
   `${messages("''")} AND ${deadLettersBehind}`,
   `${deadReplies("''")} AND ${standsForAll} AND ${deadLettersBehind}`,
@@ -125,7 +124,7 @@ const partsOfSome =
   'CROSS JOIN LATERAL (SELECT id, attempts, failure FROM svc.sent WHERE failure IS NOT NULL ' +
   "AND sent.id >= whole.id AND sent.id < whole.id || '.' ORDER BY sent.id) AS part";
 
-/** The dead parts of those replies, in their order, by the id of the whole. */
+/** The dead parts of the replies in their order, by the id of the whole reply. */
 async function partsOf(
   ask: Ask,
   rows: readonly DeadRecord[],
@@ -134,8 +133,8 @@ async function partsOf(
   const wholes = [...new Set(rows.map(({ id }) => wholeOf(id)))];
   const found = await ask<Pick<DeadRecord, 'id' | 'attempts' | 'failure'>>(partsOfSome, wholes);
   const like = new Map(rows.map((row) => [wholeOf(row.id), row]));
-  const told = found.map((part) => ({ ...like.get(wholeOf(part.id))!, ...part }));
-  return Map.groupBy(told, ({ id }) => wholeOf(id));
+  const letterParts = found.map((part) => ({ ...like.get(wholeOf(part.id))!, ...part }));
+  return Map.groupBy(letterParts, ({ id }) => wholeOf(id));
 }
 
 const reasons = [
@@ -156,7 +155,7 @@ export async function listDeadLetterReasons(ask: Ask): Promise<readonly DeadLett
 
 const deadLettersMessage = `${messages('dead.body')} AND dead.id = $1`;
 
-/** @param id of a message, of a reply, or of a part of one */
+/** @param id the id of a message, a reply, or a part of a reply */
 export async function findDeadLetter(ask: Ask, id: string): Promise<DeadLetterText | null> {
   const [idCipher, found, ofReply] = await Promise.all([
     idCipherOf(ask),
@@ -168,7 +167,7 @@ export async function findDeadLetter(ask: Ask, id: string): Promise<DeadLetterTe
   return last === undefined ? null : letterTextOf(idCipher, last, all);
 }
 
-/** What waits for a yes, and what became of it. */
+/** Approvals: waiting, decided and settled. */
 const approvalRow =
   'SELECT id, code, state, channel, conversation, sender, message_id AS "messageId", brain, ' +
   `tool, private, ${num('asked_at', 'askedAt')}, ${num('expires_at', 'expiresAt')}, ` +
@@ -182,7 +181,7 @@ const waitingApprovals = `${approvalRow} WHERE state = 'waiting' ORDER BY id LIM
 const isOwed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= $1)";
 const owed = `${approvalRow} WHERE ${isOwed} ORDER BY id LIMIT ${approvalsOwedMax}`;
 
-/** Before every row: it comes behind every digit of an id. */
+/** The place before every row: `~` sorts after every id. */
 const newest: [string] = ['~'];
 
 export async function listApprovals(
@@ -205,17 +204,17 @@ export async function showApproval(ask: Ask, id: string): Promise<ApprovalText |
   return found === null ? null : approvalTextOf(found);
 }
 
-/** By its id or its code. */
+/** Finds an approval by its id or its code. */
 export async function findByIdOrCode(ask: Ask, idOrCode: string): Promise<Approval | null> {
   return firstOf(await ask<ApprovalRecord>(byIdOrCode, idOrCode, approvalCodeOf(idOrCode)));
 }
 
-/** Oldest first. */
+/** Waiting approvals, oldest first. */
 export async function listWaiting(ask: Ask): Promise<readonly Approval[]> {
   return (await ask<ApprovalRecord>(waitingApprovals)).map(approvalOf);
 }
 
-/** As `isOwed` of the domain says; oldest first. */
+/** Approvals that still owe a turn (`isOwed` of the domain), oldest first. */
 export async function listOwed(ask: Ask, now: number): Promise<readonly Approval[]> {
   return (await ask<ApprovalRecord>(owed, Math.floor(now))).map(approvalOf);
 }
@@ -236,7 +235,7 @@ function approvalOf(row: ApprovalRecord): Approval {
   });
 }
 
-type Told = MessageSummary & Looked;
+type ListedMessage = MessageSummary & StreamRow;
 
 const head = `channel, ${num('accepted_at', 'acceptedAt')}`;
 const waiting =
@@ -245,9 +244,13 @@ const waiting =
 const settled =
   `${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, ` +
   `${num('settled_at', 'settledAt')}, brain, outcome, model`;
-const again: Again = { column: 'accepted_at', is: 'replayed', isNot: 'NOT replayed' };
+const messageReplays: ReplayColumn = {
+  column: 'accepted_at',
+  is: 'replayed',
+  isNot: 'NOT replayed',
+};
 
-/** An id is made with its message; a clock that is set back by more than this parts them. */
+/** An id and its message have nearly the same time, unless the clock was set back further. */
 const apartMs = 60_000;
 
 export async function listMessages(
@@ -258,7 +261,8 @@ export async function listMessages(
   const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
-  const matches = (row: Told): boolean => fitsMessage(filter, row) && isWithin(filter, row);
+  const matches = (row: ListedMessage): boolean =>
+    fitsMessage(filter, row) && isWithin(filter, row);
   const streams = streamsOf(filter, after, limit);
   const { rows, next } = await listOf(ask, streams, limit, matches, readable);
   const replies = await repliesTo(ask, rows);
@@ -274,14 +278,14 @@ function streamsOf(filter: MessageFilter, after: Place, limit: number): readonly
     ...(state === 'waiting' ? [] : (['message'] as const)),
   ];
   return boxes.flatMap((box) => [
-    cameTo(box, filter, after, limit),
-    cameBackTo(box, filter, after, limit),
+    originalRows(box, filter, after, limit),
+    replayedRows(box, filter, after, limit),
   ]);
 }
 
 type BoxTable = 'inbox' | 'message';
 
-function cameTo(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
+function originalRows(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
   const values = new Values();
   const { since, until } = filter;
   const stream = streamOf(table, filter, values);
@@ -289,13 +293,13 @@ function cameTo(table: BoxTable, filter: MessageFilter, after: Place, limit: num
     from: since === null ? null : timeText(timeWithin(since - apartMs)),
     before: until === null ? null : timeText(timeWithin(until + apartMs)),
   };
-  return { text: asTheyCame(stream, again, values, after, within, limit), values };
+  return { text: originalRowsSql(stream, messageReplays, values, after, within, limit), values };
 }
 
-function cameBackTo(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
+function replayedRows(table: BoxTable, filter: MessageFilter, after: Place, limit: number): Asked {
   const values = new Values();
   const stream = streamOf(table, filter, values);
-  return { text: asTheyCameBack(stream, again, values, after, limit), values };
+  return { text: replayedRowsSql(stream, messageReplays, values, after, limit), values };
 }
 
 function timeWithin(ms: number): number {
@@ -325,11 +329,11 @@ function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
   };
 }
 
-function readable(row: Told): Told {
+function readable(row: ListedMessage): ListedMessage {
   return { ...row, brain: fromTextOrNull(row.brain), model: fromTextOrNull(row.model) };
 }
 
-function isWithin({ since, until }: MessageFilter, { acceptedAt }: Told): boolean {
+function isWithin({ since, until }: MessageFilter, { acceptedAt }: ListedMessage): boolean {
   return acceptedAt >= (since ?? 0) && acceptedAt < (until ?? Number.POSITIVE_INFINITY);
 }
 
@@ -343,7 +347,7 @@ const replies =
 
 async function repliesTo(
   ask: Ask,
-  rows: readonly Told[],
+  rows: readonly ListedMessage[],
 ): Promise<ReadonlyMap<string, readonly ReplySummary[]>> {
   if (rows.length === 0) return new Map();
   const found = await ask<ReplyFound>(
@@ -353,8 +357,8 @@ async function repliesTo(
   return Map.groupBy(found, ({ message }) => message);
 }
 
-/** Replies on their way, newest first; one that was put back is as new as that. */
-type DeliveriesTold = DeliveryRecord & Looked;
+/** Replies, newest first; a replayed one has the time of its replay. */
+type ListedDelivery = DeliveryRecord & StreamRow;
 
 const queued =
   `message_id AS message, channel, ${num('created_at', 'createdAt')}, attempts, late, ` +
@@ -363,12 +367,12 @@ const columns = {
   outbox: `${queued}, 0 AS state, ${num('due_at', 'dueAt')}`,
   sent: `${queued}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, NULL::bigint AS "dueAt"`,
 } as const;
-const deliveriesAgain: Again = {
+const deliveriesAgain: ReplayColumn = {
   column: 'replayed_at',
   is: 'replayed_at IS NOT NULL',
   isNot: 'replayed_at IS NULL',
 };
-/** What is looked at for a state. */
+/** The condition for each state. */
 const fitting = {
   waiting: 'due_at IS NULL',
   deferred: 'due_at IS NOT NULL',
@@ -383,7 +387,7 @@ export async function listDeliveries(
   const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
-  const matches = (row: DeliveriesTold): boolean => fitsDelivery(filter, row);
+  const matches = (row: ListedDelivery): boolean => fitsDelivery(filter, row);
   const streams = deliveriesStreamsOf(filter, after, limit);
   const { rows, next } = await listOf(ask, streams, limit, matches, (row) => row);
   return { rows: rows.map(deliveryOf), next };
@@ -399,7 +403,7 @@ function deliveriesStreamsOf(
     const [came, back] = [new Values(), new Values()];
     return [
       {
-        text: asTheyCame(
+        text: originalRowsSql(
           deliveriesStreamOf(table, filter, came),
           deliveriesAgain,
           came,
@@ -410,7 +414,7 @@ function deliveriesStreamsOf(
         values: came,
       },
       {
-        text: asTheyCameBack(
+        text: replayedRowsSql(
           deliveriesStreamOf(table, filter, back),
           deliveriesAgain,
           back,

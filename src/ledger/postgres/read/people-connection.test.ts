@@ -1,4 +1,4 @@
-/** The connection for what people ask: when it lives, and what becomes of reads without answer. */
+/** The connection for people: when it is open, and how reads without an answer end. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
@@ -13,20 +13,20 @@ import { createPostgresCursors, createPostgresReader } from './reader.ts';
 import type { ReaderLimits } from './people-connection.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 
-/** One database, one reader of it, the connections that it opened, and one beside it. */
+/** A database, its reader, the connections that the reader opened, and one more connection. */
 class Bench implements AsyncDisposable {
   readonly url: string;
   readonly beside: Client;
   readonly reader: LedgerReader;
   readonly opened: Client[] = [];
   ended = 0;
-  /** What connecting does in place of it. */
+  /** Replaces the function that connects; null: it connects. */
   instead: (() => Promise<Client>) | null = null;
 
   private constructor(url: string, beside: Client, limits: Partial<ReaderLimits>) {
     this.url = url;
     this.beside = beside;
-    // No read takes too long unless a test says so, however slow the machine is.
+    // So no read is too slow unless a test wants that, however slow the machine is.
     this.reader = createPostgresReader(this.#connect, { readMs: 100_000, ...limits });
   }
 
@@ -41,17 +41,17 @@ class Bench implements AsyncDisposable {
     await this.beside.end();
   }
 
-  /** While it is held, no story is told. */
+  /** Locks the tables: no read of a story gets an answer until the release. */
   async hold(): Promise<() => Promise<unknown>> {
     await this.beside.query('BEGIN; LOCK TABLE svc.inbox');
     return () => this.beside.query('ROLLBACK');
   }
 
-  /** Ends the reader's connections from the server's side. @returns how many there were */
+  /** Ends the reader's connections on the server. @returns how many there were */
   async cut(which: 'resting' | 'held'): Promise<number> {
-    // One that is being opened is active as well.
+    // A connection that is being opened is active, too.
     const condition = which === 'resting' ? "state = 'idle'" : "wait_event_type = 'Lock'";
-    // Within a transaction the server shows what its sessions did when that began to look.
+    // Within a transaction the server shows its sessions as of the first look.
     await this.beside.query('SELECT pg_stat_clear_snapshot()');
     const { rowCount } = await this.beside.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
@@ -68,7 +68,7 @@ class Bench implements AsyncDisposable {
   };
 }
 
-/** What a read that must fail is refused for. */
+/** The reason why a read fails. */
 async function reasonOf(read: Promise<unknown>): Promise<string> {
   const error = await read.then(
     () => assert.fail('the read was answered'),

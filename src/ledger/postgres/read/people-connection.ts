@@ -1,12 +1,11 @@
 /**
- * The connection for what people ask: opened by the first read, and ended when nobody has asked for
- * a while. It has one question at a time, in a transaction that only reads, so that no read holds
- * up a message, and all that one answer tells was true at one moment. The others wait here, up to a
- * limit.
+ * The connection for the reads of people. The first read opens it; it closes after a while without
+ * reads. It runs one read at a time, each in a read-only transaction. So no read delays a message,
+ * and all facts of one answer are of the same moment. Further reads wait here, up to a limit.
  *
- * none → asked → resting → asked … → none. A connection that is lost takes the question at hand
- * with it, unless it was lost while it rested: then the question is asked once more on a new one.
- * Where the server cannot be reached, all that wait are refused, and the next read tries again.
+ * States: none → reading → resting → reading … → none. If the connection is lost during a read, the
+ * read fails. If it was lost while resting, the read runs once more on a new connection. If the
+ * server cannot be reached, all waiting reads are refused, and the next read connects again.
  */
 import type { Socket } from 'node:net';
 import type { Client } from 'pg';
@@ -16,12 +15,13 @@ import { wireValue, type Ask } from './lists.ts';
 import { codeOf, faultOf } from '../server/errors.ts';
 
 export type ReaderLimits = {
-  /** How long one read may take, the opening of the connection included. */
+  /** How long one read may take, including the opening of the connection. */
   readonly readMs: number;
-  /** How long the server may take to be connected to. */
+  /** How long the connect may take. */
   readonly connectMs: number;
-  /** How long the connection is kept when nobody asks. */
+  /** How long the connection stays open without reads. */
   readonly restMs: number;
+  /** The most reads that wait. */
   readonly waitingMax: number;
 };
 
@@ -32,11 +32,11 @@ export const readerLimits: ReaderLimits = {
   waitingMax: 64,
 };
 
-/** How long a server may take to end a connection that is ended in order. */
+/** How long the server may take for an orderly end of a connection. */
 const endMs = 1_000;
 
 type Read = {
-  /** Asks within a transaction, and answers who asked. */
+  /** Runs the queries within a transaction, and gives the answer to the caller. */
   readonly run: (ask: Ask) => Promise<void>;
   readonly failed: (error: ReadFailed) => void;
 };
@@ -46,26 +46,28 @@ export class PeopleConnection {
   readonly #limits: ReaderLimits;
   readonly #waiting = new Queue<Read>();
   #client: Client | null = null;
-  /** Ends the connection that nobody asks. */
+  /** Closes the resting connection. */
   #rest: NodeJS.Timeout | null = null;
-  /** Resolves when nothing is at hand and nothing waits. */
+  /** Resolves when no read runs and none waits. */
   #working: Promise<void> | null = null;
   #giveUp: (error: ReadFailed) => void = () => {};
-  /** Resolves when every connection that was ended is gone. */
+  /** Resolves when all ended connections are closed. */
   #ended: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** @param connect opens a connection, which is ended here */
+  /** @param connect opens a connection; this class closes it */
   constructor(connect: () => Promise<Client>, limits: Partial<ReaderLimits> = {}) {
     this.#connect = connect;
     this.#limits = { ...readerLimits, ...limits };
   }
 
   /**
-   * @param look asks for what it needs, all of one moment; it may run twice
-   * @returns what `look` returned; rejects with ReadFailed
+   * Runs a read.
+   * @param runQueries makes all queries in one transaction; it may be called twice
+   * @returns the result of `runQueries`
+   * @throws {ReadFailed} when there is no answer
    */
-  read<Answer>(look: (ask: Ask) => Promise<Answer>): Promise<Answer> {
+  read<Answer>(runQueries: (ask: Ask) => Promise<Answer>): Promise<Answer> {
     if (this.#closed) return Promise.reject(stopping());
     const { waitingMax } = this.#limits;
     if (this.#waiting.length >= waitingMax) {
@@ -73,12 +75,12 @@ export class PeopleConnection {
       return Promise.reject(new ReadFailed('busy', message));
     }
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    this.#waiting.push({ run: async (ask) => resolve(await look(ask)), failed: reject });
+    this.#waiting.push({ run: async (ask) => resolve(await runQueries(ask)), failed: reject });
     this.#working ??= this.#work();
     return promise;
   }
 
-  /** Rejects every question that has no answer yet. */
+  /** Closes, and rejects every read that has no answer yet. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#refuseWaiting(stopping());
@@ -95,7 +97,7 @@ export class PeopleConnection {
       const error = await this.#answer(read);
       if (error === null) continue;
       read.failed(error);
-      // Where the server cannot be reached, they would wait as long, and in vain.
+      // If the server cannot be reached, the other reads would wait as long, and fail too.
       const isAway = this.#client === null && error !== lostConnection;
       if (isAway && error.reason === 'storage') this.#refuseWaiting(error);
     }
@@ -111,7 +113,7 @@ export class PeopleConnection {
     }
   }
 
-  /** @returns why there is no answer; null: it has been given */
+  /** @returns the error of the read; null: it got its answer */
   async #answer(read: Read): Promise<ReadFailed | null> {
     const { promise: givenUp, resolve } = Promise.withResolvers<ReadFailed>();
     const { readMs } = this.#limits;
@@ -152,12 +154,12 @@ export class PeopleConnection {
       if (failed === lostConnection) this.#drop(client);
       return failed;
     } finally {
-      // Where this fails, the connection is lost, which the next read finds.
+      // If this fails, the connection is lost, and the next read finds that.
       client.query('ROLLBACK').catch(() => {});
     }
   }
 
-  /** One that comes too late is ended. */
+  /** Opens a connection. One that comes too late is closed. */
   async #open(): Promise<Client> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject({ code: 'ETIMEDOUT' }), this.#limits.connectMs);
@@ -184,7 +186,7 @@ export class PeopleConnection {
     if (client !== null) this.#end(client);
   }
 
-  /** Where the server does not end it in time, it is cut. */
+  /** Ends a connection; cuts it if the server does not end it in time. */
   #end(client: Client): void {
     const timer = setTimeout(() => streamOf(client).destroy(), endMs);
     const ended = client.end().catch(() => {});
@@ -192,15 +194,15 @@ export class PeopleConnection {
   }
 }
 
-/** The client's types do not tell it. */
+/** The socket of a client; its types do not have it. */
 function streamOf(client: Client): Socket {
   return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
     .stream;
 }
 
 /**
- * Begins what is read: all of one moment. Every list goes by an index, and ends soon; without what
- * the server may know of a table, it would rather read and sort the whole of it.
+ * SQL that begins a read: one snapshot, read-only. Every list uses an index and ends soon. Without
+ * statistics of a table the planner would read and sort the whole of it, hence the settings.
  */
 export function beginning(readMs: number): string {
   return (
@@ -210,7 +212,7 @@ export function beginning(readMs: number): string {
   );
 }
 
-// Why a read has no answer, as a sentence for a person.
+// The errors of reads, each with a sentence for a person.
 
 /** The connection ended before the answer came. */
 const lostConnection = new ReadFailed(
@@ -226,7 +228,7 @@ function tooSlow(readMs: number): ReadFailed {
   return new ReadFailed('too_slow', `The read took longer than ${readMs / 1_000} s.`);
 }
 
-/** @param error what connecting threw */
+/** @param error the error of the connect */
 function serverAway(error: unknown): ReadFailed {
   const code = codeOf(error);
   const why = code === '' ? '' : ` (${code})`;
@@ -234,7 +236,7 @@ function serverAway(error: unknown): ReadFailed {
   return new ReadFailed('storage', message);
 }
 
-/** @param error what a statement threw */
+/** @param error the error of a statement */
 function readFailure(error: unknown, readMs: number): ReadFailed {
   const code = codeOf(error);
   if (code === canceled) return tooSlow(readMs);
@@ -243,5 +245,5 @@ function readFailure(error: unknown, readMs: number): ReadFailed {
   return new ReadFailed('storage', `The PostgreSQL server could not answer${why}.`);
 }
 
-/** A statement that took too long, by the server's own clock. */
+/** SQLSTATE of a statement that took too long by the server's clock. */
 const canceled = '57014';

@@ -1,4 +1,4 @@
-/** How the server finds what is asked in a ledger of many messages: by indexes, in few looks. */
+/** Query plans of the reader in a ledger of many messages: by indexes, with few rows read. */
 import { hourMs } from '../../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
@@ -22,7 +22,7 @@ import { wireValue, looksMax, type Ask } from './lists.ts';
 import { listConversationCounts, questions } from './reader.ts';
 import { beginning } from './people-connection.ts';
 
-/** With a number of its own, it also tells how long each read took. */
+/** A number of messages from the environment; with it the test also prints times of reads. */
 const filled = process.env['SVC_FILLED'];
 const messages = Number(filled ?? 12_000);
 const hook = 'webhook' as ChannelKey;
@@ -40,7 +40,7 @@ type Node = {
   readonly Plans?: readonly Node[];
 };
 
-/** The nodes of every statement that one read makes, each as it ran, and how long they took. */
+/** The plan nodes of every statement of one read, as executed, and their times. */
 async function plansOf<Q extends ReadName>(client: Client, question: Q, asked: ReadArguments<Q>) {
   const nodes: Node[] = [];
   let ms = 0;
@@ -63,7 +63,7 @@ function within(node: Node): readonly Node[] {
   return [node, ...(node.Plans ?? []).flatMap(within)];
 }
 
-/** Rows that a scan gave and those that it looked at in vain. */
+/** The rows that a scan returned, and those that it read and dropped. */
 function looksOf(node: Node): number {
   if (node['Relation Name'] === undefined) return 0;
   return (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
@@ -82,7 +82,7 @@ const delivered = (filter: object, looks: number, at = page): Case => [
   looks,
 ];
 
-/** A month of eight instances, each of whose 5,760 rows is looked at twice at most. */
+/** A month of eight instances: 5,760 rows, each read twice at most. */
 const ofHours = {
   lengthMs: hourMs,
   stepMs: 6 * hourMs,
@@ -91,7 +91,7 @@ const ofHours = {
   own: { run: 3, first: beganAt, last: beganAt + hourMs },
 } as const;
 
-/** What is asked, and at most how many rows are looked at for it. */
+/** Each read, and the most rows that the server may read for it. */
 const cases: readonly Case[] = [
   ['story', [idAt(middle)], 10],
   ['storyText', [idAt(middle)], 10],

@@ -1,4 +1,4 @@
-/** What is particular to reading PostgreSQL: odd texts, many rows, what cannot be read. */
+/** Reads that differ on PostgreSQL: odd texts, many rows, and failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from 'pg';

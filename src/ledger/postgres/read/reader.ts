@@ -1,4 +1,4 @@
-/** The reader of the PostgreSQL form. It never writes, and waits for no writer. */
+/** The reader of the PostgreSQL backend. It never writes, and never waits for a writer. */
 import { hourMs, minuteMs } from '../../../lib/durations.ts';
 import type { Client } from 'pg';
 import {
@@ -81,13 +81,13 @@ import type { SpendBy, SpendRow } from '../../../domain/spend.ts';
 import { spendRowsMax } from '../../engine/spending.ts';
 import type { ConversationCount } from '../../../domain/records.ts';
 
-// How many conversations and turns are kept of each channel. Nothing counts them as they come and
-// go, since all turns would change one row. They are counted when somebody asks, by their key
-// alone; where there are very many, the server's statistics tell about how many there are.
+// The number of conversations and turns of each channel. No row holds a counter, since all turns
+// would change that row. A read counts them by their key alone; if there are very many, it takes
+// estimates from the statistics of the server.
 
-/** So many turns are counted each time: that takes the server about 40 ms. */
+/** The most turns that a read counts, which takes the server about 40 ms. */
 const countedMax = 200_000;
-/** Channels that are told where they are not counted. */
+/** The most channels of an answer with estimates. */
 const channelsMax = 500;
 
 const counts =
@@ -96,7 +96,7 @@ const counts =
   'max(at) AS last FROM svc.turn GROUP BY channel, conversation) AS spoken ' +
   'GROUP BY channel ORDER BY channel';
 
-/** @param most turns that are counted; of more the numbers are rounded estimates */
+/** @param most with more turns than this, the numbers are rounded estimates */
 export async function listConversationCounts(
   ask: Ask,
   most: number = countedMax,
@@ -110,7 +110,7 @@ const channels =
   'SELECT (SELECT min(channel) FROM svc.lane WHERE channel > keys.channel) FROM keys ' +
   'WHERE keys.channel IS NOT NULL) ' +
   `SELECT channel FROM keys WHERE channel IS NOT NULL LIMIT ${channelsMax}`;
-/** Of channels of which nothing was said among the newest messages it is not known. */
+/** Channels without a message among the newest ones have no last time here. */
 const countsNewest =
   `SELECT channel, ${num('max(accepted_at)', 'lastAt')} FROM (SELECT channel, accepted_at ` +
   `FROM svc.message ORDER BY id DESC LIMIT ${looksMax}) AS newest GROUP BY channel`;
@@ -123,7 +123,7 @@ async function estimates(ask: Ask): Promise<readonly ConversationCount[]> {
     ask<Last>(countsNewest),
   ]);
   const lastOf = new Map(lasts.map(({ channel, lastAt }) => [channel, lastAt]));
-  const told = await Promise.all(
+  const channelCounts = await Promise.all(
     found.map(async ({ channel }) => {
       const [turns, queues] = await Promise.all([
         estimate(ask, 'turn', channel),
@@ -133,14 +133,14 @@ async function estimates(ask: Ask): Promise<readonly ConversationCount[]> {
       return { channel, conversations, turns: rounded(turns), lastAt: lastOf.get(channel) ?? null };
     }),
   );
-  return told.filter(({ turns }) => turns > 0);
+  return channelCounts.filter(({ turns }) => turns > 0);
 }
 
 type Plan = {
   readonly 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows': number } }];
 };
 
-/** How many rows the server believes that there are. */
+/** The number of rows that the planner estimates. */
 async function estimate(
   ask: Ask,
   table: 'turn' | 'lane',
@@ -153,12 +153,12 @@ async function estimate(
   return found?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }
 
-/** To two digits, so that nobody takes it for counted. */
+/** Two digits, so that nobody takes the estimate for a count. */
 function rounded(estimated: number): number {
   return Number(estimated.toPrecision(2));
 }
 
-/** Exact: the server's numbers of this type have as many digits as they need. */
+/** Exact: `numeric` has as many digits as it needs. */
 const costOf = (input: string, output: string): string =>
   `sum(${input} * nullif(price_input, '')::numeric ` +
   `+ ${output} * nullif(price_output, '')::numeric) * 0.000001`;
@@ -223,7 +223,7 @@ export async function readSpend(
 const cursor = 'SELECT value FROM svc.cursor WHERE channel = $1 AND name = $2';
 
 /**
- * `cursor` rejects with ReadFailed where the server cannot be asked.
+ * Reads cursors. `cursor` rejects with ReadFailed when the server does not answer.
  * @param connect as for the reader
  */
 export function createPostgresCursors(connect: () => Promise<Client>): CursorReader {
@@ -238,9 +238,9 @@ export function createPostgresCursors(connect: () => Promise<Client>): CursorRea
   };
 }
 
-// What was said in a conversation, or by one sender, oldest first.
+// The turns of a conversation or of one sender, oldest first.
 
-/** `bytes`: of the texts of the page up to this row. */
+/** `bytes`: the length of all texts of the page up to this row. */
 type TurnRecord = SpokenTurn & {
   readonly n: number;
   readonly bytes: number;
@@ -248,7 +248,7 @@ type TurnRecord = SpokenTurn & {
 
 const turnsLength = 'octet_length(text) + coalesce(octet_length(reply), 0)';
 
-/** Rows are read until their texts fill a page; two at least, which shows whether one follows. */
+/** Reads rows until their texts fill a page. Reads at least two, to see if a page follows. */
 function turnsBy(where: string, order: string, limit: string): string {
   const window = `OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
   const measured =
@@ -277,8 +277,8 @@ const turnsOfSender = turnsBy(
   '$5',
 );
 
-/** Before every turn. */
-const turnsBeforeAll: [number, number] = [0, -1];
+/** The place before every turn. */
+const beforeAllTurns: [number, number] = [0, -1];
 const beforeAny: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
 
 async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page<TurnText>> {
@@ -291,7 +291,7 @@ async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page
     const rows = await ask<TurnRecord>(turnsOfSender, ...values);
     return pageOfTurns(rows, limit, ({ at, messageId }) => [at, messageId ?? '']);
   }
-  const after = keyAfter(asked, turnsBeforeAll);
+  const after = keyAfter(asked, beforeAllTurns);
   if (after === null) return emptyPage;
   const { channel, conversation } = whose;
   const [session, n] = [Math.min(sessionMax, Math.max(0, whole(after[0]))), whole(after[1])];
@@ -306,7 +306,7 @@ async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page
   return pageOfTurns(rows, limit, (row) => [row.session, row.n]);
 }
 
-/** What an integer column holds. */
+/** The greatest value of an integer column. */
 const sessionMax = 2 ** 31 - 1;
 
 function pageOfTurns(
@@ -316,10 +316,10 @@ function pageOfTurns(
 ): Page<TurnText> {
   const isFull = (rows.at(-1)?.bytes ?? 0) > pageCharactersMax;
   const shown = isFull ? Math.max(1, Math.min(limit, rows.length - 1)) : limit;
-  return pageOf(rows, shown, placeOf, (row) => turnText(turnsReadable(row)));
+  return pageOf(rows, shown, placeOf, (row) => turnText(readableTurn(row)));
 }
 
-function turnsReadable(row: TurnRecord): TurnRecord {
+function readableTurn(row: TurnRecord): TurnRecord {
   const { sender, text, reply, model } = row;
   return {
     ...placed(row),
@@ -330,8 +330,8 @@ function turnsReadable(row: TurnRecord): TurnRecord {
   };
 }
 
-/** Conversations: each has its lane, in the order of their keys. */
-type ConversationsKept = {
+/** A conversation by its row in `svc.lane`. Lists have the order of the keys. */
+type ConversationRecord = {
   readonly channel: string;
   readonly conversation: string;
   readonly looked: number;
@@ -349,13 +349,13 @@ type ConversationsKept = {
 
 const here = 'channel = lane.channel AND conversation = lane.conversation';
 const span = 'count(*) AS count, min(at) AS first, max(at) AS last';
-/** Of the key alone, which holds the times, too. */
+/** Reads the key alone, which includes the times. */
 const spoken = `SELECT ${span}, max(session) AS session FROM svc.turn WHERE ${here}`;
 const unsettled =
   `SELECT accepted_at AS at FROM svc.inbox WHERE ${here} ` +
   `UNION ALL SELECT created_at FROM svc.outbox WHERE ${here}`;
 const waits = `SELECT ${span} FROM (${unsettled}) AS unsettled`;
-/** A lane of which nothing is kept is no conversation any more. */
+/** A queue without any other row is no conversation any more. */
 const isKept = '(turns.count > 0 OR waits.count > 0 OR lane.session IS NOT NULL)';
 const summary =
   'lane.channel, lane.conversation, ' +
@@ -364,17 +364,17 @@ const summary =
   `${num('lane.started_at', 'startedAt')}, ${num('lane.previous_at', 'previousAt')}, ` +
   `${num('waits.count', 'waiting')}, ${num('waits.first', 'waitsFrom')}, ` +
   num('waits.last', 'waitsTo');
-const beside = `CROSS JOIN LATERAL (${spoken}) AS turns CROSS JOIN LATERAL (${waits}) AS waits`;
-const readerQueues =
+const counted = `CROSS JOIN LATERAL (${spoken}) AS turns CROSS JOIN LATERAL (${waits}) AS waits`;
+const queuesBehind =
   'SELECT *, row_number() OVER (ORDER BY channel, conversation) AS looked FROM ' +
   '(SELECT * FROM svc.lane ' +
   'WHERE (channel, conversation) > ($1, $2) ORDER BY channel, conversation ' +
   `LIMIT ${looksMax}) AS lane`;
 const list =
-  `SELECT ${summary}, looked::integer AS looked FROM (${readerQueues}) AS lane ${beside} ` +
+  `SELECT ${summary}, looked::integer AS looked FROM (${queuesBehind}) AS lane ${counted} ` +
   `WHERE ${isKept} OR looked = ${looksMax} ORDER BY lane.channel, lane.conversation LIMIT $3`;
 const one =
-  `SELECT ${summary}, 1 AS looked FROM svc.lane AS lane ${beside} ` +
+  `SELECT ${summary}, 1 AS looked FROM svc.lane AS lane ${counted} ` +
   `WHERE lane.channel = $1 AND lane.conversation = $2 AND ${isKept}`;
 
 export async function listConversations(
@@ -387,25 +387,28 @@ export async function listConversations(
   const [channel, conversation] = after as [string, string];
   const rows: ConversationRow[] = [];
   const idCipher = await idCipherOf(ask);
-  for (const kept of await ask<ConversationsKept>(list, channel, conversation, limit + 1)) {
+  for (const kept of await ask<ConversationRecord>(list, channel, conversation, limit + 1)) {
     if (hasSomething(kept)) {
-      if (rows.length === limit) return { rows, next: readerPlaceOf(rows.at(-1)!) };
+      if (rows.length === limit) return { rows, next: nextConversation(rows.at(-1)!) };
       rows.push(rowOf(idCipher, kept));
     }
-    if (kept.looked === looksMax) return { rows, next: readerPlaceOf(placed(kept)) };
+    if (kept.looked === looksMax) return { rows, next: nextConversation(placed(kept)) };
   }
   return { rows, next: null };
 }
 
-function readerPlaceOf(key: { readonly channel: string; readonly conversation: string }): string {
+function nextConversation(key: {
+  readonly channel: string;
+  readonly conversation: string;
+}): string {
   return nextOf([key.channel, key.conversation]);
 }
 
-function hasSomething({ turns, waiting, session }: ConversationsKept): boolean {
+function hasSomething({ turns, waiting, session }: ConversationRecord): boolean {
   return turns > 0 || waiting > 0 || session !== null;
 }
 
-function rowOf(idCipher: ConversationIdCipher, kept: ConversationsKept): ConversationRow {
+function rowOf(idCipher: ConversationIdCipher, kept: ConversationRecord): ConversationRow {
   const { turns, session, waiting: count } = kept;
   const { startedAt, previousAt, waitsFrom, waitsTo, turnsFrom, turnsTo } = kept;
   return conversationOf(
@@ -429,7 +432,7 @@ export async function findConversation(
 ): Promise<ConversationText | null> {
   const [idCipher, [kept], made] = await Promise.all([
     idCipherOf(ask),
-    ask<ConversationsKept>(one, channel, conversation),
+    ask<ConversationRecord>(one, channel, conversation),
     ask<Cut>(cuts, channel, conversation),
   ]);
   return kept === undefined ? null : { ...rowOf(idCipher, kept), cuts: made.toReversed() };
@@ -449,13 +452,13 @@ export async function countPrivateConversations(ask: Ask, type: string): Promise
   return found?.count ?? 0;
 }
 
-/** Between these two are the keys of all bots of a type. */
+/** The keys of all bots of a type lie between these two. */
 export function keysOf(type: string): readonly [after: string, before: string] {
-  // The character behind the colon: no key of this type is greater.
+  // `;` follows the colon in ASCII, so no key of this type is greater.
   return [channelKeyOf(type, ''), `${type};`];
 }
 
-/** Of each table that begins with the channel: one look at each key. */
+/** Tables whose key begins with the channel: one lookup finds each channel. */
 const keyTables = ['lane', 'inbox', 'outbox', 'message', 'sent', 'note'];
 const keysIn = (table: string): string =>
   `(WITH RECURSIVE keys AS (SELECT min(channel) AS channel FROM svc.${table} ` +
@@ -469,14 +472,14 @@ export async function listChannelKeys(ask: Ask, type: string): Promise<readonly 
   return found.map(({ channel }) => channel);
 }
 
-/** What agents keep: notes, and the audit of their tools. */
+/** Notes of agents, and the audit of their tools. */
 const noteColumns = `SELECT channel, conversation, ${num('at', 'at')}, text FROM svc.note`;
 const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 const notesOfBrain = `${noteColumns} WHERE brain = $1 ${newest}`;
 const ofConversation = 'brain IS NULL AND channel = $1 AND conversation = $2';
 const notesOfConversation = `${noteColumns} WHERE ${ofConversation} ${newest}`;
 
-/** A scope has a hundred notes at most, unless another program wrote some. */
+/** The notes of a scope, at most 100 unless another program wrote some; oldest first. */
 async function listNotes(ask: Ask, of: NotesOf): Promise<readonly NoteText[]> {
   const rows = await (of.kind === 'brain'
     ? ask<NoteText>(notesOfBrain, of.brain)
@@ -484,15 +487,15 @@ async function listNotes(ask: Ask, of: NotesOf): Promise<readonly NoteText[]> {
   return rows.map((row) => ({ ...placed(row), text: fromText(row.text) })).reverse();
 }
 
-/** Before every row. */
-const agentsBeforeAll: [number] = [Number.MAX_SAFE_INTEGER];
+/** The place before every row. */
+const beforeAllUses: [number] = [Number.MAX_SAFE_INTEGER];
 
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
   `${num('at', 'at')}, ms::numeric, tool, mode, rule, outcome, arguments, told`;
-// The column, and not what is told of it: the key is in its order.
+// Orders by the column itself, not by its alias: only the column has an index.
 const usesBehind = 'WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2';
-const agentsUses = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
+const toolUsesBehind = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
 const usesOf =
   `SELECT ${columns} FROM svc.tool_use WHERE message_id = $1 ` +
   `ORDER BY tool_use.seq LIMIT ${pageRowsMax}`;
@@ -500,9 +503,9 @@ const use = `SELECT ${columns} FROM svc.tool_use WHERE key = $1`;
 
 async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<ToolUseRow>> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, agentsBeforeAll);
+  const after = keyAfter(asked, beforeAllUses);
   if (after === null) return emptyPage;
-  const rows = await ask<ToolUseRecord>(agentsUses, whole(after[0]), limit + 1);
+  const rows = await ask<ToolUseRecord>(toolUsesBehind, whole(after[0]), limit + 1);
   return pageOf(
     rows,
     limit,
@@ -516,7 +519,7 @@ async function findToolUse(ask: Ask, key: string): Promise<ToolUseText | null> {
   return found === undefined ? null : toolUseTextOf(readable(found));
 }
 
-/** Those of one message, in their order. */
+/** The tool uses of one message, in their order. */
 async function listUsesOf(ask: Ask, messageId: string): Promise<readonly ToolUseRecord[]> {
   return (await ask<ToolUseRecord>(usesOf, messageId)).map(readable);
 }
@@ -527,9 +530,9 @@ function readable(row: ToolUseRecord): ToolUseRecord {
   return { ...placed(row), key, tool, rule, arguments: fromText(row.arguments), told };
 }
 
-/** One message: what happened to it, and what was said. */
+/** One message with its history, and its texts. */
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
-const storiesMessage =
+const messageById =
   `SELECT ${head}, 0 AS state, NULL::bigint AS "settledAt", NULL AS failure, NULL AS trace ` +
   'FROM svc.inbox WHERE id = $1 UNION ALL ' +
   `SELECT ${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at::bigint, failure, ` +
@@ -544,11 +547,11 @@ const replies =
   'settled_at, took_ms::numeric FROM svc.sent WHERE message_id = $1 ORDER BY seq, id';
 
 async function findStory(ask: Ask, messageId: string): Promise<Story | null> {
-  const [[told], rows] = await Promise.all([
-    ask<MessageRecord & { readonly trace: string | null }>(storiesMessage, messageId),
+  const [[record], rows] = await Promise.all([
+    ask<MessageRecord & { readonly trace: string | null }>(messageById, messageId),
     ask<ReplyRecord>(replies, messageId),
   ]);
-  return told === undefined ? null : storyOf(told, told.trace, rows);
+  return record === undefined ? null : storyOf(record, record.trace, rows);
 }
 
 const said =
@@ -569,9 +572,8 @@ async function findStoryText(ask: Ask, messageId: string): Promise<StoryText | n
 }
 
 /**
- * Reads beside the service that runs on a database, in it, or while none does.
- * @param connect opens a connection; it is called when something is asked, and again when that
- *   connection is lost
+ * Creates a reader. It works inside the service, beside it, and without a running service.
+ * @param connect opens a connection; called for the first read, and again after a lost connection
  */
 export function createPostgresReader(
   connect: () => Promise<Client>,
@@ -584,16 +586,16 @@ export function createPostgresReader(
   );
 }
 
-// What can be asked of the server, by the name it has in the reader's contract.
+// The reads, by their names in the contract of the reader.
 
-/** Messages and replies by how their ids begin: the keys of four tables. */
+/** Finds messages and replies by the beginning of their ids, in the keys of four tables. */
 const inRange = (table: string): string =>
   `${table}.id >= $1 AND ${table}.id < $2 ORDER BY ${table}.id DESC LIMIT $3`;
 const deadOr = (state: number): string => `CASE WHEN it.failure IS NULL THEN ${state} ELSE 2 END`;
 const message = (table: string, state: string, ended: string): string =>
   `SELECT 'in' AS box, it.id, it.id AS "messageId", it.channel, ${num('it.accepted_at', 'at')}, ` +
   `${state} AS state, ${ended} FROM svc.${table} AS it WHERE ${inRange('it')}`;
-const readerReply = (table: string, state: string): string =>
+const replyInRange = (table: string, state: string): string =>
   `SELECT 'out' AS box, it.id, it.message_id AS "messageId", it.channel, ` +
   `${num('it.created_at', 'at')}, ${state} AS state, message.brain, message.outcome ` +
   `FROM svc.${table} AS it LEFT JOIN svc.message AS message ON message.id = it.message_id ` +
@@ -601,8 +603,8 @@ const readerReply = (table: string, state: string): string =>
 const sources = [
   message('inbox', '0', 'NULL AS brain, NULL AS outcome'),
   message('message', deadOr(1), 'it.brain, it.outcome'),
-  readerReply('outbox', '0'),
-  readerReply('sent', deadOr(1)),
+  replyInRange('outbox', '0'),
+  replyInRange('sent', deadOr(1)),
 ];
 
 async function findByIds(ask: Ask, beginning: string, asked: PageAsked): Promise<Page<FoundRow>> {
@@ -616,17 +618,17 @@ async function findByIds(ask: Ask, beginning: string, asked: PageAsked): Promise
   return pageOfIds(records, asked);
 }
 
-/** So many rows are read and added up at once: other work comes between. */
+/** How many rows are read and added up at once; other work can run between. */
 const pageRows = 100;
 
 type Found = Pick<FigureRow, 'at' | 'run' | 'body'>;
 
-const figuresRowsBehind =
+const figuresBehind =
   `SELECT ${num('at', 'at')}, ${num('run', 'run')}, body FROM svc.figure ` +
   'WHERE length_ms = $1 AND (at, run) > ($2::bigint, $3::bigint) AND at < $4 ' +
   `ORDER BY figure.at, figure.run LIMIT ${pageRows}`;
 
-/** The first of each length, by the index. */
+/** The first figure of a length, by the index. */
 const first = `SELECT ${num('min(at)', 'at')} FROM svc.figure WHERE length_ms = $1`;
 
 const lastOwn =
@@ -638,7 +640,7 @@ async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFigures> 
   const gathering = new Gathering(asked);
   let after = { at: from, run: -1 };
   for (;;) {
-    const rows = await ask<Found>(figuresRowsBehind, lengthMs, after.at, after.run, until);
+    const rows = await ask<Found>(figuresBehind, lengthMs, after.at, after.run, until);
     for (const row of rows) gathering.add(row);
     if (rows.length < pageRows) break;
     after = rows.at(-1)!;
@@ -653,13 +655,13 @@ async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFigures> 
   });
 }
 
-/** A conversation by an id of svc's own, and whose a message is. */
+/** Finds a conversation by its id in svc. @returns null when there is none */
 async function findConversationKey(ask: Ask, id: string): Promise<ConversationKey | null> {
   const where = (await idCipherOf(ask)).keyOf(id);
   return where === null || (await findConversation(ask, where)) === null ? null : where;
 }
 
-/** A longer body is not read for the name that is in it. */
+/** A longer body is not read just for the name in it. */
 const bodyBytesMax = 65_536;
 const originIn = (table: string): string =>
   'SELECT id, channel, conversation, sender, ' +
@@ -667,7 +669,7 @@ const originIn = (table: string): string =>
   `FROM svc.${table} WHERE id = ANY($1::text[])`;
 const origins = `${originIn('inbox')} UNION ALL ${originIn('message')}`;
 
-type ConversationIdsKept = OriginRecord & { readonly sender: string; readonly body: string | null };
+type OriginFields = OriginRecord & { readonly sender: string; readonly body: string | null };
 
 async function listOrigins(
   ask: Ask,
@@ -675,15 +677,15 @@ async function listOrigins(
 ): Promise<readonly MessageOrigin[]> {
   const [idCipher, found] = await Promise.all([
     idCipherOf(ask),
-    ask<ConversationIdsKept>(origins, messageIds.slice(0, originsMax)),
+    ask<OriginFields>(origins, messageIds.slice(0, originsMax)),
   ]);
   const byId = new Map(found.map((row) => [row.id, originOf(idCipher, recordOf(placed(row)))]));
   return messageIds.flatMap((id) => byId.get(id) ?? []);
 }
 
-function recordOf({ id, channel, conversation, sender, body }: ConversationIdsKept): OriginRecord {
-  const told = body === null ? { id: fromText(sender) } : fieldsOf(body)['sender'];
-  return { id, channel, conversation, sender: JSON.stringify(told ?? null) };
+function recordOf({ id, channel, conversation, sender, body }: OriginFields): OriginRecord {
+  const storedSender = body === null ? { id: fromText(sender) } : fieldsOf(body)['sender'];
+  return { id, channel, conversation, sender: JSON.stringify(storedSender ?? null) };
 }
 
 export const questions: {
@@ -716,21 +718,21 @@ export const questions: {
   foundTexts: findByWords,
 };
 
-/** What operators did, newest first. */
-type Kept = AuditRecord & { readonly seq: number };
+/** A row of the audit of operators. */
+type AuditFields = AuditRecord & { readonly seq: number };
 
-/** Before every row. */
-const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
+/** The place before every row. */
+const beforeAllAudit: [number] = [Number.MAX_SAFE_INTEGER];
 
-const rowsBehind =
+const auditBehind =
   `SELECT ${num('seq', 'seq')}, ${num('at', 'at')}, action, target, status, reason ` +
   'FROM svc.audit WHERE seq < $1 ORDER BY audit.seq DESC LIMIT $2';
 
 async function listAudit(ask: Ask, asked: PageAsked): Promise<Page<AuditRow>> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, beforeAll);
+  const after = keyAfter(asked, beforeAllAudit);
   if (after === null) return emptyPage;
-  const rows = await ask<Kept>(rowsBehind, whole(after[0]), limit + 1);
+  const rows = await ask<AuditFields>(auditBehind, whole(after[0]), limit + 1);
   return pageOf(
     rows,
     limit,

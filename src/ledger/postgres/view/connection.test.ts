@@ -1,4 +1,4 @@
-/** The connection by which instances tell of themselves: when it lives, and what becomes of it. */
+/** The connection of the shared view: when it is open, and how it ends. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { until } from '../../../../test/contract/ledger/kit.ts';
@@ -13,13 +13,13 @@ class Bench implements AsyncDisposable {
   readonly #url: string;
   tries = 0;
   ended = 0;
-  /** What connecting does in place of it. */
+  /** Replaces the function that connects; null: it connects. */
   instead: ((signal: AbortSignal) => Promise<Client>) | null = null;
 
   private constructor(url: string, beside: Client, times: Partial<ViewTimes>) {
     this.#url = url;
     this.beside = beside;
-    // No answer takes too long unless a test says so, however slow the machine is.
+    // So no answer is too slow unless a test wants that, however slow the machine is.
     const long = { answerMs: 100_000, againMs: 1, ...times };
     this.connection = new ViewConnection((signal) => this.#open(signal), long);
   }
@@ -37,7 +37,7 @@ class Bench implements AsyncDisposable {
     return client;
   }
 
-  /** Ends its connections from the server's side. */
+  /** Ends its connections on the server. */
   async cut(): Promise<void> {
     await this.beside.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
@@ -117,7 +117,7 @@ postgresTest('a server that cannot be reached is tried again, and not all the ti
 
 postgresTest('a statement without an answer ends with its connection', async () => {
   await using it = await Bench.open({ answerMs: 50 });
-  // A slow machine opens none in that time; what is being opened is cut as well.
+  // A slow machine opens none in that time; then the opening connection is cut.
   const asked = (): Promise<boolean> => askOne(it).then(Boolean, () => false);
   await until('it is open', asked);
   await assert.rejects(it.connection.ask('SELECT pg_sleep(600)'), /no answer within 50 ms/);

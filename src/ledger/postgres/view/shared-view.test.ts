@@ -1,4 +1,4 @@
-/** What instances leave for each other on the server, and how long it stays there. */
+/** Reports and live events on the server, and how long they stay there. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from 'pg';
@@ -14,7 +14,7 @@ import type { SharedView } from '../../../cluster/shared-view.ts';
 import { connect } from '../server/connect.ts';
 import { createSharedView } from './shared-view.ts';
 
-/** A database, what two instances see of it, and a connection beside them. */
+/** A database, the shared view of two instances, and one more connection. */
 class Bench implements AsyncDisposable {
   readonly client: Client;
   readonly one: SharedView;
@@ -27,14 +27,14 @@ class Bench implements AsyncDisposable {
     this.other = createSharedView(open);
   }
 
-  /** @param way to the database, from its own URL */
+  /** @param way turns the URL of the database into the URL to use */
   static async open(way = (url: string): string => url): Promise<Bench> {
     const url = await migratedDatabase();
     const client = await connect(url);
     return new Bench(client, way(url));
   }
 
-  /** A start of svc. @returns its number */
+  /** Adds the row of an instance. @returns its number */
   async begin(): Promise<number> {
     const { rows } = await this.client.query<{ id: number }>(
       "INSERT INTO svc.instance (version, process) VALUES ('1', '{}') RETURNING id",

@@ -1,4 +1,7 @@
-/** What the instances tell each other for people, in tables that a crash of the server empties. */
+/**
+ * The shared view over PostgreSQL: reports and live events of instances, for people. Its tables are
+ * unlogged, so a crash of the server empties them.
+ */
 import type { Client } from 'pg';
 import type {
   LiveEventBatch,
@@ -10,10 +13,10 @@ import { cut } from '../server/connect.ts';
 import { faultOf } from '../server/errors.ts';
 import type { Rows } from '../write/statement.ts';
 
-/** So many lots are heard at once. */
+/** The most batches of live events that one read returns. */
 const lotsMax = 64;
 
-/** One that was declared dead, and does not know it yet, leaves nothing. */
+/** An instance that was declared dead, and does not know it yet, stores nothing. */
 const publish =
   'INSERT INTO svc.instance_status (id, body) ' +
   'SELECT id, $2 FROM svc.instance WHERE id = $1 AND NOT dead ' +
@@ -24,9 +27,9 @@ const reports =
   'floor(extract(epoch FROM clock_timestamp() - at) * 1000)::bigint AS "ageMs" ' +
   'FROM svc.instance_status ORDER BY id';
 
-/** So many rows of each box are counted: that takes the server some 40 ms. */
+/** The most rows of each box that a count reads, which takes the server about 40 ms. */
 const countedMax = 200_000;
-/** All of them, since a lane that nobody has in hand may have rows, and a late instance as well. */
+/** Counts all rows: a free queue may have some, and so may a late instance. */
 const rows =
   'SELECT channel AS key, sum(ins)::bigint AS inbox, sum(outs)::bigint AS outbox, ' +
   'min(oldest)::bigint AS "oldestAt", min(reply)::bigint AS "oldestReplyAt" FROM (' +
@@ -54,7 +57,7 @@ const sweepFrames =
   "DELETE FROM svc.frame WHERE at < clock_timestamp() - interval '30 seconds' OR NOT EXISTS " +
   '(SELECT FROM svc.instance WHERE id = frame.instance AND NOT dead)';
 
-/** @param connect opens a connection; it is called when something is told or asked */
+/** @param connect opens a connection; called for the first statement, and after a lost one */
 export function createSharedView(
   connect: (signal: AbortSignal) => Promise<Client>,
   times: Partial<ViewTimes> = {},
@@ -108,33 +111,34 @@ class PostgresView implements SharedView {
   }
 }
 
-/**
- * The connection by which an instance tells the others of itself. Each statement is asked once, and
- * rejects where it has no answer in time: what it would have told is told anew soon. It is opened
- * by the first statement, and ended when there was none for a while.
- *
- * none → opening → open → none. Where it could not be opened it is not tried again for a second.
- */
 export type ViewTimes = {
-  /** How long a statement may take, the opening of the connection included. */
+  /** How long a statement may take, including the opening of the connection. */
   readonly answerMs: number;
-  /** How long the connection is kept when nothing is asked. */
+  /** How long the connection stays open without statements. */
   readonly restMs: number;
+  /** The pause after a connection that could not be opened. */
   readonly againMs: number;
 };
 
 export const viewTimes: ViewTimes = { answerMs: 5_000, restMs: 60_000, againMs: 1_000 };
 
+/**
+ * The connection of the shared view. A statement runs once, and rejects without an answer in time:
+ * the next report or batch follows soon. The first statement opens the connection, and it closes
+ * after a while without statements.
+ *
+ * States: none → opening → open → none. After a failed opening it waits `againMs` before the next.
+ */
 export class ViewConnection implements AsyncDisposable {
   readonly #connect: (signal: AbortSignal) => Promise<Client>;
   readonly #times: ViewTimes;
   readonly #closing = new AbortController();
   #client: Promise<Client> | null = null;
-  /** Ends the connection that nobody asks. */
+  /** Closes the resting connection. */
   #rest: NodeJS.Timeout | null = null;
   #atWork = 0;
 
-  /** @param connect opens a connection, which is ended here */
+  /** @param connect opens a connection; this class closes it */
   constructor(connect: (signal: AbortSignal) => Promise<Client>, times: Partial<ViewTimes> = {}) {
     this.#connect = connect;
     this.#times = { ...viewTimes, ...times };
@@ -155,7 +159,7 @@ export class ViewConnection implements AsyncDisposable {
     try {
       return await Promise.race([askOn(opening, text, values), late]);
     } catch (error) {
-      // What is no primary any more, or will not answer again, is not asked again.
+      // The server is no primary any more, or does not answer: the next statement connects again.
       if (faultOf(error) === 'away') this.#drop(opening);
       throw error;
     } finally {
@@ -182,7 +186,7 @@ export class ViewConnection implements AsyncDisposable {
     if (this.#client === opening) this.#client = null;
   }
 
-  /** One that comes too late is cut as well. One that could not be opened is forgotten later. */
+  /** Cuts a connection, also one that opens too late. `#open` forgets one that fails. */
   #drop(opening: Promise<Client>): void {
     const dropped = (client: Client): void => {
       this.#forget(opening);
@@ -191,7 +195,7 @@ export class ViewConnection implements AsyncDisposable {
     opening.then(dropped, () => {});
   }
 
-  /** Gives up what is being opened. */
+  /** Closes, and gives up a connection that is being opened. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the storage is closed'));
     if (this.#rest !== null) clearTimeout(this.#rest);

@@ -1,11 +1,17 @@
 /**
- * Messages on their way in. A message takes the next number of its lane under the lane's row lock,
- * so within a conversation the numbers follow the commits without a gap. The same statement takes
- * the lane for this instance where it is free. A key is compared in the
- * same flight: a message whose key is another's takes no number and leaves no row.
+ * The statements that accept messages. A message takes the next number of its queue under the
+ * queue's row lock. So the numbers of a conversation follow the commits without a gap. The same
+ * statement takes a free queue for this instance. The batch also compares deduplication keys: a
+ * duplicate takes no number and leaves no row.
  */
-import { asJson, type First, type Landing, type Step } from './writes.ts';
-import type { Rows } from './statement.ts';
+import {
+  asJson,
+  type First,
+  type Landing,
+  type LockedQueue,
+  type Rows,
+  type Step,
+} from './statement.ts';
 
 export type AcceptWrite = {
   readonly kind: 'accept';
@@ -16,13 +22,13 @@ export type AcceptWrite = {
   readonly sender: string;
   readonly private: boolean;
   readonly body: string;
-  /** Null: nothing recognises a resend. */
+  /** The deduplication key; null: a resend is not recognised. */
   readonly key: string | null;
   readonly expiresAt: number;
   readonly fingerprint: string | null;
 };
 
-/** By channel, then by key, as every flight does: so no two wait for each other. */
+/** Every batch locks keys in the order channel, key. So no two batches wait for each other. */
 const remember = `
 INSERT INTO svc.dedupe AS was (channel, key, message_id, expires_at, fingerprint)
 SELECT channel, key, id, expires, fingerprint
@@ -33,7 +39,7 @@ ON CONFLICT (channel, key) DO UPDATE SET message_id = excluded.message_id,
   expires_at = excluded.expires_at, fingerprint = excluded.fingerprint
 WHERE was.expires_at <= $2`;
 
-/** One look by the key for each row, whatever the planner makes of the tables. */
+/** `OFFSET 0` keeps one index lookup for each row, whatever plan the server prefers. */
 const recall = `
 SELECT x.id, was.message_id AS first, was.fingerprint
 FROM json_to_recordset($1) AS x(channel text COLLATE "C", key text COLLATE "C",
@@ -44,20 +50,23 @@ CROSS JOIN LATERAL (
 ) AS was
 WHERE was.message_id <> x.id`;
 
-/** A message without a key, or the first with its key. */
+/** True for a message without a key, and for the first message with its key. */
 const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS was
   WHERE was.channel = x.channel AND was.key = x.key))`;
 
 /**
- * A lane that is free is taken with its message. Of a lane of another instance only the number goes
- * up, which its owner sees before it lets go. In one order, as every flight does. Lanes that
- * something else of this flight changes are locked along (`n` is 0), while its message is there;
- * `locks`: some have none, and are locked where there is a lane.
+ * Gives numbers to messages and locks all queues of the batch, in one order, as every batch does.
+ * The message takes a free queue for this instance. In a queue of another instance only the number
+ * goes up; the owner sees the number before it releases the queue.
+ *
+ * Rows with `n` = 0 are queues that other writes of this batch change. The statement locks them
+ * too, as long as the message of that write still exists.
+ * @param locks whether some of these rows name no message; they are locked where the queue exists
  */
 const queues = (keyed: boolean, locks: boolean): string => {
   const free = 'excluded.tail > 0 AND lane.owner IS NULL';
   const taken = `${free} AND $3 AND lane.waits < $4`;
-  // One look by the key for each, whatever the planner makes of the tables.
+  // Scalar subqueries keep one index lookup for each row, whatever plan the server prefers.
   const message = '(SELECT true FROM svc.inbox AS was WHERE was.id = x.id)';
   const known = `x.id IS NULL AND (SELECT true FROM svc.lane AS was
     WHERE was.channel = x.channel AND was.conversation = x.conversation)`;
@@ -79,7 +88,7 @@ ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + excluded.ta
 RETURNING channel, conversation, owner, epoch, waits`;
 };
 
-/** A message's number is the lane's, less those that come behind it. */
+/** A message's number is the newest number of its queue, minus the messages after it. */
 const enter = (keyed: boolean): string => `
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, body)
 SELECT x.id, x.channel, x.conversation, lane.tail - x.behind, x.at, x.sender, x.private, x.body
@@ -104,30 +113,27 @@ CROSS JOIN LATERAL (
   SELECT * FROM svc.lane WHERE channel = x.channel AND conversation = x.conversation OFFSET 0
 ) AS lane`;
 
-/** Who takes lanes with what it accepts. */
+/** Whether this instance takes free queues together with the messages that it accepts. */
 export type Taker = {
-  /** Of this instance. */
+  /** The number of this instance. */
   readonly instance: number;
-  /** Whether there is room for more. */
+  /** Whether this instance has room for more messages. */
   readonly takes: boolean;
-  /** Whether it takes those with a suspect in front, too. */
+  /** Whether it also takes queues with a suspected message in front. */
   readonly takesSuspects: boolean;
 };
 
-/** A lane that something else of the same flight changes; `id` of its message, if it has one. */
-export type LockedQueue = {
-  readonly id?: string;
-  readonly channel: string;
-  readonly conversation: string;
-};
-
+/**
+ * @param locked queues that other writes of the batch change
+ * @returns no steps when there is nothing to write and nothing to lock
+ */
 export function acceptSteps(
   writes: readonly AcceptWrite[],
   locked: readonly LockedQueue[],
   taker: Taker,
 ): readonly Step[] {
   if (writes.length === 0 && locked.length === 0) return [];
-  const { firsts, configWatchers } = groupByKey(writes);
+  const { firsts, duplicates } = groupByKey(writes);
   const keyed = firsts.filter(({ key }) => key !== null);
   const hasKeys = keyed.length > 0;
   const rows = firsts.map(rowOf);
@@ -158,7 +164,7 @@ export function acceptSteps(
     ...steps,
     {
       statement: { ...known, again: known },
-      read: (found, landing) => readKnown(found, landing, configWatchers),
+      read: (found, landing) => readKnown(found, landing, duplicates),
     },
   ];
 }
@@ -169,12 +175,12 @@ function queueStep(
   hasKeys: boolean,
   { instance, takes, takesSuspects }: Taker,
 ): Step {
-  const comes = rows.map(({ n, id, channel, conversation, key }) => {
+  const messages = rows.map(({ n, id, channel, conversation, key }) => {
     return { n, id, channel, conversation, key };
   });
-  const named = [...comes, ...locked.map((one) => ({ ...one, n: 0, key: null }))];
+  const rowsToLock = [...messages, ...locked.map((one) => ({ ...one, n: 0, key: null }))];
   const locks = locked.some(({ id }) => id === undefined);
-  const set = asJson(named);
+  const set = asJson(rowsToLock);
   const values = [set, instance, takes, takesSuspects ? 4 : 3];
   const again = { text: queueOf, values: [set] };
   return { statement: { text: queues(hasKeys, locks), values, again }, read: readQueues };
@@ -185,36 +191,36 @@ function rowOf(write: AcceptWrite, place: number) {
   return { n: 1, place, id, channel, conversation, at, sender, private: label, body, key };
 }
 
-type ConfigWatcher = { readonly id: string; readonly first: AcceptWrite };
+type Duplicate = { readonly id: string; readonly first: AcceptWrite };
 
-/** Of those with one key only the first is asked for: the others are what it turns out to be. */
+/** Of messages with one key only the first one is written; the others are its duplicates. */
 function groupByKey(writes: readonly AcceptWrite[]): {
   readonly firsts: readonly AcceptWrite[];
-  readonly configWatchers: readonly ConfigWatcher[];
+  readonly duplicates: readonly Duplicate[];
 } {
   const byKey = new Map<string, AcceptWrite>();
   const firsts: AcceptWrite[] = [];
-  const configWatchers: ConfigWatcher[] = [];
+  const duplicates: Duplicate[] = [];
   for (const write of writes) {
     const key = write.key === null ? null : `${write.channel} ${write.key}`;
     const first = key === null ? undefined : byKey.get(key);
     if (first !== undefined) {
-      configWatchers.push({ id: write.id, first });
+      duplicates.push({ id: write.id, first });
       continue;
     }
     if (key !== null) byKey.set(key, write);
     firsts.push(write);
   }
-  return { firsts, configWatchers };
+  return { firsts, duplicates };
 }
 
 function readNumbers(rows: Rows, { numbers }: Landing): void {
   for (const { id, n } of rows) numbers.set(id as string, Number(n));
 }
 
-function readQueues(rows: Rows, { queues: found }: Landing): void {
+function readQueues(rows: Rows, { queues: facts }: Landing): void {
   for (const { channel, conversation, owner, epoch, waits } of rows) {
-    found.set(`${String(channel)} ${String(conversation)}`, {
+    facts.set(`${String(channel)} ${String(conversation)}`, {
       owner: owner === null ? null : Number(owner),
       epoch: Number(epoch),
       waits: Number(waits),
@@ -222,11 +228,11 @@ function readQueues(rows: Rows, { queues: found }: Landing): void {
   }
 }
 
-function readKnown(rows: Rows, { known }: Landing, configWatchers: readonly ConfigWatcher[]): void {
+function readKnown(rows: Rows, { known }: Landing, duplicates: readonly Duplicate[]): void {
   for (const { id, first, fingerprint } of rows) {
     known.set(id as string, { id: first as string, fingerprint: fingerprint as string | null });
   }
-  for (const { id, first } of configWatchers) {
+  for (const { id, first } of duplicates) {
     const own: First = { id: first.id, fingerprint: first.fingerprint };
     known.set(id, known.get(first.id) ?? own);
   }

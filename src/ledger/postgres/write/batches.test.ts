@@ -76,7 +76,7 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
   };
   const callersEnd = Promise.all(Array.from({ length: callers }, (_, which) => caller(which)));
   for (let cut = 0; cut < cuts; cut++) {
-    // Some while it connects or asks for what became of the last one, most while it writes.
+    // A few cuts hit a connect or the check of the last batch, most cuts hit a write.
     if (random() < 0.9) await next.promise;
     next = Promise.withResolvers();
     await turns(random() * 300);
@@ -143,7 +143,7 @@ postgresTest('nothing is handed out when the last landed flight began too long a
   await write(batches, 1);
   assert.equal(batches.mayHandOut, true);
   assert.deepEqual(news, ['ok, open']);
-  // It counts from when it was sent, since that is the earliest moment of the beat.
+  // The time counts from the send, the earliest moment of the heartbeat.
   const other = await marks.another();
   await other.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
   const flown = write(batches, 2);

@@ -1,13 +1,15 @@
 /**
- * What is written in one go becomes one flight, and a flight is sent as soon as the one before has
- * landed. So a lone message waits for nothing, and under load many share one commit.
+ * Groups writes into batches, one transaction each. A batch is sent as soon as the one before it is
+ * committed. So a single message does not wait, and under load many messages share one commit.
  *
- * A flight is gathering → sent → landed | undone (sent again) | failed. Two causes that pass hold
- * up the flights, and `state` tells which: `full`, the server's disk has no room; `away`, it has
- * not answered for five seconds. Then callers who can be refused are refused, and their writes
- * taken out; all others wait in their order. A flight in doubt may have landed after all: then
- * `landed` is called after `refused`.
- * A flight is a beat, too: where nothing is written, an empty one goes every second.
+ * States of a batch: collecting → sent → landed (committed) | undone (sent again) | failed.
+ *
+ * `state` says why batches are delayed: `full`, the disk of the server has no room; `away`, the
+ * server has not answered for 5 s. In both states callers who can be refused are refused, and
+ * their writes leave the queue. All other callers wait in their order. A batch whose answer was
+ * lost may still be committed: then `written` is called after `refused`.
+ *
+ * A batch is also the heartbeat of the instance: without writes an empty batch goes every second.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
@@ -22,13 +24,13 @@ export type StorageState = 'ok' | 'full' | 'away';
 
 export type BatchesDeps<Write, Landed> = {
   readonly compose: (writes: readonly Write[]) => Composed<Landed>;
-  /** How many characters a write has, roughly; left out: few. */
+  /** The approximate size of a write in characters; absent: all writes are small. */
   readonly sizeOf?: (write: Write) => number;
   readonly steady: () => SteadyTime;
   readonly times: BatchTimes;
-  /** Calls back when the server is away; left out: by a timer. */
+  /** The timer that finds that the server is away; absent: `whenLate` of late.ts. */
   readonly whenLate?: typeof lateByTimer;
-  /** What goes behind the flights; left out: nothing does. */
+  /** The transaction that follows each batch; absent: there is none. */
   readonly trailing?: TrailingTransaction;
 };
 
@@ -41,13 +43,13 @@ export class Batches<Write, Landed> {
   readonly #trailing: TrailingTransaction;
   readonly #wakeTimer: WakeTimer;
   #running = false;
-  /** Taken from the rear, and not sent yet. */
-  #behind: Behind | null = null;
-  #roomAsked = false;
+  /** Statements taken from the trailing transaction that were not sent yet. */
+  #taken: Behind | null = null;
+  #hasTestRow = false;
   #state: StorageState = 'ok';
   #broken = false;
   #closing = false;
-  /** All is written: no flight goes any more. */
+  /** Everything is written, and no more batches are sent. */
   #ended = false;
   #confirmedAt: SteadyTime;
 
@@ -61,12 +63,12 @@ export class Batches<Write, Landed> {
     this.#wakeTimer.within(deps.times.heartbeatMs);
   }
 
-  /** Is told once, when nothing can be written any more. */
+  /** Registers a callback for the moment when nothing can be written any more. It runs once. */
   onBroken(failed: (error: Error) => void): void {
     this.#failed = failed;
   }
 
-  /** Is told each time that `state` changes, and when `mayHandOut` is true again. */
+  /** Registers a callback for changes of `state`, and for `mayHandOut` becoming true again. */
   onChange(changed: () => void): void {
     this.#changed = changed;
   }
@@ -79,12 +81,12 @@ export class Batches<Write, Landed> {
     return this.#broken;
   }
 
-  /** Writes asked for that have not landed. */
+  /** How many callers wait for a commit. */
   get pending(): number {
     return this.#waiting.count;
   }
 
-  /** False while another instance may have taken over: nothing may be begun then. */
+  /** False while another instance may have taken over. Then the ledger hands out no work. */
   get mayHandOut(): boolean {
     const { steady, times } = this.#deps;
     return !this.#broken && steady() - this.#confirmedAt <= times.holdMs;
@@ -95,29 +97,30 @@ export class Batches<Write, Landed> {
   }
 
   /**
-   * `landed` is called when all that was added has landed, or with null when it never will.
-   * @param refused called instead while nothing can be written; left out: the writes wait
+   * Sends all writes that were added before.
+   * @param written called after their commit, or with null when they can never be committed
+   * @param refused called instead while nothing can be written; absent: the writes wait
    */
   flush(written: (landed: Landed | null) => void, refused: (() => void) | null = null): void {
     if (this.#wait({ written, refused })) this.#wakeTimer.now();
   }
 
-  /** Like `flush`, for what goes in a flight of its own since it may conflict with others. */
+  /** Like `flush`, but in a batch of its own, since the writes may conflict with others. */
   flushAlone(waiter: Required<Omit<Waiter<Landed>, 'until'>>): void {
     if (this.#wait(waiter)) this.#wakeTimer.now();
   }
 
-  /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
+  /** Like `flush`, but may wait up to `lazyMs` so that other writes share the batch. */
   flushSoon(written: (landed: Landed | null) => void): void {
     if (this.#wait({ written, refused: null })) this.#wakeTimer.within(lazyMs);
   }
 
-  /** Something is to go behind a flight. */
+  /** The trailing transaction has something to send. */
   trailingSoon(): void {
     if (!this.#broken && !this.#running) this.#wakeTimer.within(this.#restMs);
   }
 
-  /** Resolves once all that was added has landed and `then` was done; false when it cannot. */
+  /** Resolves to true after the commit and after `then`; to false when there is no commit. */
   written(then: (landed: Landed) => void): Promise<boolean> {
     return new Promise((resolve) => {
       this.flush((landed) => {
@@ -138,8 +141,8 @@ export class Batches<Write, Landed> {
   }
 
   /**
-   * Writes what is left, and says that this end is an orderly one. What cannot be written in time
-   * is left: the next start finds it as after a crash.
+   * Writes all remaining writes, and marks the end of the instance as orderly. After `closeMs` it
+   * gives up; then the next start recovers as after a crash.
    */
   async close(): Promise<void> {
     this.#closing = true;
@@ -147,7 +150,7 @@ export class Batches<Write, Landed> {
     this.abandon();
   }
 
-  /** Ends at once, without a word. */
+  /** Ends at once and writes nothing more. */
   abandon(): void {
     this.#end(() => {});
   }
@@ -155,7 +158,7 @@ export class Batches<Write, Landed> {
   async #writeLeft(): Promise<void> {
     do {
       await this.written(() => {});
-      // A caller that was answered just now may have something to add.
+      // The callback of a caller may add another write.
       await new Promise(setImmediate);
     } while (!this.#broken && this.#waiting.hasWrites);
     while (this.#running) await new Promise(setImmediate);
@@ -163,7 +166,7 @@ export class Batches<Write, Landed> {
     if (!this.#broken) await this.#writer.end().catch(() => {});
   }
 
-  /** @returns whether there is something new to send */
+  /** @returns whether the caller must start a run */
   #wait(waiter: Omit<Waiter<Landed>, 'until'>): boolean {
     if (this.#broken) {
       queueMicrotask(() => waiter.written(null));
@@ -175,13 +178,13 @@ export class Batches<Write, Landed> {
     return false;
   }
 
-  /** Sends flights until nobody waits. */
+  /** Sends batches until no caller waits. */
   async #run(): Promise<void> {
     if (this.#running || this.#broken || this.#ended) return;
     this.#running = true;
     this.#wakeTimer.clear();
-    if (!(await this.#letGo())) {
-      do await this.#fly();
+    if (!(await this.#release())) {
+      do await this.#writeBatch();
       while (!this.#broken && this.#waiting.hasMore);
     }
     this.#running = false;
@@ -190,41 +193,44 @@ export class Batches<Write, Landed> {
     this.#wakeTimer.within(this.#restMs);
   }
 
-  /** When a flight goes, or what is behind, though nothing is written. */
+  /** After how long an idle instance sends its heartbeat or its trailing transaction. */
   get #restMs(): number {
     return Math.min(this.#trailing.withinMs ?? Infinity, this.#deps.times.heartbeatMs);
   }
 
   /**
-   * What only lets go needs no flight, as long as one has landed lately.
-   * @returns false: a flight is to go
+   * Sends the trailing transaction alone: statements that only release queues need no batch, as
+   * long as a recent batch is committed.
+   * @returns false: a batch must go
    */
-  async #letGo(): Promise<boolean> {
+  async #release(): Promise<boolean> {
     const { steady, times } = this.#deps;
     const isFresh = steady() - this.#confirmedAt < times.heartbeatMs && this.#state === 'ok';
     if (this.#waiting.hasMore || this.#trailing.withinMs === null || !isFresh) return false;
     const behind = this.#trailing.take(true);
     if (behind.takes) {
-      this.#behind = behind;
+      this.#taken = behind;
       return false;
     }
-    this.#trailing.landed(behind.asked.length === 0 ? [] : await this.#writer.letGo(behind.asked));
+    this.#trailing.landed(
+      behind.asked.length === 0 ? [] : await this.#writer.release(behind.asked),
+    );
     return true;
   }
 
-  /** Until it has landed, or nothing can. */
-  async #fly(): Promise<void> {
+  /** Sends one batch until it is committed, or until nothing can be written any more. */
+  async #writeBatch(): Promise<void> {
     this.#waiting.send();
     let againMs = againMsMin;
     let undoneFrom: SteadyTime | null = null;
     let away = this.#watch();
     while (!this.#broken) {
-      const outcome = await this.#try();
+      const outcome = await this.#tryOnce();
       if (outcome.kind === 'landed') break;
       if (outcome.kind === 'full') {
-        this.#enter('full');
+        this.#changeState('full');
         this.#waiting.takeOutRefused();
-        // It has answered.
+        // The server has answered, so it is not away.
         away();
         await pause(this.#deps.times.fullRetryMs);
         away = this.#watch();
@@ -245,17 +251,17 @@ export class Batches<Write, Landed> {
     return undoneFrom !== null && steady() - undoneFrom > times.undoneMs;
   }
 
-  async #try(): Promise<Outcome> {
+  async #tryOnce(): Promise<Outcome> {
     const composed = this.#deps.compose(this.#waiting.sent ?? []);
     const begunAt = this.#deps.steady();
     const asksRoom = this.#state === 'full';
-    const extra = asksRoom ? [roomTaken] : this.#roomAsked ? [roomGiven] : [];
-    const behind = this.#behind ?? this.#trailing.take();
-    this.#behind = null;
-    const outcome = await this.#writer.fly([...composed.statements, ...extra], behind);
+    const extra = asksRoom ? [insertTestRow] : this.#hasTestRow ? [deleteTestRow] : [];
+    const behind = this.#taken ?? this.#trailing.take();
+    this.#taken = null;
+    const outcome = await this.#writer.writeBatch([...composed.statements, ...extra], behind);
     if (outcome.kind !== 'landed') this.#trailing.landed(null);
     if (outcome.kind !== 'landed' || this.#broken) return outcome;
-    this.#roomAsked = asksRoom;
+    this.#hasTestRow = asksRoom;
     const landed = composed.landed(outcome.answers);
     const waiting = this.#waiting.landed();
     this.#confirm(begunAt);
@@ -265,49 +271,49 @@ export class Batches<Write, Landed> {
   }
 
   #confirm(begunAt: SteadyTime): void {
-    const isNews = this.#state !== 'ok' || !this.mayHandOut;
+    const isChanged = this.#state !== 'ok' || !this.mayHandOut;
     this.#state = 'ok';
     this.#confirmedAt = begunAt;
-    if (isNews) this.#changed();
+    if (isChanged) this.#changed();
   }
 
-  /** @returns to be called once the server has answered */
+  /** @returns stops the watch; call it when the server has answered */
   #watch(): () => void {
     const { times, whenLate = lateByTimer } = this.#deps;
-    return whenLate(times.awayMs, () => this.#enter('away'));
+    return whenLate(times.awayMs, () => this.#changeState('away'));
   }
 
-  #enter(state: 'full' | 'away'): void {
+  #changeState(state: 'full' | 'away'): void {
     if (this.#broken || this.#closing) return;
-    const isNews = this.#state !== state;
+    const isChanged = this.#state !== state;
     this.#state = state;
     this.#waiting.refuse();
-    if (isNews) this.#changed();
+    if (isChanged) this.#changed();
   }
 
-  #end(tell: () => void): void {
+  #end(report: () => void): void {
     this.#broken = true;
     this.#wakeTimer.clear();
     this.#writer.close();
-    tell();
+    report();
     this.#waiting.end();
     this.#trailing.end();
   }
 }
 
-// How it is found out that the server's disk has room again: by writing what takes some.
+// While the disk of the server is full, a batch also writes a large row, to find room again.
 
-/** 64 KiB that no compression shortens, so that there is more room than for a word. */
-const roomTaken: Asked = {
+/** 64 KiB that compression cannot shorten. So there is more room than for one small row. */
+const insertTestRow: Asked = {
   text:
     "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
     'FROM generate_series(1, 1820) ' +
     'ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
   values: [],
 };
-const roomGiven: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
+const deleteTestRow: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
 
-/** When something is to run next: of several times the earliest counts. */
+/** Runs a function at the earliest of the requested times. */
 class WakeTimer {
   readonly #steady: () => SteadyTime;
   readonly #run: () => void;
@@ -315,13 +321,13 @@ class WakeTimer {
   #timerAt = Infinity;
   #isScheduled = false;
 
-  /** @param run is called at the time, and may set another one */
+  /** @param run may request the next time itself */
   constructor(steady: () => SteadyTime, run: () => void) {
     this.#steady = steady;
     this.#run = run;
   }
 
-  /** When all that happens just now is over. */
+  /** Runs after the callbacks of the present turn of the event loop. */
   now(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -342,7 +348,7 @@ class WakeTimer {
     }, ms);
   }
 
-  /** What was set for a time is not to come. */
+  /** Cancels the timer, but not a run requested by `now`. */
   clear(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -350,15 +356,15 @@ class WakeTimer {
   }
 }
 
-/** What goes behind a flight, gathered when it is sent. */
+/** The source of the transaction that follows a batch. Its statements are collected at the send. */
 export interface TrailingTransaction {
-  /** Within how many milliseconds something is to go; null: nothing is. */
+  /** The longest wait of its statements in milliseconds; null: there are none. */
   readonly withinMs: number | null;
-  /** What goes now. @param isEarly also what may still wait for company */
+  /** Takes the statements to send now. @param isEarly also those that could still wait */
   take(isEarly?: boolean): Behind;
-  /** Of what was taken. @param answers null: whether it has landed is not known */
+  /** The taken statements were sent. @param answers null: nobody knows whether they committed */
   landed(answers: readonly Rows[] | null): void;
-  /** Nothing goes any more. */
+  /** Nothing is sent any more. */
   end(): void;
 }
 
@@ -369,19 +375,19 @@ const noTrailing: TrailingTransaction = {
   end: () => {},
 };
 
-/** How long flights may take, and what it means when they take longer. */
+/** The times of batches. */
 export type BatchTimes = {
-  /** Without a landing for so long the server is away. */
+  /** After so long without an answer the server counts as away. */
   readonly awayMs: number;
-  /** Without a flight for so long an empty one goes. */
+  /** After so long without a batch an empty one goes. */
   readonly heartbeatMs: number;
-  /** Without a landing for so long another instance may have taken over. */
+  /** After so long without a commit another instance may have taken over. */
   readonly holdMs: number;
-  /** A flight that the server undoes for so long fails. */
+  /** A batch fails when the server rolls it back for so long. */
   readonly undoneMs: number;
-  /** For what is left to write when this closes. */
+  /** How long `close` may write. */
   readonly closeMs: number;
-  /** After so long a full disk is tried again. */
+  /** The pause between tries on a full disk. */
   readonly fullRetryMs: number;
 };
 
@@ -394,8 +400,8 @@ export const batchTimes: BatchTimes = {
   fullRetryMs: 1_000,
 };
 
-/** For how long a write that nobody waits for may wait for company. */
+/** How long a write of `flushSoon` may wait so that other writes share its batch. */
 export const lazyMs = 5;
-/** After a deadlock or a time-out. */
+/** The pause after a deadlock or a timeout; it doubles with each try. */
 const againMsMin = 10;
 const againMsMax = 1_000;

@@ -1,4 +1,4 @@
-/** What a group of writes leaves in the tables, and what its answers tell. */
+/** The rows that a batch of writes leaves in the tables, and its result. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { all } from '../../../../test/fake/ledger-rows.ts';
@@ -56,7 +56,7 @@ groupSuite('a group of writes', (groups) => {
 
   test('a thousand messages take their numbers in their order, each in its lane', async () => {
     const writes = Array.from({ length: 1_000 }, (_, at) => {
-      // Ids that fall, so that their order is not that of the numbers.
+      // The ids descend, so their order differs from the order of the numbers.
       const id = `m${String(9_999 - at)}`;
       const queue = { channel: 'webhook', conversation: `c${at % 7}` };
       return came(id, at % 3 === 0 ? `k${at}` : null, null, queue);

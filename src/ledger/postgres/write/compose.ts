@@ -1,5 +1,5 @@
-/** From what was gathered to the statements of a flight, and from their answers to what landed. */
-import { acceptSteps, type AcceptWrite, type LockedQueue, type Taker } from './accepts.ts';
+/** Composes the statements of a batch from its writes, and its result from the answers. */
+import { acceptSteps, type AcceptWrite, type Taker } from './accepts.ts';
 import {
   deferredSteps,
   sentSteps,
@@ -12,25 +12,25 @@ import {
 } from './turns.ts';
 import {
   auditSteps,
-  begunSteps,
   cursorSteps,
-  endedSteps,
-  asJson,
   type AuditWrite,
-  type BegunWrite,
   type CursorWrite,
-  type EndedWrite,
-  type Landed,
-  type Landing,
   type Single,
-  type Step,
   type Write,
 } from './writes.ts';
-import type { Composed } from './statement.ts';
+import { begunSteps, endedSteps, type BegunWrite, type EndedWrite } from './tool-calls.ts';
+import {
+  asJson,
+  type Composed,
+  type Landed,
+  type Landing,
+  type LockedQueue,
+  type Step,
+} from './statement.ts';
 import type { CursorMove } from '../../ledger.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 
-/** The writes of a group by their kind, each in the order in which they were added. */
+/** The writes of a batch by kind, each kind in the order in which callers added them. */
 type Sorted = {
   readonly single: Single[];
   readonly accept: AcceptWrite[];
@@ -61,7 +61,7 @@ export function compose(writes: readonly Write[], taker: Taker): Composed<Landed
   };
 }
 
-/** Of what may be long: how many characters it has. */
+/** The size of a write in characters; short fields do not count. */
 export function sizeOf(write: Write): number {
   if (write.kind === 'accept') return write.body.length;
   if (write.kind === 'begun') return write.arguments.length;
@@ -75,8 +75,8 @@ export function sizeOf(write: Write): number {
 }
 
 /**
- * Accepts come first: they lock keys and then lanes, each in one order, and with their lanes those
- * that anything else of the flight changes. So no two flights wait for each other.
+ * Accepts come first. They lock keys and then queues, each in one order. They also lock the queues
+ * that other writes of the batch change. So no two batches wait for each other.
  */
 function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
   return [
@@ -93,7 +93,7 @@ function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
   ];
 }
 
-/** Most turns leave the lane's row as it is. */
+/** Most turns do not change the row of their queue. */
 function changedBy(turns: readonly TurnWrite[]): readonly LockedQueue[] {
   return turns.flatMap(({ id, queue, channel, conversation }) =>
     queue === null ? [] : [{ id, channel, conversation }],
@@ -127,14 +127,14 @@ function sorted(writes: readonly Write[]): Sorted {
 }
 
 /**
- * Moves of cursors that others may move as well: each says where its cursor must stand. One that
- * stands elsewhere undoes the whole flight, so such moves go with a flight of their caller alone.
+ * A move of a cursor that other instances move too. `expected` is the value before the move. A
+ * different value rolls back the whole batch, so such moves form a batch of one caller alone.
  */
 type ExpectingMove = CursorMove & { readonly expected: string | null };
 
 /**
- * A cursor that others are moving just now is waited for. The logarithm of nothing is an error that
- * nothing else here makes: see `conflict` in server/errors.ts.
+ * Waits for another transaction that moves the same cursor. `ln(0)` is an error that no other
+ * statement raises: server/errors.ts recognises it as `conflict`.
  */
 const expectingMovesText = `
 WITH moved AS (
@@ -154,7 +154,7 @@ export function isExpecting(move: CursorMove): move is ExpectingMove {
   return move.expected !== undefined;
 }
 
-/** Moves all, or undoes its flight. Of several moves of one cursor the last one counts. */
+/** Moves all cursors, or rolls back the batch. The last move of a cursor counts. */
 export function expectingMoves(moves: readonly ExpectingMove[]): Single {
   const rows = moves.map(({ channel, name, value, expected }) => {
     return { channel, name, value: toText(value), expected: toTextOrNull(expected) };

@@ -1,4 +1,4 @@
-/** From what became of a reply, a call or a request of a person to the rows of their sets. */
+/** Rows for the outcome of a reply, for tool calls, and for the audit of administrators. */
 import type { AuditRow } from '../../../domain/audit.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { BegunCall } from '../../../domain/tool-use.ts';
@@ -7,7 +7,8 @@ import type { OutRow } from '../../engine/order/rows.ts';
 import { toText } from '../server/text.ts';
 import type { DeferredWrite, SentWrite } from './turns.ts';
 import { useRow } from './row-codec.ts';
-import type { AuditWrite, BegunWrite } from './writes.ts';
+import type { BegunWrite } from './tool-calls.ts';
+import type { AuditWrite } from './writes.ts';
 
 export function deferredWrite(end: FailedDelivery & DeferredUntil): DeferredWrite {
   const { row, why, dueAt, how } = end;
@@ -31,7 +32,7 @@ export function sentWrite({ head: { id }, takenAt }: OutRow, at: number): SentWr
   return { kind: 'sent', id, at, tookMs: at - takenAt, ...done };
 }
 
-/** @param parts die with it, and were not tried */
+/** @param parts the later parts of the same reply: they become dead letters without a try */
 export function diedWrites(end: FailedDelivery, parts: readonly OutRow[]): readonly SentWrite[] {
   const { row, at, why } = end;
   const died = { kind: 'sent', at, tookMs: null, failure: JSON.stringify(why) } as const;
@@ -57,9 +58,9 @@ export function begunWrite(
 }
 
 export function auditWrite({ at, action, target, status, reason }: AuditRow): AuditWrite {
-  const told = reason === null ? null : toText(reason);
+  const storedReason = reason === null ? null : toText(reason);
   const row = { at, action: toText(action), target: JSON.stringify(target), status };
-  return { kind: 'audit', ...row, reason: told };
+  return { kind: 'audit', ...row, reason: storedReason };
 }
 
 function triedText({ row, at, why }: FailedDelivery): string {

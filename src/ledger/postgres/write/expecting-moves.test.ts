@@ -18,7 +18,7 @@ const to = (value: string, expected: string | null, name = 'pairing'): Expecting
 
 type End = 'landed' | 'refused' | 'conflict' | 'lost';
 
-/** Moves, and notes it in the same flight. */
+/** Moves cursors, and sets a cursor without an expected value in the same batch. */
 function move({ batches }: TestInstance, ...moves: readonly Expecting[]): Promise<End> {
   const noted = moves.map(({ value }) => toText(value)).join();
   batches.add({ kind: 'cursor', channel, name: `note ${noted}`, value: noted });

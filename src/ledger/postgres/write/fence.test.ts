@@ -1,4 +1,4 @@
-/** Who may write no more, and how it is told so. */
+/** The fence: which instance may not write any more, and the error that it gets. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance } from '../../../../test/fake/postgres/former-instance.ts';
@@ -15,12 +15,12 @@ postgresTest('who takes over waits for the flight under way, and ends all after 
   await using marks = await Marks.open();
   const writer = await marks.writer();
   const letGo = await marks.holdUp();
-  const flown = writer.fly([markStatement([1])]);
+  const sending = writer.writeBatch([markStatement([1])]);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   const taking = takeInstance(await marks.another(), { version: '2', self: goneProcess });
   await until('the other waits for it', async () => (await marks.waiting()) === 2);
   await letGo();
-  assert.deepEqual(placesOf(await flown), [1]);
+  assert.deepEqual(placesOf(await sending), [1]);
   assert.equal((await taking).kind, 'taken');
   await assertFenced(writer);
   assert.deepEqual(await marks.written(), [1]);
@@ -30,19 +30,19 @@ postgresTest('who was taken over from while it was away is told so', async () =>
   await using marks = await Marks.open();
   const writer = await marks.writer();
   marks.way.hold();
-  const flown = writer.fly([markStatement([1])]);
+  const sending = writer.writeBatch([markStatement([1])]);
   await new Promise(setImmediate);
   await marks.take();
   marks.way.cut();
   marks.way.release();
-  const outcome = await flown;
+  const outcome = await sending;
   assert.ok(outcome.kind === 'failed', outcome.kind);
   assert.match(outcome.error.message, /another instance of svc has taken over/);
   assert.deepEqual(await marks.written(), []);
 });
 
 async function assertFenced(writer: Writer): Promise<void> {
-  const outcome = await writer.fly([markStatement([9])]);
+  const outcome = await writer.writeBatch([markStatement([9])]);
   assert.ok(outcome.kind === 'failed', outcome.kind);
   assert.match(outcome.error.message, /another instance of svc has taken over/);
 }
@@ -50,7 +50,7 @@ async function assertFenced(writer: Writer): Promise<void> {
 postgresTest('a division by zero elsewhere is no other instance', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
-  const outcome = await writer.fly([{ text: 'SELECT 1 / count(*) FROM mark', values: [] }]);
+  const outcome = await writer.writeBatch([{ text: 'SELECT 1 / count(*) FROM mark', values: [] }]);
   assert.ok(outcome.kind === 'failed', outcome.kind);
   assert.match(outcome.error.message, /division by zero/);
 });
@@ -60,11 +60,11 @@ for (const how of ['at rest', 'in doubt'] as const) {
     await using marks = await Marks.open();
     const instance = await marks.take();
     const writer = await marks.writer({ instance });
-    for (const mark of [1, 2, 3]) await writer.fly([markStatement([mark])]);
-    // As on a standby that lagged behind.
+    for (const mark of [1, 2, 3]) await writer.writeBatch([markStatement([mark])]);
+    // A standby without the last batch would have this state.
     await marks.client.query('UPDATE svc.instance SET grp = 1; DELETE FROM mark WHERE mark > 1');
     if (how === 'in doubt') marks.way.cut();
-    const outcome = await writer.fly([markStatement([4])]);
+    const outcome = await writer.writeBatch([markStatement([4])]);
     assert.ok(outcome.kind === 'failed', outcome.kind);
     assert.match(outcome.error.message, /has lost what it had said was written/);
     assert.deepEqual(await marks.written(), [1]);

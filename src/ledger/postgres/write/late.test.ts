@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { whenLate } from './late.ts';
 
-/** The process stands still for longer, however slow it is. */
+/** Shorter than the pauses below, however slow the machine is. */
 const lateMs = 5;
 
-/** The whole process stands still. */
+/** Blocks the whole process. */
 function stand(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until;);
 }
@@ -17,7 +17,7 @@ test('what was answered during a pause of the process is not late', async () => 
   const end = whenLate(lateMs, () => lates++);
   const timer = new Promise<void>((resolve) => setTimeout(() => setImmediate(resolve), lateMs));
   stand(4 * lateMs);
-  // The answer is read after the timers, and before it is called late.
+  // The process reads the answer after the timers, and before `late` is called.
   await timer;
   end();
   for (let n = 0; n < 9; n++) await turn();

@@ -1,7 +1,7 @@
 /**
- * Calls `late` after so long. After a pause of the whole process what has come meanwhile is heard
- * first, and may end the waiting.
- * @returns ends it
+ * A timer that tolerates a pause of the whole process. It handles the input that came during the
+ * pause first, and that input may cancel the timer.
+ * @returns cancels the timer
  */
 export function whenLate(ms: number, late: () => void): () => void {
   let isOver = false;

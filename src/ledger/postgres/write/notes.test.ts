@@ -1,4 +1,4 @@
-/** What the turns of a group leave of their notes. */
+/** The notes that remain after the turns of one batch. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { came, groupSuite, turn } from '../../../../test/fake/postgres/written-groups.ts';
@@ -12,10 +12,10 @@ groupSuite('notes', (groups) => {
     return { kind: 'add', brain, at: 1, private: false, text, max };
   };
   const clear = (brain: string | null = 'main'): NoteStep => ({ kind: 'clear', brain });
-  /** One turn in each of the lanes. */
+  /** Writes one turn for each queue. */
   async function noted(...turns: readonly (readonly NoteStep[])[]): Promise<unknown[]> {
     const ids = turns.map((_, at) => `${queues[at]} ${Math.random()}`);
-    // Ids fall, so that no order but that of the turns will do.
+    // The ids descend, so only the order of the turns gives the expected notes.
     ids.reverse();
     const came_ = ids.map((id, at) => {
       return came(id, null, null, { channel: 'webhook', conversation: queues[at]! });
@@ -30,7 +30,7 @@ groupSuite('notes', (groups) => {
   };
 
   test('keep the order of their turns, whatever that of the rows found', async () => {
-    // Then they are found in the order of their ids.
+    // With these settings the server finds the rows in the order of their ids.
     await groups.client.query('SET enable_nestloop = off; SET enable_hashjoin = off');
     const turns = queues.map((queue) => [add(`${queue} 1`, 9), add(`${queue} 2`, 9)]);
     const expected = queues.flatMap((queue) => [`${queue} 1`, `${queue} 2`]);

@@ -1,4 +1,4 @@
-/** How the server finds what flights change, in a ledger of many messages. */
+/** The query plans of the statements of a batch, in a ledger of many messages. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
@@ -18,7 +18,7 @@ const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
 
 const messages = 12_000;
 
-/** What waits is small, and is read whole as soon as that is quicker. */
+/** These tables stay small, so the server may scan them as a whole. */
 const maybeWhole = new Set(['inbox', 'outbox']);
 
 function accept(number: number, key: string | null): AcceptWrite {
@@ -121,7 +121,7 @@ const writes: readonly Write[] = [
   { kind: 'audit', at: 1, action: 'a', target: '{}', status: 200, reason: null },
 ];
 
-/** All at once, and each kind alone: a set leaves out what no row of it needs. */
+/** All kinds at once, then each kind alone: a set leaves out parts that no row needs. */
 function statementsOfAll(): readonly Statement[] {
   const alone = writes.flatMap((write) => compose([write], taker).statements);
   return [...compose(writes, taker).statements, ...alone];

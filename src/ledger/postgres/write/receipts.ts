@@ -1,13 +1,13 @@
-/** What a sender is told of a message that came before. */
+/** The receipt for a duplicate. */
 import type { Receipt } from '../../../channels/channel.ts';
 import type { MessageId } from '../../../domain/ids.ts';
 import type { Arrival } from '../../engine/storage.ts';
-import type { First } from './writes.ts';
+import type { First } from './statement.ts';
 
-/** What has landed outlives the process. */
+/** `Receipt.safe` of this backend: a committed message is safe at once. */
 export const safe = Promise.resolve();
 
-/** Without a fingerprint on either side there is nothing to compare. */
+/** `keyReused` is true only where both messages have a fingerprint and the two differ. */
 export function receiptOf({ id, fingerprint }: First, { keyCheck }: Arrival): Receipt {
   const own = keyCheck?.fingerprint ?? null;
   const reused = own !== null && fingerprint !== null && own !== fingerprint;

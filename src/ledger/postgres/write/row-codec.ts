@@ -1,4 +1,4 @@
-/** From the end of a turn to the row of its set. */
+/** Rows for an accepted message and for the end of a turn. */
 import { recordOfAsked, type AskedRecord } from '../../engine/approval-record.ts';
 import { messageBody, replyBody, summaryOfTurn, traceText } from '../../engine/bodies.ts';
 import { unsentText } from '../../engine/bodies.ts';
@@ -12,7 +12,8 @@ import type { Effects, Memory } from '../../ledger.ts';
 import { windowsText } from '../../engine/memories.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 import type { AcceptWrite } from './accepts.ts';
-import type { ToolUseRow, Single } from './writes.ts';
+import type { ToolUseRow } from './tool-calls.ts';
+import type { Single } from './writes.ts';
 import type { NoteStep, QueueRow, MarkRow, SaidRow, TurnWrite } from './turns.ts';
 
 export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWrite {
@@ -32,15 +33,15 @@ export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWr
   };
 }
 
-/** What is kept of a message that waits, in the place of what was. */
+/** Replaces the stored body of a message that waits, so that it has the preview. */
 export function previewedWrite(message: Message): Single {
   const text = 'UPDATE svc.inbox SET body = $2 WHERE id = $1';
   return { kind: 'single', text, values: [message.id, messageBody(message)] };
 }
 
 /**
- * @param memory what the conversation's next turn will see
- * @param traced whether its trace is kept
+ * @param memory the memory for the next turn of the conversation
+ * @param traced whether to store the trace
  */
 export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWrite {
   const { row, at, why, effects, replies } = end;
@@ -88,7 +89,8 @@ const nothing = {
 } as const;
 
 /**
- * The turn, and what was one message with its own: that goes with it, and changes nothing else.
+ * The row of the turn, then one row for each message that was merged into it. A merged message
+ * settles together with the turn and writes nothing else.
  */
 export function turnWrites(end: TurnEnd, memory: Memory, traced: boolean): readonly TurnWrite[] {
   const whole = turnWrite(end, memory, traced);
@@ -114,7 +116,7 @@ export function turnWrites(end: TurnEnd, memory: Memory, traced: boolean): reado
   return [whole, ...joined];
 }
 
-/** A quoted block is a turn that nobody said; its message, a command, has none. */
+/** An imported block becomes a quoted turn. The command that imported it has no turn. */
 function saidOf(message: Message, session: number, effects: Effects | null): SaidRow | null {
   const imported = effects?.imported ?? null;
   if (imported !== null) {
@@ -125,14 +127,15 @@ function saidOf(message: Message, session: number, effects: Effects | null): Sai
   const turn = effects?.turn ?? null;
   if (turn === null) return null;
   const { at, text, reply, sensitivity } = turn;
-  const said = { text: toText(text), reply: toTextOrNull(reply) };
-  return { session, at, quoted: false, private: sensitivity === 'private', ...said };
+  const texts = { text: toText(text), reply: toTextOrNull(reply) };
+  return { session, at, quoted: false, private: sensitivity === 'private', ...texts };
 }
 
 /**
- * The turn itself tells its time and its session. The conversation's own row is written only where
- * there is no turn, where a new session began, where a brain's window was cut, or where an earlier
- * message was accepted later by a clock that has been set back since.
+ * The turn itself has its time and its session, so most turns leave the row of the queue alone.
+ * Four cases need that row: no turn, a new session, a brain that cut its window, and a clock that
+ * was set back (then an earlier message has a later time).
+ * @returns null in all other cases
  */
 function queueOf(
   { acceptedAt }: Message,
@@ -149,7 +152,7 @@ function queueOf(
   return { session: number, startedAt, previousAt: lastAt, windows };
 }
 
-/** A session that ends with this turn needs no mark: none of it is seen again. */
+/** A session that ends with this turn needs no marks: no prompt uses it again. */
 function marksOf(session: number, effects: Effects | null): readonly MarkRow[] {
   if (effects === null || effects.session !== null) return [];
   return [

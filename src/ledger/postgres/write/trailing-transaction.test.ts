@@ -1,4 +1,4 @@
-/** What goes behind a flight: in which transaction, and what becomes of its answers. */
+/** The trailing transaction of a batch, and its answers. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { never, write } from '../../../../test/fake/postgres/flight-callers.ts';
@@ -7,7 +7,7 @@ import type { TrailingTransaction } from './batches.ts';
 import type { Rows } from './statement.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
-/** Writes marks behind a flight. */
+/** Writes marks in the trailing transaction. */
 class MarkTrailing implements TrailingTransaction {
   readonly told: (readonly unknown[] | null)[] = [];
   isOver = false;
@@ -73,7 +73,7 @@ postgresTest('behind a flight that the server undoes nothing is taken', async ()
   const trailing = new MarkTrailing(true);
   const batches = await marks.batches({ times: never, trailing });
   await write(batches, 1);
-  // The flight alone is refused, and what is behind it could be written.
+  // The server refuses the batch alone; it would accept the trailing transaction.
   await marks.client.query(`
     CREATE FUNCTION refuse_two() RETURNS trigger LANGUAGE plpgsql AS
     $$BEGIN IF NEW.mark = 2 THEN RAISE 'refused' USING ERRCODE = '40P01'; END IF;
@@ -93,7 +93,7 @@ postgresTest('one that is declared dead right behind its flight takes nothing', 
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
   const dies = { text: 'UPDATE svc.instance SET dead = true', values: [] };
-  const outcome = await writer.fly([dies], { asked: [markStatement([1])], takes: true });
+  const outcome = await writer.writeBatch([dies], { asked: [markStatement([1])], takes: true });
   assert.ok(outcome.kind === 'landed', outcome.kind);
   assert.equal(outcome.behind, null);
   assert.deepEqual(await marks.written(), []);

@@ -1,33 +1,26 @@
 /**
- * What the end of a turn changes. All of it hangs on the row of the inbox that the statement
- * deletes: where that is gone, nothing of it is written.
+ * The statements for the end of a turn, for its replies, its notes and its use of models. The end
+ * of a turn is one statement that begins by deleting the row of the inbox. Where that row is gone
+ * already, the statement writes nothing.
  */
 import type { AskedRecord } from '../../engine/approval-record.ts';
 import type { Effects } from '../../ledger.ts';
-import {
-  lastOf,
-  onKnownUse,
-  useColumns,
-  asJson,
-  foundIn,
-  readDone,
-  type ToolUseRow,
-  type Step,
-} from './writes.ts';
+import { asJson, foundIn, lastOf, readDone, type Step } from './statement.ts';
+import { onKnownUse, useColumns, type ToolUseRow } from './tool-calls.ts';
 import { placesOf, type SpendChange, type SpendPlace } from '../../engine/spending.ts';
 import type { Charged } from '../../../domain/spend.ts';
 import { toText } from '../server/text.ts';
 
-// Replies that were delivered, that died, and that are to be tried again.
+// Replies: delivered, dead, or deferred to another try.
 
-/** Delivered, or dead: then `failure` says why, as JSON. */
+/** A delivered reply, or a dead letter. `failure`: the reason of its death as JSON, else null. */
 export type SentWrite = {
   readonly kind: 'sent';
   readonly id: string;
   readonly at: number;
   readonly tookMs: number | null;
   readonly failure: string | null;
-  /** The attempt that failed, and the try itself as JSON; null: none did. */
+  /** The number of the failed attempt; null: none failed. `tried`: that attempt as JSON. */
   readonly attempts: number | null;
   readonly tried: string | null;
 };
@@ -40,14 +33,14 @@ export type DeferredWrite = {
   readonly late: boolean;
   readonly parked: boolean;
   readonly possibleDuplicate: boolean;
-  /** Of the attempts: how many do not move it along its schedule. */
+  /** How many of the attempts do not move the reply along its retry schedule. */
   readonly uncounted: number;
   readonly failure: string;
-  /** The failed try, as JSON. */
+  /** The failed attempt as JSON. */
   readonly tried: string;
 };
 
-/** The last sixteen tries are kept. */
+/** The row keeps the last 16 attempts. */
 const withTry = `(CASE WHEN jsonb_array_length(coalesce(was.tries, '[]')::jsonb) >= 16
     THEN was.tries::jsonb - 0 ELSE coalesce(was.tries, '[]')::jsonb END
     || jsonb_build_array(x.tried::jsonb))::text`;
@@ -95,14 +88,14 @@ function idsOf(writes: readonly { readonly id: string }[]): readonly string[] {
   return writes.map(({ id }) => id);
 }
 
-/** What calls to models have used: those of one kind in a flight are one row of a set. */
+/** The cost of one call to a model. A batch adds up the calls of one place to one row. */
 export type SpentWrite = {
   readonly kind: 'spent';
-  /** The rows of an instance are changed by it alone. */
+  /** Only this instance changes its rows. */
   readonly instance: number;
   readonly charged: Charged;
   readonly change: SpendChange;
-  /** The rows are there since something was reserved; where they are not, they were forgotten. */
+  /** True after a reservation: the rows must exist. If not, they were forgotten and stay so. */
   readonly known: boolean;
 };
 
@@ -116,8 +109,8 @@ const spendColumns =
   '"estimatedCalls" bigint, input bigint, output bigint, "openInput" bigint, "openOutput" bigint';
 
 /**
- * Rows are locked in the order of their keys, here and wherever they are changed. One that is new
- * has given nothing back.
+ * Adds to the sums of one instance. All statements that change these rows lock them in the order of
+ * their keys. A new row never returns a reservation.
  */
 const add = `
 INSERT INTO svc.spend AS was (${spendKey}, ${sums})
@@ -136,7 +129,7 @@ ON CONFLICT (${spendKey}) DO UPDATE SET calls = was.calls + excluded.calls,
 
 type AddedRow = SpendPlace & SpendChange;
 
-/** Of one instance. A statement changes a row once. */
+/** @param writes all of one instance; writes for the same row become one row */
 export function spentSteps(writes: readonly SpentWrite[]): readonly Step[] {
   const kinds = [false, true].map((known) => writes.filter((write) => write.known === known));
   return kinds.flatMap(([first, ...others]) =>
@@ -178,7 +171,7 @@ function addedRow(was: AddedRow | undefined, row: AddedRow): AddedRow {
 export type TurnWrite = {
   readonly kind: 'turn';
   readonly id: string;
-  /** The message with which it is one: where that is gone, this stays. Absent: it stands alone. */
+  /** Id of the message this one was merged with; if that row is gone, this row stays. */
   readonly with?: string;
   readonly channel: string;
   readonly conversation: string;
@@ -186,11 +179,11 @@ export type TurnWrite = {
   readonly brain: string | null;
   readonly outcome: string | null;
   readonly model: string | null;
-  /** JSON, as `trace` and `unsent`; null: it is answered. */
+  /** As JSON, like `trace` and `unsent`. Null: the message is answered. */
   readonly failure: string | null;
   readonly trace: string | null;
   readonly unsent: string | null;
-  /** In their order. */
+  /** In the order of delivery. */
   readonly replies: readonly ReplyRow[];
   readonly said: SaidRow | null;
   readonly queue: QueueRow | null;
@@ -198,7 +191,7 @@ export type TurnWrite = {
   readonly marks: readonly MarkRow[];
   readonly uses: readonly ToolUseRow[];
   readonly notes: readonly NoteStep[];
-  /** Absent, as `settled`: the turn has nothing to do with approvals. */
+  /** The approvals that the turn asks for. `settled`: the approval that it follows up. */
   readonly asked?: readonly AskedRecord[];
   readonly settled?: NonNullable<Effects['settled']>;
 };
@@ -210,7 +203,7 @@ export type ReplyRow = {
   readonly body: string;
 };
 
-/** A turn, or a quoted block, which nobody said. */
+/** One turn of the history. `quoted`: a block of imported text without a sender. */
 export type SaidRow = {
   readonly session: number;
   readonly at: number;
@@ -224,13 +217,13 @@ export type QueueRow = {
   readonly session: number;
   readonly startedAt: number;
   readonly previousAt: number;
-  /** As `windowsText` writes them; null: none. */
+  /** The text of `windowsText`; null: no brain has cut its window. */
   readonly windows: string | null;
 };
 
 export type CutRow = { readonly session: number; readonly at: number; readonly reason: string };
 
-/** Unanswered turns of a session that are doubted (1), or left out (2). */
+/** A mark on an unanswered turn of the history: `doubted` (1), or left out of prompts (2). */
 export type MarkRow = { readonly session: number; readonly at: number; readonly mark: 1 | 2 };
 
 const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text,
@@ -318,7 +311,7 @@ export function turnSteps(writes: readonly TurnWrite[]): readonly Step[] {
   return setsOf(writes).flatMap(setSteps);
 }
 
-/** A brain's notes are bound once in a set, so another bound begins another set. */
+/** A set bounds the notes of a brain once. A write with another bound begins a new set. */
 function setsOf(writes: readonly TurnWrite[]): readonly (readonly TurnWrite[])[] {
   const sets: TurnWrite[][] = [];
   let bounds = new Map<string, number>();
@@ -336,10 +329,10 @@ function setsOf(writes: readonly TurnWrite[]): readonly (readonly TurnWrite[])[]
 }
 
 function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
-  const kept = notesOf(writes);
-  const rows = writes.map((write, place) => rowOf(write, place, kept.rows[place]!));
-  const has = (is: (write: TurnWrite) => boolean, part: string): string =>
-    writes.some(is) ? part : '';
+  const noteSets = notesOf(writes);
+  const rows = writes.map((write, place) => rowOf(write, place, noteSets.rows[place]!));
+  const has = (isPresent: (write: TurnWrite) => boolean, part: string): string =>
+    writes.some(isPresent) ? part : '';
   const text =
     gone +
     has(({ replies }) => replies.length > 0, answered) +
@@ -357,7 +350,7 @@ function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
     writes.map(({ id }) => id),
   );
   const end = { statement: { text, values: [asJson(rows)], again }, read: readDone };
-  return [...kept.before, end, ...kept.after];
+  return [...noteSets.before, end, ...noteSets.after];
 }
 
 function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): object {
@@ -387,7 +380,7 @@ function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): ob
   };
 }
 
-/** What is numbered by the server is numbered in this order. */
+/** The server numbers the rows in the order of `place`. */
 function placed(rows: readonly object[]): readonly object[] {
   return rows.map((row, place) => ({ ...row, place }));
 }
@@ -404,7 +397,7 @@ function cutFields({ session, at, reason }: CutRow): object {
   return { cut_session: session, cut_at: at, cut_reason: reason };
 }
 
-/** Parts of the statement that ends turns: what waits for a yes from then on, what is settled. */
+// Parts of the statement that ends turns: new approvals, and the approval that is now settled.
 
 const approvalsColumns =
   'id, code, state, channel, conversation, sender, message_id, brain, tool, private, asked_at, ' +
@@ -429,9 +422,9 @@ const settled = `, followed AS (
 
 export const approvalParts = { asked, settled };
 
-// Notes that turns add and clear, and how many stay.
+// Notes: turns add and clear them, and a bound keeps the newest.
 
-/** In their order. `brain` null: of the conversation alone. */
+/** One change of notes. `brain` null: the notes of the conversation itself. */
 export type NoteStep =
   | {
       readonly kind: 'add';
@@ -443,7 +436,7 @@ export type NoteStep =
     }
   | { readonly kind: 'clear'; readonly brain: string | null };
 
-/** Whose notes: of a brain, or of the conversation of a message that waits or was settled. */
+/** SQL conditions: the notes of a brain, or those of the conversation of a message. */
 const ofBrain = 'brain = $1';
 const ofConversation = (table: string): string =>
   'brain IS NULL AND (channel, conversation) = ' +
@@ -453,13 +446,13 @@ const clearBrain = `
 DELETE FROM svc.note WHERE ${ofBrain} AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)`;
 const clearConversation = `DELETE FROM svc.note WHERE ${ofConversation('inbox')}`;
 
-/** The newest so many stay. */
+/** Keeps the newest `$2` notes. */
 const boundConversation = `
 DELETE FROM svc.note WHERE ${ofConversation('message')} AND seq <=
   (SELECT seq FROM svc.note WHERE ${ofConversation('message')}
   ORDER BY seq DESC LIMIT 1 OFFSET $2)`;
 
-/** Each conversation has its share: where one has the most notes, its oldest go first. */
+/** Deletes the oldest notes of the conversations that have the most. */
 const boundBrain = `
 DELETE FROM svc.note WHERE seq IN (
   SELECT seq FROM (
@@ -475,8 +468,10 @@ type NotingTurn = { readonly id: string; readonly notes: readonly NoteStep[] };
 export type AddedNote = Extract<NoteStep, { kind: 'add' }>;
 
 /**
- * A lane has one turn in a group, so what is cleared of a conversation is what this turn added
- * before; of a brain also what others added.
+ * Splits the notes of turns into statements before the set, rows in it, and bounds after it.
+ *
+ * A batch has one turn of a conversation, so clearing a conversation drops only rows that this turn
+ * added. Clearing a brain also drops rows that other turns of the batch added.
  */
 export function notesOf(writes: readonly NotingTurn[]): {
   readonly before: readonly Step[];

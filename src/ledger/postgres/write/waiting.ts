@@ -1,29 +1,29 @@
-/** Who waits for which writes: of the flight that is under way, and of those behind it. */
+/** Writes with their waiters: the batch that was sent, and the writes that come after it. */
 import { joined, withoutRefused, type Gathered, type Waiter } from '../../engine/batching.ts';
 
-/** At most so many writes go into one flight, unless one caller has more: a set is one text. */
+/** The most writes of one batch, unless one caller has more: a set is one JSON text. */
 const writesMax = 1_000;
-/** And so many characters: it is read before the server gives a statement up. */
+/** The most characters of one batch. The server must read them within its statement timeout. */
 const sizeMax = 8 * 1024 * 1024;
 
 export class Waiting<Write, Landed> {
   readonly #sizeOf: (write: Write) => number;
   #writes: Write[] = [];
   #waiting: Waiter<Landed>[] = [];
-  /** What is under way; null: nothing is. */
+  /** The batch that was sent and has no outcome yet; null: there is none. */
   #sent: Gathered<Write, Landed> | null = null;
 
-  /** @param sizeOf in characters, roughly */
+  /** @param sizeOf the approximate size of a write in characters */
   constructor(sizeOf: (write: Write) => number) {
     this.#sizeOf = sizeOf;
   }
 
-  /** How many callers wait. */
+  /** How many callers wait, for the sent batch or a later one. */
   get count(): number {
     return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
   }
 
-  /** Whether somebody waits for what is not under way yet. */
+  /** Whether a caller waits for writes that were not sent yet. */
   get hasMore(): boolean {
     return this.#waiting.length > 0;
   }
@@ -32,7 +32,7 @@ export class Waiting<Write, Landed> {
     return this.#writes.length > 0;
   }
 
-  /** The writes that are under way. */
+  /** The writes of the sent batch; null: no batch is sent. */
   get sent(): readonly Write[] | null {
     return this.#sent?.writes ?? null;
   }
@@ -41,12 +41,12 @@ export class Waiting<Write, Landed> {
     this.#writes.push(write);
   }
 
-  /** Waits for all that was added. */
+  /** Adds a waiter for all writes that were added before. */
   wait(waiter: Omit<Waiter<Landed>, 'until'>): void {
     this.#waiting.push({ ...waiter, until: this.#writes.length });
   }
 
-  /** What was gathered is under way from now on, as far as it fits into one flight. */
+  /** Makes the sent batch of the writes that wait, as many as fit into one batch. */
   send(): void {
     const waiting = this.#waiting.splice(0, this.#fit());
     const until = waiting.at(-1)?.until ?? 0;
@@ -54,7 +54,7 @@ export class Waiting<Write, Landed> {
     this.#waiting = this.#waiting.map((one) => ({ ...one, until: one.until - until }));
   }
 
-  /** How many callers go together; the first one goes whatever it has. */
+  /** How many callers fit into the next batch. The first caller always does, whatever its size. */
   #fit(): number {
     let size = 0;
     let from = 0;
@@ -66,7 +66,7 @@ export class Waiting<Write, Landed> {
     return this.#waiting.length;
   }
 
-  /** What was under way has landed. @returns who waited for it */
+  /** The sent batch is committed. @returns the waiters of that batch */
   landed(): readonly Waiter<Landed>[] {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
@@ -74,38 +74,38 @@ export class Waiting<Write, Landed> {
   }
 
   /**
-   * Callers who can be refused are, and their writes leave what is gathered. What is under way
-   * stays: of that they are told alone.
+   * Refuses all callers who can be refused, and drops their writes that were not sent. The writes
+   * of the sent batch stay in it, since it may still be committed.
    */
   refuse(): void {
-    const told: (() => void)[] = [];
+    const refusals: (() => void)[] = [];
     const waiting = this.#sent?.waiting.map((one) => {
       if (one.refused === null) return one;
-      told.push(one.refused);
+      refusals.push(one.refused);
       return { ...one, refused: () => {} };
     });
     if (this.#sent !== null) this.#sent = { writes: this.#sent.writes, waiting: waiting! };
     const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
     ({ writes: this.#writes, waiting: this.#waiting } = joined(nothing(), gathered));
-    for (const tell of [...told, ...gathered.refused]) tell();
+    for (const refuse of [...refusals, ...gathered.refused]) refuse();
   }
 
-  /** What was under way has not landed: those who were refused leave it. */
+  /** The sent batch is not committed: takes out the writes of refused callers. */
   takeOutRefused(): void {
     if (this.#sent === null) return;
     const { refused, ...kept } = withoutRefused(this.#sent);
     this.#sent = kept;
-    for (const tell of refused) tell();
+    for (const refuse of refused) refuse();
   }
 
-  /** What was under way has not landed, and never will: it was of one caller, who is told. */
+  /** The sent batch failed by a conflict. It belongs to one caller, who gets `conflicted`. */
   takeOutConflicted(): void {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = { writes: [], waiting: [] };
     for (const { conflicted } of waiting) conflicted?.();
   }
 
-  /** Nothing will land any more: all who wait get null. */
+  /** Ends: nothing is committed any more, and each waiter gets null. */
   end(): void {
     const waiting = [...this.landed(), ...this.#waiting];
     this.#waiting = [];

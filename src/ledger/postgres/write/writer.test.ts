@@ -12,9 +12,9 @@ postgresTest('a flight lands whole, and tells the rows of each statement', async
   await using marks = await Marks.open();
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
-  const first = await writer.fly([markStatement([1, 2]), markStatement([3])]);
+  const first = await writer.writeBatch([markStatement([1, 2]), markStatement([3])]);
   assert.deepEqual(placesOf(first), [1, 2, 3]);
-  assert.deepEqual(await writer.fly([]), { kind: 'landed', answers: [], behind: [] });
+  assert.deepEqual(await writer.writeBatch([]), { kind: 'landed', answers: [], behind: [] });
   assert.deepEqual(await marks.written(), [1, 2, 3]);
   assert.equal((await marks.instance(instance))['grp'], 2);
 });
@@ -24,7 +24,7 @@ postgresTest('nothing of a flight with a fault is written, and the fault is told
   const instance = await marks.take();
   const writer = await marks.writer({ instance });
   const wrong = { text: 'INSERT INTO mark VALUES (1)', values: [] };
-  const outcome = await writer.fly([markStatement([1]), wrong, markStatement([2])]);
+  const outcome = await writer.writeBatch([markStatement([1]), wrong, markStatement([2])]);
   assert.ok(outcome.kind === 'failed', outcome.kind);
   assert.match(outcome.error.message, /cannot insert a non-DEFAULT value/);
   assert.deepEqual(await marks.written(), []);
@@ -42,7 +42,7 @@ postgresTest('nothing of a flight lasts in its connection', async () => {
       "current_setting('idle_in_transaction_session_timeout') AS place",
     values: [],
   };
-  assert.deepEqual(placesOf(await writer.fly([bounds])), ['10s5s3s']);
+  assert.deepEqual(placesOf(await writer.writeBatch([bounds])), ['10s5s3s']);
   assert.deepEqual((await client.query(bounds.text)).rows, [{ place: '000' }]);
   await client.end();
 });
@@ -51,35 +51,35 @@ postgresTest('a flight that landed while its answer was lost is answered again',
   await using marks = await Marks.open();
   const writer = await marks.writer();
   const letGo = await marks.holdUp();
-  const flown = writer.fly([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
+  const sending = writer.writeBatch([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
   await letGo();
   await until('it has landed', async () => (await marks.written()).length === 2);
   marks.way.cut();
   marks.way.release();
-  const outcome = await flown;
+  const outcome = await sending;
   assert.deepEqual(placesOf(outcome), [1, 2]);
-  assert.deepEqual(placesOf(await writer.fly([markStatement([3])])), [3]);
+  assert.deepEqual(placesOf(await writer.writeBatch([markStatement([3])])), [3]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
 postgresTest('a flight that never arrived is undone, and may be sent again', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
-  assert.equal((await writer.fly([markStatement([1])])).kind, 'landed');
+  assert.equal((await writer.writeBatch([markStatement([1])])).kind, 'landed');
   marks.way.hold();
-  const flown = writer.fly([markStatement([2])]);
+  const sending = writer.writeBatch([markStatement([2])]);
   await new Promise(setImmediate);
   marks.way.cut();
   marks.way.release();
-  assert.deepEqual(await flown, undone);
+  assert.deepEqual(await sending, undone);
   assert.deepEqual(await marks.written(), [1]);
-  assert.equal((await writer.fly([markStatement([2])])).kind, 'landed');
+  assert.equal((await writer.writeBatch([markStatement([2])])).kind, 'landed');
   assert.deepEqual(await marks.written(), [1, 2]);
 });
 
-/** A flight that is held on its way, and given up; its writer connects again by another way. */
+/** A batch that is held on its way and given up. Its writer connects again by another way. */
 async function batchOnItsWay(marks: Marks) {
   const isGivenUp = Promise.withResolvers<void>();
   const mayConnect = Promise.withResolvers<void>();
@@ -90,40 +90,40 @@ async function batchOnItsWay(marks: Marks) {
   };
   const writer = await marks.writer({ connect: again, answerMs: 50 });
   marks.way.hold();
-  const flown = writer.fly([markStatement([1, 2])]);
+  const sending = writer.writeBatch([markStatement([1, 2])]);
   await isGivenUp.promise;
   const arrive = async (): Promise<void> => {
     const open = await marks.others();
     marks.way.release();
     await until('its connection ends', async () => (await marks.others()) < open);
   };
-  return { writer, flown, arrive, mayConnect: mayConnect.resolve };
+  return { writer, sending, arrive, mayConnect: mayConnect.resolve };
 }
 
-/** What a busy server does not answer in time is undone, and sent again. */
+/** Sends a batch again while a busy server undoes it. */
 function lands(writer: Writer, marks: readonly number[]): Promise<void> {
-  const isLanded = async () => (await writer.fly([markStatement(marks)])).kind === 'landed';
+  const isLanded = async () => (await writer.writeBatch([markStatement(marks)])).kind === 'landed';
   return until('it lands', isLanded);
 }
 
 postgresTest('a flight that was given up cannot land later', async () => {
   await using marks = await Marks.open();
-  const { writer, flown, arrive, mayConnect } = await batchOnItsWay(marks);
+  const { writer, sending, arrive, mayConnect } = await batchOnItsWay(marks);
   mayConnect();
-  assert.deepEqual(await flown, undone);
+  assert.deepEqual(await sending, undone);
   await arrive();
   assert.deepEqual(await marks.written(), []);
-  // By now other writes may have taken the place of those.
+  // The next batch may hold other writes.
   await lands(writer, [2]);
   assert.deepEqual(await marks.written(), [2]);
 });
 
 postgresTest('a flight that was given up and arrives before the look has landed', async () => {
   await using marks = await Marks.open();
-  const { writer, flown, arrive, mayConnect } = await batchOnItsWay(marks);
+  const { writer, sending, arrive, mayConnect } = await batchOnItsWay(marks);
   await arrive();
   mayConnect();
-  assert.deepEqual(placesOf(await flown), [1, 2]);
+  assert.deepEqual(placesOf(await sending), [1, 2]);
   await lands(writer, [3]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
@@ -141,10 +141,10 @@ for (const [state, kind] of [
       const writer = await marks.writer();
       await marks.refuse(state);
       for (let tries = 0; tries < 3; tries++) {
-        assert.equal((await writer.fly([markStatement([1])])).kind, kind);
+        assert.equal((await writer.writeBatch([markStatement([1])])).kind, kind);
       }
       await marks.letIn();
-      assert.deepEqual(placesOf(await writer.fly([markStatement([1])])).length, 1);
+      assert.deepEqual(placesOf(await writer.writeBatch([markStatement([1])])).length, 1);
       assert.deepEqual(await marks.written(), [1]);
     },
   );
@@ -160,23 +160,23 @@ postgresTest('of two flights that lock each other out one is undone, and lands t
     text: 'UPDATE twice SET times = times + 1 WHERE id = $1',
     values: [id],
   });
-  // The one that is in the lock for longer finds the deadlock.
+  // Only the transaction of the writer looks for a deadlock within the time of the test.
   await other.query("BEGIN; SET LOCAL deadlock_timeout = '60s'");
   await other.query(count(2).text, [2]);
-  // It comes to the second row when the other waits for the first: it looks once.
+  // The server looks once in each wait. So the writer reaches row 2 only when the other waits.
   await third.query('SELECT pg_advisory_lock(1)');
   const halt = { text: 'SELECT pg_advisory_xact_lock(1)', values: [] };
-  const flown = writer.fly([count(1), halt, count(2)]);
+  const sending = writer.writeBatch([count(1), halt, count(2)]);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   const crossed = other.query(count(1).text, [1]);
   await until('the other waits for it', async () => (await marks.waiting()) === 2);
   await third.query('SELECT pg_advisory_unlock(1)');
-  const outcome = await flown;
+  const outcome = await sending;
   assert.ok(outcome.kind === 'undone' && outcome.why !== null);
   assert.match(outcome.why.message, /deadlock detected/);
   await crossed;
   await other.query('COMMIT');
-  assert.equal((await writer.fly([count(1), count(2)])).kind, 'landed');
+  assert.equal((await writer.writeBatch([count(1), count(2)])).kind, 'landed');
   const { rows } = await marks.client.query('SELECT times FROM twice');
   assert.deepEqual(rows, [{ times: 2 }, { times: 2 }]);
 });
@@ -195,9 +195,9 @@ postgresTest('a server that refuses connections is asked until it lets in', asyn
     },
   });
   await marks.way.close();
-  assert.deepEqual(await writer.fly([markStatement([1])]), undone);
+  assert.deepEqual(await writer.writeBatch([markStatement([1])]), undone);
   assert.ok(refusals >= 3, String(refusals));
-  assert.equal((await writer.fly([markStatement([1])])).kind, 'landed');
+  assert.equal((await writer.writeBatch([markStatement([1])])).kind, 'landed');
 });
 
 postgresTest('a server that is cut off at each look is not asked without a pause', async () => {
@@ -212,7 +212,7 @@ postgresTest('a server that is cut off at each look is not asked without a pause
     },
   });
   marks.way.cut();
-  assert.deepEqual(await writer.fly([markStatement([1])]), undone);
+  assert.deepEqual(await writer.writeBatch([markStatement([1])]), undone);
   assert.equal(connected, 4);
   assert.ok(performance.now() - startedAt > 100 + 200 + 400 - 3);
 });
@@ -221,10 +221,10 @@ postgresTest('a writer that is closed gives up the flight that it asks about', a
   await using marks = await Marks.open();
   const writer = await marks.writer();
   await marks.way.close();
-  const flown = writer.fly([markStatement([1])]);
+  const sending = writer.writeBatch([markStatement([1])]);
   setImmediate(() => writer.close());
-  assert.deepEqual(await flown, { kind: 'closed' });
-  assert.deepEqual(await writer.fly([]), { kind: 'closed' });
+  assert.deepEqual(await sending, { kind: 'closed' });
+  assert.deepEqual(await writer.writeBatch([]), { kind: 'closed' });
 });
 
 postgresTest('flights are counted beyond what fits into 32 bits', async () => {
@@ -234,9 +234,9 @@ postgresTest('flights are counted beyond what fits into 32 bits', async () => {
   await marks.client.query('UPDATE svc.instance SET grp = $1', [landed]);
   const writer = await marks.writer({ instance, landed });
   for (const mark of [1, 2, 3]) {
-    assert.equal((await writer.fly([markStatement([mark])])).kind, 'landed');
+    assert.equal((await writer.writeBatch([markStatement([mark])])).kind, 'landed');
   }
   marks.way.cut();
-  assert.deepEqual(await writer.fly([]), undone);
+  assert.deepEqual(await writer.writeBatch([]), undone);
   assert.equal((await marks.instance(instance))['grp'], 2 ** 31 + 3);
 });

@@ -1,8 +1,10 @@
 /**
- * One connection that writes. A flight is one transaction, sent in one go: its fence, its
- * statements, its commit. The fence counts up a number in the own row, which makes a commit whose
- * answer was lost certain: connect again, look at the number. Where that flight has not landed its
- * number is passed over, so that it cannot land later, when what was in it has been changed.
+ * The connection that writes. A batch is one transaction, sent in one go: fence, statements,
+ * commit. The fence increments the batch number in the row of this instance.
+ *
+ * When the answer to a commit is lost, the writer connects again and reads that number. If the
+ * batch is not committed, the writer skips its number. So that batch can never be committed later,
+ * when its writes have been changed.
  */
 import type { Client } from 'pg';
 import { endedClean } from '../ledger/instance.ts';
@@ -11,28 +13,30 @@ import { faultOf, firstOf } from '../server/errors.ts';
 import type { Asked, Rows, Statement } from './statement.ts';
 
 /**
- * `undone`: it has not landed and never will, and may be sent again. `why` is what the server said;
- * null: it was lost with its connection.
+ * The outcome of a batch.
+ *
+ * - `landed`: committed. `behind`: the answers to the trailing transaction; null: unknown.
+ * - `undone`: not committed, and it never will be; the caller may send it again. `why` is the error
+ *   of the server; null: the connection was lost.
+ * - `conflict`: undone, since a statement expected another value of a cursor.
  */
 export type Outcome =
-  /** `behind`: what was said to what went behind it; null: that may have landed, or not. */
   | {
       readonly kind: 'landed';
       readonly answers: readonly Rows[];
       readonly behind: readonly Rows[] | null;
     }
   | { readonly kind: 'undone'; readonly why: Error | null }
-  /** `conflict`: it is undone, and what a statement of it expects is not so. */
   | { readonly kind: 'full' | 'closed' | 'conflict' }
   | { readonly kind: 'failed'; readonly error: Error };
 
 export type WriterDeps = {
   readonly instance: number;
-  /** @throws where no host takes writes now */
+  /** @throws when no host takes writes now */
   readonly connect: () => Promise<Client>;
-  /** A flight without an answer for so long is given up, and is in doubt. */
+  /** The writer gives up a connection after so long without an answer, and reads the number. */
   readonly answerMs: number;
-  /** The number of its last flight; left out: it has flown none. */
+  /** The number of the last committed batch; absent: there is none. */
   readonly landed?: number;
 };
 
@@ -40,62 +44,69 @@ const pauseMsMin = 100;
 const pauseMsMax = 2_000;
 
 /**
- * So that nothing holds a row for ever: by `SET LOCAL`, since a pooler keeps no other. The server
- * gives a statement up before its flight is given up here, so it is known to be undone.
+ * The timeouts keep any transaction from holding a row forever. They are `SET LOCAL`, since a
+ * pooler keeps no other setting. They are shorter than `answerMs`, so the writer hears that its
+ * batch is undone before it gives up the connection.
  */
 const begin =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; " +
   "SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
-/** What is lost by it is found again: a lane that is free, and has an owner as before. */
-const unsafely = `${begin}; SET LOCAL synchronous_commit = off`;
+/** For releases: the owner finds a queue again if a crash of the server undoes its release. */
+const beginUnsynced = `${begin}; SET LOCAL synchronous_commit = off`;
 
 /**
- * A transaction of its own that goes in one go with a flight, behind it. What locks lanes in no
- * order goes there, and waits for no lock, so that no two instances wait for each other.
+ * The trailing transaction: it is sent together with a batch and runs after it. It may lock queues
+ * in any order, because its statements never wait for a lock. So instances cannot deadlock.
  */
 export type Behind = {
   readonly asked: readonly Asked[];
-  /** It takes something, so it is fenced and safe when it has landed; else it only lets go. */
+  /** True: it takes queues, so it is fenced and synced. False: it only releases queues. */
   readonly takes: boolean;
 };
 
-const nothingBehind: Behind = { asked: [], takes: false };
+const nothingTrailing: Behind = { asked: [], takes: false };
 
-/** Divides by zero unless this is the next flight of an instance that nobody took over from. */
+/** Divides by zero unless the instance is alive and this is the next batch in its row. */
 const fence =
   'WITH mine AS (UPDATE svc.instance SET grp = $2, beat_at = clock_timestamp() ' +
   'WHERE id = $1 AND NOT dead AND grp = $2::bigint - 1 RETURNING 1) SELECT 1 / count(*) FROM mine';
 
-/** Waits until the flight of the lost connection is over. The number: landed; one more: never. */
-const settleOwn =
+/**
+ * Waits for the end of the transaction on the lost connection. It returns `$2` if the batch is
+ * committed, and `$2` + 1 if the batch never will be.
+ */
+const settleNumber =
   'UPDATE svc.instance SET grp = CASE grp WHEN $2::bigint - 1 THEN $2::bigint + 1 ELSE grp END ' +
   'WHERE id = $1 AND NOT dead RETURNING grp';
 
-/** As long as it is held nobody declares this instance dead. */
-const fenceBehind =
+/** Holds a lock on the row, so that no other instance can declare this one dead meanwhile. */
+const fenceTrailing =
   'SELECT 1 / count(*) FROM (SELECT 1 FROM svc.instance ' +
   'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine';
 
-const lookAtOwn = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
+const readNumber = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
 
 export class Writer {
   readonly #deps: WriterDeps;
   #client: Client | null;
-  /** The number of the last flight that landed, or of one after it that never will. */
+  /** The number of the last committed batch, or of a skipped one after it. */
   #landed: number;
   #closed = false;
   #wake: () => void = () => {};
 
-  /** @param client in no transaction */
+  /** @param client outside of a transaction */
   constructor(client: Client, deps: WriterDeps) {
     this.#deps = deps;
     this.#client = client;
     this.#landed = deps.landed ?? 0;
   }
 
-  /** Sends one flight, to be called when the one before has come back. */
-  async fly(statements: readonly Statement[], behind: Behind = nothingBehind): Promise<Outcome> {
+  /** Sends one batch. Call it only after the outcome of the batch before. */
+  async writeBatch(
+    statements: readonly Statement[],
+    behind: Behind = nothingTrailing,
+  ): Promise<Outcome> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return { kind: 'closed' };
     this.#client = client;
@@ -115,18 +126,18 @@ export class Writer {
   }
 
   /**
-   * Sends what lets go without a flight, to be called when the one before has come back.
-   * @returns what was said to it; null: that is not known
+   * Sends releases without a batch. Call it only after the outcome of the batch before.
+   * @returns the answers; null: nobody knows whether the releases are committed
    */
-  async letGo(asked: readonly Asked[]): Promise<readonly Rows[] | null> {
+  async release(asked: readonly Asked[]): Promise<readonly Rows[] | null> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return null;
     this.#client = client;
-    const sent = await this.#send(client, asked, unsafely);
+    const sent = await this.#send(client, asked, beginUnsynced);
     return sent.kind === 'answered' ? sent.answers : null;
   }
 
-  /** An orderly end: the next start need not wait. What cannot be written is left. */
+  /** Marks an orderly end, so that the next start need not wait, and closes the connection. */
   async end(): Promise<void> {
     const { instance } = this.#deps;
     const client = this.#client;
@@ -138,14 +149,14 @@ export class Writer {
     this.close();
   }
 
-  /** Ends at once; a flight that is under way is given up. */
+  /** Ends at once, and gives up a batch that is on its way. */
   close(): void {
     this.#closed = true;
     this.#drop();
     this.#wake();
   }
 
-  /** The commit of that flight may have landed, and its answer been lost. */
+  /** The answer to a batch was lost: finds out whether the batch is committed. */
   async #settle(number: number, statements: readonly Statement[]): Promise<Outcome> {
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       this.#drop();
@@ -164,35 +175,35 @@ export class Writer {
     statements: readonly Statement[],
   ): Promise<Outcome> {
     const values = [this.#deps.instance, number];
-    const own = await this.#send(client, [{ text: settleOwn, values }]);
-    if (own.kind === 'failed') return failed(own.error);
-    const [row] = own.answers[0]!;
+    const answer = await this.#send(client, [{ text: settleNumber, values }]);
+    if (answer.kind === 'failed') return failed(answer.error);
+    const [row] = answer.answers[0]!;
     if (row === undefined) return failed(fenced());
-    const found = Number(row['grp']);
-    if (found === number + 1) {
-      this.#landed = found;
+    const stored = Number(row['grp']);
+    if (stored === number + 1) {
+      this.#landed = stored;
       return { kind: 'undone', why: null };
     }
-    if (found !== number) return failed(setBack());
-    const again = await this.#send(client, statements.map(againOf));
-    if (again.kind === 'failed') return failed(again.error);
+    if (stored !== number) return failed(setBack());
+    const repeated = await this.#send(client, statements.map(againOf));
+    if (repeated.kind === 'failed') return failed(repeated.error);
     this.#landed = number;
-    const answers = again.answers.map((rows, at) => {
+    const answers = repeated.answers.map((rows, at) => {
       return statements[at]!.again === undefined ? [] : rows;
     });
     return { kind: 'landed', answers, behind: null };
   }
 
-  /** @param error what the fence says, or another statement that divided by zero */
+  /** @param error a division by zero, of the fence or of another statement */
   async #whyFenced(client: Client, error: Error): Promise<Error> {
-    const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#deps.instance] }]);
+    const own = await this.#send(client, [{ text: readNumber, values: [this.#deps.instance] }]);
     if (own.kind === 'failed') return fenced();
     const [row] = own.answers[0]!;
     if (row === undefined) return fenced();
     return Number(row['grp']) === this.#landed ? error : setBack();
   }
 
-  /** A flight and what goes behind it, in one go. */
+  /** Sends a batch and its trailing transaction in one go. */
   async #sendBoth(
     client: Client,
     batch: readonly Asked[],
@@ -200,17 +211,17 @@ export class Writer {
     { asked, takes }: Behind,
   ): Promise<readonly [Sent, readonly Rows[] | null]> {
     if (asked.length === 0) return [await this.#send(client, batch), []];
-    const own = { text: fenceBehind, values: [this.#deps.instance, number] };
+    const own = { text: fenceTrailing, values: [this.#deps.instance, number] };
     const both = inOneGo(client, () => [
       this.#send(client, batch),
-      this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : unsafely),
+      this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : beginUnsynced),
     ]);
     const [first, second] = (await Promise.all(both)) as [Sent, Sent];
     if (second.kind === 'failed') return [first, null];
     return [first, takes ? second.answers.slice(1) : second.answers];
   }
 
-  /** One transaction, sent in one go. */
+  /** Sends one transaction in one go. Never rejects. */
   async #send(client: Client, asked: readonly Asked[], begun = begin): Promise<Sent> {
     const late = setTimeout(() => cut(client), this.#deps.answerMs);
     const all = await Promise.allSettled(
@@ -227,7 +238,7 @@ export class Writer {
     return { kind: 'answered', answers: results.slice(1, -1).map(({ rows }) => rows) };
   }
 
-  /** Tries until there is a connection; null: this is closed. */
+  /** Tries until there is a connection. @returns null after `close` */
   async #connect(): Promise<Client | null> {
     for (let pauseMs = pauseMsMin; !this.#closed; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       try {
@@ -257,7 +268,7 @@ export class Writer {
   }
 }
 
-/** Why a flight that has not landed is given up. */
+/** The reason why a batch was given up without a commit. */
 export function errorOf(outcome: Outcome): Error {
   if (outcome.kind === 'failed') return outcome.error;
   return (outcome.kind === 'undone' ? outcome.why : null) ?? new Error('it is closed');
@@ -284,7 +295,7 @@ function fenced(): Error {
   return new Error('another instance of svc has taken over its database');
 }
 
-/** A server that was put back to an earlier state, or a standby that had not heard of the last. */
+/** The server was restored to an earlier state, or a standby without the last commit took over. */
 function setBack(): Error {
   return new Error('the database has lost what it had said was written');
 }

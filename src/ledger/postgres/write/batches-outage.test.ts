@@ -1,4 +1,4 @@
-/** Flights to a server that is away, holds its answers back, or has no room. */
+/** Batches to a server that is away, that delays its answers, or that has a full disk. */
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Lateness, Marks } from '../../../../test/fake/postgres/marks.ts';
@@ -14,7 +14,7 @@ postgresTest('while the server is away those are refused who can be, all others 
   await marks.way.close();
   told.tryTo(batches, 1);
   told.write(batches, 2);
-  // The flight of these two is under way.
+  // The batch of these two writes is sent.
   await until('the flight is under way', () => lateness.open === 1);
   told.write(batches, 3);
   told.tryTo(batches, 4);
@@ -60,7 +60,7 @@ postgresTest('one that was refused in a flight that landed all the same is told 
 postgresTest('a server that holds its answers back for a while loses none', async () => {
   await using marks = await Marks.open();
   const lateness = new Lateness();
-  // A slow server, too, answers in time now and then, and all lands in the end.
+  // A slow server answers in time now and then, so every write is committed in the end.
   const batches = await marks.batches({ lateness, answerMs: 250 });
   const told = new Told();
   let mark = 0;
@@ -99,7 +99,7 @@ postgresTest('a full disk refuses who can be refused, and keeps the others in or
   told.write(batches, 3);
   told.tryTo(batches, 4);
   assert.deepEqual(told.all, ['1 refused', '4 refused']);
-  // However long it is full: each try is answered, and begins a watch of its own.
+  // The server answers each try, and each try begins a new watch. So it never counts as away.
   await until('it is tried again', async () => (await marks.refusals()) >= 4);
   assert.ok(lateness.waits >= 3 && lateness.open <= 1, `${lateness.waits}, ${lateness.open}`);
   await marks.letIn();
@@ -124,7 +124,7 @@ postgresTest('a disk that has room for a word alone is full', async () => {
   await marks.letIn();
   const { grp } = await marks.instance(1);
   const refused = await marks.refusals();
-  // The first of them may have begun before.
+  // The first of these tries may have begun before.
   await until('the next tries fail as well', async () => (await marks.refusals()) >= refused + 2);
   assert.equal(batches.state, 'full');
   assert.equal((await marks.instance(1))['grp'], grp);
