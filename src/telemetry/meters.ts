@@ -1,7 +1,7 @@
 /** What svc counts: plain numbers in objects that are looked up by channel, provider or code. */
 import type { DeliveryMeters } from './delivery-meters.ts';
 import type { Verdict } from '../domain/approval.ts';
-import type { BearerFault, Box } from '../domain/event.ts';
+import type { BearerFault, Box, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { TurnedAwayReason } from '../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
@@ -12,7 +12,6 @@ import { turnOutcomes, type TurnOutcome } from '../domain/trace.ts';
 import type { Unread } from '../domain/attachment.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
-import type { BudgetWarning, ReuseTally, TokenTally } from './spend-meters.ts';
 import { RecentCount, RecentPairs, type RecentPair } from '../lib/sliding-counts.ts';
 
 // What went which way in the last minute, for the drawings of the pages.
@@ -97,6 +96,40 @@ export type UnreadTally = Omit<Unread, 'detail'> & {
   /** Its type. */
   readonly channel: string;
   readonly count: number;
+};
+
+type Reached = Parameters<Events['budgetReached']>[0];
+
+/** What the calls of one brain to one model used since the start. */
+export type TokenTally = {
+  readonly brain: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  /** Of `input`, what came from the caches of providers, as far as these tell it. */
+  readonly cached: number;
+};
+
+/** `provider`: what its cache held, as it tells; `prefix`: the last prompt that came again. */
+export type ReuseTally = {
+  readonly model: string;
+  readonly source: 'provider' | 'prefix';
+  /** Of the shares of prompts, each 0 to 1. */
+  readonly sum: number;
+  readonly count: number;
+};
+
+/** `field` is that of the brain. */
+export type BudgetWarning = {
+  readonly code: 'budget_nearly_used' | 'budget_used_up';
+  readonly brain: string;
+  readonly field: string;
+  readonly limit: Reached['limit'];
+  /** What the limit allowed when it was reached. */
+  readonly most: Reached['most'];
+  readonly message: string;
+  readonly remedy: string;
 };
 
 /** Decided here since the start; waiting in all, as of the last look. */

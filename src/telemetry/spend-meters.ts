@@ -2,32 +2,9 @@
 import type { Events } from '../domain/event.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { localDay } from '../lib/local-day.ts';
-import { entryOf } from './meters.ts';
+import { entryOf, type BudgetWarning, type ReuseTally, type TokenTally } from './meters.ts';
 
 type Reached = Parameters<Events['budgetReached']>[0];
-
-/** `field` is that of the brain. */
-export type BudgetWarning = {
-  readonly code: 'budget_nearly_used' | 'budget_used_up';
-  readonly brain: string;
-  readonly field: string;
-  readonly limit: Reached['limit'];
-  /** What the limit allowed when it was reached. */
-  readonly most: Reached['most'];
-  readonly message: string;
-  readonly remedy: string;
-};
-
-/** What the calls of one brain to one model used since the start. */
-export type TokenTally = {
-  readonly brain: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly input: number;
-  readonly output: number;
-  /** Of `input`, what came from the caches of providers, as far as these tell it. */
-  readonly cached: number;
-};
 
 /** Pairs of a brain and a model beyond so many are counted together. */
 const pairsMax = 500;
@@ -62,15 +39,6 @@ function newTally(brain: string, model: string) {
   const provider = model.split('/', 1)[0]!;
   return { brain, provider, model, input: 0, output: 0, cached: 0 };
 }
-
-/** `provider`: what its cache held, as it tells; `prefix`: the last prompt that came again. */
-export type ReuseTally = {
-  readonly model: string;
-  readonly source: 'provider' | 'prefix';
-  /** Of the shares of prompts, each 0 to 1. */
-  readonly sum: number;
-  readonly count: number;
-};
 
 /** How much of their prompts models need not have read anew. */
 export class ReuseCounts {
