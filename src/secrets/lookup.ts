@@ -1,6 +1,6 @@
 /**
- * The look-up of secrets over an environment and a keychain. The keychain is opened only for names
- * that stand nowhere else.
+ * The lookup of secrets in the environment, in files, and in the keychain. It opens the keychain
+ * only for names without a value in any other place.
  */
 import {
   existsSync,
@@ -22,16 +22,16 @@ import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Keychain, KeychainFault, PlaceOfSecret, ServiceSecrets } from './secrets.ts';
 import { open } from 'node:fs/promises';
 
-/** Reads the value of a secret from a file, as Docker, Kubernetes and systemd lay them down. */
+/** A secret's file, in the form that Docker, Kubernetes and systemd use. */
 type SecretFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'absent' }
-  /** `what` it is instead of a file with a value: `a folder`. Nothing of its content. */
+  /** `what` describes the thing found instead: `a folder`. Never any of its content. */
   | { readonly kind: 'unreadable'; readonly what: string };
 
 export const secretFileBytesMax = 65_536;
 
-/** A disk of another machine may never answer, and the wait for it cannot be called off. */
+/** A network disk may never answer, and a started read cannot be cancelled. */
 const readMs = 10_000;
 
 /** With `O_NONBLOCK`, opening a pipe does not wait for a writer. Windows does not know the flag. */
@@ -39,7 +39,7 @@ const { O_RDONLY, O_NONBLOCK } = constants;
 const flags = O_RDONLY | (O_NONBLOCK ?? 0);
 
 /**
- * Never rejects, and takes 10 s at the most. A byte order mark is no part of the text.
+ * Reads a secret's file. Never rejects, and takes 10 s at most. Drops a byte order mark.
  * @param path absolute
  * @param stop ends the wait for the disk
  */
@@ -76,7 +76,7 @@ async function secretFileRead(path: string): Promise<SecretFile> {
   }
 }
 
-/** The same at once, of a file on a disk of this machine. */
+/** Reads the file synchronously; for a local disk only. */
 function readSecretFileNow(path: string): SecretFile {
   try {
     const fd = openSync(path, flags);
@@ -92,7 +92,7 @@ function readSecretFileNow(path: string): SecretFile {
   }
 }
 
-/** @throws where it is not UTF-8 */
+/** @throws when the bytes are not UTF-8 */
 function secretIn(bytes: Buffer): SecretFile {
   if (bytes.length > secretFileBytesMax) return unreadable('a file that has more than 64 KiB');
   return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
@@ -112,17 +112,20 @@ function unreadable(what: string): SecretFile {
 }
 
 export type LookupSettings = {
-  /** Nothing of it is told. */
+  /** The environment variables. Their values appear in no message. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative paths in it begin. */
+  /** The folder in which relative paths of the environment begin. */
   readonly cwd: string;
-  /** Opens the keychain at the first name that no other place has; null: there is none. */
+  /**
+   * Opens the keychain, for the first name without a value in any other place; null: there is no
+   * keychain.
+   */
   readonly keychain: (() => Promise<Keychain>) | null;
   /** Milliseconds since 1970. */
   now(): number;
 };
 
-/** What one place has. */
+/** The content of one place for one name. */
 type InPlace =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'empty' | 'absent' }
@@ -136,10 +139,10 @@ type SourceBeside = (typeof sourcesBeside)[number];
 export class Lookup implements ServiceSecrets {
   readonly #settings: LookupSettings;
   readonly #turns = new OneAtATime();
-  /** When the look began that came to this; milliseconds since 1970. */
+  /** When the lookup of a result began; milliseconds since 1970. */
   readonly #foundAt = new WeakMap<FoundSecret, number>();
   #held: FoundSecrets = new Map();
-  /** By the name of the file; null: they are read where they lie. */
+  /** The kept credentials, by file name; null: credentials are read from their folder. */
   #credentials: ReadonlyMap<string, SecretFile> | null = null;
 
   constructor(settings: LookupSettings) {
@@ -165,7 +168,8 @@ export class Lookup implements ServiceSecrets {
     const left = [...found].filter(([name, { kind }]) => kind === 'missing' && !held.has(name));
     if (this.#settings.keychain === null || left.length === 0) return found;
     const missing = new Map(left as [string, Missing][]);
-    // One prompt at a time: a person answers the first, and the next finds the keychain open.
+    // One prompt at a time: once a person has answered the first, the next call finds the keychain
+    // open.
     const kept = this.#turns.do(() => this.#findKept(missing, stop));
     return new Map([...found, ...((await unlessStopped(kept, stop)) ?? [])]);
   }
@@ -200,7 +204,7 @@ export class Lookup implements ServiceSecrets {
     return [...places, { source: 'keychain', text: textOf('keychain', name), state }];
   }
 
-  /** The directory of systemd is a place only where there is one. */
+  /** The credentials directory counts as a place only if it is set. */
   #sources(): readonly SourceBeside[] {
     if (this.#credentialFolder() !== null) return sourcesBeside;
     return sourcesBeside.filter((source) => source !== 'credential');
@@ -234,7 +238,7 @@ export class Lookup implements ServiceSecrets {
     }
   }
 
-  /** Inherited names are not variables. */
+  /** Only own properties count: inherited names are not variables. */
   #variable(name: string): InPlace {
     const { env } = this.#settings;
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
@@ -242,7 +246,7 @@ export class Lookup implements ServiceSecrets {
     return value.trim() === '' ? { kind: 'empty' } : { kind: 'value', value };
   }
 
-  /** No path is told: what stands there may be the secret itself. */
+  /** The messages contain no path: the variable may hold the secret itself by mistake. */
   async #lookInFile(name: string, stop?: AbortSignal): Promise<InPlace> {
     const variable = fileVariable(name);
     const named = this.#variable(variable);
@@ -304,13 +308,13 @@ export class Lookup implements ServiceSecrets {
       }
       return inKeychain(names, missing, read.values);
     } catch {
-      // What failed had values in its hands, so its error is told nowhere.
+      // The failed code handled secret values, so no message may contain its error.
       return unreadIn(names, nowhereElse, brokenKeychain);
     }
   }
 }
 
-/** So systemd names a file of a folder that it loads as `LoadCredential=svc:…`, systemd.exec(5). */
+/** systemd's prefix for the files of a folder loaded as `LoadCredential=svc:…`, systemd.exec(5). */
 const folderCredential = 'svc_';
 
 const absent = { kind: 'absent' } as const;
@@ -340,7 +344,7 @@ function inKeychain(
   );
 }
 
-/** @param where begins the sentence that the fault ends */
+/** @param where the middle of the sentence; the fault ends it */
 function unreadIn(
   names: readonly string[],
   where: string,
@@ -372,12 +376,12 @@ function textOf(source: SecretSource, name: string): string {
   }
 }
 
-/** Docker and Kubernetes give a secret as a file, and its path in a variable named so. */
+/** The variable with the path of a secret's file, a convention of Docker and Kubernetes. */
 function fileVariable(name: string): string {
   return `${name}_FILE`;
 }
 
-/** @returns null: it was stopped before */
+/** @returns null when the stop comes first */
 async function unlessStopped<T>(
   work: Promise<T>,
   stop: AbortSignal | undefined,

@@ -1,4 +1,7 @@
-/** What the calls of models and the turns of brains showed lately, and all that was counted. */
+/**
+ * The health of models, providers and brains, derived from their recent calls and turns, and the
+ * counters of all calls.
+ */
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { Found } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -24,7 +27,7 @@ import {
   type Shown,
 } from './meters.ts';
 
-/** How something stands, by what ended and whether that went well. */
+/** The health of a model, provider or brain before there is any evidence. */
 export const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 
 export class Watched {
@@ -36,7 +39,7 @@ export class Watched {
   #runAt = 0;
   #changedAt = 0;
 
-  /** @param troubledFrom the share of failures from which on it stands as in trouble */
+  /** @param troubledFrom the share of failures from which the health is `degraded` */
   constructor(clock: Clock, troubledFrom: number) {
     this.#clock = clock;
     this.#troubledFrom = troubledFrom;
@@ -46,7 +49,7 @@ export class Watched {
     return this.#windowAt(this.#clock.steady());
   }
 
-  /** @returns whether it stands in another way from now on */
+  /** @returns whether this changed the health */
   ended(isGood: boolean, isSure: boolean): boolean {
     const time = this.#clock.steady();
     this.#counts.add(isGood, time);
@@ -55,7 +58,7 @@ export class Watched {
       this.#runAt = time;
     }
     this.#run += isGood ? 1 : -1;
-    // What goes well leaves what is up as it is: the rule need not look at the windows.
+    // A success leaves `up` unchanged, so the rule need not read the windows.
     if (isGood && this.shown.standing === 'up') return this.#become('up', time);
     const standing = nextStanding(this.shown.standing, {
       ...this.#windowAt(time),
@@ -69,14 +72,14 @@ export class Watched {
   }
 
   /**
-   * As something shows that is no call.
-   * @param agoMs how long ago it began, where that was found out only now
+   * Sets the health by evidence that is not a call.
+   * @param agoMs how long ago the state began, if svc noticed it only now
    */
   found(standing: Standing, agoMs = 0): void {
     this.#become(standing, this.#clock.steady(), agoMs);
   }
 
-  /** Nothing is known of it from now on. */
+  /** Drops all evidence: the health is unknown from now on. */
   forget(): void {
     this.#counts.clear();
     this.#run = 0;
@@ -102,18 +105,19 @@ export class Watched {
 }
 
 /**
- * It is silent once so many calls are open and none has ended for so long, and by that factor for
- * longer than its slowest answer of the last minutes: calls wait for each other at the provider.
+ * A model is silent once at least `open` calls are open and none has ended for `ms`. The limit is
+ * longer for a slow model: `factor` times its slowest answer of the last minutes, since calls may
+ * queue at the provider.
  */
 const silentAfter = { ms: 10_000, open: 3, factor: 4 };
-/** With fewer open, or where no answer shows how long one takes: it may just be loading. */
+/** The limit with fewer open calls, or before any answer: the model may just be loading. */
 const unsureMs = 60_000;
 const latelyMs = 300_000;
 
-/** The open calls of one model: that one hangs would else show only by its end. */
+/** The open calls of one model. Without them a hanging call would show only when it ends. */
 export class OpenCalls {
   #open = 0;
-  /** When one ended that shows anything, or the first of those began that are open. */
+  /** When the last call with evidence ended, or when the first of the open calls began. */
   #stirredAt = 0;
   #slowest = { at: 0, ms: 0, msBefore: 0 };
 
@@ -121,7 +125,7 @@ export class OpenCalls {
     if (this.#open++ === 0) this.#stirredAt = time;
   }
 
-  /** @param shows whether it says anything of the model */
+  /** @param shows whether the end is evidence about the model */
   ended(shows: boolean, time: SteadyTime): void {
     this.#open = Math.max(0, this.#open - 1);
     if (shows) this.#stirredAt = time;
@@ -133,7 +137,7 @@ export class OpenCalls {
     this.#slowest.ms = Math.max(this.#slowest.ms, ms);
   }
 
-  /** @returns for how many milliseconds nothing has come of them; null: it is not silent */
+  /** @returns for how many milliseconds no open call has ended; null: the model is not silent */
   silentMs(time: SteadyTime): number | null {
     if (this.#open === 0) return null;
     this.#pass(time);
@@ -145,7 +149,7 @@ export class OpenCalls {
     return silentMs < limitMs ? null : silentMs;
   }
 
-  /** What is older than twice that time is forgotten. */
+  /** Forgets answers older than twice `latelyMs`. */
   #pass(time: SteadyTime): void {
     const { at, ms } = this.#slowest;
     if (time - at < latelyMs) return;
@@ -158,7 +162,10 @@ class CallCounts {
   readonly pace = new Pace();
 }
 
-/** Failures that say nothing of the provider, but of us, the request, or the model's nature. */
+/**
+ * Failures that are no evidence about the provider: svc, the request, or the model's nature caused
+ * them.
+ */
 const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'cancelled',
   'outranked',
@@ -176,7 +183,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'fault',
 ]);
 
-/** Turns without an answer that say nothing of the models. */
+/** Turns without an answer that are no evidence about the models. */
 const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
   'no_consensus',
   'over_budget',
@@ -187,7 +194,7 @@ const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
 
 const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
 const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
-/** What the next call does not get past, as long as nobody does anything. */
+/** Failures that every next call meets again until somebody acts. */
 const lasting: ReadonlySet<CallResult> = new Set([
   ...absent,
   'unauthorized',
@@ -195,10 +202,13 @@ const lasting: ReadonlySet<CallResult> = new Set([
   'far_address',
 ]);
 
-/** A call that fails is made again; a turn that fails leaves a message without an answer. */
+/**
+ * Shares of failures that count as trouble. A failed call is repeated, while a failed turn leaves a
+ * message without an answer.
+ */
 const callMetersTroubledFrom = { calls: 0.2, turns: 0.05 };
 
-/** So many failures of one kind in a row take the place of the one that is told. */
+/** This many failures of one kind in a row replace the reported failure. */
 const alikeMin = 3;
 
 class ModelCounts implements ModelMeters {
@@ -234,7 +244,7 @@ class ModelCounts implements ModelMeters {
     this.#replies.add(true, this.#clock.steady());
   }
 
-  /** @returns whether the result shows anything of the model */
+  /** @returns whether the result is evidence about the model */
   ended(result: CallResult, ms: number): boolean {
     const shows = !noEvidence.has(result);
     this.open.ended(shows, this.#clock.steady());
@@ -246,7 +256,10 @@ class ModelCounts implements ModelMeters {
     return true;
   }
 
-  /** @returns whether it has fallen silent, and stands so from now on; an answer ends that */
+  /**
+   * Sets the health to `failing` when the model has fallen silent. An answer ends that.
+   * @returns whether this changed the health
+   */
   fellSilent(): boolean {
     const silentMs = this.open.silentMs(this.#clock.steady());
     if (silentMs === null || this.shown.standing === 'failing') return false;
@@ -255,14 +268,21 @@ class ModelCounts implements ModelMeters {
     return true;
   }
 
-  /** Of failures that take turns one is told, so that it does not change with each call. */
+  /**
+   * When different failures alternate, keeps reporting one of them, so that the report does not
+   * change with each call.
+   */
   #failed(reason: FailureKind, isOther: boolean): void {
     this.#alike = reason === this.#newest ? this.#alike + 1 : 1;
     this.#newest = reason;
     if (isOther || this.last === null || this.#alike >= alikeMin) this.last = reason;
   }
 
-  /** A look shows no answer: it takes back what looks can see, and knows nothing of the rest. */
+  /**
+   * Applies the result of a probe, which is no answer. A good probe clears only failures that
+   * probes can see, and leaves the health unknown.
+   * @returns whether this changed the health
+   */
   looked(found: Found): boolean {
     const { standing } = this.shown;
     const isAnswering = standing === 'up' || standing === 'degraded';
@@ -303,14 +323,17 @@ class BrainCounts extends Watched implements BrainMeters {
   }
 }
 
-/** Calls beyond so many models of one plan count under their provider alone. */
+/**
+ * The most models with counters of their own. Calls of further models count under their provider
+ * alone.
+ */
 const modelsMax = 500;
-/** Of brains beyond so many nothing is told; a plan that has more is no plan of a person's. */
+/** The most brains with a health. No real configuration has more. */
 const brainsMax = 500;
 
 type Named = { readonly name: ModelName; readonly provider: string };
 
-/** The providers and models that were asked, over plans that come and go. */
+/** The providers and models that svc has called, over several configurations. */
 export class AskedCounts {
   readonly #providers = new Map<string, ProviderCounts>();
   readonly #models = new Map<ModelName, ModelCounts>();
@@ -337,7 +360,7 @@ export class AskedCounts {
     return this.#models;
   }
 
-  /** What hangs has no end that would show it: it is looked for when somebody reads. */
+  /** A hanging call has no end that would trigger this, so every read looks for silent models. */
   #noticeSilent(): void {
     for (const [name, counts] of this.#models) {
       const was = counts.shown.standing;
@@ -347,7 +370,7 @@ export class AskedCounts {
     }
   }
 
-  /** @returns where the provider's calls that end so are counted */
+  /** @returns the provider's counter for this result */
   ended(e: { model: ModelName; provider: string; result: CallResult; ms: number }): CallCounts {
     const { model, provider, result, ms } = e;
     const counts = entryOf(this.#providers, provider, newProvider);
@@ -369,7 +392,7 @@ export class AskedCounts {
     if (ofModel?.looked(found) === true) this.#show(model, was, ofModel);
   }
 
-  /** A turn that ended as the policy or the bounds have it shows nothing of the models. */
+  /** A turn that ended because of the policy or a limit is no evidence about the models. */
   decided({ brain, decision }: { brain: string; decision: Decision }): void {
     const isReply = decision.kind === 'reply';
     if (isReply) this.#models.get(decision.model)?.replied();
@@ -379,9 +402,9 @@ export class AskedCounts {
   }
 
   /**
-   * Counts are kept over plans: those of a model whose route has gone make room only for models of
-   * the plan in use. What calls showed holds only while every plan has had the model, and what
-   * turns showed only for one plan.
+   * Counters outlive a configuration. Those of a removed model give way only to models of the
+   * present configuration. Evidence from calls holds only while every configuration had the model.
+   * Evidence from turns holds for one configuration only.
    */
   keep(inConfig: readonly Named[]): void {
     const before = this.#inConfig;
@@ -397,7 +420,7 @@ export class AskedCounts {
     this.brains.clear();
   }
 
-  /** @param was how the model stood until now */
+  /** @param was the model's health until now */
   #show(model: ModelName, was: Standing, { provider, shown, last }: ModelCounts): void {
     const counts = this.#providers.get(provider)!;
     if (last !== null) counts.last = { reason: last, model };

@@ -1,10 +1,11 @@
 /**
- * The one hub: every room says what happened by a method of `Events`. Its log line and its counters
- * come from here, and its live event from live-events.ts. Counters are plain numbers in objects
- * that are looked up by channel or provider; the metrics page reads them when it is asked.
+ * The one hub: every room reports what happened by calling a method of `Events`. The hub writes the
+ * log line and counts; live-events.ts makes the live event. Counters are plain numbers in objects,
+ * looked up by channel or provider. The metrics page reads them on request.
  *
- * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
- * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
+ * Log lines about a single message have the level `debug`. Repeated events (refusals, failed
+ * attempts) are logged once in ten seconds per cause, with the number of lines left out. A dead
+ * letter always has its line.
  */
 import type { Events } from '../domain/event.ts';
 import { describeCut, describeNoAnswer, shortages, type Shortage } from '../domain/remedy.ts';
@@ -33,7 +34,7 @@ import { channelTypeOf } from '../domain/ids.ts';
 import { isOperatorsMatter, describeUnread } from '../domain/attachment.ts';
 
 export interface EventHub extends Events {
-  /** Live numbers; read them, keep none of the objects. */
+  /** Live numbers. Read them, and do not keep the objects. */
   readonly meters: Meters;
   readonly frames: LiveEventRing & SharedLiveEvents;
 }
@@ -42,7 +43,10 @@ export function createEvents(options: Clock & { log: Log }): EventHub {
   return new Hub(options.log, options);
 }
 
-/** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
+/**
+ * The most codes counted per channel. Codes come from svc's own tables; the cap is for a code made
+ * of received text.
+ */
 const codesMax = 64;
 
 class Hub implements EventHub {
@@ -131,7 +135,7 @@ class Hub implements EventHub {
     const pace = entryOf(counts.turnedAway, e.reason, newPace);
     pace.count++;
     this.frames.messageTurnedAway(e);
-    // A group message that is said to others is not worth a line.
+    // A group message addressed to others deserves no log line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
     const told = { ...e, ...pace.unsaid() };
     const message = `${counts.type} let a message not in: ${e.reason}.`;
@@ -308,7 +312,7 @@ class Hub implements EventHub {
   }
 }
 
-/** Calls that wait for a yes, and what was decided: counted and told, without any person. */
+/** Counts and logs approvals: waiting calls and decisions, without naming a person. */
 class ApprovalCounts {
   readonly byVerdict = Object.fromEntries(verdicts.map((one) => [one, 0])) as Record<
     Verdict,
@@ -335,7 +339,10 @@ class ApprovalCounts {
   }
 }
 
-/** What came with messages and was not read: counted and told, without anything of it. */
+/**
+ * Counts attachments that could not be read, and paces their log lines. Holds nothing of their
+ * content.
+ */
 class UnreadCount extends Pace implements UnreadTally {
   readonly channel: string;
   readonly part: UnreadTally['part'];
@@ -374,10 +381,10 @@ export class AttachmentCounts {
   }
 }
 
-/** The log's line of a bug that was contained. */
+/** Writes the log line of a contained bug. */
 function reportFault(log: Log, where: string, error: unknown): void {
   const name = error instanceof Error ? error.name : typeof error;
-  // A parser's error quotes what it read, which may be what a person wrote.
+  // A parser's error quotes its input, which may be a person's text.
   const quotes = !(error instanceof Error) || error instanceof SyntaxError;
   log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
     where,
@@ -388,7 +395,7 @@ function reportFault(log: Log, where: string, error: unknown): void {
     log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
 }
 
-/** What operators do, and what is tried in their name: counted and told. */
+/** Counts and logs operators' actions, and attempts made in their name. */
 class OperatorCounts {
   readonly writes = new Map<string, Map<number, { count: number }>>();
   readonly configs = new Map<string, { count: number }>();
@@ -409,7 +416,7 @@ class OperatorCounts {
 
   tried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
     entryOf(this.configs, result, newTally).count++;
-    // An operator who asked over the API has the answer; for a signal only the log can tell.
+    // An operator who asked over the API has the answer. For a signal, the log is the only answer.
     if (detail !== null && by === 'signal')
       this.#log.error('config_not_applied', detail, { result });
   }

@@ -1,4 +1,4 @@
-/** What calls to models used, as it is counted here; and what is told of budgets. */
+/** Counters of token use and prompt reuse, and the warnings when budgets are reached. */
 import type { Events } from '../domain/event.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { localDay } from '../lib/local-day.ts';
@@ -6,7 +6,7 @@ import { entryOf, type BudgetWarning, type ReuseTally, type TokenTally } from '.
 
 type Reached = Parameters<Events['budgetReached']>[0];
 
-/** Pairs of a brain and a model beyond so many are counted together. */
+/** The most pairs of a brain and a model that have their own counter. The rest share one. */
 const pairsMax = 500;
 const others = 'others';
 
@@ -40,7 +40,7 @@ function newTally(brain: string, model: string) {
   return { brain, provider, model, input: 0, output: 0, cached: 0 };
 }
 
-/** How much of their prompts models need not have read anew. */
+/** Counts the share of prompts that models could take from a cache. */
 export class ReuseCounts {
   readonly #tallies = new Map<
     string,
@@ -62,13 +62,16 @@ export class ReuseCounts {
   }
 }
 
-/** A plan that has more brains than this is no plan of a person's. */
+/** The most notices of one day. No real configuration has so many brains. */
 const noticesMax = 2_000;
 
 const remedy =
   'See `svc spend`; raise the budget, or give the brain a local model without a price.';
 
-/** Told once a day for each brain, limit and state: in the log, and that day as warnings. */
+/**
+ * Reports each reached budget once a day per brain, limit and state: in the log, and as a warning
+ * that stays for that day.
+ */
 export class BudgetNotices {
   readonly #now: () => number;
   #day = '';
@@ -78,7 +81,7 @@ export class BudgetNotices {
     this.#now = now;
   }
 
-  /** @param events is told, unless it was told of it */
+  /** @param events receives a warning, unless it already had this one today */
   reached(reached: Reached, events: Pick<Events, 'warned'>): void {
     this.#begin(reached.day);
     const { brain, limit, most, state } = reached;
@@ -90,7 +93,7 @@ export class BudgetNotices {
     events.warned({ code, message: `${message} ${next}` });
   }
 
-  /** Of today; of a limit that is used up nothing else is told. */
+  /** The warnings of today. A limit that is used up has no other warning. */
   get warnings(): readonly BudgetWarning[] {
     this.#begin(localDay(this.#now()));
     const all = [...this.#reached.values()];
@@ -129,7 +132,7 @@ function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
   }
 }
 
-/** What the hub keeps of spend. */
+/** The part of the meters that counts spend. */
 export class SpendMeters {
   readonly tokens = new TokenCounts();
   readonly reuse = new ReuseCounts();

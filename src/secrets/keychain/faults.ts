@@ -1,4 +1,4 @@
-/** What a person is told of a keychain that cannot be asked: what is so, and what to do. */
+/** The messages for a person when the keychain cannot be used: the state, and the remedy. */
 import type { KeychainFault } from '../secrets.ts';
 import type { HelperFault, Reason } from './wire.ts';
 
@@ -82,7 +82,7 @@ export function faultOf(
   return { kind: 'fault', state, ...words };
 }
 
-/** The person has stopped svc, or the command. */
+/** The fault when a person stops svc, or the command, during the wait. */
 export function stoppedFault(): KeychainFault {
   const message = 'The keychain was not waited for, since svc is to stop.';
   return { kind: 'fault', state: 'no_answer', message, remedy: 'Try again.' };

@@ -1,7 +1,7 @@
 /**
- * What the helper process does: it answers one question. A keychain's library blocks the thread
- * that calls it, and an open prompt keeps its process from ending; so it is never loaded in the
- * service, and whoever started this process ends it.
+ * The work of the helper process: it answers one question about the keychain. The keychain's
+ * library blocks its thread, and an open prompt keeps its process from ending. So the service never
+ * loads the library, and the process that started this helper ends it.
  */
 import { execFile } from 'node:child_process';
 import type { AsyncEntry } from '@napi-rs/keyring';
@@ -15,7 +15,7 @@ import { helperFault, type Answer, type HelperFault, type Question } from './wir
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** @param prompting is called before anything that may open a prompt and wait for a person */
+/** @param prompting called before any step that may open a prompt and wait for a person */
 export async function answerQuestion(
   question: Question,
   env: Env,
@@ -32,7 +32,7 @@ export async function answerQuestion(
   if (asked.ask === 'delete' && look.names.size === 0) return { kind: 'absent' };
   const lock = lockOf(asked.ask, look);
   if (lock !== null && !question.canPrompt) return lock;
-  // Whether macOS opens a dialog is known only once it has.
+  // macOS does not say in advance whether it opens a dialog.
   const mayPrompt = lock !== null || process.platform === 'darwin';
   if (question.canPrompt && mayPrompt) prompting();
   return act(asked);
@@ -40,7 +40,7 @@ export async function answerQuestion(
 
 type Looked = Exclude<Look, HelperFault>;
 
-/** What keeps the library from answering at once, where no person unlocks; null: nothing. */
+/** The fault when the library cannot answer without a person who unlocks; null: it can. */
 function lockOf(ask: 'read' | 'set' | 'delete', { names, keyring }: Looked): HelperFault | null {
   if (ask === 'set' && keyring === 'none') return helperFault('locked', 'no_keyring');
   const isLocked = ask === 'set' ? keyring === 'locked' : [...names.values()].includes('locked');
@@ -53,13 +53,16 @@ async function lookAround(names: readonly string[], env: Env): Promise<Look> {
   return lookIntoSecretService(names, env);
 }
 
-/** What `security` ends with: 44 is errSecItemNotFound, 36 errSecInteractionNotAllowed. */
+/**
+ * Exit codes of `security`: 36 is errSecInteractionNotAllowed. The caller handles 44,
+ * errSecItemNotFound.
+ */
 const securityCodes: Readonly<Record<number, HelperFault['state']>> = {
   36: 'denied',
   37: 'no_provider',
 };
 
-/** Without `-w`, `security` tells the attributes of an item and not its value. */
+/** Without `-w`, `security` prints the attributes of an item and not its value. */
 async function lookIntoMacKeychain(names: readonly string[]): Promise<Look> {
   const found = new Map<string, 'open' | 'locked'>();
   for (const name of names) {
@@ -71,7 +74,7 @@ async function lookIntoMacKeychain(names: readonly string[]): Promise<Look> {
   return { kind: 'looked', names: found, keyring: 'open' };
 }
 
-/** @returns the exit code; -1: it could not be started, or was ended */
+/** @returns the exit code; -1: the program could not start, or was killed */
 function codeOf(program: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
     execFile(program, [...args], (error) => {
@@ -81,7 +84,7 @@ function codeOf(program: string, args: readonly string[]): Promise<number> {
   });
 }
 
-/** Windows tells what is there by giving it: the values are dropped here. */
+/** Windows shows that a name exists only by returning its value. The values are dropped here. */
 async function lookIntoCredentials(names: readonly string[]): Promise<Look> {
   const read = await withLibrary(async (entry) => {
     const found = new Map<string, 'open' | 'locked'>();
@@ -113,7 +116,10 @@ function act(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
 
 type MakeEntry = (name: string) => AsyncEntry;
 
-/** One after the other: the first may open a prompt, and none is asked after one that failed. */
+/**
+ * Reads one value after the other: the first may open a prompt. After a failure it asks for no
+ * more.
+ */
 async function valuesOf(
   names: readonly string[],
   entry: MakeEntry,
@@ -127,8 +133,8 @@ async function valuesOf(
 }
 
 /**
- * Without the store's name the library falls back, on a machine without a bus, to the memory of
- * the kernel, says that it has stored, and has nothing after a restart.
+ * Names the store for the library. Without this, on a machine without a bus, the library falls back
+ * to kernel memory. It then reports success, and the value is gone after a restart.
  */
 const pinned = { linux: { store: 'secret-service' } } as const;
 
