@@ -1,4 +1,4 @@
-/** What the sweep deletes, and what it leaves as it was. */
+/** What the sweep deletes, and what it leaves unchanged. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -25,7 +25,7 @@ import { patienceMs } from '../../../test/support/waiting.ts';
 
 const dayMs = 86_400_000;
 
-/** A connection beside the ledger's, which waits for that one's. */
+/** A second connection, which waits for the ledger's. */
 const beside = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: patienceMs });
 
 suite('what is kept for a time', () => {
@@ -163,7 +163,7 @@ suite('what is kept for a time', () => {
 
   test('spend of senders goes with the texts, and all of it after 400 days', async () => {
     await using place = await LedgerFolder.make();
-    // The ledger sweeps, too.
+    // The ledger itself sweeps too.
     const it = await place.open({ retentionDays: 0 });
     const now = Date.now();
     for (const ago of [401, 399, 31, 29]) {
@@ -203,7 +203,7 @@ suite('what is kept for a time', () => {
   });
 });
 
-/** One message of cid, answered without a reply while bob's waits. */
+/** One message of cid, answered without a reply while bob's message waits. */
 async function exchangeWith(it: Bench): Promise<void> {
   await accept(it, said('cid', 'quiet'));
   const claims = await takeIn(it, 5);

@@ -1,4 +1,7 @@
-/** SQLite under the ledger: a journal of grouped, fsynced commits, and a connection that reads. */
+/**
+ * The ledger's storage on SQLite: writes go through the group commit (grouped, fsynced
+ * transactions), and reads use a read-only connection.
+ */
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import { dedupeMsOf } from '../../channels/registry.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -64,7 +67,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly #groupCommit: GroupCommit;
   readonly #disk: DiskWatch;
   readonly #texts: StoredTexts;
-  /** Traces left out, since the storage was behind. */
+  /** Traces left out because the storage was behind. */
   #tracesDropped = 0;
 
   constructor(deps: SqliteDeps) {
@@ -144,7 +147,7 @@ export class SqliteStorage implements LedgerStorage {
         });
         resolve({ kind: 'accepted', receipts });
       };
-      // To the sender a full disk is like any full inbox: it passes by itself.
+      // To the sender, a full disk looks like a full inbox: the state passes by itself.
       this.#groupCommit.flush(written, () => refuse('full'));
     });
   }
@@ -226,7 +229,7 @@ export class SqliteStorage implements LedgerStorage {
     this.#groupCommit.flushSoon(() => {});
   }
 
-  /** Does not wait while the disk is full. */
+  /** Returns false at once while the disk is full. */
   audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
     this.#groupCommit.add(['audit', at, action, JSON.stringify(target), status, reason]);
     return this.#groupCommit.writtenNow();
@@ -246,8 +249,8 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   async close(): Promise<void> {
-    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
-    // do that. It may not once a sync has failed: then the next start finds what is on the disk.
+    // The last connection to close folds the log into the database, and syncs it. This should be
+    // the writer. After a failed sync it may not: the next start then reads the state on the disk.
     const { reader, lock, stopCrashNotes } = this.#deps;
     this.spend.flush();
     let hasEnded = true;
@@ -261,7 +264,8 @@ export class SqliteStorage implements LedgerStorage {
       }
     } finally {
       stopCrashNotes();
-      // A thread that hangs may write yet: the lock is the next process's once this one is gone.
+      // A hanging thread may still write. Then the next process gets the lock only after this
+      // process ends.
       if (hasEnded) lock.release();
     }
     if (!hasEnded) throw new Error('its thread does not end');

@@ -1,7 +1,9 @@
 /**
- * Whether the disk lets anything more in: ok → low (a look found less free than there must be) |
- * full or locked (SQLite said so) → ok. Each change is told once. Low ends only when there is an
- * eighth more than there must be, so that a disk at the edge is not told of every few seconds.
+ * Whether the disk has room for new messages.
+ *
+ * States: ok → low (less free space than the minimum) or full or locked (by SQLite's answer) → ok.
+ * Each change is reported once. Low ends only at an eighth more than the minimum, so that a disk
+ * near the limit does not report every few seconds.
  */
 import type { StorageRoom } from '../../ledger.ts';
 import type { Stuck } from '../write/group-commit.ts';
@@ -13,7 +15,7 @@ export class DiskWatch {
   #room: StorageRoom = { kind: 'ok' };
   #low = false;
 
-  /** @param holder the process that has the database locked; null: not known */
+  /** @param holder the process that has locked the database; null: unknown */
   constructor(
     freeBytesMin: number,
     told: (room: StorageRoom) => void,
@@ -28,7 +30,7 @@ export class DiskWatch {
     return this.#room.kind === 'ok';
   }
 
-  /** @param stuck why nothing is written; null: it is */
+  /** @param stuck why nothing is written; null: writing works */
   look(freeBytes: number, stuck: Stuck | null): void {
     const least = this.#freeBytesMin;
     this.#low = freeBytes < (this.#low ? least + least / 8 : least);

@@ -1,4 +1,4 @@
-/** Databases of an older schema: all of it is there afterwards, or all of it is as before. */
+/** Databases of an older schema: an upgrade converts all of it, or leaves all of it as before. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ const tables = {
   traces: ['message_id', 'body'],
 };
 
-/** A database of that version with so many of everything, and a place for copies of it. */
+/** A database of that version with some rows of every kind, and a place for copies of it. */
 function stage(t: TestContext): { readonly full: string; readonly copy: () => string } {
   const folder = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -74,7 +74,7 @@ test('an upgrade that is killed at any point is whole, or has not been', async (
     const last = Math.floor((kill * questions) / kills);
     assert.equal(upgrade(path, last).signal, 'SIGKILL');
     const { version, ...left } = look(path);
-    // Each step is whole by itself.
+    // Each step is a transaction of its own.
     assert.ok(version >= former && version <= migrationFiles().length, `version ${version}`);
     assert.deepEqual(left, { sound: 'ok', rows: before.rows }, `killed at question ${last}`);
     if (version > former) copyFileSync(full, path);

@@ -1,4 +1,4 @@
-/** What agents keep in the SQLite form, as it is on the disk. */
+/** The stored data of agents in SQLite, as it is on the disk. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -72,7 +72,7 @@ function begun({ message }: InClaim, given: string): BegunCall {
   return { ...use, key: `${message.id}:1:0`, hash: 'one', arguments: given, sensitivity: 'public' };
 }
 
-/** One turn that calls, notes, and is written down. */
+/** One finished turn with a tool call and a note. */
 async function turn(it: Bench, who: string, text: string): Promise<void> {
   await accept(it, said(who, 'hello'));
   const claim = await oneIn(it);

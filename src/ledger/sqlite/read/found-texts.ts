@@ -1,7 +1,7 @@
 /**
- * Messages by their words, newest first: of turns by the index, which is filled behind them, so the
- * newest turns are looked at one by one; and messages that have no turn, because they wait, died,
- * or were commands. Both are lists of their own, which are merged.
+ * Searches messages by their words, newest first, in two merged lists. Turns come from the index.
+ * The index is filled later, so the newest turns are checked one by one. Messages without a turn
+ * (waiting, dead, or commands) are the second list.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { PageAsked, Page } from '../../../domain/page.ts';
@@ -34,7 +34,7 @@ type Message = Omit<TextRecord, 'message' | 'sender'> & {
   readonly seq: number;
   readonly body: string;
 };
-/** Where each list goes on: behind a turn's place, and behind a message. */
+/** The place where each list continues: after a turn's place, and after a message. */
 type Place = readonly [turn: number, at: number, seq: number];
 type Candidate = { readonly at: number } & (
   | { readonly kind: 'turn'; readonly turn: Turn }
@@ -154,7 +154,7 @@ function isNewer(a: Candidate, b: Candidate): boolean {
   return a.at > b.at;
 }
 
-/** Each with the place from which both lists go on behind it. */
+/** Adds to each candidate the place from which both lists continue after it. */
 function* placed(after: Place, lists: readonly Iterable<Candidate>[]): Generator<Placed> {
   let place = after;
   for (const candidate of merge(lists, isNewer)) {
@@ -205,7 +205,7 @@ function rowOf(
 ): FoundText | null {
   const { channel, conversation, at, seq } =
     candidate.kind === 'turn' ? candidate.turn : candidate.message;
-  // It is among the turns already.
+  // A message with a turn is already among the turns.
   const isTwice =
     candidate.kind === 'message' && statements.turn.get(channel, conversation, seq) !== undefined;
   if (isTwice) return null;
@@ -213,7 +213,7 @@ function rowOf(
   return textRowOf({ channel, conversation, at, sender, message: found ?? null }, excerpt);
 }
 
-/** By the index that begins with channel and conversation: one look at each. */
+/** Finds conversations whose id begins with `start`, with one index search for each. */
 function conversationsNamed(db: DatabaseSync, start: string): readonly FoundText[] {
   if (start === '') return [];
   const first = db.prepare(`${nextConversation} >= ?`);
@@ -231,7 +231,7 @@ function conversationsNamed(db: DatabaseSync, start: string): readonly FoundText
   return rows;
 }
 
-/** Messages and replies by how their ids begin. */
+/** The search by the beginning of an id, among messages and replies. */
 const inRange = 'id >= ? AND id < ?';
 const replyInRange = 'outbox.id >= ? AND outbox.id < ?';
 const messages =
@@ -241,7 +241,7 @@ const reply =
   "SELECT 'out' AS box, outbox.id, message_id AS messageId, outbox.channel, created_at AS at, " +
   'outbox.state, brain, outcome FROM outbox LEFT JOIN inbox ON inbox.id = outbox.message_id';
 const dead = `${reply} WHERE outbox.state = 2 AND ${replyInRange} ORDER BY outbox.id DESC LIMIT ?`;
-/** No index has the ids of replies: they are looked at where those of that time stand. */
+/** No index has the ids of replies, so those of the id's time are checked one by one. */
 const repliesFrom =
   'SELECT seq, id FROM (SELECT seq, id, state FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?) ' +
   `WHERE state < 2 AND ${inRange} ORDER BY id DESC LIMIT ?`;
@@ -250,7 +250,7 @@ const nextReply = 'SELECT seq, created_at AS at FROM outbox WHERE seq >= ? ORDER
 const lastReply = 'SELECT max(seq) AS seq FROM outbox';
 
 const looksMax = 5_000;
-/** An id is made before its reply is written down. */
+/** How long after its id is made a reply may be stored. */
 const apartMs = 60_000;
 
 export function findByIds(db: DatabaseSync, beginning: string, asked: PageAsked): Page<FoundRow> {
@@ -274,7 +274,10 @@ function repliesOf(db: DatabaseSync, { from, before }: IdRange, most: number): r
   return found.map(({ seq }) => one.get(seq!));
 }
 
-/** They stand in the order in which they were made: the number of the first one since then. */
+/**
+ * The number of the first reply made at `since` or later. Replies are stored in the order of their
+ * making.
+ */
 function firstSince(db: DatabaseSync, since: number): number | null {
   const next = db.prepare(nextReply);
   let from = 0;

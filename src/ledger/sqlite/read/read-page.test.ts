@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readPage } from './read-page.ts';
 
-/** Rows from 1 on, of which the first takes longer to read than a page may. */
+/** Rows from 1 on. The first takes longer to read than a page may. */
 function* slowRows(count: number): Generator<number> {
   const endAt = performance.now() + 60;
   while (performance.now() < endAt);

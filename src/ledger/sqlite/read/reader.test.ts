@@ -1,4 +1,4 @@
-/** What is particular to reading SQLite: files that cannot be read, odd keys, many rows. */
+/** What only the SQLite reader has: unreadable files, odd keys, many rows. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,4 +1,4 @@
-/** What can be asked of a database, by the name it has in the reader's contract. */
+/** All reads of a database, by their names in the reader's contract. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import {
@@ -102,9 +102,9 @@ import { wholeIdLength } from '../../engine/order/rows.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**
- * Dead letters: messages and replies that are not tried again. The newest come first, in the order
- * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts
- * of a split reply are one letter, which stands where the last of them died.
+ * A row of dead letters: messages and replies that are not tried again. The newest come first, in
+ * the order of (time of death, `seq`). `seq` counts over both boxes, so no two rows share a place.
+ * The parts of a split reply are one letter, at the place of the part that died last.
  */
 type DeadRow = DeadRecord & { readonly seq: number };
 
@@ -119,8 +119,8 @@ const deadLettersReplies =
   'FROM outbox AS dead WHERE state = 2';
 
 /**
- * Of a letter's parts only the one that died last stands for it. A part's id is the whole reply's,
- * and `-00`, `-01` … behind it; `.` comes right after `-`.
+ * Selects, of a reply's parts, only the one that died last. A part's id is the reply's id followed
+ * by `-00`, `-01` …; `.` sorts right after `-`.
  */
 const standsForAll =
   `(length(dead.id) = ${wholeIdLength} OR NOT EXISTS (SELECT 1 FROM outbox AS part ` +
@@ -174,7 +174,7 @@ export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | n
   return letterTextOf(idCipherOf(db), last, parts);
 }
 
-/** The dead parts of a reply, in their order: of most replies the only one. */
+/** The dead parts of a reply, in order. Most replies have one. */
 function partsOf(db: DatabaseSync, row: DeadRow): readonly DeadRow[] {
   return row.box === 'in' || row.id.length === wholeIdLength ? [row] : wholeOf(db, row.id);
 }
@@ -218,7 +218,7 @@ const questions: {
   foundTexts: findByWords,
 };
 
-/** All that one answer tells was true at one moment. */
+/** Answers one question. All of the answer is true at the same moment. */
 export function runRead<Q extends ReadName>(
   db: DatabaseSync,
   question: Q,
@@ -232,7 +232,7 @@ export function runRead<Q extends ReadName>(
   }
 }
 
-/** What operators did, and what is counted of conversations. */
+/** An audit row. */
 type Kept = AuditRecord & { readonly seq: number };
 
 /** Before every row. */
@@ -263,13 +263,13 @@ export function listConversationCounts(db: DatabaseSync): readonly ConversationC
   }));
 }
 
-/** A conversation by an id of svc's own, and whose a message is. */
+/** Finds a conversation by svc's own id for it. */
 function findConversationKey(db: DatabaseSync, id: string): ConversationKey | null {
   const where = idCipherOf(db).keyOf(id);
   return where === null || findConversation(db, where) === null ? null : where;
 }
 
-/** Without the text, which may be long. */
+/** Reads the message without its text, which may be long. */
 const origin =
   "SELECT id, channel, conversation, iif(json_valid(body), body -> '$.sender', NULL) AS sender " +
   'FROM inbox WHERE id = ?';
@@ -284,8 +284,8 @@ function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly 
 }
 
 /**
- * Replies on their way, in the order in which they came into the outbox, newest first. Replies that
- * wait and that died are found by an index; the channel of each is looked at.
+ * A row of deliveries. Replies come in the order in which they entered the outbox, newest first. An
+ * index finds waiting and dead replies; the channel of each is checked row by row.
  */
 type Told = DeliveryRecord & { readonly seq: number };
 
@@ -359,7 +359,7 @@ export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures 
   });
 }
 
-/** A key at one price. */
+/** Sums the spend of each key, separately for each price. */
 function groupsBy(by: SpendBy): string {
   const [which, channel] =
     by === 'sender' ? ["channel <> ''", 'channel'] : ["channel = ''", 'NULL'];
@@ -395,7 +395,7 @@ export function readSpend(db: DatabaseSync, by: SpendBy, since: string): readonl
   );
 }
 
-/** One message: what happened to it, and what was said. */
+/** The story of one message: what happened to it, and what was said. */
 const readsMessage =
   'SELECT id, channel, accepted_at AS acceptedAt, state, attempts AS diedUnder, ' +
   'settled_at AS settledAt, failure FROM inbox WHERE id = ?';
@@ -431,11 +431,11 @@ function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
   );
 }
 
-/** What agents keep: notes, and the audit of their tools. */
+/** The data of agents: notes, and the audit of their tools. */
 const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
 const agentsNewest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 
-/** A scope has a hundred notes at most, unless another program wrote some. */
+/** A scope has a hundred notes at most, unless another program wrote more. */
 function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
   const rows =
     of.kind === 'brain'
@@ -454,7 +454,7 @@ function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
   }));
 }
 
-/** Needed by `toolUseOf`. */
+/** The columns that `toolUseOf` needs. */
 export const toolUseColumns =
   'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
   'arguments, told';
@@ -474,7 +474,7 @@ function findToolUse(db: DatabaseSync, key: string): ToolUseText | null {
   return found === undefined ? null : toolUseTextOf(found as unknown as ToolUseRecord);
 }
 
-/** Those of one message, in their order. */
+/** The tool uses of one message, in order. */
 function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord[] {
   const rows = db
     .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE message_id = ? ORDER BY seq LIMIT ?`)
@@ -482,16 +482,16 @@ function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord
   return rows as unknown as ToolUseRecord[];
 }
 
-/** What waits for a yes, and what became of it. */
+/** Approvals, waiting and decided. */
 const approvalRow =
   'SELECT id, code, state, channel, conversation, sender, message_id AS messageId, brain, tool, ' +
   'private, asked_at AS askedAt, expires_at AS expiresAt, decided_at AS decidedAt, ' +
   'decided_by AS decidedBy, settled_at AS settledAt, outcome, body FROM approvals';
 
-/** What `columns` gives; node:sqlite itself knows no more than values by name. */
+/** The row of `approvalRow`. node:sqlite itself gives untyped values by name. */
 type Row = Omit<ApprovalRecord, 'private'> & { readonly private: number };
 
-/** Before every row: it comes behind every digit of an id. */
+/** A key before every row: `~` sorts after every digit of an id. */
 const approvalsNewest: [string] = ['~'];
 
 export function listApprovals(
@@ -519,19 +519,19 @@ export function showApproval(db: DatabaseSync, id: string): ApprovalText | null 
   return found === null ? null : approvalTextOf(found);
 }
 
-/** By its id or its code. */
+/** Finds an approval by its id or its code. */
 export function findByIdOrCode(db: DatabaseSync, idOrCode: string): Approval | null {
   const sql = `${approvalRow} WHERE id = ? OR code = ? ORDER BY id DESC LIMIT 1`;
   return approvalsFirstOf(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
 }
 
-/** Oldest first. */
+/** The waiting approvals, oldest first. */
 export function listWaiting(db: DatabaseSync): readonly Approval[] {
   const sql = `${approvalRow} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
   return (db.prepare(sql).all() as unknown as readonly Row[]).map(approvalOf);
 }
 
-/** As `isOwed` says; oldest first. */
+/** The owed approvals, as `isOwed` defines them, oldest first. */
 export function listOwed(db: DatabaseSync, now: number): readonly Approval[] {
   const owed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= ?)";
   const sql = `${approvalRow} WHERE ${owed} ORDER BY id LIMIT ${approvalsOwedMax}`;
@@ -547,13 +547,13 @@ function approvalOf(row: Row): Approval {
 }
 
 /**
- * Messages, newest first, in the order of (when it was accepted, `seq`). What is asked for picks
- * the index: what waits, what died, what ended in another way than with a reply, what is of one
- * brain; else each channel has its own order, and these are merged.
+ * A row of messages, newest first, in the order of (acceptance, `seq`). The filter picks the index:
+ * waiting, dead, an outcome other than a reply, or one brain. Otherwise each channel has its own
+ * order, and these are merged.
  */
 type MessagesTold = MessageSummary & { readonly seq: number };
 
-/** Accepted before (at, seq), and at `since` or later. */
+/** Messages accepted before (at, seq), and at `since` or later. */
 type Span = readonly [at: number, seq: number, since: number];
 
 const summary =
@@ -618,7 +618,10 @@ function isNewer(a: MessagesTold, b: MessagesTold): boolean {
   return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
 }
 
-/** Waiting messages are put in order for each page, unless many wait: looking finds those soon. */
+/**
+ * Whether few messages wait. Waiting messages are sorted for each page. When many wait, a
+ * row-by-row search finds enough of them soon.
+ */
 function fewWait(db: DatabaseSync): boolean {
   const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
   return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;

@@ -1,4 +1,4 @@
-/** What is particular to the lists of SQLite: old databases, many rows, what is swept. */
+/** What only the lists of SQLite have: old databases, many rows, swept rows. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ class Scratch implements Disposable {
   readonly path = join(this.#folder, 'svc.db');
   readonly db = new DatabaseSync(this.path);
 
-  /** @param version of the schema; later ones are left to `migrate` */
+  /** @param version the schema's version; `migrate` applies the later ones */
   constructor(version = migrationFiles().length) {
     this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF');
     for (const name of migrationFiles().slice(0, version)) {
@@ -102,7 +102,7 @@ test('of rows that no index tells apart a page looks at so many, and none is los
       "CASE WHEN n % 5000 IN (3, 4) THEN 'reply' ELSE 'command' END FROM n",
   );
   await using reader = place.open();
-  // The index of the brain leads to them all, and the outcome is looked at.
+  // The brain's index leads to all rows, and each outcome is checked.
   const found = await everyPage(100, (page) => {
     return reader.messages({ ...anyMessage, brain: 'main', outcome: 'reply' }, page);
   });
@@ -171,7 +171,7 @@ test('figures are kept for a day by the minute and for thirty by the hour, and s
   assert.deepEqual(offsets(hourMs, 30), [0, 1, 5 * dayMs]);
   sweep(db, 0, now - 100 * dayMs);
   assert.equal(offsets(minuteMs, 1).length, 3, 'a clock that was set back deletes nothing');
-  // Of a service that is started very often the oldest go before their time.
+  // When a service is started very often, the oldest rows go early.
   db.exec(
     'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n ' +
       `WHERE n < ${figureRowsMax + 30}) ` +

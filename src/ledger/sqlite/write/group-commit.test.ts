@@ -6,7 +6,7 @@ import { sqliteLimits } from '../ledger/limits.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { ToWriter } from './statements.ts';
 
-/** A storage thread that ends at the first thing that it is sent. */
+/** A storage thread that ends at the first message it receives. */
 const mortal = `require('node:worker_threads').parentPort.once('message', () => process.exit(0))`;
 
 test('a storage thread that ends by itself fails what waits, and all that follows', async () => {
@@ -21,7 +21,10 @@ test('a storage thread that ends by itself fails what waits, and all that follow
   await groupCommit.close();
 });
 
-/** A thread that writes each group, says that it closes, and ends at the first thing after that. */
+/**
+ * A thread that writes each group, reports that it closes, and ends at the first message after
+ * that.
+ */
 const orderly = `
   const { parentPort } = require('node:worker_threads');
   let closing = false;
@@ -56,7 +59,7 @@ test('what is asked of a journal that closes is written, or told that it is not'
   ]);
 });
 
-/** One that answers nothing of the kind that it is made with, and can or cannot be ended. */
+/** A writer that never answers this kind of request. `ends`: whether it can be ended. */
 function mute(about: 'a group' | 'the close', ends: boolean) {
   const writer = new EventEmitter();
   const postMessage = (message: ToWriter): void => {

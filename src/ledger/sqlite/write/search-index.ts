@@ -1,27 +1,31 @@
 /**
- * The index of what was said: filled by the writer between the groups, never in one of them. The
- * newest turns come first, then those of before, down to the oldest. A turn that is deleted leaves
- * the index in the same transaction, whatever deletes it.
+ * The search index of turns. The writer fills it between the groups, never within one. It takes the
+ * newest turns first, then the older ones, down to the oldest. A deleted turn leaves the index in
+ * the same transaction, whoever deletes it.
  *
- * empty → from the newest turn upward and downward → whole. An index of other rules than those of
- * today, or a damaged one, is emptied.
+ * empty → filled from the newest turn upward and downward → whole. An index with other word rules
+ * than today's, or a damaged one, is emptied.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { wordRules, wordsOf } from '../../search/words.ts';
 
-/** One step takes a millisecond or two: a group that arrives meanwhile waits that long. */
+/**
+ * The most turns of one step, which takes a millisecond or two. A group that arrives during a step
+ * waits for it.
+ */
 const turnsAtOnce = 32;
 const charactersAtOnce = 64 * 1024;
-/** So many pages of the index's parts are merged by one step. */
+/** The pages of the index that one step merges. */
 const pagesMerged = 16;
-/** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which a part that stands there twice breaks. */
+/** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which an index part that exists twice causes. */
 const damaged: ReadonlySet<number> = new Set([267, 19]);
-/** Where it is damaged again and again, nothing more is taken in until the next start. */
+/** After this many repairs nothing more is indexed until the next start. */
 const remadeMax = 3;
 
 /**
- * Only the writer has this trigger, since only the writer knows the words. A place that was freed
- * is given again, so the highest one in the index is always that of a turn which is there.
+ * The trigger that removes deleted turns. Only the writer has it, since only the writer knows the
+ * words. A freed place is given again, so the highest place in the index always belongs to an
+ * existing turn.
  */
 const keepTrue = `
 CREATE TEMP TRIGGER turn_unsearched AFTER DELETE ON main.turns
@@ -45,11 +49,11 @@ type Turn = {
 };
 
 export type SearchIndex = {
-  /** @returns whether there may be more to take in */
+  /** @returns whether there may be more turns to index */
   step(): boolean;
   /**
-   * Makes the whole of it anew of what is in it: also where its parts are told from one another
-   * there is no beginning of a word any more that was deleted.
+   * Rebuilds the index from its own content. Afterwards the separators between its parts contain no
+   * beginning of a deleted word.
    */
   rewrite(): void;
 };
@@ -115,7 +119,10 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   };
 }
 
-/** A step waits for no sync: what a power cut takes back is taken in once more. */
+/**
+ * Runs one step as a transaction. A step waits for no sync: after a power cut the turns are indexed
+ * again.
+ */
 function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
   db.exec('PRAGMA synchronous = NORMAL');
   try {
@@ -134,7 +141,7 @@ function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damage
   }
 }
 
-/** From now on it begins with the newest turn. */
+/** Empties the index. It then begins with the newest turn. */
 function empty(db: DatabaseSync): void {
   db.exec("INSERT INTO search (search) VALUES ('delete-all')");
   db.prepare(

@@ -1,4 +1,4 @@
-/** When what is old is deleted, and what comes before it. */
+/** When the steps of the sweep run, and which work goes first. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
