@@ -54,14 +54,14 @@ export const approvals: readonly Fault[] = [
   {
     name: 'What a person had asked for stays on the disk when they are forgotten.',
     file: 'src/ledger/sqlite/ledger/forgetting.ts',
-    find: '    await this.#approvals(asked);\n',
+    find: '    await this.#approvals(request);\n',
     replace: '',
     seenBy: ['test/ledger/sqlite.test.ts', 'src/ledger/sqlite/files/people.test.ts'],
   },
   {
     name: 'What a person had asked for stays on the server when they are forgotten.',
     file: 'src/ledger/postgres/ledger/forgetting.ts',
-    find: '    await this.#approvals(asked);\n',
+    find: '    await this.#approvals(request);\n',
     replace: '',
     seenBy: ['test/ledger/contract-postgres.test.ts'],
   },

@@ -79,21 +79,26 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const { labels, writes: labelWrites } = openLabels(reader, publicNow);
     const held = findHeld(reader, rows, now());
     const { writes, suspects, sooner } = recover(reader, rows, now(), notedEnd(path));
-    const found: readonly Write[] = [...labelWrites, ...writes, ['holdsOver', now()], ['owned']];
-    await groupCommit.write(found, lockedMs);
+    const startWrites: readonly Write[] = [
+      ...labelWrites,
+      ...writes,
+      ['holdsOver', now()],
+      ['owned'],
+    ];
+    await groupCommit.write(startWrites, lockedMs);
     forgetNotedEnd(path);
     reportSooner(sooner, options.news);
-    const note = (failed: NotedFailure): void => noteFailure(path, failed);
-    const written = groupCommit;
+    const noteEnd = (failed: NotedFailure): void => noteFailure(path, failed);
+    const openGroupCommit = groupCommit;
     const stopCrashNotes = onUncaughtException(() => {
       const { lastSeq, atWork } = rows;
       // On a disk that does not answer, this write would keep the process from ending.
-      if (!written.silent) noteCrash(path, { lastSeq, atWork });
+      if (!openGroupCommit.silent) noteCrash(path, { lastSeq, atWork });
     });
     const { news = {} } = options;
     const base = { now, steady, limits, lock, reader, rows, groupCommit, suspects, held, labels };
-    const parts = { ...base, noteFailure: note, stopCrashNotes, news };
-    return new QueueLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
+    const deps = { ...base, noteFailure: noteEnd, stopCrashNotes, news };
+    return new QueueLedger({ ...options, rows, storage: new SqliteStorage(deps), news });
   } catch (error) {
     await (groupCommit === null ? writer?.terminate() : groupCommit.abandon());
     reader?.close();

@@ -10,7 +10,7 @@ import type { Stuck } from '../write/group-commit.ts';
 
 export class DiskWatch {
   readonly #freeBytesMin: number;
-  readonly #told: (room: StorageRoom) => void;
+  readonly #report: (room: StorageRoom) => void;
   readonly #holder: () => number | null;
   #room: StorageRoom = { kind: 'ok' };
   #low = false;
@@ -18,12 +18,12 @@ export class DiskWatch {
   /** @param holder the process that has locked the database; null: unknown */
   constructor(
     freeBytesMin: number,
-    told: (room: StorageRoom) => void,
+    report: (room: StorageRoom) => void,
     holder: () => number | null = () => null,
   ) {
     this.#freeBytesMin = freeBytesMin;
     this.#holder = holder;
-    this.#told = told;
+    this.#report = report;
   }
 
   get hasRoom(): boolean {
@@ -38,6 +38,6 @@ export class DiskWatch {
     if (kind === this.#room.kind) return;
     if (kind === 'low') this.#room = { kind, freeBytes, freeBytesMin: least };
     else this.#room = kind === 'locked' ? { kind, holder: this.#holder() } : { kind };
-    this.#told(this.#room);
+    this.#report(this.#room);
   }
 }

@@ -41,17 +41,17 @@ export function examine(path: string): Examined | StoreProblem {
   try {
     const owned = isOwned(path);
     using db = new DatabaseSync(path, { readOnly: true, timeout: sqliteLimits.busyMs });
-    const numberOf = (pragma: string): number => Number(first(db, `PRAGMA ${pragma}`));
-    const tables = Number(first(db, 'SELECT count(*) FROM sqlite_master'));
+    const numberOf = (pragma: string): number => Number(firstValue(db, `PRAGMA ${pragma}`));
+    const tables = Number(firstValue(db, 'SELECT count(*) FROM sqlite_master'));
     if (tables > 0 && numberOf('application_id') !== applicationId) {
       return problemOf(path, { message: 'ForeignDatabase' });
     }
     const version = numberOf('user_version');
     const known = migrationFiles().length;
     if (version > known) return problemOf(path, { message: 'NewerSchema' });
-    const sound = String(first(db, 'PRAGMA quick_check(1)'));
-    const newest = tables === 0 ? null : first(db, newestMessage);
-    const unclean = tables > 0 && !owned && first(db, 'SELECT clean FROM owner') === 0;
+    const sound = String(firstValue(db, 'PRAGMA quick_check(1)'));
+    const newest = tables === 0 ? null : firstValue(db, newestMessage);
+    const unclean = tables > 0 && !owned && firstValue(db, 'SELECT clean FROM owner') === 0;
     return {
       kind: 'examined',
       owned,
@@ -76,7 +76,7 @@ export function roomOfDisk(place: string): DiskRoom {
 
 const newestMessage = 'SELECT accepted_at FROM inbox ORDER BY seq DESC LIMIT 1';
 
-function first(db: DatabaseSync, sql: string): unknown {
+function firstValue(db: DatabaseSync, sql: string): unknown {
   return Object.values(db.prepare(sql).get() ?? {})[0] ?? null;
 }
 
@@ -89,7 +89,7 @@ function isOwned(path: string): boolean {
   if (!existsSync(file)) return false;
   try {
     using db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
-    first(db, 'SELECT count(*) FROM sqlite_master');
+    firstValue(db, 'SELECT count(*) FROM sqlite_master');
     return false;
   } catch (error) {
     if (((error as { errcode?: number }).errcode ?? 0) === sqliteBusy) return true;

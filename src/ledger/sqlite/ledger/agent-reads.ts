@@ -98,13 +98,13 @@ export class AgentReads {
   /** The calls begun for a message, oldest first. */
   callsOf({ id, channel }: Message): readonly RunningCall[] {
     return this.#calls.all(id).map((row) => {
-      const { key, hash, tool, arguments: given, text, outcome, ms, private: label } = row;
+      const { key, hash, tool, arguments: argumentsText, text, outcome, ms, private: label } = row;
       const known = toolOutcomes.find((one) => one === outcome) ?? 'unknown';
       return {
         key: String(key),
         hash: String(hash),
         tool: String(tool),
-        arguments: String(given),
+        arguments: String(argumentsText),
         sensitivity: this.#labels.of(label === null ? null : Number(label), channel),
         ending: text === null ? null : { text: String(text), outcome: known, ms: Number(ms) },
       };
@@ -260,7 +260,7 @@ export class Spend implements SpendBook {
     const place = this.#groupCommit.add({ charged, most, limits });
     return new Promise((resolve) => {
       this.#groupCommit.flush(
-        (told) => resolve(told?.reservings.get(place) ?? { kind: 'unwritten' }),
+        (result) => resolve(result?.reservings.get(place) ?? { kind: 'unwritten' }),
         () => resolve({ kind: 'unwritten' }),
       );
     });

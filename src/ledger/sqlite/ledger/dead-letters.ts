@@ -49,10 +49,10 @@ export class DeadLetters {
     const found = this.#find(id);
     if (found === null) return 'not_found';
     let rows = 0;
-    const back = (): void => void rows++;
+    const countRow = (): void => void rows++;
     const written = await (found.kind === 'message'
-      ? this.#rerun(found.seq, back)
-      : this.#resend(found.parts, back));
+      ? this.#rerun(found.seq, countRow)
+      : this.#resend(found.parts, countRow));
     if (!written) return 'storage_failed';
     // The sweep may have deleted it meanwhile.
     if (rows === 0) return 'not_found';
@@ -97,7 +97,7 @@ export class DeadLetters {
    * Puts a dead message back into its queue. The same commit deletes the turn that the
    * dead-lettering left in the history.
    */
-  #rerun(seq: number, back: () => void): Promise<boolean> {
+  #rerun(seq: number, countRow: () => void): Promise<boolean> {
     const { groupCommit, reader, rows, now } = this.#deps;
     const fresh = rows.nextSeq();
     groupCommit.add(['turnOfDeadDeleted', seq]);
@@ -107,12 +107,12 @@ export class DeadLetters {
         rows.outdate(stored.channel, stored.conversation);
         this.#historyCache.drop(stored);
         rows.restoreMessage(stored);
-        back();
+        countRow();
       }
     });
   }
 
-  #resend(parts: readonly Part[], back: () => void): Promise<boolean> {
+  #resend(parts: readonly Part[], countRow: () => void): Promise<boolean> {
     const { groupCommit, reader, rows } = this.#deps;
     const fresh = parts.map(({ seq }) => {
       const next = rows.nextSeq();
@@ -123,7 +123,7 @@ export class DeadLetters {
       let progress = null;
       for (const { stored, state } of fresh.flatMap((seq) => [...unsettledReplies(reader, seq)])) {
         ({ progress } = rows.restoreReply(stored, progress, state));
-        back();
+        countRow();
       }
     });
   }

@@ -43,19 +43,19 @@ export class Forgetting {
    * @returns how many messages, replies and turns it deleted
    * @throws when the storage has failed, so that nobody believes that the texts are gone
    */
-  async forget(asked: Forgotten): Promise<number> {
-    const { whose } = asked;
+  async forget(request: Forgotten): Promise<number> {
+    const { whose } = request;
     const touched = new Set<ConversationId>();
-    let deleted = await this.#messages(asked, touched);
+    let deleted = await this.#messages(request, touched);
     if (whose.kind === 'conversation') {
       touched.add(whose.conversation);
-      deleted += await this.#replies(asked);
-      deleted += await this.#turnsOf(asked, whose.conversation, this.#search.turns);
+      deleted += await this.#replies(request);
+      deleted += await this.#turnsOf(request, whose.conversation, this.#search.turns);
     } else {
-      deleted += await this.#turnsSaidBy(asked, whose.sender, touched);
+      deleted += await this.#turnsSaidBy(request, whose.sender, touched);
     }
-    await this.#approvals(asked);
-    for (const conversation of touched) await this.#close(asked, conversation);
+    await this.#approvals(request);
+    for (const conversation of touched) await this.#dropConversation(request, conversation);
     await this.#overwrite();
     return deleted;
   }
@@ -85,10 +85,10 @@ export class Forgetting {
   }
 
   /** Deletes their messages, the replies to these, and their traces. */
-  async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
+  async #messages(request: Forgotten, touched: Set<ConversationId>): Promise<number> {
     let deleted = 0;
-    for await (const messages of this.#search.messages(asked.whose, asked.before)) {
-      await this.#dropAnswers(asked, messages);
+    for await (const messages of this.#search.messages(request.whose, request.before)) {
+      await this.#dropAnswers(request, messages);
       for (const { conversation } of messages) touched.add(conversation as ConversationId);
       const replies = messages.flatMap(({ id }) => this.#search.repliesTo(id));
       deleted += await this.#rows('replyDeleted', replies);
@@ -155,13 +155,13 @@ export class Forgetting {
   }
 
   async #turnsSaidBy(
-    asked: Forgotten,
+    request: Forgotten,
     sender: string,
     touched: Set<ConversationId>,
   ): Promise<number> {
-    const { channel } = asked.whose;
+    const { channel } = request.whose;
     let deleted = 0;
-    for await (const turns of this.#search.turnsSaidBy(channel, sender, asked.before)) {
+    for await (const turns of this.#search.turnsSaidBy(channel, sender, request.before)) {
       for (const { conversation } of turns) touched.add(conversation as ConversationId);
       await this.#write(
         turns.map(({ conversation, session, seq }): Write => {
@@ -173,7 +173,7 @@ export class Forgetting {
     await this.#write([['spendForgotten', channel, sender]]);
     // The quoted block may contain this sender's words.
     for (const conversation of touched) {
-      deleted += await this.#turnsOf(asked, conversation, this.#search.quoted);
+      deleted += await this.#turnsOf(request, conversation, this.#search.quoted);
     }
     return deleted;
   }
@@ -197,7 +197,7 @@ export class Forgetting {
   }
 
   /** Drops the conversation's memory, and its row if nothing is left in it. */
-  async #close({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
+  async #dropConversation({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
     const { groupCommit, rows } = this.#deps;
     const place = [channel, conversation] as const;
     // Notes made in the conversation may contain this sender's words.
@@ -256,9 +256,9 @@ function prepareSearch(db: DatabaseSync): Search {
   const notes = 'SELECT count(*) AS count FROM notes WHERE';
   const notesOfBrain = db.prepare(`${notes} brain = ? AND seq < ?`);
   const notesHere = db.prepare(`${notes} brain IS NULL AND ${ofConversation}`);
-  const asked = (which: string): StatementSync =>
+  const approvalsBy = (which: string): StatementSync =>
     db.prepare(`SELECT id FROM approvals WHERE channel = ? AND ${which} = ? AND message_id < ?`);
-  const [askedIn, askedBy] = [asked('conversation'), asked('sender')];
+  const [askedIn, askedBy] = [approvalsBy('conversation'), approvalsBy('sender')];
   return {
     messages(whose, before) {
       const what = 'seq, id, state, conversation';

@@ -15,12 +15,12 @@ import type { Memory } from '../../ledger.ts';
 import type { Labels } from './sensitivity-labels.ts';
 
 /** The visible turns of a conversation, without quoted blocks, which nobody said. */
-const theirs =
+const visibleTurns =
   'channel = ?1 AND conversation = ?2 AND left_out < 2 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
 /** All turns accepted by a time, also those hidden from later turns. */
-const accepted =
+const acceptedTurns =
   'channel = ?1 AND conversation = ?2 AND at <= ?3 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
@@ -65,12 +65,12 @@ export class HistoryCache {
         'ORDER BY seq LIMIT 1',
     );
     this.#said = db.prepare(
-      `SELECT ${columns} FROM turns WHERE ${theirs} AND session = ` +
-        `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
+      `SELECT ${columns} FROM turns WHERE ${visibleTurns} AND session = ` +
+        `(SELECT session FROM turns WHERE ${visibleTurns} ORDER BY session DESC LIMIT 1) ` +
         'ORDER BY seq DESC LIMIT ?3',
     );
     this.#earlier = db.prepare(
-      `SELECT ${columns} FROM turns WHERE ${accepted} ORDER BY session DESC, seq DESC LIMIT ?4`,
+      `SELECT ${columns} FROM turns WHERE ${acceptedTurns} ORDER BY session DESC, seq DESC LIMIT ?4`,
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }

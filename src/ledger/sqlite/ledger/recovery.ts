@@ -144,11 +144,11 @@ export class StoredTexts {
  * Makes the statement fail on damaged JSON. `->>` alone would accept JSON5 too, which the claim
  * cannot read.
  */
-const json = "iif(json_valid(body), body, '{')";
+const checkedBody = "iif(json_valid(body), body, '{')";
 
 /** The length is that of the JSON, which includes its keys. */
 const messageColumns =
-  `seq, id, channel, conversation, accepted_at, ${json} ->> '$.sender.id', length(body), ` +
+  `seq, id, channel, conversation, accepted_at, ${checkedBody} ->> '$.sender.id', length(body), ` +
   'attempts, alone';
 type MessageFields = readonly [
   seq: number,
@@ -163,11 +163,11 @@ type MessageFields = readonly [
 ];
 
 /** The reason has no weight: damaged JSON here stops nothing. */
-const why = 'iif(json_valid(failure), failure, NULL)';
+const checkedFailure = 'iif(json_valid(failure), failure, NULL)';
 const replyColumns =
-  `seq, id, channel, conversation, created_at, message_id, length(${json} ->> '$.text'), ` +
+  `seq, id, channel, conversation, created_at, message_id, length(${checkedBody} ->> '$.text'), ` +
   'attempts, replayed, possible_duplicate, late, parked, due_at, ' +
-  `${why} ->> '$.kind', ${why} ->> '$.status', ${why} ->> '$.retryAfterMs'`;
+  `${checkedFailure} ->> '$.kind', ${checkedFailure} ->> '$.status', ${checkedFailure} ->> '$.retryAfterMs'`;
 type ReplyFields = readonly [
   seq: number,
   id: ReplyId,
@@ -194,7 +194,7 @@ type FoundStored = Omit<FoundMessage, 'answered'>;
  * @param seq only the message with this number; default: all
  */
 export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<FoundStored> {
-  for (const fields of find<MessageFields>(db, messageColumns, 'inbox', seq)) {
+  for (const fields of readRows<MessageFields>(db, messageColumns, 'inbox', seq)) {
     const [number, id, channel, conversation, acceptedAt, sender, length, attempts, alone] = fields;
     if (sender === null) throw new Error(`the message ${id} names no sender`);
     const bytes = bytesOf(length + 2 * conversation.length);
@@ -209,7 +209,7 @@ export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<Fo
  * @param seq only the reply with this number; default: all
  */
 export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<FoundReply> {
-  for (const fields of find<ReplyFields>(db, replyColumns, 'outbox', seq)) {
+  for (const fields of readRows<ReplyFields>(db, replyColumns, 'outbox', seq)) {
     const [number, id, channel, conversation, createdAt, inReplyTo, length, ...state] = fields;
     const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt, ...reason] = state;
     const [kind, status, retryAfterMs] = reason;
@@ -233,7 +233,7 @@ export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<Fou
 }
 
 /** Reads rows as arrays: they take half the memory of objects, and a start reads very many. */
-function find<Fields>(
+function readRows<Fields>(
   db: DatabaseSync,
   columns: string,
   table: 'inbox' | 'outbox',

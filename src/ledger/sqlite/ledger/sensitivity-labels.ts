@@ -89,12 +89,13 @@ export function openLabels(
   if (now === null) return { labels: new Labels([]), writes: [] };
   const writes: Write[] = now.channels.map((channel) => ['publicBefore', channel]);
   const brains = JSON.stringify(now.brains);
-  const others = 'SELECT 1 FROM inbox WHERE brain NOT IN (SELECT value FROM json_each(?)) LIMIT 1';
+  const otherBrains =
+    'SELECT 1 FROM inbox WHERE brain NOT IN (SELECT value FROM json_each(?)) LIMIT 1';
   // Updating every turn is slow, and hardly any database needs it.
-  if (db.prepare(others).get(brains) !== undefined) {
+  if (db.prepare(otherBrains).get(brains) !== undefined) {
     writes.push(['turnsOfBrainsBefore', brains], ['inboxOfBrainsBefore', brains]);
     writes.push(['notesOfTurnsBefore'], ['quotedBefore']);
   }
-  writes.push(['notesOfBrainsBefore', brains], ['stampedBefore']);
+  writes.push(['notesOfBrainsBefore', brains], ['labelledBefore']);
   return { labels: new Labels(now.channels), writes };
 }

@@ -52,8 +52,8 @@ export function storedTakeovers(deps: SqliteDeps, history: HistoryCache): Stored
           for (const write of writes) groupCommit.add(write);
         }
         groupCommit.flush(
-          (known) => {
-            if (known === null) return resolve('storage_failed');
+          (result) => {
+            if (result === null) return resolve('storage_failed');
             for (const { row } of ends) history.drop(row.message);
             then();
             resolve('answered');

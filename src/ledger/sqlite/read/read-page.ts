@@ -55,7 +55,7 @@ export function readPage<Row>(
  */
 export function* merge<Row>(
   lists: readonly Iterable<Row>[],
-  comes: (a: Row, b: Row) => boolean,
+  comesBefore: (a: Row, b: Row) => boolean,
 ): Generator<Row> {
   const open = lists.map((list) => list[Symbol.iterator]());
   const heads = open.map((list) => list.next());
@@ -65,7 +65,7 @@ export function* merge<Row>(
       for (const [at, head] of heads.entries()) {
         if (head.done === true) continue;
         const best = heads[first];
-        if (best?.done !== false || comes(head.value, best.value)) first = at;
+        if (best?.done !== false || comesBefore(head.value, best.value)) first = at;
       }
       const head = heads[first];
       if (head === undefined || head.done === true) return;
@@ -77,23 +77,23 @@ export function* merge<Row>(
   }
 }
 
-const secret = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
+const selectIdSecret = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
 
 export function idCipherOf(db: DatabaseSync): ConversationIdCipher {
-  const found = db.prepare(secret).get(idCipherPlace.channel, idCipherPlace.name);
+  const found = db.prepare(selectIdSecret).get(idCipherPlace.channel, idCipherPlace.name);
   return new ConversationIdCipher(String(found!['value']));
 }
 
 // The channels, that is the bots of a messenger, with stored data.
 
 /** Tables with an index that begins with the channel: one search per key. */
-const ordered = ['turns', 'conversations', 'notes'] as const;
+const indexedTables = ['turns', 'conversations', 'notes'] as const;
 /** Unsettled rows and dead letters: each has an index of its own. */
-const channelKeysOpen = ['inbox', 'outbox'].flatMap((table) =>
+const selectOpenChannels = ['inbox', 'outbox'].flatMap((table) =>
   [0, 2].map((state) => `SELECT channel FROM ${table} WHERE state = ${state}`),
 );
 const openKeys =
-  `SELECT DISTINCT channel FROM (${channelKeysOpen.join(' UNION ALL ')}) ` +
+  `SELECT DISTINCT channel FROM (${selectOpenChannels.join(' UNION ALL ')}) ` +
   'WHERE channel > ? AND channel < ?';
 
 /** Every channel with messages, in order. */
@@ -128,7 +128,7 @@ export function keysOf(type: string): readonly [after: string, before: string] {
 export function listChannelKeys(db: DatabaseSync, type: string): readonly ChannelKey[] {
   const [first, end] = keysOf(type);
   const keys = new Set(db.prepare(openKeys).all(first, end).map(channelOf));
-  for (const table of ordered) {
+  for (const table of indexedTables) {
     const next = db.prepare(
       `SELECT min(channel) AS channel FROM ${table} WHERE channel > ? AND channel < ?`,
     );

@@ -108,11 +108,11 @@ import { reasonOf } from '../../read/stored-json.ts';
  */
 type DeadRow = DeadRecord & { readonly seq: number };
 
-const messages =
+const selectDeadMessages =
   "SELECT 'in' AS box, seq, id, channel, conversation, id AS messageId, " +
   'accepted_at AS acceptedAt, settled_at AS diedAt, attempts, NULL AS tries, failure, body ' +
   'FROM inbox AS dead WHERE state = 2';
-const deadLettersReplies =
+const selectDeadReplies =
   "SELECT 'out' AS box, seq, id, channel, conversation, message_id AS messageId, " +
   '(SELECT accepted_at FROM inbox WHERE inbox.id = dead.message_id) AS acceptedAt, ' +
   'settled_at AS diedAt, attempts, tries, failure, body ' +
@@ -122,28 +122,23 @@ const deadLettersReplies =
  * Selects, of a reply's parts, only the one that died last. A part's id is the reply's id followed
  * by `-00`, `-01` …; `.` sorts right after `-`.
  */
-const standsForAll =
+const isLastPart =
   `(length(dead.id) = ${wholeIdLength} OR NOT EXISTS (SELECT 1 FROM outbox AS part ` +
   `WHERE part.state = 2 AND part.id >= substr(dead.id, 1, ${wholeIdLength}) ` +
   `AND part.id < substr(dead.id, 1, ${wholeIdLength}) || '.' ` +
   'AND (part.settled_at, part.seq) > (dead.settled_at, dead.seq)))';
-const deadLettersBehind =
+const afterKey =
   '(dead.settled_at, dead.seq) < (?, ?) ORDER BY dead.settled_at DESC, dead.seq DESC LIMIT ?';
 
-const deadLettersBeginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+const firstDeadLetter: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
 export function listDeadLetters(db: DatabaseSync, asked: PageAsked): Page<DeadLetter> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, deadLettersBeginning);
+  const after = keyAfter(asked, firstDeadLetter);
   if (after === null) return emptyPage;
   const rows = [
-    ...rowsOf(db, `${messages} AND ${deadLettersBehind}`, ...after, limit + 1),
-    ...rowsOf(
-      db,
-      `${deadLettersReplies} AND ${standsForAll} AND ${deadLettersBehind}`,
-      ...after,
-      limit + 1,
-    ),
+    ...rowsOf(db, `${selectDeadMessages} AND ${afterKey}`, ...after, limit + 1),
+    ...rowsOf(db, `${selectDeadReplies} AND ${isLastPart} AND ${afterKey}`, ...after, limit + 1),
   ].sort((a, b) => b.diedAt - a.diedAt || b.seq - a.seq);
   const placeOf = ({ diedAt, seq }: DeadRow): PageKey => [diedAt, seq];
   return pageOf(rows, limit, placeOf, (row) => letterOf(row, partsOf(db, row)));
@@ -153,7 +148,7 @@ export function listDeadLetterReasons(db: DatabaseSync): readonly DeadLetterReas
   const counts = [
     "SELECT 'in' AS box, failure, count(*) AS count FROM inbox WHERE state = 2 GROUP BY failure",
     "SELECT 'out' AS box, failure, count(*) AS count FROM outbox AS dead " +
-      `WHERE state = 2 AND ${standsForAll} GROUP BY failure`,
+      `WHERE state = 2 AND ${isLastPart} GROUP BY failure`,
   ];
   const rows = counts.flatMap((sql) => db.prepare(sql).all());
   return countReasons(
@@ -167,8 +162,8 @@ export function listDeadLetterReasons(db: DatabaseSync): readonly DeadLetterReas
 
 /** @param id of a message, of a reply, or of a part of one */
 export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | null {
-  const [message] = rowsOf(db, `${messages} AND id = ?`, id);
-  const parts = message === undefined ? wholeOf(db, id) : [message];
+  const [message] = rowsOf(db, `${selectDeadMessages} AND id = ?`, id);
+  const parts = message === undefined ? partsOfReply(db, id) : [message];
   const last = parts.toSorted((a, b) => a.diedAt - b.diedAt || a.seq - b.seq).at(-1);
   if (last === undefined) return null;
   return letterTextOf(idCipherOf(db), last, parts);
@@ -176,12 +171,12 @@ export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | n
 
 /** The dead parts of a reply, in order. Most replies have one. */
 function partsOf(db: DatabaseSync, row: DeadRow): readonly DeadRow[] {
-  return row.box === 'in' || row.id.length === wholeIdLength ? [row] : wholeOf(db, row.id);
+  return row.box === 'in' || row.id.length === wholeIdLength ? [row] : partsOfReply(db, row.id);
 }
 
-function wholeOf(db: DatabaseSync, id: string): readonly DeadRow[] {
+function partsOfReply(db: DatabaseSync, id: string): readonly DeadRow[] {
   const whole = id.slice(0, wholeIdLength);
-  return rowsOf(db, `${deadLettersReplies} AND id >= ? AND id < ? ORDER BY id`, whole, `${whole}.`);
+  return rowsOf(db, `${selectDeadReplies} AND id >= ? AND id < ? ORDER BY id`, whole, `${whole}.`);
 }
 
 function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): DeadRow[] {
@@ -233,21 +228,21 @@ export function runRead<Q extends ReadName>(
 }
 
 /** An audit row. */
-type Kept = AuditRecord & { readonly seq: number };
+type AuditListRow = AuditRecord & { readonly seq: number };
 
 /** Before every row. */
-const newest: [number] = [Number.MAX_SAFE_INTEGER];
+const firstAudit: [number] = [Number.MAX_SAFE_INTEGER];
 
 export function listAudit(db: DatabaseSync, asked: PageAsked): Page<AuditRow> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, newest);
+  const after = keyAfter(asked, firstAudit);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(
       'SELECT seq, at, action, target, status, reason FROM audit WHERE seq < ? ' +
         'ORDER BY seq DESC LIMIT ?',
     )
-    .all(...after, limit + 1) as unknown as Kept[];
+    .all(...after, limit + 1) as unknown as AuditListRow[];
   return pageOf(rows, limit, ({ seq }) => [seq], auditRowOf);
 }
 
@@ -270,13 +265,13 @@ function findConversationKey(db: DatabaseSync, id: string): ConversationKey | nu
 }
 
 /** Reads the message without its text, which may be long. */
-const origin =
+const selectOrigin =
   "SELECT id, channel, conversation, iif(json_valid(body), body -> '$.sender', NULL) AS sender " +
   'FROM inbox WHERE id = ?';
 
 function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly MessageOrigin[] {
   const idCipher = idCipherOf(db);
-  const find = db.prepare(origin);
+  const find = db.prepare(selectOrigin);
   return messageIds.slice(0, originsMax).flatMap((id) => {
     const found = find.get(id) as unknown as OriginRecord | undefined;
     return found === undefined ? [] : [originOf(idCipher, found)];
@@ -287,35 +282,35 @@ function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly 
  * A row of deliveries. Replies come in the order in which they entered the outbox, newest first. An
  * index finds waiting and dead replies; the channel of each is checked row by row.
  */
-type Told = DeliveryRecord & { readonly seq: number };
+type DeliveryListRow = DeliveryRecord & { readonly seq: number };
 
-const columns =
+const selectDeliveries =
   'SELECT seq, id, message_id AS message, channel, created_at AS createdAt, state, attempts, ' +
   'due_at AS dueAt, late, possible_duplicate AS possibleDuplicate, failure FROM outbox';
 const behind = 'seq < ? ORDER BY seq DESC';
-const sources = {
-  unsettled: `${columns} INDEXED BY outbox_unsettled WHERE state = 0 AND ${behind}`,
-  dead: `${columns} INDEXED BY outbox_dead_seq WHERE state = 2 AND ${behind}`,
-  all: `${columns} WHERE ${behind}`,
+const deliverySources = {
+  unsettled: `${selectDeliveries} INDEXED BY outbox_unsettled WHERE state = 0 AND ${behind}`,
+  dead: `${selectDeliveries} INDEXED BY outbox_dead_seq WHERE state = 2 AND ${behind}`,
+  all: `${selectDeliveries} WHERE ${behind}`,
 } as const;
 
 /** Before every row. */
-const deliveriesNewest: [number] = [Number.MAX_SAFE_INTEGER];
+const firstDelivery: [number] = [Number.MAX_SAFE_INTEGER];
 
 function listDeliveries(
   db: DatabaseSync,
   filter: DeliveryFilter,
   asked: PageAsked,
 ): Page<DeliveryRow> {
-  const after = keyAfter(asked, deliveriesNewest);
+  const after = keyAfter(asked, firstDelivery);
   if (after === null) return emptyPage;
   const replies = db.prepare(sourceOf(filter)).iterate(...after);
-  const candidates = replies as Iterable<unknown> as Iterable<Told>;
+  const candidates = replies as Iterable<unknown> as Iterable<DeliveryListRow>;
   const found = readPage(
     candidates,
     limitOf(asked),
     (row) => fitsDelivery(filter, row),
-    readsPlaceOf,
+    deliveryKey,
   );
   return {
     rows: found.rows.map(deliveryOf),
@@ -323,13 +318,13 @@ function listDeliveries(
   };
 }
 
-function readsPlaceOf({ seq }: Told): PageKey {
+function deliveryKey({ seq }: DeliveryListRow): PageKey {
   return [seq];
 }
 
 function sourceOf({ state }: DeliveryFilter): string {
-  if (state === 'waiting' || state === 'deferred') return sources.unsettled;
-  return state === 'dead' ? sources.dead : sources.all;
+  if (state === 'waiting' || state === 'deferred') return deliverySources.unsettled;
+  return state === 'dead' ? deliverySources.dead : deliverySources.all;
 }
 
 export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures {
@@ -396,29 +391,29 @@ export function readSpend(db: DatabaseSync, by: SpendBy, since: string): readonl
 }
 
 /** The story of one message: what happened to it, and what was said. */
-const readsMessage =
+const selectStoryMessage =
   'SELECT id, channel, accepted_at AS acceptedAt, state, attempts AS diedUnder, ' +
   'settled_at AS settledAt, failure FROM inbox WHERE id = ?';
-const storiesReplies =
+const selectStoryReplies =
   'SELECT id, created_at AS createdAt, state, attempts, due_at AS dueAt, late, ' +
   'possible_duplicate AS possibleDuplicate, settled_at AS settledAt, took_ms AS tookMs, tries, ' +
   'failure FROM outbox WHERE message_id = ? ORDER BY seq';
 
-const saidIn =
+const selectStoryText =
   'SELECT channel, conversation, body, unsent, ' +
   'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
   'FROM inbox WHERE id = ?';
 
 function findStory(db: DatabaseSync, messageId: string): Story | null {
-  const told = db.prepare(readsMessage).get(messageId) as MessageRecord | undefined;
-  if (told === undefined) return null;
+  const message = db.prepare(selectStoryMessage).get(messageId) as MessageRecord | undefined;
+  if (message === undefined) return null;
   const trace = db.prepare('SELECT body FROM traces WHERE message_id = ?').get(messageId);
-  const rows = db.prepare(storiesReplies).all(messageId) as unknown as ReplyRecord[];
-  return storyOf(told, trace === undefined ? null : String(trace['body']), rows);
+  const rows = db.prepare(selectStoryReplies).all(messageId) as unknown as ReplyRecord[];
+  return storyOf(message, trace === undefined ? null : String(trace['body']), rows);
 }
 
 function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
-  const found = db.prepare(saidIn).get(messageId) as SaidRecord | undefined;
+  const found = db.prepare(selectStoryText).get(messageId) as SaidRecord | undefined;
   if (found === undefined) return null;
   const rows = db
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
@@ -432,18 +427,18 @@ function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
 }
 
 /** The data of agents: notes, and the audit of their tools. */
-const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
-const agentsNewest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
+const selectNotes = 'SELECT channel, conversation, at, text FROM notes';
+const newestFirst = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 
 /** A scope has a hundred notes at most, unless another program wrote more. */
 function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
   const rows =
     of.kind === 'brain'
-      ? db.prepare(`${noteColumns} WHERE brain = ? ${agentsNewest}`).all(of.brain)
+      ? db.prepare(`${selectNotes} WHERE brain = ? ${newestFirst}`).all(of.brain)
       : db
           .prepare(
-            `${noteColumns} WHERE brain IS NULL AND channel = ? AND conversation = ? ` +
-              agentsNewest,
+            `${selectNotes} WHERE brain IS NULL AND channel = ? AND conversation = ? ` +
+              newestFirst,
           )
           .all(of.channel, of.conversation);
   return rows.reverse().map((row) => ({
@@ -483,16 +478,16 @@ function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord
 }
 
 /** Approvals, waiting and decided. */
-const approvalRow =
+const selectApprovals =
   'SELECT id, code, state, channel, conversation, sender, message_id AS messageId, brain, tool, ' +
   'private, asked_at AS askedAt, expires_at AS expiresAt, decided_at AS decidedAt, ' +
   'decided_by AS decidedBy, settled_at AS settledAt, outcome, body FROM approvals';
 
-/** The row of `approvalRow`. node:sqlite itself gives untyped values by name. */
-type Row = Omit<ApprovalRecord, 'private'> & { readonly private: number };
+/** The row of `selectApprovals`. node:sqlite itself gives untyped values by name. */
+type ApprovalListRow = Omit<ApprovalRecord, 'private'> & { readonly private: number };
 
 /** A key before every row: `~` sorts after every digit of an id. */
-const approvalsNewest: [string] = ['~'];
+const firstApproval: [string] = ['~'];
 
 export function listApprovals(
   db: DatabaseSync,
@@ -500,18 +495,18 @@ export function listApprovals(
   asked: PageAsked,
 ): Page<ApprovalRow> {
   const limit = limitOf(asked);
-  const after = keyAfter(asked, approvalsNewest);
+  const after = keyAfter(asked, firstApproval);
   if (after === null) return emptyPage;
   const which = state === null ? '' : 'state = ? AND ';
   const values = state === null ? after : [state, ...after];
-  const sql = `${approvalRow} WHERE ${which}id < ? ORDER BY id DESC LIMIT ?`;
-  const rows = db.prepare(sql).all(...values, limit + 1) as unknown as readonly Row[];
-  const placeOf = ({ id }: Row): [string] => [id];
+  const sql = `${selectApprovals} WHERE ${which}id < ? ORDER BY id DESC LIMIT ?`;
+  const rows = db.prepare(sql).all(...values, limit + 1) as unknown as readonly ApprovalListRow[];
+  const placeOf = ({ id }: ApprovalListRow): [string] => [id];
   return pageOf(rows, limit, placeOf, (row) => approvalRowOf(approvalOf(row)));
 }
 
 export function findApproval(db: DatabaseSync, id: string): Approval | null {
-  return approvalsFirstOf(db.prepare(`${approvalRow} WHERE id = ?`).get(id));
+  return approvalOrNull(db.prepare(`${selectApprovals} WHERE id = ?`).get(id));
 }
 
 export function showApproval(db: DatabaseSync, id: string): ApprovalText | null {
@@ -521,28 +516,28 @@ export function showApproval(db: DatabaseSync, id: string): ApprovalText | null 
 
 /** Finds an approval by its id or its code. */
 export function findByIdOrCode(db: DatabaseSync, idOrCode: string): Approval | null {
-  const sql = `${approvalRow} WHERE id = ? OR code = ? ORDER BY id DESC LIMIT 1`;
-  return approvalsFirstOf(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
+  const sql = `${selectApprovals} WHERE id = ? OR code = ? ORDER BY id DESC LIMIT 1`;
+  return approvalOrNull(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
 }
 
 /** The waiting approvals, oldest first. */
 export function listWaiting(db: DatabaseSync): readonly Approval[] {
-  const sql = `${approvalRow} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
-  return (db.prepare(sql).all() as unknown as readonly Row[]).map(approvalOf);
+  const sql = `${selectApprovals} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
+  return (db.prepare(sql).all() as unknown as readonly ApprovalListRow[]).map(approvalOf);
 }
 
 /** The owed approvals, as `isOwed` defines them, oldest first. */
 export function listOwed(db: DatabaseSync, now: number): readonly Approval[] {
   const owed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= ?)";
-  const sql = `${approvalRow} WHERE ${owed} ORDER BY id LIMIT ${approvalsOwedMax}`;
-  return (db.prepare(sql).all(now) as unknown as readonly Row[]).map(approvalOf);
+  const sql = `${selectApprovals} WHERE ${owed} ORDER BY id LIMIT ${approvalsOwedMax}`;
+  return (db.prepare(sql).all(now) as unknown as readonly ApprovalListRow[]).map(approvalOf);
 }
 
-function approvalsFirstOf(found: Record<string, unknown> | undefined): Approval | null {
-  return found === undefined ? null : approvalOf(found as unknown as Row);
+function approvalOrNull(found: Record<string, unknown> | undefined): Approval | null {
+  return found === undefined ? null : approvalOf(found as unknown as ApprovalListRow);
 }
 
-function approvalOf(row: Row): Approval {
+function approvalOf(row: ApprovalListRow): Approval {
   return approvalFrom({ ...row, private: row.private === 1 });
 }
 
@@ -551,42 +546,37 @@ function approvalOf(row: Row): Approval {
  * waiting, dead, an outcome other than a reply, or one brain. Otherwise each channel has its own
  * order, and these are merged.
  */
-type MessagesTold = MessageSummary & { readonly seq: number };
+type MessageListRow = MessageSummary & { readonly seq: number };
 
 /** Messages accepted before (at, seq), and at `since` or later. */
 type Span = readonly [at: number, seq: number, since: number];
 
-const summary =
+const selectMessages =
   'SELECT seq, id, channel, accepted_at AS acceptedAt, state, settled_at AS settledAt, brain, ' +
   'outcome, model FROM inbox INDEXED BY';
 const inSpan =
   '(accepted_at, seq) < (?, ?) AND accepted_at >= ? ORDER BY accepted_at DESC, seq DESC';
-const messagesSources = {
-  waiting: `${summary} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
-  dead: `${summary} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
-  unusual: `${summary} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
-  brain: `${summary} inbox_brain WHERE brain = ? AND ${inSpan}`,
-  channel: `${summary} inbox_accepted WHERE channel = ? AND ${inSpan}`,
+const messageSources = {
+  waiting: `${selectMessages} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
+  dead: `${selectMessages} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
+  unusual: `${selectMessages} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
+  brain: `${selectMessages} inbox_brain WHERE brain = ? AND ${inSpan}`,
+  channel: `${selectMessages} inbox_accepted WHERE channel = ? AND ${inSpan}`,
 } as const;
 
-const beginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+const firstMessage: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
 export function listMessages(
   db: DatabaseSync,
   filter: MessageFilter,
   asked: PageAsked,
 ): Page<MessageRow> {
-  const after = keyAfter(asked, beginning);
+  const after = keyAfter(asked, firstMessage);
   if (after === null) return emptyPage;
   const until = filter.until ?? Number.MAX_SAFE_INTEGER;
   const [at, seq] = after[0] < until ? after : ([until, 0] as const);
   const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
-  const found = readPage(
-    candidates,
-    limitOf(asked),
-    (row) => fitsMessage(filter, row),
-    messagesPlaceOf,
-  );
+  const found = readPage(candidates, limitOf(asked), (row) => fitsMessage(filter, row), messageKey);
   const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
   const rows = found.rows.map((row) => {
     return messageRowOf(row, repliesOf.all(row.id) as unknown as readonly ReplySummary[]);
@@ -594,27 +584,31 @@ export function listMessages(
   return { rows, next: found.next === null ? null : nextOf(found.next) };
 }
 
-function messagesPlaceOf({ acceptedAt, seq }: MessagesTold): PageKey {
+function messageKey({ acceptedAt, seq }: MessageListRow): PageKey {
   return [acceptedAt, seq];
 }
 
-function candidatesOf(db: DatabaseSync, filter: MessageFilter, span: Span): Iterable<MessagesTold> {
-  const read = (sql: string, ...values: (string | number)[]): Iterable<MessagesTold> =>
-    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<MessagesTold>;
+function candidatesOf(
+  db: DatabaseSync,
+  filter: MessageFilter,
+  span: Span,
+): Iterable<MessageListRow> {
+  const read = (sql: string, ...values: (string | number)[]): Iterable<MessageListRow> =>
+    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<MessageListRow>;
   const { state, outcome, brain } = filter;
-  if (state === 'waiting' && fewWait(db)) return read(messagesSources.waiting, ...span);
-  if (state === 'dead') return read(messagesSources.dead, ...span);
+  if (state === 'waiting' && fewWait(db)) return read(messageSources.waiting, ...span);
+  if (state === 'dead') return read(messageSources.dead, ...span);
   if (outcome !== null && outcome !== 'reply')
-    return read(messagesSources.unusual, outcome, ...span);
-  if (brain !== null) return read(messagesSources.brain, brain, ...span);
+    return read(messageSources.unusual, outcome, ...span);
+  if (brain !== null) return read(messageSources.brain, brain, ...span);
   const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
   return merge(
-    channels.map((key) => read(messagesSources.channel, key, ...span)),
+    channels.map((key) => read(messageSources.channel, key, ...span)),
     isNewer,
   );
 }
 
-function isNewer(a: MessagesTold, b: MessagesTold): boolean {
+function isNewer(a: MessageListRow, b: MessageListRow): boolean {
   return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
 }
 

@@ -97,7 +97,7 @@ class ReaderThread {
     this.#worker.postMessage(read.question satisfies ToReader);
     const { readMs } = this.#limits;
     this.#after(readMs, () => {
-      this.#lose(new ReadFailed('too_slow', `The read took longer than ${readMs / 1_000} s.`));
+      this.#failRead(new ReadFailed('too_slow', `The read took longer than ${readMs / 1_000} s.`));
     });
   }
 
@@ -115,17 +115,17 @@ class ReaderThread {
     const died = (error?: Error): void => {
       if (this.#worker !== worker) return;
       const why = error === undefined ? '' : `: ${error.message}`;
-      this.#lose(new ReadFailed('storage', `The reading thread ended${why}.`));
+      this.#failRead(new ReadFailed('storage', `The reading thread ended${why}.`));
     };
     worker.on('error', died);
     worker.on('exit', () => died());
     worker.on('message', (message: FromReader) => {
-      if (this.#worker === worker) this.#hear(message);
+      if (this.#worker === worker) this.#onMessage(message);
     });
     return worker;
   }
 
-  #hear(message: FromReader): void {
+  #onMessage(message: FromReader): void {
     const read = this.#take();
     if (message.kind === 'answered') read?.answered(message.answer);
     else read?.failed(new ReadFailed('storage', message.message));
@@ -133,7 +133,7 @@ class ReaderThread {
   }
 
   /** Ends the thread and fails its question. Waiting questions continue in a new thread. */
-  #lose(error: ReadFailed): void {
+  #failRead(error: ReadFailed): void {
     this.#end();
     this.#take()?.failed(error);
     if (this.#waiting.length > 0) this.#next();

@@ -12,7 +12,7 @@
  */
 import { joined } from '../../engine/batching.ts';
 import {
-  withoutTries,
+  withoutTestWrites,
   type WriteBatch,
   type WaitingCaller,
   type Written,
@@ -42,7 +42,7 @@ export type Stuck = 'full' | 'locked';
 /**
  * The write that tests whether writing works again: one that takes room, or one that takes none.
  */
-const tries = { full: ['roomTaken'], locked: ['roomGiven'] } as const;
+const testWrites = { full: ['roomTaken'], locked: ['roomGiven'] } as const;
 const errcodes = { full: sqliteFull, locked: sqliteBusy } as const;
 
 const noRoom = 'there was no room on the disk for what was left';
@@ -68,7 +68,7 @@ export class GroupCommit {
   #broken = false;
   #closed: (() => void) | null = null;
   #checkpointed: (whole: boolean) => void = () => {};
-  #looked: () => void = () => {};
+  #diskChecked: () => void = () => {};
   #expired: (ids: readonly string[]) => void = () => {};
   /** Whether the disk gave no answer during closing: any further request to it may hang as well. */
   silent = false;
@@ -79,7 +79,7 @@ export class GroupCommit {
     this.#writer = writer;
     this.#limits = limits;
     this.freeBytes = freeBytes;
-    writer.on('message', (message: FromWriter) => this.#hear(message));
+    writer.on('message', (message: FromWriter) => this.#onMessage(message));
     writer.on('error', (error: Error) => this.#break(error.message));
     writer.on('exit', () => {
       if (this.#closed === null) this.#break('the storage thread ended');
@@ -98,8 +98,8 @@ export class GroupCommit {
   }
 
   /** Sets the listener that is called after each check of the disk. */
-  onDisk(looked: () => void): void {
-    this.#looked = looked;
+  onDisk(diskChecked: () => void): void {
+    this.#diskChecked = diskChecked;
   }
 
   /** The number of callers whose writes are not on disk yet. */
@@ -152,9 +152,9 @@ export class GroupCommit {
    */
   written(then: () => void): Promise<boolean> {
     return new Promise((resolve) => {
-      this.flush((known) => {
-        if (known !== null) then();
-        resolve(known !== null);
+      this.flush((result) => {
+        if (result !== null) then();
+        resolve(result !== null);
       });
     });
   }
@@ -163,7 +163,7 @@ export class GroupCommit {
   writtenNow(): Promise<boolean> {
     return new Promise((resolve) => {
       this.flush(
-        (known) => resolve(known !== null),
+        (result) => resolve(result !== null),
         () => resolve(false),
       );
     });
@@ -189,7 +189,7 @@ export class GroupCommit {
     for (const write of writes) this.add(write);
     return new Promise((resolve) => {
       this.flush(
-        (known) => resolve(known === null ? 'broken' : null),
+        (result) => resolve(result === null ? 'broken' : null),
         () => resolve(this.#stuck ?? 'broken'),
       );
     });
@@ -217,18 +217,18 @@ export class GroupCommit {
    */
   async close(): Promise<boolean> {
     this.#closing = true;
-    const hasClosed = await endsWithin(this.#writeLeft(), this.#limits.closeMs);
+    const hasClosed = await endsWithin(this.#writeRemaining(), this.#limits.closeMs);
     // If another program has locked the database, the disk is not to blame.
     this.silent = !hasClosed && this.#stuck !== 'locked';
     if (!hasClosed) this.#break(this.silent ? 'it did not close in time' : stillLocked);
     return this.abandon();
   }
 
-  async #writeLeft(): Promise<void> {
+  async #writeRemaining(): Promise<void> {
     do {
-      const left = new Promise<void>((resolve) => this.flush(() => resolve()));
+      const flushed = new Promise<void>((resolve) => this.flush(() => resolve()));
       if (this.#stuck !== null && this.#sent === null) this.#send();
-      await left;
+      await flushed;
       // A caller that has just been answered may add more.
       await new Promise(setImmediate);
     } while (!this.#broken && this.#writes.length > 0);
@@ -258,7 +258,7 @@ export class GroupCommit {
     this.#retry = null;
     // Only a write that takes room shows whether there is room again.
     if (this.#stuck !== null && !this.#broken) {
-      this.add(tries[this.#stuck]);
+      this.add(testWrites[this.#stuck]);
       this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
     }
     if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
@@ -266,22 +266,22 @@ export class GroupCommit {
     this.#sent = { writes, waiting: this.#waiting };
     this.#writes = [];
     this.#waiting = [];
-    if (writes.length === 0) this.#hear({ kind: 'done', number, known: [], reservings: [] });
+    if (writes.length === 0) this.#onMessage({ kind: 'done', number, known: [], reservings: [] });
     else this.#writer.postMessage(JSON.stringify({ number, writes }) satisfies ToWriter);
   };
 
-  #hear(message: FromWriter): void {
+  #onMessage(message: FromWriter): void {
     switch (message.kind) {
       case 'done':
         return this.#done(message);
       case 'full':
       case 'locked':
-        return this.#waits(message.kind);
+        return this.#block(message.kind);
       case 'failed':
         return this.#break(message.message);
       case 'disk':
         this.freeBytes = message.freeBytes;
-        return this.#looked();
+        return this.#diskChecked();
       case 'checkpointed':
         return this.#checkpointed(message.whole);
       case 'expired':
@@ -299,31 +299,31 @@ export class GroupCommit {
   #done({ known, reservings }: Extract<GroupDone, { kind: 'done' }>): void {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
-    const told = { known: new Map(known), reservings: new Map(reservings) };
-    if (this.#stuck !== null) this.#goesOn(this.#stuck);
-    for (const { written } of waiting) written(told);
+    const result = { known: new Map(known), reservings: new Map(reservings) };
+    if (this.#stuck !== null) this.#resume(this.#stuck);
+    for (const { written } of waiting) written(result);
     if (this.#waiting.length > 0) this.#send();
   }
 
-  #waits(why: Stuck): void {
+  #block(why: Stuck): void {
     if (this.#closing && why === 'full') return this.#break(noRoom);
-    const sent = withoutTries(this.#sent ?? { writes: [], waiting: [] });
-    const gathered = withoutTries({ writes: this.#writes, waiting: this.#waiting });
+    const sent = withoutTestWrites(this.#sent ?? { writes: [], waiting: [] });
+    const gathered = withoutTestWrites({ writes: this.#writes, waiting: this.#waiting });
     this.#sent = null;
     ({ writes: this.#writes, waiting: this.#waiting } = joined(sent, gathered));
     this.#stuck = why;
     this.#retry = setTimeout(this.#send, this.#closing ? closingRetryMs : retryMs);
-    this.#looked();
+    this.#diskChecked();
     for (const refused of [...sent.refused, ...gathered.refused]) refused();
   }
 
-  #goesOn(after: Stuck): void {
+  #resume(after: Stuck): void {
     this.#stuck = null;
     if (after === 'full') {
       this.add(['roomGiven']);
       this.flushSoon(() => {});
     }
-    this.#looked();
+    this.#diskChecked();
   }
 
   #break(message: string): void {

@@ -20,14 +20,14 @@ const pagesMerged = 16;
 /** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which an index part that exists twice causes. */
 const damaged: ReadonlySet<number> = new Set([267, 19]);
 /** After this many repairs nothing more is indexed until the next start. */
-const remadeMax = 3;
+const repairsMax = 3;
 
 /**
  * The trigger that removes deleted turns. Only the writer has it, since only the writer knows the
  * words. A freed place is given again, so the highest place in the index always belongs to an
  * existing turn.
  */
-const keepTrue = `
+const removalTrigger = `
 CREATE TEMP TRIGGER turn_unsearched AFTER DELETE ON main.turns
 WHEN OLD.place <= (SELECT high FROM search_state) BEGIN
   INSERT INTO search (search, rowid, words)
@@ -63,7 +63,7 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   db.function('svc_words', { deterministic: true }, (text, reply, sender, conversation) => {
     return wordsOf(...([text, reply, sender, conversation] as (string | null)[]));
   });
-  db.exec(keepTrue);
+  db.exec(removalTrigger);
   const columns = 'SELECT place, text, reply, sender, conversation FROM turns WHERE';
   const state = db.prepare('SELECT low, high, rules FROM search_state');
   const newer = db.prepare(`${columns} place > ? ORDER BY place LIMIT ${turnsAtOnce}`);
@@ -72,18 +72,18 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   const merge = db.prepare("INSERT INTO search (search, rank) VALUES ('merge', ?)");
   const move = db.prepare('UPDATE search_state SET low = ?, high = ?');
 
-  const take = (turns: Iterable<Turn>): readonly Turn[] => {
-    const taken: Turn[] = [];
+  const addTurns = (turns: Iterable<Turn>): readonly Turn[] => {
+    const added: Turn[] = [];
     let characters = 0;
     for (const turn of turns) {
       const { place, text, reply, sender, conversation } = turn;
       add.run(place, wordsOf(text, reply, sender, conversation));
-      taken.push(turn);
+      added.push(turn);
       characters += text.length + (reply?.length ?? 0);
       if (characters >= charactersAtOnce) break;
     }
-    if (taken.length > 0) merge.run(pagesMerged);
-    return taken;
+    if (added.length > 0) merge.run(pagesMerged);
+    return added;
   };
   const fill = (): boolean => {
     const { low, high, rules } = state.get() as { low: number; high: number; rules: string };
@@ -91,22 +91,22 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
       empty(db);
       return true;
     }
-    const above = take(newer.iterate(high) as Iterable<unknown> as Iterable<Turn>);
+    const above = addTurns(newer.iterate(high) as Iterable<unknown> as Iterable<Turn>);
     if (above.length > 0) {
       move.run(low, above.at(-1)!.place);
       return true;
     }
     if (low === 0) return false;
-    const below = take(older.iterate(low) as Iterable<unknown> as Iterable<Turn>);
+    const below = addTurns(older.iterate(low) as Iterable<unknown> as Iterable<Turn>);
     move.run(below.length === 0 ? 0 : below.at(-1)!.place - 1, high);
     return below.length > 0;
   };
-  let remade = 0;
+  let repairs = 0;
   return {
     step() {
-      if (remade > remadeMax) return false;
-      const ended = inOne(db, fill);
-      if (ended === 'damaged') remade++;
+      if (repairs > repairsMax) return false;
+      const ended = inTransaction(db, fill);
+      if (ended === 'damaged') repairs++;
       return ended !== 'done';
     },
     rewrite() {
@@ -123,7 +123,7 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
  * Runs one step as a transaction. A step waits for no sync: after a power cut the turns are indexed
  * again.
  */
-function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
+function inTransaction(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
   db.exec('PRAGMA synchronous = NORMAL');
   try {
     db.exec('BEGIN IMMEDIATE');

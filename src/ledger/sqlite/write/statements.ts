@@ -13,27 +13,27 @@ import { withoutRefused, type Gathered, type Waiter } from '../../engine/batchin
  * The writer's findings for a group, by place in the group: the earlier message with the same key,
  * or the decision on a reservation.
  */
-export type Told = {
+export type CommitResult = {
   readonly known: ReadonlyMap<number, KnownMessage>;
   readonly reservings: ReadonlyMap<number, Reserving>;
 };
-export type Written = (told: Told | null) => void;
+export type Written = (result: CommitResult | null) => void;
 
-export type WaitingCaller = Waiter<Told>;
-export type WriteBatch = Gathered<AnyWrite, Told>;
+export type WaitingCaller = Waiter<CommitResult>;
+export type WriteBatch = Gathered<AnyWrite, CommitResult>;
 
 /** The batch without the writes of refused callers, and without the last test write. */
-export const withoutTries = (batch: WriteBatch) => withoutRefused(batch, isTry);
+export const withoutTestWrites = (batch: WriteBatch) => withoutRefused(batch, isTestWrite);
 
-function isTry([write]: readonly AnyWrite[]): boolean {
+function isTestWrite([write]: readonly AnyWrite[]): boolean {
   if (write === undefined || !isPlain(write)) return false;
   return write[0] === 'roomTaken' || write[0] === 'roomGiven';
 }
 
-const here = 'channel = ?1 AND conversation = ?2';
-const nothingLeft =
-  `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
-  `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${here})`;
+const inConversation = 'channel = ?1 AND conversation = ?2';
+const conversationIsEmpty =
+  `${inConversation} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${inConversation}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${inConversation})`;
 
 const notesOfConversation = 'notes WHERE brain IS NULL AND channel = ?1 AND conversation = ?2';
 const notesOfBrain = 'notes WHERE brain = ?1';
@@ -131,8 +131,8 @@ export const statements = {
   turnDeleted:
     'DELETE FROM turns WHERE channel = ? AND conversation = ? AND session = ? AND seq = ?',
   // Deletes only if the conversation has no turns and no waiting messages.
-  cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
-  conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
+  cutsDeleted: `DELETE FROM cuts WHERE ${conversationIsEmpty}`,
+  conversationDeleted: `DELETE FROM conversations WHERE ${conversationIsEmpty}`,
   note:
     'INSERT INTO notes (seq, brain, channel, conversation, at, private, text) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -149,7 +149,7 @@ export const statements = {
   notesCleared: `DELETE FROM ${notesOfConversation} AND seq < ?3`,
   brainNotesCleared: `DELETE FROM ${notesOfBrain} AND seq < ?2`,
   // Includes notes of brains that were made in this conversation.
-  notesForgotten: `DELETE FROM notes WHERE ${here} AND seq < ?3`,
+  notesForgotten: `DELETE FROM notes WHERE ${inConversation} AND seq < ?3`,
   toolUse:
     'INSERT INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
     'tool, mode, rule, outcome, arguments, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ' +
@@ -217,7 +217,7 @@ export const statements = {
     'UPDATE turns SET private = 1 WHERE private IS NULL AND sender IS NULL AND reply IS NULL ' +
     'AND (channel, conversation) IN (SELECT channel, conversation FROM turns WHERE private = 1)',
   notesOfBrainsBefore: `UPDATE notes SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
-  stampedBefore: 'UPDATE owner SET stamped = 1',
+  labelledBefore: 'UPDATE owner SET stamped = 1',
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',

@@ -7,17 +7,17 @@ import { firstDaysKept } from '../../engine/spending.ts';
 
 /** The most rows of a kind deleted in one step. A group that arrives during a step waits for it. */
 export const rowsAtOnce = 50;
-const rowsLooked = 2_000;
+const rowsReadMax = 2_000;
 /** The free pages that one step returns: more than it creates. */
 const pagesAtOnce = 40;
 const dayMs = 86_400_000;
 
 type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
 
-const isUnstamped =
+const isUnlabelled =
   'SELECT stamped = 0 AND EXISTS ' +
   '(SELECT 1 FROM inbox WHERE brain IS NOT NULL AND private IS NULL) AS "is" FROM owner';
-const nothing: Swept = { rows: 0, deadLetters: [] };
+const nothingSwept: Swept = { rows: 0, deadLetters: [] };
 
 /**
  * Deletes some expired rows: settled messages and replies, dead letters, traces, settled approvals,
@@ -36,7 +36,7 @@ export function sweep(
   most = rowsAtOnce,
 ): Swept {
   // Until old rows have their labels, the messages decide whose they are.
-  if (db.prepare(isUnstamped).get()?.['is'] === 1) return nothing;
+  if (db.prepare(isUnlabelled).get()?.['is'] === 1) return nothingSwept;
   // A step waits for no sync; the next group's sync includes it. A power cut may bring deleted rows
   // back, and the next sweep finds them.
   db.exec('PRAGMA synchronous = NORMAL');
@@ -64,30 +64,32 @@ function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: n
   let rows = 0;
   const deadLetters: string[] = [];
   // A message stays as long as a reply to it, since the message holds the reply's sender.
-  const alone = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
+  const hasNoReply = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
   for (const table of ['outbox', 'inbox']) {
     // Only the oldest rows are read: they expire first, and reading all takes too long.
-    const looked = `ORDER BY seq LIMIT ${rowsLooked}`;
-    const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${looked}`;
+    const someRows = `ORDER BY seq LIMIT ${rowsReadMax}`;
+    const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${someRows}`;
     // The newest row stays: the next start continues from its number.
     const newest = `SELECT max(seq) FROM ${table}`;
-    const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${alone}` : ''}`;
+    const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${hasNoReply}` : ''}`;
     const some = `SELECT seq FROM (${oldest}) AS oldest WHERE ${ended} AND seq < (${newest})`;
     const which = `seq IN (${some} LIMIT ${most})`;
-    const gone = db.prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`).all(before);
-    rows += gone.length;
-    for (const { id, state } of gone) if (state === 2) deadLetters.push(String(id));
+    const deleted = db
+      .prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`)
+      .all(before);
+    rows += deleted.length;
+    for (const { id, state } of deleted) if (state === 2) deadLetters.push(String(id));
   }
-  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
+  const oldTraces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
   const first = timeText(before);
-  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
-  const asked = `SELECT id FROM approvals WHERE settled_at < ? LIMIT ${most}`;
-  rows += remove(db, `DELETE FROM approvals WHERE id IN (${asked})`, before);
-  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
-  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
-  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
+  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${oldTraces})`, first);
+  const settledApprovals = `SELECT id FROM approvals WHERE settled_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM approvals WHERE id IN (${settledApprovals})`, before);
+  const expiredKeys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${expiredKeys})`, now);
+  const oldestAudit = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
   const yearAgo = now - auditDays * dayMs;
-  rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
+  rows += remove(db, `DELETE FROM audit WHERE seq IN (${oldestAudit} WHERE at < ?)`, yearAgo);
   for (const { lengthMs, forMs } of kept) {
     rows += remove(db, figuresBefore(lengthMs, most), now - forMs);
   }

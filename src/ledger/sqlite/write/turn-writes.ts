@@ -39,9 +39,9 @@ export function turnEndWrites(
   const { message, seq } = row;
   const writes = turnWrites(message, seq, memory, effects);
   writes.push(endWrite(end, seq, effects));
-  for (const { row: piece, trace } of end.joined ?? []) {
-    writes.push(endWrite(end, piece.seq, { trace }));
-    if (trace !== null && traced) writes.push(traceWrite(piece.head.id, trace));
+  for (const { row: part, trace } of end.joined ?? []) {
+    writes.push(endWrite(end, part.seq, { trace }));
+    if (trace !== null && traced) writes.push(traceWrite(part.head.id, trace));
   }
   const unsent = unsentText(effects);
   if (unsent !== null) writes.push(['inboxUnsent', unsent, seq]);

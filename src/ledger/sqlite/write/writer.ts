@@ -55,14 +55,14 @@ export function beginSweeping({
   after = afterArrivals,
 }: SweepingDeps): () => void {
   let cancel = (): void => {};
-  const go = (): void => {
+  const runStep = (): void => {
     const begunAt = steady();
     const more = step();
     const tookMs = steady() - begunAt;
     const pauseMs = Math.max(pauseMsMin(), pauseFactor * tookMs);
-    cancel = after(more ? pauseMs : everyMs, go);
+    cancel = after(more ? pauseMs : everyMs, runStep);
   };
-  cancel = after(0, go);
+  cancel = after(0, runStep);
   return () => cancel();
 }
 
@@ -97,7 +97,7 @@ export class LoadGauge {
   }
 
   /** @returns whether the load was low since the last call */
-  isOver(): boolean {
+  isCalm(): boolean {
     const at = this.#steady();
     const isBusy = this.#writes > writesPerMs * (at - this.#countedAt);
     this.#writes = 0;
@@ -131,18 +131,18 @@ const indexEveryMs = 2_000;
  * About 500 turns a second. Under high load most turns enter the index later, at little cost for
  * messages.
  */
-const indexPauseMs = { calm: 60, loadGauge: 400 };
+const indexPauseMs = { calm: 60, busy: 400 };
 
 /**
  * Opens the database, reports success or the reason of failure, and serves the port.
  * @returns a function that ends it without a message, as the end of its thread does
  */
 export function beginWriting(port: MessagePort, data: WriterData): () => void {
-  const tell = (message: FromWriter): void => port.postMessage(message);
+  const send = (message: FromWriter): void => port.postMessage(message);
   try {
-    const db = open(data, (upgrade) => tell({ kind: 'upgrading', ...upgrade }));
-    const end = serve(db, port, data, tell);
-    tell({ kind: 'open' });
+    const db = open(data, (upgrade) => send({ kind: 'upgrading', ...upgrade }));
+    const end = serve(db, port, data, send);
+    send({ kind: 'open' });
     return () => {
       end();
       port.close();
@@ -150,7 +150,7 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
     };
   } catch (error) {
     const { errcode = 0, message, name } = error as Error & { errcode?: number };
-    tell({ kind: 'unopened', errcode, message: `${name}: ${message}` });
+    send({ kind: 'unopened', errcode, message: `${name}: ${message}` });
     port.close();
     return () => {};
   }
@@ -168,7 +168,7 @@ function open(
     if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = FULL');
-    if (tellsLog(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
+    if (reportsLogLength(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
     // Overwrites deleted rows, also when whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
@@ -201,7 +201,7 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   const prepared = Object.fromEntries(
     Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
-  const firstWithKey = prepareKeyedAccepts(db);
+  const acceptKeyed = prepareKeyedAccepts(db);
   const reserve = prepareReservations(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -221,7 +221,7 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
           reservings.push([place, reserve(write)]);
           continue;
         }
-        const first = firstWithKey(write);
+        const first = acceptKeyed(write);
         const [name, ...values] = write.write;
         if (first === null) prepared[name].run(...values);
         else known.push([place, first]);
@@ -239,7 +239,7 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
 }
 
 /** Whether SQLite can report the length of the log. Before 3.51 the same request folded the log. */
-function tellsLog(db: DatabaseSync): boolean {
+function reportsLogLength(db: DatabaseSync): boolean {
   const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string };
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 3 || minor >= 51;
@@ -251,12 +251,12 @@ function tellsLog(db: DatabaseSync): boolean {
  * still folds by itself.
  */
 function prepareFold(db: DatabaseSync): () => void {
-  if (!tellsLog(db)) return () => {};
-  const look = db.prepare('PRAGMA wal_checkpoint(NOOP)');
+  if (!reportsLogLength(db)) return () => {};
+  const readLog = db.prepare('PRAGMA wal_checkpoint(NOOP)');
   const fold = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   return () => {
     try {
-      const { log, checkpointed } = look.get() as { log: number; checkpointed: number };
+      const { log, checkpointed } = readLog.get() as { log: number; checkpointed: number };
       // While a reader uses the log, the rest of it stays for the next time.
       if (log >= foldPages && checkpointed < log) fold.get();
     } catch (error) {
@@ -270,33 +270,33 @@ function serve(
   db: DatabaseSync,
   port: MessagePort,
   { path, retentionDays, busyMs }: WriterData,
-  tell: (message: FromWriter) => void,
+  send: (message: FromWriter) => void,
 ): () => void {
   const run = prepareRun(db);
   const fold = prepareFold(db);
   const index = openSearchIndex(db);
-  let over = false;
+  let hasEnded = false;
   let waitMs = busyMs;
-  const wait = (ms: number): void => db.exec(`PRAGMA busy_timeout = ${ms}`);
+  const setBusyTimeout = (ms: number): void => db.exec(`PRAGMA busy_timeout = ${ms}`);
   /** Background work does not wait for other programs: it can run another time. */
-  const unhurried = <T>(act: () => T): T => {
-    wait(0);
+  const withoutWaiting = <T>(act: () => T): T => {
+    setBusyTimeout(0);
     try {
       return act();
     } finally {
-      wait(waitMs);
+      setBusyTimeout(waitMs);
     }
   };
   /** A thread that waits in SQLite cannot be ended, and the group is sent again every second. */
-  const patience = (isLocked: boolean): void => {
+  const adaptBusyTimeout = (isLocked: boolean): void => {
     const ms = isLocked ? Math.min(busyMs, lockedWaitMs) : busyMs;
-    if (ms !== waitMs) wait((waitMs = ms));
+    if (ms !== waitMs) setBusyTimeout((waitMs = ms));
   };
-  const sweepOn = (): boolean => {
+  const sweepStep = (): boolean => {
     let more = false;
     try {
-      const { rows, deadLetters } = unhurried(() => sweep(db, retentionDays, Date.now()));
-      if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
+      const { rows, deadLetters } = withoutWaiting(() => sweep(db, retentionDays, Date.now()));
+      if (deadLetters.length > 0) send({ kind: 'expired', ids: deadLetters });
       more = rows >= rowsAtOnce;
     } catch (error) {
       // Deleting needs some room first, and needs the database unlocked.
@@ -305,9 +305,9 @@ function serve(
     fold();
     return more;
   };
-  const indexOn = (): boolean => {
+  const indexStep = (): boolean => {
     try {
-      return unhurried(() => index.step());
+      return withoutWaiting(() => index.step());
     } catch (error) {
       if (!mayPass(error)) throw error;
       return false;
@@ -316,42 +316,42 @@ function serve(
     }
   };
   // One step before any group: a new database has no older turns to index then.
-  indexOn();
-  const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
+  indexStep();
+  const endSweeping = beginSweeping({ step: sweepStep, everyMs: sweepEveryMs });
   const loadGauge = new LoadGauge();
   const endIndexing = beginSweeping({
-    step: indexOn,
+    step: indexStep,
     everyMs: indexEveryMs,
-    pauseMsMin: () => (loadGauge.isOver() ? indexPauseMs.calm : indexPauseMs.loadGauge),
+    pauseMsMin: () => (loadGauge.isCalm() ? indexPauseMs.calm : indexPauseMs.busy),
   });
-  const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
-  const looking = setInterval(tellDisk, diskEveryMs);
+  const sendDisk = (): void => send({ kind: 'disk', freeBytes: freeBytesAt(path) });
+  const diskTimer = setInterval(sendDisk, diskEveryMs);
   /** From now on nothing uses the database. After a failed fsync it is not even closed. */
   const end = (): void => {
-    over = true;
+    hasEnded = true;
     endSweeping();
     endIndexing();
-    clearInterval(looking);
+    clearInterval(diskTimer);
   };
   port.on('message', (message: ToWriter) => {
-    if (over) return;
+    if (hasEnded) return;
     if (typeof message === 'string') {
       const group = JSON.parse(message) as Group;
       const done = run(group);
-      patience(done.kind === 'locked');
+      adaptBusyTimeout(done.kind === 'locked');
       loadGauge.wrote(group.writes.length);
       if (done.kind === 'failed') end();
-      tell(done);
-      if (!over) fold();
+      send(done);
+      if (!hasEnded) fold();
       return;
     }
-    if (message.kind === 'checkpoint') return tell(checkpoint(db, index, message.of, busyMs));
+    if (message.kind === 'checkpoint') return send(checkpoint(db, index, message.of, busyMs));
     end();
     markClean(db);
     // While a reader has it open, closing does not fold the log into the database.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
-    tell({ kind: 'closed' });
+    send({ kind: 'closed' });
     port.close();
   });
   return end;
@@ -409,7 +409,7 @@ function isOf(error: unknown, errcode: number): boolean {
 }
 
 /** Stores a key, unless a message with it came before. */
-const remember =
+const storeKey =
   'INSERT INTO dedupe (channel, key, message_id, expires_at, fingerprint) ' +
   'VALUES (?, ?, ?, ?, ?) ' +
   // An expired key counts as new, even before the sweep deletes it.
@@ -417,20 +417,20 @@ const remember =
   'expires_at = excluded.expires_at, fingerprint = excluded.fingerprint WHERE expires_at <= ?';
 
 // Without a fingerprint on both sides there is nothing to compare.
-const recall =
+const findByKey =
   'SELECT message_id AS id, coalesce(fingerprint <> ?, 0) AS reused FROM dedupe ' +
   'WHERE channel = ? AND key = ?';
 
 const differs = (field: string): string => `was.body -> '${field}' IS NOT ?5 -> '${field}'`;
 
-const saysElse = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
+const hasOtherContent = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
 
 /**
  * Finds a message by a key from an older release, which was the sender's word alone. The stored
  * message's own fields count as well. Once the message is gone, the key counts for any sender.
  */
-const recallFormer =
-  `SELECT was.id IS NOT NULL AND (${saysElse}) AS reused, ` +
+const findByFormerKey =
+  `SELECT was.id IS NOT NULL AND (${hasOtherContent}) AS reused, ` +
   'message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
   'WHERE dedupe.channel = ?1 AND key = ?2 AND fingerprint IS NULL AND expires_at > ?3 ' +
   `AND (was.id IS NULL OR (was.conversation = ?4 AND NOT (${differs('$.sender.id')})))`;
@@ -440,26 +440,26 @@ const recallFormer =
  * @returns a function that stores a message's key, or returns the earlier message with that key
  */
 function prepareKeyedAccepts(db: DatabaseSync): (keyed: KeyedAccept) => KnownMessage | null {
-  const remembering = db.prepare(remember);
-  const recalling = db.prepare(recall);
-  const recallingFormer = db.prepare(recallFormer);
+  const storing = db.prepare(storeKey);
+  const finding = db.prepare(findByKey);
+  const findingFormer = db.prepare(findByFormerKey);
   const { until } = db.prepare('SELECT former_keys_until AS until FROM owner').get() as {
     until: number;
   };
-  const told = (row: Record<string, Value>): KnownMessage => {
+  const knownOf = (row: Record<string, Value>): KnownMessage => {
     return { id: String(row['id']), reused: row['reused'] === 1 };
   };
   return ({ key, expiresAt, check, write }) => {
     const [, , id, channel, conversation, acceptedAt, body] = write;
     if (check !== null && Number(acceptedAt) < until) {
       const { formerKey } = check;
-      const asked = [channel!, formerKey, acceptedAt!, conversation!, body!];
-      const former = recallingFormer.get(...asked);
-      if (former !== undefined) return told(former as Record<string, Value>);
+      const values = [channel!, formerKey, acceptedAt!, conversation!, body!];
+      const former = findingFormer.get(...values);
+      if (former !== undefined) return knownOf(former as Record<string, Value>);
     }
     const fingerprint = check?.fingerprint ?? null;
-    const { changes } = remembering.run(channel!, key, id!, expiresAt, fingerprint, acceptedAt!);
+    const { changes } = storing.run(channel!, key, id!, expiresAt, fingerprint, acceptedAt!);
     if (changes > 0) return null;
-    return told(recalling.get(fingerprint, channel!, key) as Record<string, Value>);
+    return knownOf(finding.get(fingerprint, channel!, key) as Record<string, Value>);
   };
 }
