@@ -28,10 +28,10 @@ import {
 } from './meters.ts';
 
 /** The health of a model, provider or brain before there is any evidence. */
-export const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
+export const unknownHealth: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 
-export class Watched {
-  shown: Shown = nothing;
+export class HealthTracker {
+  shown: Shown = unknownHealth;
   readonly #clock: Clock;
   readonly #troubledFrom: number;
   readonly #counts = new SlidingShare();
@@ -59,7 +59,7 @@ export class Watched {
     }
     this.#run += isGood ? 1 : -1;
     // A success leaves `up` unchanged, so the rule need not read the windows.
-    if (isGood && this.shown.standing === 'up') return this.#become('up', time);
+    if (isGood && this.shown.standing === 'up') return this.#change('up', time);
     const standing = nextStanding(this.shown.standing, {
       ...this.#windowAt(time),
       run: this.#run,
@@ -68,15 +68,15 @@ export class Watched {
       isSure,
       troubledFrom: this.#troubledFrom,
     });
-    return this.#become(standing, time);
+    return this.#change(standing, time);
   }
 
   /**
    * Sets the health by evidence that is not a call.
    * @param agoMs how long ago the state began, if svc noticed it only now
    */
-  found(standing: Standing, agoMs = 0): void {
-    this.#become(standing, this.#clock.steady(), agoMs);
+  set(standing: Standing, agoMs = 0): void {
+    this.#change(standing, this.#clock.steady(), agoMs);
   }
 
   /** Drops all evidence: the health is unknown from now on. */
@@ -94,13 +94,13 @@ export class Watched {
     };
   }
 
-  #become(standing: Standing, time: SteadyTime, agoMs = 0): boolean {
+  #change(standing: Standing, time: SteadyTime, agoMs = 0): boolean {
     const shownAt = this.#clock.now();
     const began = shownAt - Math.round(agoMs);
-    const isOther = standing !== this.shown.standing;
-    if (isOther) this.#changedAt = time;
-    this.shown = { standing, since: isOther ? began : this.shown.since, shownAt };
-    return isOther;
+    const hasChanged = standing !== this.shown.standing;
+    if (hasChanged) this.#changedAt = time;
+    this.shown = { standing, since: hasChanged ? began : this.shown.since, shownAt };
+    return hasChanged;
   }
 }
 
@@ -118,39 +118,39 @@ const latelyMs = 300_000;
 export class OpenCalls {
   #open = 0;
   /** When the last call with evidence ended, or when the first of the open calls began. */
-  #stirredAt = 0;
+  #lastEvidenceAt = 0;
   #slowest = { at: 0, ms: 0, msBefore: 0 };
 
   began(time: SteadyTime): void {
-    if (this.#open++ === 0) this.#stirredAt = time;
+    if (this.#open++ === 0) this.#lastEvidenceAt = time;
   }
 
   /** @param shows whether the end is evidence about the model */
   ended(shows: boolean, time: SteadyTime): void {
     this.#open = Math.max(0, this.#open - 1);
-    if (shows) this.#stirredAt = time;
+    if (shows) this.#lastEvidenceAt = time;
   }
 
   /** @param ms how long the answer took */
   answered(ms: number, time: SteadyTime): void {
-    this.#pass(time);
+    this.#expire(time);
     this.#slowest.ms = Math.max(this.#slowest.ms, ms);
   }
 
   /** @returns for how many milliseconds no open call has ended; null: the model is not silent */
   silentMs(time: SteadyTime): number | null {
     if (this.#open === 0) return null;
-    this.#pass(time);
+    this.#expire(time);
     const { ms, msBefore } = this.#slowest;
     const slowestMs = Math.max(ms, msBefore);
     const isSure = this.#open >= silentAfter.open && slowestMs > 0;
     const limitMs = Math.max(isSure ? silentAfter.ms : unsureMs, silentAfter.factor * slowestMs);
-    const silentMs = time - this.#stirredAt;
+    const silentMs = time - this.#lastEvidenceAt;
     return silentMs < limitMs ? null : silentMs;
   }
 
   /** Forgets answers older than twice `latelyMs`. */
-  #pass(time: SteadyTime): void {
+  #expire(time: SteadyTime): void {
     const { at, ms } = this.#slowest;
     if (time - at < latelyMs) return;
     this.#slowest = { at: time, ms: 0, msBefore: time - at < 2 * latelyMs ? ms : 0 };
@@ -192,8 +192,8 @@ const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
   'too_long',
 ]);
 
-const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
-const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
+const unreachable: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
+const absent: ReadonlySet<CallResult> = new Set([...unreachable, 'not_found']);
 /** Failures that every next call meets again until somebody acts. */
 const lasting: ReadonlySet<CallResult> = new Set([
   ...absent,
@@ -206,34 +206,34 @@ const lasting: ReadonlySet<CallResult> = new Set([
  * Shares of failures that count as trouble. A failed call is repeated, while a failed turn leaves a
  * message without an answer.
  */
-const callMetersTroubledFrom = { calls: 0.2, turns: 0.05 };
+const degradedFrom = { calls: 0.2, turns: 0.05 };
 
 /** This many failures of one kind in a row replace the reported failure. */
-const alikeMin = 3;
+const sameInRowMin = 3;
 
 class ModelCounts implements ModelMeters {
   readonly provider: string;
   readonly calls = new Map<CallResult, CallCounts>();
-  readonly watched: Watched;
+  readonly health: HealthTracker;
   readonly open = new OpenCalls();
   last: FailureKind | null = null;
   #newest: FailureKind | null = null;
-  #alike = 0;
+  #sameInRow = 0;
   readonly #replies = new SlidingShare();
   readonly #clock: Clock;
 
   constructor(provider: string, clock: Clock) {
     this.provider = provider;
     this.#clock = clock;
-    this.watched = new Watched(clock, callMetersTroubledFrom.calls);
+    this.health = new HealthTracker(clock, degradedFrom.calls);
   }
 
   get shown(): Shown {
-    return this.watched.shown;
+    return this.health.shown;
   }
 
   get window(): Window {
-    return this.watched.window;
+    return this.health.window;
   }
 
   get replies(): number {
@@ -250,8 +250,8 @@ class ModelCounts implements ModelMeters {
     this.open.ended(shows, this.#clock.steady());
     if (!shows) return false;
     if (result === 'answer') this.open.answered(ms, this.#clock.steady());
-    const isOther = this.watched.ended(result === 'answer', lasting.has(result));
-    if (result !== 'answer') this.#failed(result, isOther);
+    const hasChanged = this.health.ended(result === 'answer', lasting.has(result));
+    if (result !== 'answer') this.#failed(result, hasChanged);
     else if (this.shown.standing === 'up') this.last = null;
     return true;
   }
@@ -264,7 +264,7 @@ class ModelCounts implements ModelMeters {
     const silentMs = this.open.silentMs(this.#clock.steady());
     if (silentMs === null || this.shown.standing === 'failing') return false;
     this.last = 'timeout';
-    this.watched.found('failing', silentMs);
+    this.health.set('failing', silentMs);
     return true;
   }
 
@@ -272,10 +272,10 @@ class ModelCounts implements ModelMeters {
    * When different failures alternate, keeps reporting one of them, so that the report does not
    * change with each call.
    */
-  #failed(reason: FailureKind, isOther: boolean): void {
-    this.#alike = reason === this.#newest ? this.#alike + 1 : 1;
+  #failed(reason: FailureKind, hasChanged: boolean): void {
+    this.#sameInRow = reason === this.#newest ? this.#sameInRow + 1 : 1;
     this.#newest = reason;
-    if (isOther || this.last === null || this.#alike >= alikeMin) this.last = reason;
+    if (hasChanged || this.last === null || this.#sameInRow >= sameInRowMin) this.last = reason;
   }
 
   /**
@@ -283,43 +283,43 @@ class ModelCounts implements ModelMeters {
    * probes can see, and leaves the health unknown.
    * @returns whether this changed the health
    */
-  looked(found: Found): boolean {
+  probed(result: Found): boolean {
     const { standing } = this.shown;
     const isAnswering = standing === 'up' || standing === 'degraded';
-    if (found === 'there' || found === 'reached') {
-      const over = found === 'there' ? absent : unreached;
-      if (standing !== 'failing' || this.last === null || !over.has(this.last)) return false;
+    if (result === 'there' || result === 'reached') {
+      const cleared = result === 'there' ? absent : unreachable;
+      if (standing !== 'failing' || this.last === null || !cleared.has(this.last)) return false;
       this.forget();
     } else {
-      if (noEvidence.has(found) || (isAnswering && !unreached.has(found))) return false;
-      this.last = found;
-      this.watched.found('failing');
+      if (noEvidence.has(result) || (isAnswering && !unreachable.has(result))) return false;
+      this.last = result;
+      this.health.set('failing');
     }
     return true;
   }
 
   forget(): void {
     this.last = null;
-    this.watched.forget();
+    this.health.forget();
   }
 }
 
 class ProviderCounts implements ProviderMeters {
   readonly calls = new Map<CallResult, CallCounts>();
-  shown: Shown = nothing;
+  shown: Shown = unknownHealth;
   last: ProviderMeters['last'] = null;
 
   /** @param now milliseconds since 1970 */
-  stands(standing: Standing, now: number): void {
+  setHealth(standing: Standing, now: number): void {
     const since = standing === this.shown.standing ? this.shown.since : now;
     this.shown = { standing, since, shownAt: now };
     if (standing === 'up' || standing === 'unknown') this.last = null;
   }
 }
 
-class BrainCounts extends Watched implements BrainMeters {
+class BrainCounts extends HealthTracker implements BrainMeters {
   constructor(clock: Clock) {
-    super(clock, callMetersTroubledFrom.turns);
+    super(clock, degradedFrom.turns);
   }
 }
 
@@ -334,7 +334,7 @@ const brainsMax = 500;
 type Named = { readonly name: ModelName; readonly provider: string };
 
 /** The providers and models that svc has called, over several configurations. */
-export class AskedCounts {
+export class CallTable {
   readonly #providers = new Map<string, ProviderCounts>();
   readonly #models = new Map<ModelName, ModelCounts>();
   readonly brains = new Map<string, BrainCounts>();
@@ -346,27 +346,27 @@ export class AskedCounts {
   }
 
   began({ model, provider }: { model: ModelName; provider: string }): void {
-    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
+    const ofModel = this.#models.get(model) ?? this.#create(model, provider);
     ofModel?.open.began(this.#clock.steady());
   }
 
   get providers(): ReadonlyMap<string, ProviderMeters> {
-    this.#noticeSilent();
+    this.#checkSilence();
     return this.#providers;
   }
 
   get models(): ReadonlyMap<ModelName, ModelMeters> {
-    this.#noticeSilent();
+    this.#checkSilence();
     return this.#models;
   }
 
   /** A hanging call has no end that would trigger this, so every read looks for silent models. */
-  #noticeSilent(): void {
+  #checkSilence(): void {
     for (const [name, counts] of this.#models) {
-      const was = counts.shown.standing;
+      const before = counts.shown.standing;
       if (!counts.fellSilent()) continue;
       entryOf(this.#providers, counts.provider, newProvider);
-      this.#show(name, was, counts);
+      this.#updateProvider(name, before, counts);
     }
   }
 
@@ -376,20 +376,20 @@ export class AskedCounts {
     const counts = entryOf(this.#providers, provider, newProvider);
     const calls = callOf(counts.calls, result);
     calls.took.observe(ms);
-    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
+    const ofModel = this.#models.get(model) ?? this.#create(model, provider);
     if (ofModel === null) return calls;
     callOf(ofModel.calls, result).took.observe(ms);
-    const was = ofModel.shown.standing;
-    if (ofModel.ended(result, ms)) this.#show(model, was, ofModel);
+    const before = ofModel.shown.standing;
+    if (ofModel.ended(result, ms)) this.#updateProvider(model, before, ofModel);
     return calls;
   }
 
-  looked(e: { model: ModelName; provider: string; found: Found }): void {
+  probed(e: { model: ModelName; provider: string; found: Found }): void {
     const { model, provider, found } = e;
     entryOf(this.#providers, provider, newProvider);
-    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
-    const was = ofModel?.shown.standing ?? 'unknown';
-    if (ofModel?.looked(found) === true) this.#show(model, was, ofModel);
+    const ofModel = this.#models.get(model) ?? this.#create(model, provider);
+    const before = ofModel?.shown.standing ?? 'unknown';
+    if (ofModel?.probed(found) === true) this.#updateProvider(model, before, ofModel);
   }
 
   /** A turn that ended because of the policy or a limit is no evidence about the models. */
@@ -414,18 +414,25 @@ export class AskedCounts {
     }
     for (const [name, counts] of this.#providers) {
       const standing = this.#standingOf(name);
-      if (standing !== counts.shown.standing) counts.stands(standing, this.#clock.now());
+      if (standing !== counts.shown.standing) counts.setHealth(standing, this.#clock.now());
       if (counts.last !== null && !this.#inConfig.has(counts.last.model)) counts.last = null;
     }
     this.brains.clear();
   }
 
   /** @param was the model's health until now */
-  #show(model: ModelName, was: Standing, { provider, shown, last }: ModelCounts): void {
+  #updateProvider(
+    model: ModelName,
+    before: Standing,
+    { provider, shown, last }: ModelCounts,
+  ): void {
     const counts = this.#providers.get(provider)!;
     if (last !== null) counts.last = { reason: last, model };
-    const isSame = was === shown.standing;
-    counts.stands(isSame ? counts.shown.standing : this.#standingOf(provider), this.#clock.now());
+    const isSame = before === shown.standing;
+    counts.setHealth(
+      isSame ? counts.shown.standing : this.#standingOf(provider),
+      this.#clock.now(),
+    );
   }
 
   #standingOf(provider: string): Standing {
@@ -436,7 +443,7 @@ export class AskedCounts {
     return standingOfAll(parts);
   }
 
-  #meet(model: ModelName, provider: string): ModelCounts | null {
+  #create(model: ModelName, provider: string): ModelCounts | null {
     if (this.#models.size >= modelsMax) {
       const leaving = this.#models.keys().find((name) => !this.#inConfig.has(name));
       if (leaving === undefined) return null;

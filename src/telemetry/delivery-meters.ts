@@ -22,7 +22,7 @@ const worksAfter = { ms: 30_000, share: 0.1 };
  * For channels with few replies: the receiver fails after `failed` failures in a row with no
  * arrival for `ms`.
  */
-const deafAfter = { ms: 15_000, failed: 3 };
+const failsInRowAfter = { ms: 15_000, failed: 3 };
 /**
  * The receiver fails while attempts are still open, once at least `open` of them are open and none
  * has ended for `ms`. An attempt at a silent receiver takes longer to fail than a person should
@@ -77,20 +77,20 @@ export class DeliveryTries {
   /** Attempts that have begun and not ended. */
   #open = 0;
   /** When the last attempt ended, or when the first of the open ones began. */
-  #stirredAt = 0;
+  #lastProgressAt = 0;
   /** How many attempts failed since the last arrival, or since the first attempt. */
   #failedInRow = 0;
   #arrivedAt: SteadyTime | null = null;
   #failedAt: SteadyTime | null = null;
 
   began(time: SteadyTime): void {
-    if (this.#open++ === 0) this.#stirredAt = time;
+    if (this.#open++ === 0) this.#lastProgressAt = time;
   }
 
   /** Ends an attempt, whatever its result: a stopped attempt is not open any more either. */
   ended(time: SteadyTime): void {
     this.#open--;
-    this.#stirredAt = time;
+    this.#lastProgressAt = time;
   }
 
   arrived(time: SteadyTime): void {
@@ -106,12 +106,12 @@ export class DeliveryTries {
     if (this.#failedInRow++ === 0 && !this.#isFailing(time)) this.#beganAt = now;
     this.#counts.add(nameOf(failure), time);
     this.#failedAt = time;
-    this.#judge(now, time);
+    this.#updateState(now, time);
   }
 
   /** @param now milliseconds since 1970 */
   read(now: number, time: SteadyTime): DeliveryMeters {
-    this.#judge(now, time);
+    this.#updateState(now, time);
     const lately = this.#counts.within(minuteMs, time);
     const reasons = [...this.#counts.within(fiveMinutesMs, time)]
       .filter(([name]) => name !== arrived)
@@ -127,7 +127,7 @@ export class DeliveryTries {
   }
 
   #silentSince(now: number, time: SteadyTime): number | null {
-    const silentMs = Math.round(time - this.#stirredAt);
+    const silentMs = Math.round(time - this.#lastProgressAt);
     const { open, openAfterFailure, ms } = silentAfter;
     const hasFailed = this.#failedInRow > 0;
     if (this.#open < (hasFailed ? openAfterFailure : open) || silentMs < ms) return null;
@@ -138,7 +138,7 @@ export class DeliveryTries {
    * Only a new arrival ends the failing state. Attempts at a silent receiver that end do not, nor
    * do earlier arrivals.
    */
-  #judge(now: number, time: SteadyTime): void {
+  #updateState(now: number, time: SteadyTime): void {
     if (this.#failingSince === null) {
       this.#failingSince = this.#fails(time) ? this.#beganAt : this.#silentSince(now, time);
       this.#hasArrived = false;
@@ -159,8 +159,8 @@ export class DeliveryTries {
     const lately = this.#within(failsAfter.ms, time);
     if (lately.failed >= failsAfter.failed && shareOf(lately) >= failsAfter.share) return true;
     const failed = Math.min(this.#failedInRow, this.#within(fiveMinutesMs, time).failed);
-    if (failed < deafAfter.failed) return false;
-    return this.#arrivedAt === null || time - this.#arrivedAt >= deafAfter.ms;
+    if (failed < failsInRowAfter.failed) return false;
+    return this.#arrivedAt === null || time - this.#arrivedAt >= failsInRowAfter.ms;
   }
 
   /** Whether earlier failures continue up to now. */
@@ -195,12 +195,12 @@ export class DeliveryTable {
   readonly #byKey = new Map<ChannelKey, DeliveryTries>();
 
   began(channel: ChannelKey, time: SteadyTime): void {
-    if (waitsItself(channel)) return;
+    if (mayWaitForRateLimit(channel)) return;
     this.#of(channel).began(time);
   }
 
   ended(channel: ChannelKey, time: SteadyTime): void {
-    if (waitsItself(channel)) return;
+    if (mayWaitForRateLimit(channel)) return;
     this.#of(channel).ended(time);
   }
 
@@ -218,10 +218,10 @@ export class DeliveryTable {
   }
 
   #of(channel: ChannelKey): DeliveryTries {
-    return this.#byKey.get(channel) ?? this.#meet(channel);
+    return this.#byKey.get(channel) ?? this.#create(channel);
   }
 
-  #meet(channel: ChannelKey): DeliveryTries {
+  #create(channel: ChannelKey): DeliveryTries {
     const type = channelTypeOf(channel);
     const tries = this.#byType.get(type) ?? new DeliveryTries();
     this.#byType.set(type, tries);
@@ -231,4 +231,4 @@ export class DeliveryTable {
 }
 
 /** An attempt at a messenger may wait long for its turn, because of the platform's rate limits. */
-const waitsItself = (channel: ChannelKey): boolean => channelTypeOf(channel) !== 'webhook';
+const mayWaitForRateLimit = (channel: ChannelKey): boolean => channelTypeOf(channel) !== 'webhook';

@@ -11,7 +11,7 @@ import type { Events } from '../domain/event.ts';
 import { describeCut, describeNoAnswer, shortages, type Shortage } from '../domain/remedy.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { AskedCounts } from './call-meters.ts';
+import { CallTable } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
 import {
   ChannelTable,
@@ -56,7 +56,7 @@ class Hub implements EventHub {
   readonly #debug: boolean;
   readonly #channels = new ChannelTable();
   readonly #deliveries = new DeliveryTable();
-  readonly #asked: AskedCounts;
+  readonly #calls: CallTable;
   readonly #throughput = new Throughput();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #spend: SpendMeters;
@@ -70,7 +70,7 @@ class Hub implements EventHub {
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
-    this.#asked = new AskedCounts(clock);
+    this.#calls = new CallTable(clock);
     this.#operator = new OperatorCounts(log, clock);
     this.#approvals = new ApprovalCounts(log);
     this.#attachments = new AttachmentCounts(log, clock);
@@ -79,16 +79,16 @@ class Hub implements EventHub {
     this.#now = clock.now;
     this.frames = new LiveEvents(clock.now);
     this.#debug = log.enabled('debug');
-    const [totals, asked] = [this.#totals, this.#asked];
+    const [totals, calls] = [this.#totals, this.#calls];
     this.meters = {
       channels: this.#channels.byType,
       get providers() {
-        return asked.providers;
+        return calls.providers;
       },
       get models() {
-        return asked.models;
+        return calls.models;
       },
-      brains: asked.brains,
+      brains: calls.brains,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
       perMinute: () => this.#throughput.perMinute(clock.steady()),
       ways: () => this.#throughput.ways(clock.steady()),
@@ -126,8 +126,8 @@ class Hub implements EventHub {
     pace.count++;
     this.frames.messageRefused(e);
     if (!pace.isDue(this.#steady())) return;
-    const told = { ...e, ...pace.unsaid() };
-    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, told);
+    const fields = { ...e, ...pace.unsaid() };
+    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, fields);
   }
 
   messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
@@ -137,9 +137,9 @@ class Hub implements EventHub {
     this.frames.messageTurnedAway(e);
     // A group message addressed to others deserves no log line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
-    const told = { ...e, ...pace.unsaid() };
+    const fields = { ...e, ...pace.unsaid() };
     const message = `${counts.type} let a message not in: ${e.reason}.`;
-    this.#log.info('message_turned_away', message, told);
+    this.#log.info('message_turned_away', message, fields);
   }
 
   confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
@@ -160,13 +160,13 @@ class Hub implements EventHub {
     this.#totals.decisions[kind]++;
     this.#channels.of(e.channel).turns.observe(e.ms);
     this.#throughput.answered(e.channel, e.brain, this.#steady());
-    this.#asked.decided(e);
+    this.#calls.decided(e);
     this.frames.turnFinished(e);
     if (!this.#debug) return;
     const model = decision.kind === 'reply' ? decision.model : undefined;
     const { channel, id, brain, ms } = e;
-    const told = { channel, id, brain, decision: kind, model, why: decision.why, ms };
-    this.#log.debug('turn_finished', 'A turn ended.', told);
+    const fields = { channel, id, brain, decision: kind, model, why: decision.why, ms };
+    this.#log.debug('turn_finished', 'A turn ended.', fields);
   }
 
   readonly attachmentUnread: Events['attachmentUnread'] = (e) => this.#attachments.wasUnread(e);
@@ -177,8 +177,8 @@ class Hub implements EventHub {
     this.#throughput.answered(e.channel, e.brain, this.#steady());
     this.frames.commandAnswered(e);
     if (!this.#debug) return;
-    const { sender: _, ...told } = e;
-    this.#log.debug('command_answered', 'A command was answered.', told);
+    const { sender: _, ...fields } = e;
+    this.#log.debug('command_answered', 'A command was answered.', fields);
   }
 
   answeredByOperator(e: Parameters<Events['answeredByOperator']>[0]): void {
@@ -195,12 +195,12 @@ class Hub implements EventHub {
     if (this.#debug) this.#log.debug('tool_used', 'A tool was asked for.', e);
   }
 
-  readonly modelAsked: Events['modelAsked'] = (e) => this.#asked.began(e);
+  readonly modelAsked: Events['modelAsked'] = (e) => this.#calls.began(e);
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const { brain, model, result, isCut, reuse } = e;
     if (brain !== undefined) this.#throughput.asked(brain, model, this.#steady());
-    const { pace } = this.#asked.ended(e);
+    const { pace } = this.#calls.ended(e);
     if (reuse !== undefined) this.#spend.reuse.seen(model, 'prefix', reuse);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
@@ -218,7 +218,7 @@ class Hub implements EventHub {
   readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
 
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
-    this.#asked.looked(e);
+    this.#calls.probed(e);
     if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
   }
 
@@ -247,8 +247,8 @@ class Hub implements EventHub {
     const words = nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
     const next = nextAt === null ? undefined : new Date(nextAt).toISOString();
     const why = { failure: failure.kind, status: failure.status };
-    const told = { channel, id, attempt, ...why, next, ...pace.unsaid() };
-    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, told);
+    const fields = { channel, id, attempt, ...why, next, ...pace.unsaid() };
+    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, fields);
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
@@ -274,10 +274,10 @@ class Hub implements EventHub {
   }
 
   configUsed(e: Parameters<Events['configUsed']>[0]): void {
-    const { models, ...told } = e;
-    this.#asked.keep(models);
+    const { models, ...fields } = e;
+    this.#calls.keep(models);
     this.frames.configUsed(e);
-    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, told);
+    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, fields);
   }
 
   warned(e: Parameters<Events['warned']>[0]): void {
@@ -375,9 +375,9 @@ export class AttachmentCounts {
     count.count++;
     if (!count.isDue(this.#steady())) return;
     const message = `${channel}: ${describeUnread(unread)}`;
-    const told = { ...counted, detail, ...count.unsaid() };
-    if (isOperatorsMatter(unread)) this.#log.warn('attachment_unread', message, told);
-    else this.#log.info('attachment_unread', message, told);
+    const fields = { ...counted, detail, ...count.unsaid() };
+    if (isOperatorsMatter(unread)) this.#log.warn('attachment_unread', message, fields);
+    else this.#log.info('attachment_unread', message, fields);
   }
 }
 
@@ -426,7 +426,7 @@ class OperatorCounts {
     pace.count++;
     if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    const told = { why, ...pace.unsaid() };
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
+    const fields = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, fields);
   }
 }

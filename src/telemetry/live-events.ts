@@ -37,10 +37,10 @@ export interface SharedLiveEvents {
    */
   onListened(changed: () => void): () => void;
   /**
-   * Gives each live event of this instance to `told`, and none of other instances.
+   * Gives each live event of this instance to `listener`, and none of other instances.
    * @returns a function that ends that
    */
-  onOwn(told: (liveEvent: LiveEvent) => void): () => void;
+  onOwn(listener: (liveEvent: LiveEvent) => void): () => void;
   /**
    * From now on each live event of this instance carries the instance number that `own` returns.
    */
@@ -78,8 +78,8 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   readonly #ring: (LiveEvent | Dropped | undefined)[] = Array.from({ length: liveEventsKept });
   readonly #wakes = new Set<() => void>();
   readonly #listened = new Set<() => void>();
-  #told: ((liveEvent: LiveEvent) => void) | null = null;
-  #own: () => number | null = () => null;
+  #ownListener: ((liveEvent: LiveEvent) => void) | null = null;
+  #ownInstance: () => number | null = () => null;
   newest = 0;
 
   /** @param now milliseconds since 1970 */
@@ -115,15 +115,15 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     return () => this.#listened.delete(changed);
   }
 
-  onOwn(told: (liveEvent: LiveEvent) => void): () => void {
-    this.#told = told;
+  onOwn(listener: (liveEvent: LiveEvent) => void): () => void {
+    this.#ownListener = listener;
     return () => {
-      if (this.#told === told) this.#told = null;
+      if (this.#ownListener === listener) this.#ownListener = null;
     };
   }
 
   name(own: () => number | null): void {
-    this.#own = own;
+    this.#ownInstance = own;
   }
 
   hear(liveEvent: LiveEvent | Dropped): void {
@@ -160,8 +160,8 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   }
 
   answeredByOperator({ channel, id, brain, ms }: Of<'answeredByOperator'>): void {
-    const told = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
-    this.#add({ kind: 'turn_finished', at: this.#now(), ...told });
+    const fields = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
+    this.#add({ kind: 'turn_finished', at: this.#now(), ...fields });
   }
 
   toolUsed({ channel, id, brain, tool, mode, outcome, ms }: Of<'toolUsed'>): void {
@@ -219,8 +219,8 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   }
 
   #add(unnamed: Unnamed<LiveEvent>): void {
-    const liveEvent = Object.assign(unnamed, { instance: this.#own() }) as LiveEvent;
+    const liveEvent = Object.assign(unnamed, { instance: this.#ownInstance() }) as LiveEvent;
     this.hear(liveEvent);
-    this.#told?.(liveEvent);
+    this.#ownListener?.(liveEvent);
   }
 }

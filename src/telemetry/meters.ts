@@ -20,12 +20,12 @@ import { RecentCount, RecentPairs, type RecentPair } from '../lib/sliding-counts
 // Throughput of the last minute, for the diagrams of the pages.
 
 /** The most paths that are counted at once. A configuration has fewer. */
-const waysMax = 2_000;
+const pathsMax = 2_000;
 
 export class Throughput {
   readonly #accepted = new RecentCount();
-  readonly #answered = new RecentPairs(waysMax);
-  readonly #asked = new RecentPairs(waysMax);
+  readonly #answered = new RecentPairs(pathsMax);
+  readonly #asked = new RecentPairs(pathsMax);
 
   /** A message came in. */
   accepted(now: SteadyTime): void {
@@ -265,10 +265,10 @@ export class ChannelTable {
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
 
   of(key: ChannelKey): ChannelCounts {
-    return this.#byKey.get(key) ?? this.#meet(key);
+    return this.#byKey.get(key) ?? this.#create(key);
   }
 
-  #meet(key: ChannelKey): ChannelCounts {
+  #create(key: ChannelKey): ChannelCounts {
     const type = channelTypeOf(key);
     const counts = entryOf(this.byType, type, () => new ChannelCounts(type));
     this.#byKey.set(key, counts);
@@ -284,10 +284,10 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 
 /** Whether a result is a failure worth reporting. Calls that svc gave up or never made are not. */
 export function isNews(result: CallResult): result is FailureKind {
-  return !silent.has(result);
+  return !notNews.has(result);
 }
 
-const silent: ReadonlySet<CallResult> = new Set([
+const notNews: ReadonlySet<CallResult> = new Set([
   'answer',
   'cancelled',
   'outranked',

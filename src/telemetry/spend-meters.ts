@@ -10,10 +10,10 @@ type Reached = Parameters<Events['budgetReached']>[0];
 const pairsMax = 500;
 const others = 'others';
 
-type Counting = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
+type CountedTokens = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
 
 export class TokenCounts {
-  readonly #pairs = new Map<string, Counting>();
+  readonly #pairs = new Map<string, CountedTokens>();
 
   spent({ brain, model, used }: Parameters<Events['modelSpent']>[0]): void {
     const tally = this.#of(brain, model);
@@ -26,7 +26,7 @@ export class TokenCounts {
     return this.#pairs.values();
   }
 
-  #of(brain: string, model: ModelName): Counting {
+  #of(brain: string, model: ModelName): CountedTokens {
     const key = `${brain}\n${model}`;
     const isKept = this.#pairs.size < pairsMax || this.#pairs.has(key);
     return isKept
@@ -113,19 +113,19 @@ export class BudgetNotices {
 }
 
 function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
-  const whose = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
+  const forSender = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
   const field = `budget.${limit}`;
-  const of = { brain, field, limit, most };
+  const place = { brain, field, limit, most };
   switch (state) {
     case 'nearly_used': {
-      const message = `The brain ${brain} has used 80 % of ${field} for today${whose}.`;
-      return { code: 'budget_nearly_used', ...of, message, remedy };
+      const message = `The brain ${brain} has used 80 % of ${field} for today${forSender}.`;
+      return { code: 'budget_nearly_used', ...place, message, remedy };
     }
     case 'used_up': {
       const message =
-        `The brain ${brain} has used ${field} for today${whose}: models that cost are not asked ` +
+        `The brain ${brain} has used ${field} for today${forSender}: models that cost are not asked ` +
         'where that would go beyond it.';
-      return { code: 'budget_used_up', ...of, message, remedy };
+      return { code: 'budget_used_up', ...place, message, remedy };
     }
     default:
       return state satisfies never;

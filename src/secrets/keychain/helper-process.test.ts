@@ -6,14 +6,14 @@ import { scratch } from '../../../test/support/program.ts';
 import { gone } from '../../../test/support/run-svc.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { ownProgram } from '../../lib/program.ts';
-import { askHelper, type Helping } from './os-keychain.ts';
+import { askHelper, type HelperOptions } from './os-keychain.ts';
 import type { Question } from './wire.ts';
 
 const question: Question = { ask: 'read', names: ['A'], canPrompt: false };
 const patient = { startMs: patienceMs, answerMs: patienceMs, promptMs: patienceMs };
 
 /** A helper that runs this script. In it, `say` writes an answer, and `line` is the question. */
-function helper(script: string, more: Partial<Helping> = {}): Helping {
+function helper(script: string, more: Partial<HelperOptions> = {}): HelperOptions {
   const frame = `
     import { readSync, writeSync } from 'node:fs';
     const bytes = Buffer.alloc(65_536);

@@ -8,8 +8,8 @@ import type { AsyncEntry } from '@napi-rs/keyring';
 import {
   stateOfMessage,
   keychainService,
-  lookIntoSecretService,
-  type Look,
+  probeSecretService,
+  type ProbeResult,
 } from './secret-service.ts';
 import { helperFault, type Answer, type HelperFault, type Question } from './wire.ts';
 
@@ -22,35 +22,38 @@ export async function answerQuestion(
   prompting: () => void,
 ): Promise<Answer> {
   const names = 'names' in question ? question.names : [question.name];
-  const look = await lookAround(names, env);
-  if (look.kind === 'fault') return look;
+  const probed = await probe(names, env);
+  if (probed.kind === 'fault') return probed;
   if (question.ask === 'look') {
-    return { kind: 'seen', names: [...look.names.keys()], locked: look.keyring === 'locked' };
+    return { kind: 'seen', names: [...probed.names.keys()], locked: probed.keyring === 'locked' };
   }
-  const asked = { ...question, ...(question.ask === 'read' && { names: [...look.names.keys()] }) };
-  if (asked.ask === 'read' && asked.names.length === 0) return { kind: 'values', values: {} };
-  if (asked.ask === 'delete' && look.names.size === 0) return { kind: 'absent' };
-  const lock = lockOf(asked.ask, look);
+  const narrowed = {
+    ...question,
+    ...(question.ask === 'read' && { names: [...probed.names.keys()] }),
+  };
+  if (narrowed.ask === 'read' && narrowed.names.length === 0) return { kind: 'values', values: {} };
+  if (narrowed.ask === 'delete' && probed.names.size === 0) return { kind: 'absent' };
+  const lock = lockOf(narrowed.ask, probed);
   if (lock !== null && !question.canPrompt) return lock;
   // macOS does not say in advance whether it opens a dialog.
   const mayPrompt = lock !== null || process.platform === 'darwin';
   if (question.canPrompt && mayPrompt) prompting();
-  return act(asked);
+  return askLibrary(narrowed);
 }
 
-type Looked = Exclude<Look, HelperFault>;
+type Probed = Exclude<ProbeResult, HelperFault>;
 
 /** The fault when the library cannot answer without a person who unlocks; null: it can. */
-function lockOf(ask: 'read' | 'set' | 'delete', { names, keyring }: Looked): HelperFault | null {
+function lockOf(ask: 'read' | 'set' | 'delete', { names, keyring }: Probed): HelperFault | null {
   if (ask === 'set' && keyring === 'none') return helperFault('locked', 'no_keyring');
   const isLocked = ask === 'set' ? keyring === 'locked' : [...names.values()].includes('locked');
   return isLocked ? helperFault('locked') : null;
 }
 
-async function lookAround(names: readonly string[], env: Env): Promise<Look> {
-  if (process.platform === 'darwin') return lookIntoMacKeychain(names);
-  if (process.platform === 'win32') return lookIntoCredentials(names);
-  return lookIntoSecretService(names, env);
+async function probe(names: readonly string[], env: Env): Promise<ProbeResult> {
+  if (process.platform === 'darwin') return probeMacKeychain(names);
+  if (process.platform === 'win32') return probeWindowsCredentials(names);
+  return probeSecretService(names, env);
 }
 
 /**
@@ -63,7 +66,7 @@ const securityCodes: Readonly<Record<number, HelperFault['state']>> = {
 };
 
 /** Without `-w`, `security` prints the attributes of an item and not its value. */
-async function lookIntoMacKeychain(names: readonly string[]): Promise<Look> {
+async function probeMacKeychain(names: readonly string[]): Promise<ProbeResult> {
   const found = new Map<string, 'open' | 'locked'>();
   for (const name of names) {
     const words = ['find-generic-password', '-s', keychainService, '-a', name];
@@ -85,7 +88,7 @@ function codeOf(program: string, args: readonly string[]): Promise<number> {
 }
 
 /** Windows shows that a name exists only by returning its value. The values are dropped here. */
-async function lookIntoCredentials(names: readonly string[]): Promise<Look> {
+async function probeWindowsCredentials(names: readonly string[]): Promise<ProbeResult> {
   const read = await withLibrary(async (entry) => {
     const found = new Map<string, 'open' | 'locked'>();
     for (const name of names) {
@@ -96,7 +99,7 @@ async function lookIntoCredentials(names: readonly string[]): Promise<Look> {
   return read;
 }
 
-function act(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
+function askLibrary(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
   return withLibrary<Answer>(async (entry) => {
     switch (question.ask) {
       case 'read':
@@ -136,13 +139,13 @@ async function valuesOf(
  * Names the store for the library. Without this, on a machine without a bus, the library falls back
  * to kernel memory. It then reports success, and the value is gone after a restart.
  */
-const pinned = { linux: { store: 'secret-service' } } as const;
+const libraryOptions = { linux: { store: 'secret-service' } } as const;
 
 async function withLibrary<T>(use: (entry: MakeEntry) => Promise<T>): Promise<T | HelperFault> {
   const library = await import('@napi-rs/keyring').catch(() => null);
   if (library === null) return helperFault('unavailable', 'no_library');
   try {
-    return await use((name) => new library.AsyncEntry(keychainService, name, pinned));
+    return await use((name) => new library.AsyncEntry(keychainService, name, libraryOptions));
   } catch (error) {
     return helperFault(stateOfMessage(error instanceof Error ? error.message : ''));
   }

@@ -36,7 +36,7 @@ export type HelperLimits = {
 /** In total less than 15 s, and about 90 s if a person can see a prompt. */
 export const helperLimits: HelperLimits = { startMs: 9_000, answerMs: 5_000, promptMs: 80_000 };
 
-export type Helping = {
+export type HelperOptions = {
   readonly program: OwnProgram;
   /** The helper's whole environment. */
   readonly env: Readonly<Record<string, string>>;
@@ -55,8 +55,11 @@ const endsMs = 2_000;
  * Asks one question. Never rejects.
  * @returns null when the stop came first
  */
-export async function askHelper(question: Question, helping: Helping): Promise<Answer | null> {
-  const { program, env, limits, stop } = helping;
+export async function askHelper(
+  question: Question,
+  options: HelperOptions,
+): Promise<Answer | null> {
+  const { program, env, limits, stop } = options;
   if (stop?.aborted === true) return null;
   const child = spawn(program.file, [...program.args], {
     env: { ...env },
@@ -69,20 +72,20 @@ export async function askHelper(question: Question, helping: Helping): Promise<A
     resolve(answer);
     child.kill('SIGKILL');
   };
-  const stopped = (): void => giveUp(null);
-  stop?.addEventListener('abort', stopped, { once: true });
+  const onStop = (): void => giveUp(null);
+  stop?.addEventListener('abort', onStop, { once: true });
   let timer: NodeJS.Timeout | undefined;
   const limit = (ms: number): void => {
     clearTimeout(timer);
     timer = setTimeout(() => giveUp(helperFault('no_answer')), ms);
   };
   limit(limits.startMs);
-  hear(child, (said) => {
-    if (said === null) return giveUp(helperFault('unavailable'));
-    if (said.kind === 'begun') return limit(limits.answerMs);
-    if (said.kind !== 'prompting') return resolve(said);
+  readLines(child, (line) => {
+    if (line === null) return giveUp(helperFault('unavailable'));
+    if (line.kind === 'begun') return limit(limits.answerMs);
+    if (line.kind !== 'prompting') return resolve(line);
     limit(limits.promptMs);
-    helping.prompting();
+    options.prompting();
   });
   // Standard input stays open until the answer: its end tells the helper that nobody waits any
   // more.
@@ -92,12 +95,12 @@ export async function askHelper(question: Question, helping: Helping): Promise<A
   child.stdin?.end();
   await ended;
   clearTimeout(timer);
-  stop?.removeEventListener('abort', stopped);
+  stop?.removeEventListener('abort', onStop);
   return answer;
 }
 
 /** @param said called with each line of the helper; null: a line that no helper writes */
-function hear(child: ChildProcess, said: (line: Answer | Sign | null) => void): void {
+function readLines(child: ChildProcess, onLine: (line: Answer | Sign | null) => void): void {
   const lines = child.stdio[3] as Readable;
   // Writing to a helper that has gone fails. Its end reports that.
   child.stdin?.on('error', () => {});
@@ -105,18 +108,18 @@ function hear(child: ChildProcess, said: (line: Answer | Sign | null) => void): 
   let text = '';
   lines.setEncoding('utf8').on('data', (part: string) => {
     text += part;
-    if (text.length > answerCharactersMax) return said(null);
+    if (text.length > answerCharactersMax) return onLine(null);
     const whole = text.split('\n');
     text = whole.pop() ?? '';
-    for (const line of whole) said(parseAnswer(line));
+    for (const line of whole) onLine(parseAnswer(line));
   });
 }
 
 /** @param over called when the process has ended, or could not start */
-function endOf(child: ChildProcess, over: () => void): Promise<void> {
+function endOf(child: ChildProcess, onEnd: () => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = (): void => {
-    over();
+    onEnd();
     resolve();
   };
   child.once('close', end);
@@ -169,7 +172,7 @@ export class OsKeychain implements Keychain {
     if (known.length === 0) return { kind: 'held', names: new Set() };
     const answer = await this.#ask({ ask: 'look', names: known }, stop);
     if (answer.kind === 'seen') return { kind: 'held', names: new Set(answer.names) };
-    return unexpected(answer);
+    return unexpectedAnswer(answer);
   }
 
   async read(names: readonly string[], stop?: AbortSignal): Promise<KeychainValues> {
@@ -181,7 +184,7 @@ export class OsKeychain implements Keychain {
     if (answer.kind === 'values') {
       return { kind: 'read', values: new Map(Object.entries(answer.values)) };
     }
-    return unexpected(answer);
+    return unexpectedAnswer(answer);
   }
 
   async set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone> {
@@ -189,7 +192,7 @@ export class OsKeychain implements Keychain {
     if (stored.kind === 'fault') return stored;
     const canPrompt = this.#canPrompt;
     const answer = await this.#ask({ ask: 'set', name, value, canPrompt }, stop);
-    return answer.kind === 'done' ? this.#index.add(name, Date.now()) : unexpected(answer);
+    return answer.kind === 'done' ? this.#index.add(name, Date.now()) : unexpectedAnswer(answer);
   }
 
   async delete(
@@ -200,7 +203,7 @@ export class OsKeychain implements Keychain {
     if (stored.kind === 'fault') return stored;
     const isKnown = stored.secrets.some((one) => one.name === name);
     const answer = await this.#ask({ ask: 'delete', name, canPrompt: this.#canPrompt }, stop);
-    if (answer.kind !== 'done' && answer.kind !== 'absent') return unexpected(answer);
+    if (answer.kind !== 'done' && answer.kind !== 'absent') return unexpectedAnswer(answer);
     if (isKnown) return this.#index.remove(name);
     return { kind: answer.kind };
   }
@@ -214,7 +217,7 @@ export class OsKeychain implements Keychain {
   }
 
   /** Asks the helper. A fault is in svc's words. */
-  #ask(question: Question, stop: AbortSignal | undefined): Promise<Asked> {
+  #ask(question: Question, stop: AbortSignal | undefined): Promise<AnswerOrFault> {
     const { env, limits, program, prompting } = this.#surroundings;
     return this.#turns.do(async () => {
       const answer = await askHelper(question, {
@@ -230,10 +233,10 @@ export class OsKeychain implements Keychain {
   }
 }
 
-type Asked = Exclude<Answer, { kind: 'fault' }> | KeychainFault;
+type AnswerOrFault = Exclude<Answer, { kind: 'fault' }> | KeychainFault;
 
 /** The fault for an answer that does not belong to the question. */
-function unexpected(answer: Asked): KeychainFault {
+function unexpectedAnswer(answer: AnswerOrFault): KeychainFault {
   return answer.kind === 'fault' ? answer : faultOf(helperFault('unavailable'));
 }
 

@@ -26,7 +26,7 @@ const namesMax = 1_000;
 /** A writer holds the next file for milliseconds. After this time its writer counts as dead. */
 const abandonedMs = 10_000;
 const waitMs = 20_000;
-const againMs = 20;
+const retryMs = 20;
 
 export class SecretIndex {
   readonly file: string;
@@ -81,7 +81,7 @@ export class SecretIndex {
   ): Promise<IndexChange> {
     try {
       await makeFolder(dirname(this.file), 0o700);
-      await using handle = await this.#take();
+      await using handle = await this.#createNext();
       if (handle === null) return this.#busy();
       try {
         const stored = await this.read();
@@ -106,7 +106,7 @@ export class SecretIndex {
    * Creates the next file, which no other writer has at the same time.
    * @returns null when another writer holds it for too long
    */
-  async #take(): Promise<FileHandle | null> {
+  async #createNext(): Promise<FileHandle | null> {
     const { O_CREAT, O_EXCL, O_WRONLY } = constants;
     const lastAt = performance.now() + waitMs;
     while (performance.now() < lastAt) {
@@ -121,7 +121,7 @@ export class SecretIndex {
       if (facts !== null && Math.abs(Date.now() - facts.mtimeMs) > abandonedMs) {
         await rm(this.#next, { force: true });
       }
-      await pause(againMs);
+      await pause(retryMs);
     }
     return null;
   }

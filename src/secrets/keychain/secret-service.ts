@@ -7,7 +7,7 @@ import type { MessageBus } from 'dbus-native';
 import { sessionBusAddress } from '../../lib/session-bus.ts';
 import { helperFault, type HelperFault } from './wire.ts';
 
-export type Look =
+export type ProbeResult =
   | {
       readonly kind: 'looked';
       /** The names found, and whether each can be read without unlocking. */
@@ -24,7 +24,7 @@ const service = { destination, path: '/org/freedesktop/secrets' };
 const serviceInterface = 'org.freedesktop.Secret.Service';
 
 /** Probes the Secret Service. Has no time limit of its own: the caller sets one. */
-export async function lookIntoSecretService(names: readonly string[], env: Env): Promise<Look> {
+export async function probeSecretService(names: readonly string[], env: Env): Promise<ProbeResult> {
   const busAddress = sessionBusAddress(env);
   if (busAddress === null) return helperFault('no_bus');
   const library = await import('dbus-native').catch(() => null);
@@ -35,23 +35,23 @@ export async function lookIntoSecretService(names: readonly string[], env: Env):
   } catch {
     return helperFault('no_bus');
   }
-  const { promise: lost, resolve } = Promise.withResolvers<Look>();
+  const { promise: lost, resolve } = Promise.withResolvers<ProbeResult>();
   // For a bus that is missing, or goes away, the only report is `no_bus`.
   bus.connection.on('error', () => resolve(helperFault('no_bus')));
   try {
-    return await Promise.race([lost, look(bus, names)]);
+    return await Promise.race([lost, probeNames(bus, names)]);
   } finally {
     bus.connection.end();
   }
 }
 
-async function look(bus: MessageBus, names: readonly string[]): Promise<Look> {
+async function probeNames(bus: MessageBus, names: readonly string[]): Promise<ProbeResult> {
   try {
     const keyring = await keyringOf(bus);
     const found = new Map<string, 'open' | 'locked'>();
     for (const name of names) {
-      const there = await search(bus, name);
-      if (there !== null) found.set(name, there);
+      const state = await search(bus, name);
+      if (state !== null) found.set(name, state);
     }
     return { kind: 'looked', names: found, keyring };
   } catch (error) {

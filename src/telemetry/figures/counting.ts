@@ -215,20 +215,20 @@ export class Bucket {
   }
 
   static of(at: number, body: Body): Bucket {
-    const made = new Bucket(at);
-    made.addBody(body);
-    return made;
+    const bucket = new Bucket(at);
+    bucket.addBody(body);
+    return bucket;
   }
 
   /** Models beyond `modelsMax` share one entry. */
   model(name: string, provider: string): ModelCounts {
-    const met = this.models.get(name);
-    if (met !== undefined) return met;
+    const known = this.models.get(name);
+    if (known !== undefined) return known;
     const isKept = this.models.size < modelsMax || name === others;
     if (!isKept) return this.model(others, others);
-    const made = new ModelCounts(provider);
-    this.models.set(name, made);
-    return made;
+    const counts = new ModelCounts(provider);
+    this.models.set(name, counts);
+    return counts;
   }
 
   mark(mark: Mark): void {
@@ -242,7 +242,7 @@ export class Bucket {
     this.failed += other.failed;
     this.times.add(other.times);
     for (const [name, counts] of other.models) this.model(name, counts.provider).add(counts);
-    this.#addRest(other);
+    this.#addEnd(other);
   }
 
   addBody(body: Body): void {
@@ -258,7 +258,7 @@ export class Bucket {
       counts.outputTokens += one.outputTokens;
       counts.times.addTold(one.times);
     }
-    this.#addRest(body);
+    this.#addEnd(body);
   }
 
   body(): Body {
@@ -274,7 +274,7 @@ export class Bucket {
    * its own waiting rows. The dead letters are those of all runs. An earlier end is dropped: that
    * run has left its rows to the others.
    */
-  #addRest({ end, revision, configs }: Pick<Body, 'end' | 'revision' | 'configs'>): void {
+  #addEnd({ end, revision, configs }: Pick<Body, 'end' | 'revision' | 'configs'>): void {
     if (end !== null && (this.end === null || end.at > this.end.at)) this.end = end;
     else if (end !== null && end.at === this.end?.at) {
       const deadLetters = Math.max(end.deadLetters, this.end.deadLetters);
