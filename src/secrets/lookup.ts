@@ -19,6 +19,7 @@ import type {
   SecretSource,
 } from '../config/found-secret.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
+import { stopOf, unlessStopped } from '../lib/stop.ts';
 import type { Keychain, KeychainFault, PlaceOfSecret, ServiceSecrets } from './secrets.ts';
 import { open } from 'node:fs/promises';
 
@@ -46,15 +47,9 @@ const flags = O_RDONLY | (O_NONBLOCK ?? 0);
 async function readSecretFile(path: string, stop?: AbortSignal): Promise<SecretFile> {
   const limit = AbortSignal.timeout(readMs);
   const signal = stop === undefined ? limit : AbortSignal.any([stop, limit]);
-  const { promise: over, resolve: end } = Promise.withResolvers<SecretFile>();
-  const giveUp = (): void => end(unreadable('a file that did not give its content in time'));
   if (signal.aborted) return unreadable('a file that was not waited for');
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([over, secretFileRead(path)]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
+  const file = await unlessStopped(secretFileRead(path), stopOf(signal));
+  return file ?? unreadable('a file that did not give its content in time');
 }
 
 async function secretFileRead(path: string): Promise<SecretFile> {
@@ -126,15 +121,15 @@ export type LookupSettings = {
 };
 
 /** The content of one place for one name. */
-type InPlace =
+type PlaceContent =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'empty' | 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string; readonly remedy: string };
 
 type Missing = Extract<FoundSecret, { kind: 'missing' }>;
 
-const sourcesBeside = ['environment', 'file', 'credential'] as const;
-type SourceBeside = (typeof sourcesBeside)[number];
+const otherSources = ['environment', 'file', 'credential'] as const;
+type OtherSource = (typeof otherSources)[number];
 
 export class Lookup implements ServiceSecrets {
   readonly #settings: LookupSettings;
@@ -162,16 +157,19 @@ export class Lookup implements ServiceSecrets {
     stop: AbortSignal | undefined,
   ): Promise<FoundSecrets> {
     const entries = [...new Set(names)].map(async (name) => {
-      return [name, held.get(name) ?? (await this.#findBeside(name, stop))] as const;
+      return [name, held.get(name) ?? (await this.#findOutsideKeychain(name, stop))] as const;
     });
     const found = new Map(await Promise.all(entries));
-    const left = [...found].filter(([name, { kind }]) => kind === 'missing' && !held.has(name));
-    if (this.#settings.keychain === null || left.length === 0) return found;
-    const missing = new Map(left as [string, Missing][]);
+    const stillMissing = [...found].filter(
+      ([name, { kind }]) => kind === 'missing' && !held.has(name),
+    );
+    if (this.#settings.keychain === null || stillMissing.length === 0) return found;
+    const missing = new Map(stillMissing as [string, Missing][]);
     // One prompt at a time: once a person has answered the first, the next call finds the keychain
     // open.
-    const kept = this.#turns.do(() => this.#findKept(missing, stop));
-    return new Map([...found, ...((await unlessStopped(kept, stop)) ?? [])]);
+    const keychainRead = this.#turns.do(() => this.#findInKeychain(missing, stop));
+    const inTime = stop === undefined ? keychainRead : unlessStopped(keychainRead, stopOf(stop));
+    return new Map([...found, ...((await inTime) ?? [])]);
   }
 
   hold(found: FoundSecrets): void {
@@ -193,7 +191,7 @@ export class Lookup implements ServiceSecrets {
   async places(name: string): Promise<readonly PlaceOfSecret[]> {
     const places: PlaceOfSecret[] = [];
     for (const source of this.#sources()) {
-      const { kind: state } = await this.#look(source, name);
+      const { kind: state } = await this.#readPlace(source, name);
       places.push({ source, text: textOf(source, name), state });
     }
     const { keychain } = this.#settings;
@@ -205,15 +203,15 @@ export class Lookup implements ServiceSecrets {
   }
 
   /** The credentials directory counts as a place only if it is set. */
-  #sources(): readonly SourceBeside[] {
-    if (this.#credentialFolder() !== null) return sourcesBeside;
-    return sourcesBeside.filter((source) => source !== 'credential');
+  #sources(): readonly OtherSource[] {
+    if (this.#credentialFolder() !== null) return otherSources;
+    return otherSources.filter((source) => source !== 'credential');
   }
 
-  async #findBeside(name: string, stop?: AbortSignal): Promise<FoundSecret> {
+  async #findOutsideKeychain(name: string, stop?: AbortSignal): Promise<FoundSecret> {
     const looked: SecretPlace[] = [];
     for (const source of this.#sources()) {
-      const place = await this.#look(source, name, stop);
+      const place = await this.#readPlace(source, name, stop);
       if (place.kind === 'value') {
         const isNamed = this.#variable(fileVariable(name)).kind === 'value';
         const unused = source === 'environment' && isNamed ? (['file'] as const) : [];
@@ -225,21 +223,21 @@ export class Lookup implements ServiceSecrets {
     return { kind: 'missing', looked };
   }
 
-  async #look(source: SourceBeside, name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readPlace(source: OtherSource, name: string, stop?: AbortSignal): Promise<PlaceContent> {
     switch (source) {
       case 'environment':
         return this.#variable(name);
       case 'file':
-        return this.#lookInFile(name, stop);
+        return this.#readFilePlace(name, stop);
       case 'credential':
-        return this.#lookInCredential(name, stop);
+        return this.#readCredentialPlace(name, stop);
       default:
         return source satisfies never;
     }
   }
 
   /** Only own properties count: inherited names are not variables. */
-  #variable(name: string): InPlace {
+  #variable(name: string): PlaceContent {
     const { env } = this.#settings;
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (value === undefined) return { kind: 'absent' };
@@ -247,7 +245,7 @@ export class Lookup implements ServiceSecrets {
   }
 
   /** The messages contain no path: the variable may hold the secret itself by mistake. */
-  async #lookInFile(name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readFilePlace(name: string, stop?: AbortSignal): Promise<PlaceContent> {
     const variable = fileVariable(name);
     const named = this.#variable(variable);
     if (named.kind !== 'value') return named;
@@ -261,10 +259,10 @@ export class Lookup implements ServiceSecrets {
     return { kind: 'unreadable', message: `${variable} names ${what}`, remedy };
   }
 
-  async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readCredentialPlace(name: string, stop?: AbortSignal): Promise<PlaceContent> {
     const folder = this.#credentialFolder();
     if (folder === null) return absent;
-    let place: InPlace = absent;
+    let place: PlaceContent = absent;
     for (const file of [name, `${folderCredential}${name}`]) {
       const found = await this.#readCredential(join(folder, file), name, stop);
       if (found.kind === 'value' || found.kind === 'unreadable') return found;
@@ -278,7 +276,7 @@ export class Lookup implements ServiceSecrets {
     return named.kind === 'value' ? resolve(this.#settings.cwd, named.value) : null;
   }
 
-  async #readCredential(path: string, name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readCredential(path: string, name: string, stop?: AbortSignal): Promise<PlaceContent> {
     const all = this.#credentials;
     const file = all ? (all.get(basename(path)) ?? absent) : await readSecretFile(path, stop);
     if (file.kind === 'absent') return absent;
@@ -290,7 +288,7 @@ export class Lookup implements ServiceSecrets {
     return { kind: 'unreadable', message, remedy };
   }
 
-  async #findKept(
+  async #findInKeychain(
     missing: ReadonlyMap<string, Missing>,
     stop: AbortSignal | undefined,
   ): Promise<FoundSecrets> {
@@ -298,18 +296,18 @@ export class Lookup implements ServiceSecrets {
     try {
       const keychain = await this.#settings.keychain!();
       const stored = await keychain.stored();
-      if (stored.kind === 'fault') return unreadIn(names, nowhereElse, stored);
+      if (stored.kind === 'fault') return unreadableIn(names, nowhereElse, stored);
       const asked = stored.secrets.map(({ name }) => name).filter((name) => missing.has(name));
-      const read = asked.length === 0 ? noneRead : await keychain.read(asked, stop);
+      const read = asked.length === 0 ? noValues : await keychain.read(asked, stop);
       if (read.kind === 'fault') {
         const others = names.filter((name) => !asked.includes(name));
-        const unread = unreadIn(asked, 'is kept in the keychain', read);
-        return new Map([...unread, ...inKeychain(others, missing, noneRead.values)]);
+        const unread = unreadableIn(asked, 'is kept in the keychain', read);
+        return new Map([...unread, ...foundInKeychain(others, missing, noValues.values)]);
       }
-      return inKeychain(names, missing, read.values);
+      return foundInKeychain(names, missing, read.values);
     } catch {
       // The failed code handled secret values, so no message may contain its error.
-      return unreadIn(names, nowhereElse, brokenKeychain);
+      return unreadableIn(names, nowhereElse, brokenKeychain);
     }
   }
 }
@@ -320,14 +318,14 @@ const folderCredential = 'svc_';
 const absent = { kind: 'absent' } as const;
 const nowhereElse = 'is set nowhere else, and may be in the keychain';
 
-const noneRead = { kind: 'read', values: new Map<string, string>() } as const;
+const noValues = { kind: 'read', values: new Map<string, string>() } as const;
 
 const brokenKeychain = {
   message: 'The keychain failed in a way that svc does not know.',
   remedy: 'Set it in the environment.',
 } as const;
 
-function inKeychain(
+function foundInKeychain(
   names: readonly string[],
   missing: ReadonlyMap<string, Missing>,
   values: ReadonlyMap<string, string>,
@@ -345,7 +343,7 @@ function inKeychain(
 }
 
 /** @param where the middle of the sentence; the fault ends it */
-function unreadIn(
+function unreadableIn(
   names: readonly string[],
   where: string,
   { message, remedy }: Pick<KeychainFault, 'message' | 'remedy'>,
@@ -379,21 +377,4 @@ function textOf(source: SecretSource, name: string): string {
 /** The variable with the path of a secret's file, a convention of Docker and Kubernetes. */
 function fileVariable(name: string): string {
   return `${name}_FILE`;
-}
-
-/** @returns null when the stop comes first */
-async function unlessStopped<T>(
-  work: Promise<T>,
-  stop: AbortSignal | undefined,
-): Promise<T | null> {
-  if (stop === undefined) return work;
-  const { promise: stopped, resolve: end } = Promise.withResolvers<null>();
-  const act = (): void => end(null);
-  if (stop.aborted) act();
-  stop.addEventListener('abort', act, { once: true });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    stop.removeEventListener('abort', act);
-  }
 }
