@@ -113,17 +113,17 @@ export class BudgetNotices {
 }
 
 function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
-  const forSender = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
+  const scope = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
   const field = `budget.${limit}`;
   const place = { brain, field, limit, most };
   switch (state) {
     case 'nearly_used': {
-      const message = `The brain ${brain} has used 80 % of ${field} for today${forSender}.`;
+      const message = `The brain ${brain} has used 80 % of ${field} for today${scope}.`;
       return { code: 'budget_nearly_used', ...place, message, remedy };
     }
     case 'used_up': {
       const message =
-        `The brain ${brain} has used ${field} for today${forSender}: models that cost are not asked ` +
+        `The brain ${brain} has used ${field} for today${scope}: models that cost are not asked ` +
         'where that would go beyond it.';
       return { code: 'budget_used_up', ...place, message, remedy };
     }

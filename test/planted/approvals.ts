@@ -61,7 +61,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'What a person had asked for stays on the server when they are forgotten.',
     file: 'src/ledger/postgres/ledger/forgetting.ts',
-    find: '    await this.#approvals(request);\n',
+    find: '    await this.#approvals(asked);\n',
     replace: '',
     seenBy: ['test/ledger/contract-postgres.test.ts'],
   },

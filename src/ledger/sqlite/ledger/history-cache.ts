@@ -70,7 +70,8 @@ export class HistoryCache {
         'ORDER BY seq DESC LIMIT ?3',
     );
     this.#earlier = db.prepare(
-      `SELECT ${columns} FROM turns WHERE ${acceptedTurns} ORDER BY session DESC, seq DESC LIMIT ?4`,
+      `SELECT ${columns} FROM turns WHERE ${acceptedTurns} ` +
+        'ORDER BY session DESC, seq DESC LIMIT ?4',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }

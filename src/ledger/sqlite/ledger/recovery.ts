@@ -162,12 +162,12 @@ type MessageFields = readonly [
   alone: number,
 ];
 
-/** The reason has no weight: damaged JSON here stops nothing. */
-const checkedFailure = 'iif(json_valid(failure), failure, NULL)';
+/** Damaged JSON of a failure stops nothing: it only gives the reason of an attempt. */
+const failureJson = 'iif(json_valid(failure), failure, NULL)';
 const replyColumns =
   `seq, id, channel, conversation, created_at, message_id, length(${checkedBody} ->> '$.text'), ` +
   'attempts, replayed, possible_duplicate, late, parked, due_at, ' +
-  `${checkedFailure} ->> '$.kind', ${checkedFailure} ->> '$.status', ${checkedFailure} ->> '$.retryAfterMs'`;
+  `${failureJson} ->> '$.kind', ${failureJson} ->> '$.status', ${failureJson} ->> '$.retryAfterMs'`;
 type ReplyFields = readonly [
   seq: number,
   id: ReplyId,

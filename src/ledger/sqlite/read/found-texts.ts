@@ -48,7 +48,8 @@ const nothing: FoundTexts = { ...emptyPage, complete: true, indexedSince: null }
 
 const selectTurn =
   'SELECT place, channel, conversation, at, seq, sender, text, reply FROM turns WHERE';
-const newTurns = `${selectTurn} place > ? AND place < ? ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
+const newTurns =
+  `${selectTurn} place > ? AND place < ? ` + `ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
 const oneTurn = `${selectTurn} place = ?`;
 const indexed =
   'SELECT rowid AS place FROM search WHERE search MATCH ? AND rowid > ? AND rowid < ? ' +
@@ -61,7 +62,8 @@ const selectIndexState =
 const selectMessage = 'SELECT seq, channel, conversation, accepted_at AS at, body FROM';
 const inOrder = '(accepted_at, seq) < (?, ?) ORDER BY accepted_at DESC, seq DESC';
 const withoutTurns = [
-  `${selectMessage} (SELECT * FROM inbox WHERE state = 0 ORDER BY seq DESC LIMIT ${looksAtTextsMax}) ` +
+  `${selectMessage} (SELECT * FROM inbox WHERE state = 0 ` +
+    `ORDER BY seq DESC LIMIT ${looksAtTextsMax}) ` +
     `WHERE ${inOrder}`,
   `${selectMessage} inbox INDEXED BY inbox_dead_accepted WHERE state = 2 AND ${inOrder}`,
 ];
@@ -236,7 +238,8 @@ const selectMessagesById =
 const selectReply =
   "SELECT 'out' AS box, outbox.id, message_id AS messageId, outbox.channel, created_at AS at, " +
   'outbox.state, brain, outcome FROM outbox LEFT JOIN inbox ON inbox.id = outbox.message_id';
-const selectDeadReplies = `${selectReply} WHERE outbox.state = 2 AND ${replyInRange} ORDER BY outbox.id DESC LIMIT ?`;
+const selectDeadReplies =
+  `${selectReply} WHERE outbox.state = 2 AND ${replyInRange} ` + 'ORDER BY outbox.id DESC LIMIT ?';
 /** No index has the ids of replies, so those of the id's time are checked one by one. */
 const repliesFrom =
   'SELECT seq, id FROM (SELECT seq, id, state FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?) ' +
