@@ -297,11 +297,13 @@ export class Lookup implements ServiceSecrets {
       const keychain = await this.#settings.keychain!();
       const stored = await keychain.stored();
       if (stored.kind === 'fault') return unreadableIn(names, nowhereElse, stored);
-      const asked = stored.secrets.map(({ name }) => name).filter((name) => missing.has(name));
-      const read = asked.length === 0 ? noValues : await keychain.read(asked, stop);
+      const storedNames = stored.secrets
+        .map(({ name }) => name)
+        .filter((name) => missing.has(name));
+      const read = storedNames.length === 0 ? noValues : await keychain.read(storedNames, stop);
       if (read.kind === 'fault') {
-        const others = names.filter((name) => !asked.includes(name));
-        const unread = unreadableIn(asked, 'is kept in the keychain', read);
+        const others = names.filter((name) => !storedNames.includes(name));
+        const unread = unreadableIn(storedNames, 'is kept in the keychain', read);
         return new Map([...unread, ...foundInKeychain(others, missing, noValues.values)]);
       }
       return foundInKeychain(names, missing, read.values);
@@ -350,10 +352,10 @@ function unreadableIn(
 ): FoundSecrets {
   const whole = message.replace(/\.$/, '');
   const itself = /^The keychain (?!of )/;
-  const said = itself.test(whole) ? `, which ${whole.replace(itself, '')}` : `. ${whole}`;
+  const reason = itself.test(whole) ? `, which ${whole.replace(itself, '')}` : `. ${whole}`;
   return new Map(
     names.map((name): [string, FoundSecret] => {
-      const about = `${name} ${where}${said}`;
+      const about = `${name} ${where}${reason}`;
       return [name, { kind: 'unreadable', source: 'keychain', message: about, remedy }];
     }),
   );

@@ -66,12 +66,12 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     const far = Date.now() + 40 * 86_400_000;
     await it.ledger.defer(await oneOut(it), far, failure('server_error'), how);
     await it.ledger[Symbol.asyncDispose]();
-    const told: { readonly replies: number; readonly aheadMs: number }[] = [];
-    const news = { clockWasAhead: (one: (typeof told)[number]) => void told.push(one) };
+    const reports: { readonly replies: number; readonly aheadMs: number }[] = [];
+    const news = { clockWasAhead: (one: (typeof reports)[number]) => void reports.push(one) };
     const again = await place.open({ news });
     await again.ledger[Symbol.asyncDispose]();
-    assert.deepEqual([told.length, told[0]?.replies], [1, 1]);
-    assert.ok(told[0]!.aheadMs > 39 * 86_400_000);
+    assert.deepEqual([reports.length, reports[0]?.replies], [1, 1]);
+    assert.ok(reports[0]!.aheadMs > 39 * 86_400_000);
     using db = new DatabaseSync(place.path);
     assert.ok(
       Number(db.prepare('SELECT due_at AS at FROM outbox').get()!['at']) < Date.now() + 1e4,

@@ -19,19 +19,19 @@ function sinceOf({ minute, hour }: Ends['first']): number | null {
 
 /** Takes rows in order of time, and holds only the steps in memory. */
 export class Gathering {
-  readonly #asked: FiguresAsked;
+  readonly #request: FiguresAsked;
   readonly #steps: (Bucket | null)[];
   readonly #marks: Mark[] = [];
   #revisionBefore: string | null = null;
 
-  constructor(asked: FiguresAsked) {
-    this.#asked = asked;
-    const { from, until, stepMs } = asked;
+  constructor(request: FiguresAsked) {
+    this.#request = request;
+    const { from, until, stepMs } = request;
     this.#steps = Array<null>(Math.ceil((until - from) / stepMs)).fill(null);
   }
 
   add({ at, body: text }: Pick<FigureRow, 'at' | 'body'>): void {
-    const { from, stepMs } = this.#asked;
+    const { from, stepMs } = this.#request;
     const place = Math.floor((at - from) / stepMs);
     const body = readBody(text);
     if (body === null || !(place in this.#steps)) return;

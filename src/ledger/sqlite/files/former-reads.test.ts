@@ -161,7 +161,7 @@ test('a database of before answers as it did, also from a backup', async (t) => 
   const path = stage(t);
   await live(path);
   const before = await answersOf(path);
-  const unanswered = Object.entries(before).filter(([, told]) => JSON.stringify(told) === '[]');
+  const unanswered = Object.entries(before).filter(([, answer]) => JSON.stringify(answer) === '[]');
   assert.deepEqual(unanswered, [], 'there is something of everything');
   assert.equal(before.conversations.rows.length, 5);
 

@@ -93,11 +93,11 @@ test('the words of what was forgotten are in none of the files, nor in the index
     };
     const db = new DatabaseSync(path, { readOnly: true });
     const isIndexed = async (): Promise<void> => {
-      const left = db.prepare(
+      const unindexed = db.prepare(
         'SELECT count(*) AS n FROM turns, search_state ' +
           'WHERE place > high OR place <= low OR rules = ?',
       );
-      await until('all turns are in the index', async () => left.get('')?.['n'] === 0);
+      await until('all turns are in the index', async () => unindexed.get('')?.['n'] === 0);
     };
     const found = db.prepare('SELECT count(*) AS n FROM search WHERE search MATCH ?');
     for (let i = 0; i < 40; i++) {
@@ -154,7 +154,7 @@ test('a database of the first schema keeps its messages, and learns who said wha
     const add = db.prepare(`${insert} VALUES (?, ?, 'webhook', 'c', 1, ?, ?)`);
     add.run(1, first, body, 1);
     add.run(3, second, body, 0);
-    const told = JSON.stringify({
+    const replyBody = JSON.stringify({
       inReplyTo: first,
       brain: 'main',
       text: 'a',
@@ -164,7 +164,7 @@ test('a database of the first schema keeps its messages, and learns who said wha
     db.prepare(
       'INSERT INTO outbox (seq, id, channel, conversation, created_at, body, late, due_at) ' +
         "VALUES (2, ?, 'webhook', 'c', 1, ?, 1, 1)",
-    ).run(reply, told);
+    ).run(reply, replyBody);
     db.exec("INSERT INTO turns VALUES ('webhook', 'c', 1, 1, 1, 'hi', 'a')");
     db.exec("INSERT INTO conversations VALUES ('webhook', 'c', 1, 1, 1)");
     db.exec(`INSERT INTO traces VALUES ('${first}', '{}')`);

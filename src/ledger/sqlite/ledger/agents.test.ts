@@ -126,15 +126,15 @@ test('a call is on the disk before it may run', async () => {
   await inFolder(async (it, path) => {
     await accept(it, said('ann', 'hello'));
     const claim = await oneIn(it);
-    const beside = new DatabaseSync(path, { readOnly: true });
+    const reader = new DatabaseSync(path, { readOnly: true });
     assert.deepEqual(await it.ledger.calls.logCall(claim, begun(claim, 'given')), {
       kind: 'run',
     });
-    const { tool, text } = beside.prepare('SELECT tool, text FROM tool_calls').get()!;
+    const { tool, text } = reader.prepare('SELECT tool, text FROM tool_calls').get()!;
     assert.deepEqual([tool, text], ['webhook_call', null]);
-    const use = beside.prepare('SELECT outcome, arguments FROM tool_uses').get()!;
+    const use = reader.prepare('SELECT outcome, arguments FROM tool_uses').get()!;
     assert.deepEqual([use['outcome'], use['arguments']], ['unknown', 'given']);
-    beside.close();
+    reader.close();
   });
 });
 

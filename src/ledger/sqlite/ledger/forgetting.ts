@@ -126,12 +126,12 @@ export class Forgetting {
     for (let from = 0; from < found.length; from += batchMax) {
       const batch = found.slice(from, from + batchMax);
       const writes = batch.flatMap(({ seq, id }): Write[] => {
-        const gone: Write[] = [
+        const deletes: Write[] = [
           [deletion, seq],
           ['numbered', seq, id.slice(0, wholeIdLength)],
         ];
-        if (deletion === 'messageDeleted') gone.push(['traceDeleted', id]);
-        return gone;
+        if (deletion === 'messageDeleted') deletes.push(['traceDeleted', id]);
+        return deletes;
       });
       await this.#write(writes);
       for (const { id, state } of batch) if (state === 2) this.#deadLetters.remove(id);

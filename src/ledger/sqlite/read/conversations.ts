@@ -57,9 +57,9 @@ const cutOf =
   'SELECT session, started_at AS firstAt, previous_at AS lastAt FROM conversations ' +
   'WHERE channel = ? AND conversation = ?';
 
-export function listConversations(db: DatabaseSync, asked: PageAsked): Page<ConversationRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, ['', '']);
+export function listConversations(db: DatabaseSync, request: PageAsked): Page<ConversationRow> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, ['', '']);
   if (after === null) return emptyPage;
   const [channel, conversation] = after as [string, string];
   const most = limit + 1;
@@ -162,9 +162,9 @@ const turnsOfSender = `${turnColumns} NOT INDEXED WHERE ${ofSender} ORDER BY seq
 
 type TurnRecord = SpokenTurn & { readonly seq: number };
 
-export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Page<TurnText> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, [0, -1]);
+export function listTurns(db: DatabaseSync, whose: Whose, request: PageAsked): Page<TurnText> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, [0, -1]);
   if (after === null) return emptyPage;
   const [sql, name] =
     whose.kind === 'sender'

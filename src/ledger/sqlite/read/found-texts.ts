@@ -46,11 +46,10 @@ const maxKey = Number.MAX_SAFE_INTEGER;
 const firstPlace: [number, number, number] = [maxKey, maxKey, maxKey];
 const nothing: FoundTexts = { ...emptyPage, complete: true, indexedSince: null };
 
-const selectTurn =
+const turnSql =
   'SELECT place, channel, conversation, at, seq, sender, text, reply FROM turns WHERE';
-const newTurns =
-  `${selectTurn} place > ? AND place < ? ` + `ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
-const oneTurn = `${selectTurn} place = ?`;
+const newTurns = `${turnSql} place > ? AND place < ? ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
+const oneTurn = `${turnSql} place = ?`;
 const indexed =
   'SELECT rowid AS place FROM search WHERE search MATCH ? AND rowid > ? AND rowid < ? ' +
   'ORDER BY rowid DESC';
@@ -77,16 +76,16 @@ const nextConversation =
   'SELECT min(conversation) AS conversation FROM turns WHERE channel = ? AND conversation ';
 const lastAt = 'SELECT max(at) AS at FROM turns WHERE channel = ? AND conversation = ?';
 
-export function findByWords(db: DatabaseSync, words: string, asked: PageAsked): FoundTexts {
+export function findByWords(db: DatabaseSync, words: string, request: PageAsked): FoundTexts {
   const terms = termsOf(words);
-  const after = keyAfter(asked, firstPlace);
+  const after = keyAfter(request, firstPlace);
   const { low, high, since, unindexed, waiting } = db.prepare(selectIndexState).get() as Record<
     string,
     number
   >;
   if (after === null || (terms.length === 0 && after !== firstPlace)) return nothing;
   const command = commandIn(words);
-  const limit = limitOf(asked);
+  const limit = limitOf(request);
   const named = after === firstPlace ? conversationsNamed(db, words.trim()).slice(0, limit) : [];
   if (terms.length === 0) return { ...nothing, rows: named };
   const candidates =
@@ -174,10 +173,10 @@ function* withMatches(
 ): Generator<Matched> {
   const statements = { message: db.prepare(messageOf), turn: db.prepare(hasTurn) };
   for (const { candidate, place } of candidates) {
-    const said = candidate.kind === 'turn' ? candidate.turn : saidIn(candidate.message);
-    const isAsked = command === null || said.text.toLowerCase().startsWith(command);
-    const match = isAsked ? matchOf(said, terms) : null;
-    const row = match === null ? null : rowOf(statements, candidate, said.sender, match.excerpt);
+    const spoken = candidate.kind === 'turn' ? candidate.turn : saidIn(candidate.message);
+    const isWanted = command === null || spoken.text.toLowerCase().startsWith(command);
+    const match = isWanted ? matchOf(spoken, terms) : null;
+    const row = match === null ? null : rowOf(statements, candidate, spoken.sender, match.excerpt);
     yield { row, place };
   }
 }
@@ -238,8 +237,8 @@ const selectMessagesById =
 const selectReply =
   "SELECT 'out' AS box, outbox.id, message_id AS messageId, outbox.channel, created_at AS at, " +
   'outbox.state, brain, outcome FROM outbox LEFT JOIN inbox ON inbox.id = outbox.message_id';
-const selectDeadReplies =
-  `${selectReply} WHERE outbox.state = 2 AND ${replyInRange} ` + 'ORDER BY outbox.id DESC LIMIT ?';
+const deadInRange = `outbox.state = 2 AND ${replyInRange}`;
+const selectDeadReplies = `${selectReply} WHERE ${deadInRange} ORDER BY outbox.id DESC LIMIT ?`;
 /** No index has the ids of replies, so those of the id's time are checked one by one. */
 const repliesFrom =
   'SELECT seq, id FROM (SELECT seq, id, state FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?) ' +
@@ -252,17 +251,17 @@ const looksMax = 5_000;
 /** How long after its id is made a reply may be stored. */
 const idLagMs = 60_000;
 
-export function findByIds(db: DatabaseSync, beginning: string, asked: PageAsked): Page<FoundRow> {
-  const range = rangeOfIds(beginning, asked);
+export function findByIds(db: DatabaseSync, beginning: string, request: PageAsked): Page<FoundRow> {
+  const range = rangeOfIds(beginning, request);
   if (range === null) return emptyPage;
   const { from, before } = range;
-  const most = limitOf(asked) + 1;
+  const most = limitOf(request) + 1;
   const found = [
     ...db.prepare(selectMessagesById).all(from, before, most),
     ...db.prepare(selectDeadReplies).all(from, before, most),
     ...repliesOf(db, range, most),
   ] as unknown as readonly IdRecord[];
-  return pageOfIds(found, asked);
+  return pageOfIds(found, request);
 }
 
 function repliesOf(db: DatabaseSync, { from, before }: IdRange, most: number): readonly unknown[] {

@@ -10,12 +10,12 @@ import { channelKeyOf, type ChannelKey } from '../../../domain/ids.ts';
 /** The most rows that one page checks. */
 export const looksMax = 10_000;
 /** How long a page may check rows, since rows with long texts are slow to read. */
-const looksMs = 50;
+const checkMs = 50;
 /**
  * The rows that a page checks regardless of time, so that an index's result is whole on a busy
  * machine.
  */
-const looksAlways = 500;
+const rowsAlwaysChecked = 500;
 
 export type PageFound<Row> = {
   readonly rows: readonly Row[];
@@ -34,16 +34,16 @@ export function readPage<Row>(
   placeOf: (row: Row) => PageKey,
 ): PageFound<Row> {
   const rows: Row[] = [];
-  const endAt = performance.now() + looksMs;
-  let looked = 0;
+  const endAt = performance.now() + checkMs;
+  let checked = 0;
   for (const row of candidates) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: placeOf(rows.at(-1)!) };
       rows.push(row);
     }
-    looked++;
-    const tooLong = looked > looksAlways && performance.now() > endAt;
-    if (looked >= looksMax || tooLong) return { rows, next: placeOf(row) };
+    checked++;
+    const tooLong = checked > rowsAlwaysChecked && performance.now() > endAt;
+    if (checked >= looksMax || tooLong) return { rows, next: placeOf(row) };
   }
   return { rows, next: null };
 }

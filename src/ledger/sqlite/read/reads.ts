@@ -132,9 +132,9 @@ const afterKey =
 
 const firstDeadLetter: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
-export function listDeadLetters(db: DatabaseSync, asked: PageAsked): Page<DeadLetter> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, firstDeadLetter);
+export function listDeadLetters(db: DatabaseSync, request: PageAsked): Page<DeadLetter> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, firstDeadLetter);
   if (after === null) return emptyPage;
   const rows = [
     ...rowsOf(db, `${selectDeadMessages} AND ${afterKey}`, ...after, limit + 1),
@@ -184,7 +184,7 @@ function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): 
 }
 
 const questions: {
-  readonly [Q in ReadName]: (db: DatabaseSync, ...asked: ReadArguments<Q>) => ReadResult<Q>;
+  readonly [Q in ReadName]: (db: DatabaseSync, ...request: ReadArguments<Q>) => ReadResult<Q>;
 } = {
   story: findStory,
   storyText: findStoryText,
@@ -217,11 +217,11 @@ const questions: {
 export function runRead<Q extends ReadName>(
   db: DatabaseSync,
   question: Q,
-  asked: ReadArguments<Q>,
+  request: ReadArguments<Q>,
 ): ReadResult<Q> {
   db.exec('BEGIN');
   try {
-    return questions[question](db, ...asked);
+    return questions[question](db, ...request);
   } finally {
     db.exec('ROLLBACK');
   }
@@ -233,9 +233,9 @@ type AuditListRow = AuditRecord & { readonly seq: number };
 /** Before every row. */
 const firstAudit: [number] = [Number.MAX_SAFE_INTEGER];
 
-export function listAudit(db: DatabaseSync, asked: PageAsked): Page<AuditRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, firstAudit);
+export function listAudit(db: DatabaseSync, request: PageAsked): Page<AuditRow> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, firstAudit);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(
@@ -300,15 +300,15 @@ const firstDelivery: [number] = [Number.MAX_SAFE_INTEGER];
 function listDeliveries(
   db: DatabaseSync,
   filter: DeliveryFilter,
-  asked: PageAsked,
+  request: PageAsked,
 ): Page<DeliveryRow> {
-  const after = keyAfter(asked, firstDelivery);
+  const after = keyAfter(request, firstDelivery);
   if (after === null) return emptyPage;
   const replies = db.prepare(sourceOf(filter)).iterate(...after);
   const candidates = replies as Iterable<unknown> as Iterable<DeliveryListRow>;
   const found = readPage(
     candidates,
-    limitOf(asked),
+    limitOf(request),
     (row) => fitsDelivery(filter, row),
     deliveryKey,
   );
@@ -327,9 +327,9 @@ function sourceOf({ state }: DeliveryFilter): string {
   return state === 'dead' ? deliverySources.dead : deliverySources.all;
 }
 
-export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures {
-  const { lengthMs, from, until, own } = asked;
-  const gathering = new Gathering(asked);
+export function readFigures(db: DatabaseSync, request: FiguresAsked): KeptFigures {
+  const { lengthMs, from, until, own } = request;
+  const gathering = new Gathering(request);
   const rows = db.prepare(
     'SELECT at, body FROM figures WHERE length_ms = ? AND at >= ? AND at < ? ORDER BY at, run',
   );
@@ -454,9 +454,9 @@ export const toolUseColumns =
   'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
   'arguments, told';
 
-function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, [Number.MAX_SAFE_INTEGER]);
+function listToolUses(db: DatabaseSync, request: PageAsked): Page<ToolUseRow> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, [Number.MAX_SAFE_INTEGER]);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE seq < ? ORDER BY seq DESC LIMIT ?`)
@@ -492,10 +492,10 @@ const firstApproval: [string] = ['~'];
 export function listApprovals(
   db: DatabaseSync,
   state: ApprovalState | null,
-  asked: PageAsked,
+  request: PageAsked,
 ): Page<ApprovalRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, firstApproval);
+  const limit = limitOf(request);
+  const after = keyAfter(request, firstApproval);
   if (after === null) return emptyPage;
   const which = state === null ? '' : 'state = ? AND ';
   const values = state === null ? after : [state, ...after];
@@ -569,14 +569,19 @@ const firstMessage: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE
 export function listMessages(
   db: DatabaseSync,
   filter: MessageFilter,
-  asked: PageAsked,
+  request: PageAsked,
 ): Page<MessageRow> {
-  const after = keyAfter(asked, firstMessage);
+  const after = keyAfter(request, firstMessage);
   if (after === null) return emptyPage;
   const until = filter.until ?? Number.MAX_SAFE_INTEGER;
   const [at, seq] = after[0] < until ? after : ([until, 0] as const);
   const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
-  const found = readPage(candidates, limitOf(asked), (row) => fitsMessage(filter, row), messageKey);
+  const found = readPage(
+    candidates,
+    limitOf(request),
+    (row) => fitsMessage(filter, row),
+    messageKey,
+  );
   const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
   const rows = found.rows.map((row) => {
     return messageRowOf(row, repliesOf.all(row.id) as unknown as readonly ReplySummary[]);

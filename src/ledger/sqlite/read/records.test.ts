@@ -53,11 +53,11 @@ test('a database of before tells how the turns ended whose traces it has', async
     { kind: 'model', model: 'x/answered', result: 'answer' },
     { kind: 'policy', winner },
   ];
-  const told = { acceptedAt: 1, claimedAt: 2, decidedAt: 3, attempt: 1 };
+  const times = { acceptedAt: 1, claimedAt: 2, decidedAt: 3, attempt: 1 };
   const traces = [
-    JSON.stringify({ ...told, brain: 'main', outcome: 'reply', steps: steps('x/winner') }),
-    JSON.stringify({ ...told, brain: 'main', outcome: 'busy', steps: steps(null) }),
-    JSON.stringify({ ...told, brain: 'main', outcome: 'command', steps: [] }),
+    JSON.stringify({ ...times, brain: 'main', outcome: 'reply', steps: steps('x/winner') }),
+    JSON.stringify({ ...times, brain: 'main', outcome: 'busy', steps: steps(null) }),
+    JSON.stringify({ ...times, brain: 'main', outcome: 'command', steps: [] }),
     '{"brain":',
     '{"brain":"odd","outcome":"reply","steps":[null,7,"policy"]}',
     null,
@@ -178,8 +178,8 @@ test('figures are kept for a day by the minute and for thirty by the hour, and s
       `INSERT INTO figures SELECT ${minuteMs}, ${now} + n, n, '{}' FROM n`,
   );
   assert.equal(sweep(db, 0, now).rows, 33);
-  const left = db.prepare('SELECT count(*) AS n, min(run) AS first FROM figures WHERE at > ?');
-  assert.deepEqual({ ...left.get(now) }, { n: figureRowsMax, first: 1 });
+  const remaining = db.prepare('SELECT count(*) AS n, min(run) AS first FROM figures WHERE at > ?');
+  assert.deepEqual({ ...remaining.get(now) }, { n: figureRowsMax, first: 1 });
 });
 
 test('a ledger that closes keeps nothing more, and says so', async () => {

@@ -7,9 +7,9 @@ import type { WriterData } from './writer.ts';
 
 /** The writer as the group commit sees it: a thread, or a stand-in that answers like one. */
 export interface Writer {
-  on(event: 'message', hear: (message: FromWriter) => void): unknown;
-  on(event: 'error', hear: (error: Error) => void): unknown;
-  on(event: 'exit', hear: () => void): unknown;
+  on(event: 'message', listener: (message: FromWriter) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
   postMessage(message: ToWriter): void;
   terminate(): Promise<unknown>;
 }
@@ -48,15 +48,15 @@ export class WriterThread implements AsyncDisposable {
     const ended = (): void => reject(new Error('the storage thread ended before it was ready'));
     worker.once('error', reject);
     worker.once('exit', ended);
-    const hear = (message: FromWriter): void => {
+    const listener = (message: FromWriter): void => {
       if (message.kind === 'upgrading') this.#upgrading?.(message);
       if (message.kind !== 'open' && message.kind !== 'unopened') return;
-      worker.off('message', hear);
+      worker.off('message', listener);
       worker.off('error', reject);
       worker.off('exit', ended);
       resolve(message.kind === 'open' ? worker : message);
     };
-    worker.on('message', hear);
+    worker.on('message', listener);
     this.#worker = worker;
   }
 

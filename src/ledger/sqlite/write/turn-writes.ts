@@ -108,8 +108,8 @@ function turnWrites(
     writes.push(['quoted', channel, conversation, number, seq, acceptedAt, label, text]);
   } else if (turn !== null) {
     const { at, text, reply, sensitivity } = turn;
-    const said = [labelOf(sensitivity), sender.id, text, reply] as const;
-    writes.push(['turn', channel, conversation, number, seq, at, ...said]);
+    const spoken = [labelOf(sensitivity), sender.id, text, reply] as const;
+    writes.push(['turn', channel, conversation, number, seq, at, ...spoken]);
   }
   return writes;
 }
