@@ -1,6 +1,6 @@
 /**
- * The look-up of secrets over an environment and a keychain. The keychain is opened only for names
- * that stand nowhere else.
+ * The lookup of secrets in the environment, in files, and in the keychain. It opens the keychain
+ * only for names without a value in any other place.
  */
 import {
   existsSync,
@@ -19,19 +19,20 @@ import type {
   SecretSource,
 } from '../config/found-secret.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
+import { stopOf, unlessStopped } from '../lib/stop.ts';
 import type { Keychain, KeychainFault, PlaceOfSecret, ServiceSecrets } from './secrets.ts';
 import { open } from 'node:fs/promises';
 
-/** Reads the value of a secret from a file, as Docker, Kubernetes and systemd lay them down. */
+/** A secret's file, in the form that Docker, Kubernetes and systemd use. */
 type SecretFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'absent' }
-  /** `what` it is instead of a file with a value: `a folder`. Nothing of its content. */
+  /** `what` describes the thing found instead: `a folder`. Never any of its content. */
   | { readonly kind: 'unreadable'; readonly what: string };
 
 export const secretFileBytesMax = 65_536;
 
-/** A disk of another machine may never answer, and the wait for it cannot be called off. */
+/** A network disk may never answer, and a started read cannot be cancelled. */
 const readMs = 10_000;
 
 /** With `O_NONBLOCK`, opening a pipe does not wait for a writer. Windows does not know the flag. */
@@ -39,22 +40,16 @@ const { O_RDONLY, O_NONBLOCK } = constants;
 const flags = O_RDONLY | (O_NONBLOCK ?? 0);
 
 /**
- * Never rejects, and takes 10 s at the most. A byte order mark is no part of the text.
+ * Reads a secret's file. Never rejects, and takes 10 s at most. Drops a byte order mark.
  * @param path absolute
  * @param stop ends the wait for the disk
  */
 async function readSecretFile(path: string, stop?: AbortSignal): Promise<SecretFile> {
   const limit = AbortSignal.timeout(readMs);
   const signal = stop === undefined ? limit : AbortSignal.any([stop, limit]);
-  const { promise: over, resolve: end } = Promise.withResolvers<SecretFile>();
-  const giveUp = (): void => end(unreadable('a file that did not give its content in time'));
   if (signal.aborted) return unreadable('a file that was not waited for');
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([over, secretFileRead(path)]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
+  const file = await unlessStopped(secretFileRead(path), stopOf(signal));
+  return file ?? unreadable('a file that did not give its content in time');
 }
 
 async function secretFileRead(path: string): Promise<SecretFile> {
@@ -76,7 +71,7 @@ async function secretFileRead(path: string): Promise<SecretFile> {
   }
 }
 
-/** The same at once, of a file on a disk of this machine. */
+/** Reads the file synchronously; for a local disk only. */
 function readSecretFileNow(path: string): SecretFile {
   try {
     const fd = openSync(path, flags);
@@ -92,7 +87,7 @@ function readSecretFileNow(path: string): SecretFile {
   }
 }
 
-/** @throws where it is not UTF-8 */
+/** @throws when the bytes are not UTF-8 */
 function secretIn(bytes: Buffer): SecretFile {
   if (bytes.length > secretFileBytesMax) return unreadable('a file that has more than 64 KiB');
   return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
@@ -112,34 +107,37 @@ function unreadable(what: string): SecretFile {
 }
 
 export type LookupSettings = {
-  /** Nothing of it is told. */
+  /** The environment variables. Their values appear in no message. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative paths in it begin. */
+  /** The folder in which relative paths of the environment begin. */
   readonly cwd: string;
-  /** Opens the keychain at the first name that no other place has; null: there is none. */
+  /**
+   * Opens the keychain, for the first name without a value in any other place; null: there is no
+   * keychain.
+   */
   readonly keychain: (() => Promise<Keychain>) | null;
   /** Milliseconds since 1970. */
   now(): number;
 };
 
-/** What one place has. */
-type InPlace =
+/** The content of one place for one name. */
+type PlaceContent =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'empty' | 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string; readonly remedy: string };
 
 type Missing = Extract<FoundSecret, { kind: 'missing' }>;
 
-const sourcesBeside = ['environment', 'file', 'credential'] as const;
-type SourceBeside = (typeof sourcesBeside)[number];
+const otherSources = ['environment', 'file', 'credential'] as const;
+type OtherSource = (typeof otherSources)[number];
 
 export class Lookup implements ServiceSecrets {
   readonly #settings: LookupSettings;
   readonly #turns = new OneAtATime();
-  /** When the look began that came to this; milliseconds since 1970. */
+  /** When the lookup of a result began; milliseconds since 1970. */
   readonly #foundAt = new WeakMap<FoundSecret, number>();
   #held: FoundSecrets = new Map();
-  /** By the name of the file; null: they are read where they lie. */
+  /** The kept credentials, by file name; null: credentials are read from their folder. */
   #credentials: ReadonlyMap<string, SecretFile> | null = null;
 
   constructor(settings: LookupSettings) {
@@ -159,15 +157,19 @@ export class Lookup implements ServiceSecrets {
     stop: AbortSignal | undefined,
   ): Promise<FoundSecrets> {
     const entries = [...new Set(names)].map(async (name) => {
-      return [name, held.get(name) ?? (await this.#findBeside(name, stop))] as const;
+      return [name, held.get(name) ?? (await this.#findOutsideKeychain(name, stop))] as const;
     });
     const found = new Map(await Promise.all(entries));
-    const left = [...found].filter(([name, { kind }]) => kind === 'missing' && !held.has(name));
-    if (this.#settings.keychain === null || left.length === 0) return found;
-    const missing = new Map(left as [string, Missing][]);
-    // One prompt at a time: a person answers the first, and the next finds the keychain open.
-    const kept = this.#turns.do(() => this.#findKept(missing, stop));
-    return new Map([...found, ...((await unlessStopped(kept, stop)) ?? [])]);
+    const stillMissing = [...found].filter(
+      ([name, { kind }]) => kind === 'missing' && !held.has(name),
+    );
+    if (this.#settings.keychain === null || stillMissing.length === 0) return found;
+    const missing = new Map(stillMissing as [string, Missing][]);
+    // One prompt at a time: once a person has answered the first, the next call finds the keychain
+    // open.
+    const keychainRead = this.#turns.do(() => this.#findInKeychain(missing, stop));
+    const inTime = stop === undefined ? keychainRead : unlessStopped(keychainRead, stopOf(stop));
+    return new Map([...found, ...((await inTime) ?? [])]);
   }
 
   hold(found: FoundSecrets): void {
@@ -189,7 +191,7 @@ export class Lookup implements ServiceSecrets {
   async places(name: string): Promise<readonly PlaceOfSecret[]> {
     const places: PlaceOfSecret[] = [];
     for (const source of this.#sources()) {
-      const { kind: state } = await this.#look(source, name);
+      const { kind: state } = await this.#readPlace(source, name);
       places.push({ source, text: textOf(source, name), state });
     }
     const { keychain } = this.#settings;
@@ -200,16 +202,16 @@ export class Lookup implements ServiceSecrets {
     return [...places, { source: 'keychain', text: textOf('keychain', name), state }];
   }
 
-  /** The directory of systemd is a place only where there is one. */
-  #sources(): readonly SourceBeside[] {
-    if (this.#credentialFolder() !== null) return sourcesBeside;
-    return sourcesBeside.filter((source) => source !== 'credential');
+  /** The credentials directory counts as a place only if it is set. */
+  #sources(): readonly OtherSource[] {
+    if (this.#credentialFolder() !== null) return otherSources;
+    return otherSources.filter((source) => source !== 'credential');
   }
 
-  async #findBeside(name: string, stop?: AbortSignal): Promise<FoundSecret> {
+  async #findOutsideKeychain(name: string, stop?: AbortSignal): Promise<FoundSecret> {
     const looked: SecretPlace[] = [];
     for (const source of this.#sources()) {
-      const place = await this.#look(source, name, stop);
+      const place = await this.#readPlace(source, name, stop);
       if (place.kind === 'value') {
         const isNamed = this.#variable(fileVariable(name)).kind === 'value';
         const unused = source === 'environment' && isNamed ? (['file'] as const) : [];
@@ -221,29 +223,29 @@ export class Lookup implements ServiceSecrets {
     return { kind: 'missing', looked };
   }
 
-  async #look(source: SourceBeside, name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readPlace(source: OtherSource, name: string, stop?: AbortSignal): Promise<PlaceContent> {
     switch (source) {
       case 'environment':
         return this.#variable(name);
       case 'file':
-        return this.#lookInFile(name, stop);
+        return this.#readFilePlace(name, stop);
       case 'credential':
-        return this.#lookInCredential(name, stop);
+        return this.#readCredentialPlace(name, stop);
       default:
         return source satisfies never;
     }
   }
 
-  /** Inherited names are not variables. */
-  #variable(name: string): InPlace {
+  /** Only own properties count: inherited names are not variables. */
+  #variable(name: string): PlaceContent {
     const { env } = this.#settings;
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (value === undefined) return { kind: 'absent' };
     return value.trim() === '' ? { kind: 'empty' } : { kind: 'value', value };
   }
 
-  /** No path is told: what stands there may be the secret itself. */
-  async #lookInFile(name: string, stop?: AbortSignal): Promise<InPlace> {
+  /** The messages contain no path: the variable may hold the secret itself by mistake. */
+  async #readFilePlace(name: string, stop?: AbortSignal): Promise<PlaceContent> {
     const variable = fileVariable(name);
     const named = this.#variable(variable);
     if (named.kind !== 'value') return named;
@@ -257,10 +259,10 @@ export class Lookup implements ServiceSecrets {
     return { kind: 'unreadable', message: `${variable} names ${what}`, remedy };
   }
 
-  async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readCredentialPlace(name: string, stop?: AbortSignal): Promise<PlaceContent> {
     const folder = this.#credentialFolder();
     if (folder === null) return absent;
-    let place: InPlace = absent;
+    let place: PlaceContent = absent;
     for (const file of [name, `${folderCredential}${name}`]) {
       const found = await this.#readCredential(join(folder, file), name, stop);
       if (found.kind === 'value' || found.kind === 'unreadable') return found;
@@ -274,7 +276,7 @@ export class Lookup implements ServiceSecrets {
     return named.kind === 'value' ? resolve(this.#settings.cwd, named.value) : null;
   }
 
-  async #readCredential(path: string, name: string, stop?: AbortSignal): Promise<InPlace> {
+  async #readCredential(path: string, name: string, stop?: AbortSignal): Promise<PlaceContent> {
     const all = this.#credentials;
     const file = all ? (all.get(basename(path)) ?? absent) : await readSecretFile(path, stop);
     if (file.kind === 'absent') return absent;
@@ -286,7 +288,7 @@ export class Lookup implements ServiceSecrets {
     return { kind: 'unreadable', message, remedy };
   }
 
-  async #findKept(
+  async #findInKeychain(
     missing: ReadonlyMap<string, Missing>,
     stop: AbortSignal | undefined,
   ): Promise<FoundSecrets> {
@@ -294,36 +296,38 @@ export class Lookup implements ServiceSecrets {
     try {
       const keychain = await this.#settings.keychain!();
       const stored = await keychain.stored();
-      if (stored.kind === 'fault') return unreadIn(names, nowhereElse, stored);
-      const asked = stored.secrets.map(({ name }) => name).filter((name) => missing.has(name));
-      const read = asked.length === 0 ? noneRead : await keychain.read(asked, stop);
+      if (stored.kind === 'fault') return unreadableIn(names, nowhereElse, stored);
+      const storedNames = stored.secrets
+        .map(({ name }) => name)
+        .filter((name) => missing.has(name));
+      const read = storedNames.length === 0 ? noValues : await keychain.read(storedNames, stop);
       if (read.kind === 'fault') {
-        const others = names.filter((name) => !asked.includes(name));
-        const unread = unreadIn(asked, 'is kept in the keychain', read);
-        return new Map([...unread, ...inKeychain(others, missing, noneRead.values)]);
+        const others = names.filter((name) => !storedNames.includes(name));
+        const unread = unreadableIn(storedNames, 'is kept in the keychain', read);
+        return new Map([...unread, ...foundInKeychain(others, missing, noValues.values)]);
       }
-      return inKeychain(names, missing, read.values);
+      return foundInKeychain(names, missing, read.values);
     } catch {
-      // What failed had values in its hands, so its error is told nowhere.
-      return unreadIn(names, nowhereElse, brokenKeychain);
+      // The failed code handled secret values, so no message may contain its error.
+      return unreadableIn(names, nowhereElse, brokenKeychain);
     }
   }
 }
 
-/** So systemd names a file of a folder that it loads as `LoadCredential=svc:…`, systemd.exec(5). */
+/** systemd's prefix for the files of a folder loaded as `LoadCredential=svc:…`, systemd.exec(5). */
 const folderCredential = 'svc_';
 
 const absent = { kind: 'absent' } as const;
 const nowhereElse = 'is set nowhere else, and may be in the keychain';
 
-const noneRead = { kind: 'read', values: new Map<string, string>() } as const;
+const noValues = { kind: 'read', values: new Map<string, string>() } as const;
 
 const brokenKeychain = {
   message: 'The keychain failed in a way that svc does not know.',
   remedy: 'Set it in the environment.',
 } as const;
 
-function inKeychain(
+function foundInKeychain(
   names: readonly string[],
   missing: ReadonlyMap<string, Missing>,
   values: ReadonlyMap<string, string>,
@@ -340,18 +344,18 @@ function inKeychain(
   );
 }
 
-/** @param where begins the sentence that the fault ends */
-function unreadIn(
+/** @param where the middle of the sentence; the fault ends it */
+function unreadableIn(
   names: readonly string[],
   where: string,
   { message, remedy }: Pick<KeychainFault, 'message' | 'remedy'>,
 ): FoundSecrets {
   const whole = message.replace(/\.$/, '');
   const itself = /^The keychain (?!of )/;
-  const said = itself.test(whole) ? `, which ${whole.replace(itself, '')}` : `. ${whole}`;
+  const reason = itself.test(whole) ? `, which ${whole.replace(itself, '')}` : `. ${whole}`;
   return new Map(
     names.map((name): [string, FoundSecret] => {
-      const about = `${name} ${where}${said}`;
+      const about = `${name} ${where}${reason}`;
       return [name, { kind: 'unreadable', source: 'keychain', message: about, remedy }];
     }),
   );
@@ -372,24 +376,7 @@ function textOf(source: SecretSource, name: string): string {
   }
 }
 
-/** Docker and Kubernetes give a secret as a file, and its path in a variable named so. */
+/** The variable with the path of a secret's file, a convention of Docker and Kubernetes. */
 function fileVariable(name: string): string {
   return `${name}_FILE`;
-}
-
-/** @returns null: it was stopped before */
-async function unlessStopped<T>(
-  work: Promise<T>,
-  stop: AbortSignal | undefined,
-): Promise<T | null> {
-  if (stop === undefined) return work;
-  const { promise: stopped, resolve: end } = Promise.withResolvers<null>();
-  const act = (): void => end(null);
-  if (stop.aborted) act();
-  stop.addEventListener('abort', act, { once: true });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    stop.removeEventListener('abort', act);
-  }
 }

@@ -1,85 +1,89 @@
 /**
- * Where the values of secrets come from. A value that was read stays in this process; nothing here
- * shows one, and no error, log line or state holds one.
+ * The contract of secrets: the lookup of their values, and the keychain. A value stays in this
+ * process. Nothing here shows one, and no error, log line or state holds one.
  */
 import type { FoundSecrets, SecretSource } from '../config/found-secret.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
 
 /**
- * Looks names up: `NAME`, then the file in `NAME_FILE`, then `NAME` and `svc_NAME` in
- * `$CREDENTIALS_DIRECTORY`, then the keychain.
+ * Looks up the values of secrets. For a name, the places in order are: the variable `NAME`, the
+ * file in `NAME_FILE`, `NAME` and `svc_NAME` in `$CREDENTIALS_DIRECTORY`, the keychain.
  */
 export interface SecretLookup {
   /**
-   * Names that stand nowhere are `missing`. Never rejects. Many may ask at the same time: the
-   * keychain is asked for one after the other.
+   * Finds the values of these names. A name without a value in any place is `missing`. Never
+   * rejects. Concurrent calls are allowed: they ask the keychain one after the other.
    * @param stop ends the wait for a place that does not answer
    */
   find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets>;
 }
 
-/** Of a look-up, for who asks what this process holds; nothing is looked for. */
+/** The part of a lookup that says what this process holds. It reads no place. */
 export interface HeldSecrets {
   /**
-   * When the value of a name was found, milliseconds since 1970: what was stored later is not what
-   * this process has. null: it holds none.
+   * When this process found the value of a name, milliseconds since 1970; null: it holds none. A
+   * value stored later is not the one that this process has.
    */
   foundAt(name: string): number | null;
 }
 
 /**
- * The look-up of a process that runs a configuration. What this configuration was begun with stays,
- * and needs a restart to be another; all other names are looked for whenever they are asked for.
+ * The lookup of a process that runs a configuration. Secrets of the start configuration keep their
+ * values until a restart. All other names are looked up on every call.
  */
 export interface ServiceSecrets extends SecretLookup, HeldSecrets {
   /**
-   * From now on, and until the next call, these are what is found under their names. What was
-   * missing stays missing: what runs without it does not know of a value that came later.
+   * Fixes these results under their names until the next call. A missing secret stays missing: the
+   * parts that run without it do not know of a later value.
    */
   hold(found: FoundSecrets): void;
   /**
-   * Reads all of `$CREDENTIALS_DIRECTORY` now, and that is what stands there from now on: this
-   * process is about to become a user who may not read it.
+   * Reads all of `$CREDENTIALS_DIRECTORY` now, and answers from that copy from now on. Call it
+   * before this process becomes a user who may not read the folder.
    */
   keepCredentials(): void;
-  /** How each place stands for a name now, in order; of the keychain its index alone is asked. */
+  /**
+   * The present state of each place for a name, in order. Of the keychain, only the index is read.
+   */
   places(name: string): Promise<readonly PlaceOfSecret[]>;
 }
 
-/** `unreadable`: no later place counts. No value is told. */
+/** The state of one place, without the value. `unreadable`: no later place counts. */
 export type PlaceOfSecret = {
   readonly source: SecretSource;
-  /** As a person would find it: `TOKEN in the environment`. */
+  /** In words for a person: `TOKEN in the environment`. */
   readonly text: string;
   readonly state: 'value' | 'empty' | 'absent' | 'unreadable';
 };
 
 /**
- * The keychain of the operating system, for one user. It is write-only from outside of svc: values
- * go in, and come back to nobody but the service. Only names in the index are ever asked for; with
- * an empty index nothing but a file is read.
+ * The keychain of the operating system, for one user. From outside svc it is write-only: only the
+ * service can read values back. svc asks only for names in its index. With an empty index it reads
+ * nothing but a file.
  */
 export interface Keychain {
-  /** The index: what was stored from here, and when. Reads a file alone. */
+  /** The index: the names that svc stored, and when. Reads only a file. */
   stored(): Promise<StoredSecrets>;
-  /** Whether the keychain would answer now; opens no prompt. */
+  /** Whether the keychain would answer now. Opens no prompt. */
   state(stop?: AbortSignal): Promise<KeychainState>;
   /**
-   * Which of these names the store itself has, of those in the index. No value is read where the
-   * system can tell without, and no prompt opens: a locked store tells it too.
+   * Which of these names the store itself has, among those in the index. Opens no prompt: a locked
+   * store can answer too. Reads no value, unless the system has no other way to answer.
    */
   holds(names: readonly string[], stop?: AbortSignal): Promise<KeychainHoldings>;
-  /** Of names in the index alone. May open one prompt, where a person can see it. */
+  /** Reads values, only of names in the index. May open one prompt, if a person can see it. */
   read(names: readonly string[], stop?: AbortSignal): Promise<KeychainValues>;
   set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone>;
-  /** `absent`: it was neither in the index nor in the store. */
+  /** @returns `absent` if the name was neither in the index nor in the store */
   delete(name: string, stop?: AbortSignal): Promise<KeychainDone | { readonly kind: 'absent' }>;
 }
 
 /** `setAt`: milliseconds since 1970. */
 export type StoredSecret = { readonly name: string; readonly setAt: number };
 
-/** A fault: the index cannot be read. It is left as it is, and no name is asked for. */
+/**
+ * A fault means that the index cannot be read. svc then leaves it as it is, and asks for no name.
+ */
 export type StoredSecrets =
   | { readonly kind: 'stored'; readonly secrets: readonly StoredSecret[] }
   | KeychainFault;
@@ -91,7 +95,7 @@ export type KeychainHoldings =
 export type KeychainFault = {
   readonly kind: 'fault';
   readonly state: Exclude<KeychainState, 'ready'>;
-  /** What is so, and what to do: each a sentence of svc's own, never the library's. */
+  /** The state and the remedy, each in a sentence of svc's own, never the library's. */
   readonly message: string;
   readonly remedy: string;
 };

@@ -1,5 +1,8 @@
-/** What the calls of models and the turns of brains showed lately, and all that was counted. */
 import { minuteMs } from '../lib/durations.ts';
+/**
+ * The health of models, providers and brains, derived from their recent calls and turns, and the
+ * counters of all calls.
+ */
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { Found } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -24,11 +27,11 @@ import {
   type Shown,
 } from './meters.ts';
 
-/** How something stands, by what ended and whether that went well. */
-export const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
+/** The health of a model, provider or brain before there is any evidence. */
+export const unknownHealth: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 
-export class Watched {
-  shown: Shown = nothing;
+export class HealthTracker {
+  shown: Shown = unknownHealth;
   readonly #clock: Clock;
   readonly #troubledFrom: number;
   readonly #counts = new SlidingShare();
@@ -36,7 +39,7 @@ export class Watched {
   #runAt = 0;
   #changedAt = 0;
 
-  /** @param troubledFrom the share of failures from which on it stands as in trouble */
+  /** @param troubledFrom the share of failures from which the health is `degraded` */
   constructor(clock: Clock, troubledFrom: number) {
     this.#clock = clock;
     this.#troubledFrom = troubledFrom;
@@ -46,7 +49,7 @@ export class Watched {
     return this.#windowAt(this.#clock.steady());
   }
 
-  /** @returns whether it stands in another way from now on */
+  /** @returns whether this changed the health */
   ended(isGood: boolean, isSure: boolean): boolean {
     const time = this.#clock.steady();
     this.#counts.add(isGood, time);
@@ -55,8 +58,8 @@ export class Watched {
       this.#runAt = time;
     }
     this.#run += isGood ? 1 : -1;
-    // What goes well leaves what is up as it is: the rule need not look at the windows.
-    if (isGood && this.shown.standing === 'up') return this.#become('up', time);
+    // A success leaves `up` unchanged, so the rule need not read the windows.
+    if (isGood && this.shown.standing === 'up') return this.#change('up', time);
     const standing = nextStanding(this.shown.standing, {
       ...this.#windowAt(time),
       run: this.#run,
@@ -65,18 +68,18 @@ export class Watched {
       isSure,
       troubledFrom: this.#troubledFrom,
     });
-    return this.#become(standing, time);
+    return this.#change(standing, time);
   }
 
   /**
-   * As something shows that is no call.
-   * @param agoMs how long ago it began, where that was found out only now
+   * Sets the health by evidence that is not a call.
+   * @param agoMs how long ago the state began, if svc noticed it only now
    */
-  found(standing: Standing, agoMs = 0): void {
-    this.#become(standing, this.#clock.steady(), agoMs);
+  set(standing: Standing, agoMs = 0): void {
+    this.#change(standing, this.#clock.steady(), agoMs);
   }
 
-  /** Nothing is known of it from now on. */
+  /** Drops all evidence: the health is unknown from now on. */
   forget(): void {
     this.#counts.clear();
     this.#run = 0;
@@ -91,62 +94,63 @@ export class Watched {
     };
   }
 
-  #become(standing: Standing, time: SteadyTime, agoMs = 0): boolean {
+  #change(standing: Standing, time: SteadyTime, agoMs = 0): boolean {
     const shownAt = this.#clock.now();
     const began = shownAt - Math.round(agoMs);
-    const isOther = standing !== this.shown.standing;
-    if (isOther) this.#changedAt = time;
-    this.shown = { standing, since: isOther ? began : this.shown.since, shownAt };
-    return isOther;
+    const hasChanged = standing !== this.shown.standing;
+    if (hasChanged) this.#changedAt = time;
+    this.shown = { standing, since: hasChanged ? began : this.shown.since, shownAt };
+    return hasChanged;
   }
 }
 
 /**
- * It is silent once so many calls are open and none has ended for so long, and by that factor for
- * longer than its slowest answer of the last minutes: calls wait for each other at the provider.
+ * A model is silent once at least `open` calls are open and none has ended for `ms`. The limit is
+ * longer for a slow model: `factor` times its slowest answer of the last minutes, since calls may
+ * queue at the provider.
  */
 const silentAfter = { ms: 10_000, open: 3, factor: 4 };
-/** With fewer open, or where no answer shows how long one takes: it may just be loading. */
+/** The limit with fewer open calls, or before any answer: the model may just be loading. */
 const unsureMs = 60_000;
 const latelyMs = 300_000;
 
-/** The open calls of one model: that one hangs would else show only by its end. */
+/** The open calls of one model. Without them a hanging call would show only when it ends. */
 export class OpenCalls {
   #open = 0;
-  /** When one ended that shows anything, or the first of those began that are open. */
-  #stirredAt = 0;
+  /** When the last call with evidence ended, or when the first of the open calls began. */
+  #lastEvidenceAt = 0;
   #slowest = { at: 0, ms: 0, msBefore: 0 };
 
   began(time: SteadyTime): void {
-    if (this.#open++ === 0) this.#stirredAt = time;
+    if (this.#open++ === 0) this.#lastEvidenceAt = time;
   }
 
-  /** @param shows whether it says anything of the model */
+  /** @param shows whether the end is evidence about the model */
   ended(shows: boolean, time: SteadyTime): void {
     this.#open = Math.max(0, this.#open - 1);
-    if (shows) this.#stirredAt = time;
+    if (shows) this.#lastEvidenceAt = time;
   }
 
   /** @param ms how long the answer took */
   answered(ms: number, time: SteadyTime): void {
-    this.#pass(time);
+    this.#expire(time);
     this.#slowest.ms = Math.max(this.#slowest.ms, ms);
   }
 
-  /** @returns for how many milliseconds nothing has come of them; null: it is not silent */
+  /** @returns for how many milliseconds no open call has ended; null: the model is not silent */
   silentMs(time: SteadyTime): number | null {
     if (this.#open === 0) return null;
-    this.#pass(time);
+    this.#expire(time);
     const { ms, msBefore } = this.#slowest;
     const slowestMs = Math.max(ms, msBefore);
     const isSure = this.#open >= silentAfter.open && slowestMs > 0;
     const limitMs = Math.max(isSure ? silentAfter.ms : unsureMs, silentAfter.factor * slowestMs);
-    const silentMs = time - this.#stirredAt;
+    const silentMs = time - this.#lastEvidenceAt;
     return silentMs < limitMs ? null : silentMs;
   }
 
-  /** What is older than twice that time is forgotten. */
-  #pass(time: SteadyTime): void {
+  /** Forgets answers older than twice `latelyMs`. */
+  #expire(time: SteadyTime): void {
     const { at, ms } = this.#slowest;
     if (time - at < latelyMs) return;
     this.#slowest = { at: time, ms: 0, msBefore: time - at < 2 * latelyMs ? ms : 0 };
@@ -158,7 +162,10 @@ class CallCounts {
   readonly pace = new Pace();
 }
 
-/** Failures that say nothing of the provider, but of us, the request, or the model's nature. */
+/**
+ * Failures that are no evidence about the provider: svc, the request, or the model's nature caused
+ * them.
+ */
 const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'cancelled',
   'outranked',
@@ -176,7 +183,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'fault',
 ]);
 
-/** Turns without an answer that say nothing of the models. */
+/** Turns without an answer that are no evidence about the models. */
 const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
   'no_consensus',
   'over_budget',
@@ -185,9 +192,9 @@ const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
   'too_long',
 ]);
 
-const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
-const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
-/** What the next call does not get past, as long as nobody does anything. */
+const unreachable: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
+const absent: ReadonlySet<CallResult> = new Set([...unreachable, 'not_found']);
+/** Failures that every next call meets again until somebody acts. */
 const lasting: ReadonlySet<CallResult> = new Set([
   ...absent,
   'unauthorized',
@@ -195,35 +202,38 @@ const lasting: ReadonlySet<CallResult> = new Set([
   'far_address',
 ]);
 
-/** A call that fails is made again; a turn that fails leaves a message without an answer. */
-const callMetersTroubledFrom = { calls: 0.2, turns: 0.05 };
+/**
+ * Shares of failures that count as trouble. A failed call is repeated, while a failed turn leaves a
+ * message without an answer.
+ */
+const degradedFrom = { calls: 0.2, turns: 0.05 };
 
-/** So many failures of one kind in a row take the place of the one that is told. */
-const alikeMin = 3;
+/** This many failures of one kind in a row replace the reported failure. */
+const sameInRowMin = 3;
 
 class ModelCounts implements ModelMeters {
   readonly provider: string;
   readonly calls = new Map<CallResult, CallCounts>();
-  readonly watched: Watched;
+  readonly health: HealthTracker;
   readonly open = new OpenCalls();
   last: FailureKind | null = null;
   #newest: FailureKind | null = null;
-  #alike = 0;
+  #sameInRow = 0;
   readonly #replies = new SlidingShare();
   readonly #clock: Clock;
 
   constructor(provider: string, clock: Clock) {
     this.provider = provider;
     this.#clock = clock;
-    this.watched = new Watched(clock, callMetersTroubledFrom.calls);
+    this.health = new HealthTracker(clock, degradedFrom.calls);
   }
 
   get shown(): Shown {
-    return this.watched.shown;
+    return this.health.shown;
   }
 
   get window(): Window {
-    return this.watched.window;
+    return this.health.window;
   }
 
   get replies(): number {
@@ -234,84 +244,97 @@ class ModelCounts implements ModelMeters {
     this.#replies.add(true, this.#clock.steady());
   }
 
-  /** @returns whether the result shows anything of the model */
+  /** @returns whether the result is evidence about the model */
   ended(result: CallResult, ms: number): boolean {
     const shows = !noEvidence.has(result);
     this.open.ended(shows, this.#clock.steady());
     if (!shows) return false;
     if (result === 'answer') this.open.answered(ms, this.#clock.steady());
-    const isOther = this.watched.ended(result === 'answer', lasting.has(result));
-    if (result !== 'answer') this.#failed(result, isOther);
+    const hasChanged = this.health.ended(result === 'answer', lasting.has(result));
+    if (result !== 'answer') this.#failed(result, hasChanged);
     else if (this.shown.standing === 'up') this.last = null;
     return true;
   }
 
-  /** @returns whether it has fallen silent, and stands so from now on; an answer ends that */
+  /**
+   * Sets the health to `failing` when the model has fallen silent. An answer ends that.
+   * @returns whether this changed the health
+   */
   fellSilent(): boolean {
     const silentMs = this.open.silentMs(this.#clock.steady());
     if (silentMs === null || this.shown.standing === 'failing') return false;
     this.last = 'timeout';
-    this.watched.found('failing', silentMs);
+    this.health.set('failing', silentMs);
     return true;
   }
 
-  /** Of failures that take turns one is told, so that it does not change with each call. */
-  #failed(reason: FailureKind, isOther: boolean): void {
-    this.#alike = reason === this.#newest ? this.#alike + 1 : 1;
+  /**
+   * When different failures alternate, keeps reporting one of them, so that the report does not
+   * change with each call.
+   */
+  #failed(reason: FailureKind, hasChanged: boolean): void {
+    this.#sameInRow = reason === this.#newest ? this.#sameInRow + 1 : 1;
     this.#newest = reason;
-    if (isOther || this.last === null || this.#alike >= alikeMin) this.last = reason;
+    if (hasChanged || this.last === null || this.#sameInRow >= sameInRowMin) this.last = reason;
   }
 
-  /** A look shows no answer: it takes back what looks can see, and knows nothing of the rest. */
-  looked(found: Found): boolean {
+  /**
+   * Applies the result of a probe, which is no answer. A good probe clears only failures that
+   * probes can see, and leaves the health unknown.
+   * @returns whether this changed the health
+   */
+  probed(result: Found): boolean {
     const { standing } = this.shown;
     const isAnswering = standing === 'up' || standing === 'degraded';
-    if (found === 'there' || found === 'reached') {
-      const over = found === 'there' ? absent : unreached;
-      if (standing !== 'failing' || this.last === null || !over.has(this.last)) return false;
+    if (result === 'there' || result === 'reached') {
+      const cleared = result === 'there' ? absent : unreachable;
+      if (standing !== 'failing' || this.last === null || !cleared.has(this.last)) return false;
       this.forget();
     } else {
-      if (noEvidence.has(found) || (isAnswering && !unreached.has(found))) return false;
-      this.last = found;
-      this.watched.found('failing');
+      if (noEvidence.has(result) || (isAnswering && !unreachable.has(result))) return false;
+      this.last = result;
+      this.health.set('failing');
     }
     return true;
   }
 
   forget(): void {
     this.last = null;
-    this.watched.forget();
+    this.health.forget();
   }
 }
 
 class ProviderCounts implements ProviderMeters {
   readonly calls = new Map<CallResult, CallCounts>();
-  shown: Shown = nothing;
+  shown: Shown = unknownHealth;
   last: ProviderMeters['last'] = null;
 
   /** @param now milliseconds since 1970 */
-  stands(standing: Standing, now: number): void {
+  setHealth(standing: Standing, now: number): void {
     const since = standing === this.shown.standing ? this.shown.since : now;
     this.shown = { standing, since, shownAt: now };
     if (standing === 'up' || standing === 'unknown') this.last = null;
   }
 }
 
-class BrainCounts extends Watched implements BrainMeters {
+class BrainCounts extends HealthTracker implements BrainMeters {
   constructor(clock: Clock) {
-    super(clock, callMetersTroubledFrom.turns);
+    super(clock, degradedFrom.turns);
   }
 }
 
-/** Calls beyond so many models of one plan count under their provider alone. */
+/**
+ * The most models with counters of their own. Calls of further models count under their provider
+ * alone.
+ */
 const modelsMax = 500;
-/** Of brains beyond so many nothing is told; a plan that has more is no plan of a person's. */
+/** The most brains with a health. No real configuration has more. */
 const brainsMax = 500;
 
 type Named = { readonly name: ModelName; readonly provider: string };
 
-/** The providers and models that were asked, over plans that come and go. */
-export class AskedCounts {
+/** The providers and models that svc has called, over several configurations. */
+export class CallTable {
   readonly #providers = new Map<string, ProviderCounts>();
   readonly #models = new Map<ModelName, ModelCounts>();
   readonly brains = new Map<string, BrainCounts>();
@@ -323,53 +346,53 @@ export class AskedCounts {
   }
 
   began({ model, provider }: { model: ModelName; provider: string }): void {
-    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
+    const ofModel = this.#models.get(model) ?? this.#create(model, provider);
     ofModel?.open.began(this.#clock.steady());
   }
 
   get providers(): ReadonlyMap<string, ProviderMeters> {
-    this.#noticeSilent();
+    this.#checkSilence();
     return this.#providers;
   }
 
   get models(): ReadonlyMap<ModelName, ModelMeters> {
-    this.#noticeSilent();
+    this.#checkSilence();
     return this.#models;
   }
 
-  /** What hangs has no end that would show it: it is looked for when somebody reads. */
-  #noticeSilent(): void {
+  /** A hanging call has no end that would trigger this, so every read looks for silent models. */
+  #checkSilence(): void {
     for (const [name, counts] of this.#models) {
-      const was = counts.shown.standing;
+      const before = counts.shown.standing;
       if (!counts.fellSilent()) continue;
       entryOf(this.#providers, counts.provider, newProvider);
-      this.#show(name, was, counts);
+      this.#updateProvider(name, before, counts);
     }
   }
 
-  /** @returns where the provider's calls that end so are counted */
+  /** @returns the provider's counter for this result */
   ended(e: { model: ModelName; provider: string; result: CallResult; ms: number }): CallCounts {
     const { model, provider, result, ms } = e;
     const counts = entryOf(this.#providers, provider, newProvider);
     const calls = callOf(counts.calls, result);
     calls.took.observe(ms);
-    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
+    const ofModel = this.#models.get(model) ?? this.#create(model, provider);
     if (ofModel === null) return calls;
     callOf(ofModel.calls, result).took.observe(ms);
-    const was = ofModel.shown.standing;
-    if (ofModel.ended(result, ms)) this.#show(model, was, ofModel);
+    const before = ofModel.shown.standing;
+    if (ofModel.ended(result, ms)) this.#updateProvider(model, before, ofModel);
     return calls;
   }
 
-  looked(e: { model: ModelName; provider: string; found: Found }): void {
+  probed(e: { model: ModelName; provider: string; found: Found }): void {
     const { model, provider, found } = e;
     entryOf(this.#providers, provider, newProvider);
-    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
-    const was = ofModel?.shown.standing ?? 'unknown';
-    if (ofModel?.looked(found) === true) this.#show(model, was, ofModel);
+    const ofModel = this.#models.get(model) ?? this.#create(model, provider);
+    const before = ofModel?.shown.standing ?? 'unknown';
+    if (ofModel?.probed(found) === true) this.#updateProvider(model, before, ofModel);
   }
 
-  /** A turn that ended as the policy or the bounds have it shows nothing of the models. */
+  /** A turn that ended because of the policy or a limit is no evidence about the models. */
   decided({ brain, decision }: { brain: string; decision: Decision }): void {
     const isReply = decision.kind === 'reply';
     if (isReply) this.#models.get(decision.model)?.replied();
@@ -379,9 +402,9 @@ export class AskedCounts {
   }
 
   /**
-   * Counts are kept over plans: those of a model whose route has gone make room only for models of
-   * the plan in use. What calls showed holds only while every plan has had the model, and what
-   * turns showed only for one plan.
+   * Counters outlive a configuration. Those of a removed model give way only to models of the
+   * present configuration. Evidence from calls holds only while every configuration had the model.
+   * Evidence from turns holds for one configuration only.
    */
   keep(inConfig: readonly Named[]): void {
     const before = this.#inConfig;
@@ -391,18 +414,25 @@ export class AskedCounts {
     }
     for (const [name, counts] of this.#providers) {
       const standing = this.#standingOf(name);
-      if (standing !== counts.shown.standing) counts.stands(standing, this.#clock.now());
+      if (standing !== counts.shown.standing) counts.setHealth(standing, this.#clock.now());
       if (counts.last !== null && !this.#inConfig.has(counts.last.model)) counts.last = null;
     }
     this.brains.clear();
   }
 
-  /** @param was how the model stood until now */
-  #show(model: ModelName, was: Standing, { provider, shown, last }: ModelCounts): void {
+  /** @param was the model's health until now */
+  #updateProvider(
+    model: ModelName,
+    before: Standing,
+    { provider, shown, last }: ModelCounts,
+  ): void {
     const counts = this.#providers.get(provider)!;
     if (last !== null) counts.last = { reason: last, model };
-    const isSame = was === shown.standing;
-    counts.stands(isSame ? counts.shown.standing : this.#standingOf(provider), this.#clock.now());
+    const isSame = before === shown.standing;
+    counts.setHealth(
+      isSame ? counts.shown.standing : this.#standingOf(provider),
+      this.#clock.now(),
+    );
   }
 
   #standingOf(provider: string): Standing {
@@ -413,7 +443,7 @@ export class AskedCounts {
     return standingOfAll(parts);
   }
 
-  #meet(model: ModelName, provider: string): ModelCounts | null {
+  #create(model: ModelName, provider: string): ModelCounts | null {
     if (this.#models.size >= modelsMax) {
       const leaving = this.#models.keys().find((name) => !this.#inConfig.has(name));
       if (leaving === undefined) return null;

@@ -6,7 +6,7 @@ import type { SteadyTime } from '../lib/clock.ts';
 
 const began = 1_000_000;
 
-/** Tries at times in milliseconds since the first look. */
+/** Delivery attempts at times in milliseconds since the first read. */
 class Tries {
   readonly #tries = new DeliveryTries();
 
@@ -40,7 +40,7 @@ const time = (ms: number): SteadyTime => (ms + 50_000) as SteadyTime;
 
 test('a receiver that takes no reply fails within seconds, since its first failure', () => {
   const tries = new Tries();
-  // One reply on the schedule.
+  // One reply, tried again on its schedule.
   tries.fail(0);
   tries.fail(1_000);
   assert.equal(tries.failingSince(1_000), null);

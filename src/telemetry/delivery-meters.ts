@@ -1,7 +1,7 @@
 /**
- * Whether the replies of a channel arrive: its tries to deliver of the last five minutes, and a
- * state that follows from them. The state fails quickly and recovers slowly, so that a receiver
- * that answers now and then does not change it with each answer.
+ * Whether the replies of a channel arrive: its delivery attempts of the last five minutes, and a
+ * state derived from them. The state fails quickly and recovers slowly. So a receiver that answers
+ * now and then does not change it with each answer.
  */
 import { minuteMs } from '../lib/durations.ts';
 import type { Failure, FailureKind } from '../domain/failure.ts';
@@ -11,23 +11,32 @@ import { SlidingCounts } from '../lib/sliding-counts.ts';
 
 export const fiveMinutesMs = 300_000;
 
-/** It fails once at least so many of so long failed, and at least this share of all. */
-const failsAfter = { ms: 15_000, failed: 3, share: 0.5 };
-/** It works again once something arrived in so long, and less than this share failed. */
-const worksAfter = { ms: 30_000, share: 0.1 };
-/** Where few replies go out: so many failed one after the other, and none arrived in so long. */
-const deafAfter = { ms: 15_000, failed: 3 };
 /**
- * It fails already while tries of it are open, once none of at least so many came to its end in so
- * long: a try at one that is silent takes longer to fail than a person should wait to be told.
- * Behind a try that failed, one that is open is enough.
+ * The receiver fails once at least `failed` attempts within `ms` failed, and at least this share of
+ * all.
+ */
+const failsAfter = { ms: 15_000, failed: 3, share: 0.5 };
+/** The receiver works again once a reply arrived within `ms`, and less than this share failed. */
+const worksAfter = { ms: 30_000, share: 0.1 };
+/**
+ * For channels with few replies: the receiver fails after `failed` failures in a row with no
+ * arrival for `ms`.
+ */
+const failsInRowAfter = { ms: 15_000, failed: 3 };
+/**
+ * The receiver fails while attempts are still open, once at least `open` of them are open and none
+ * has ended for `ms`. An attempt at a silent receiver takes longer to fail than a person should
+ * wait for the report. After a failed attempt, one open attempt is enough.
  */
 const silentAfter = { ms: 10_000, open: 3, openAfterFailure: 1 };
 
-/** What there is to say of the tries of some time. */
+/** Counts of delivery attempts within some time. */
 export type TryCounts = { readonly tried: number; readonly failed: number };
 
-/** `status`: what the receiver answered; null: there was no answer, or none with a status. */
+/**
+ * One reason of failed attempts. `status`: the receiver's answer; null: there was none, or none
+ * with a status.
+ */
 export type TryReason = {
   readonly code: FailureKind;
   readonly status: number | null;
@@ -36,15 +45,17 @@ export type TryReason = {
 };
 
 export type DeliveryMeters = {
-  /** Since when it fails, milliseconds since 1970; null: it does not, as far as is known. */
+  /**
+   * Since when the receiver fails, milliseconds since 1970; null: it works, as far as svc knows.
+   */
   readonly failingSince: number | null;
   readonly minute: TryCounts;
   readonly fiveMinutes: TryCounts;
-  /** Why tries failed in the last five minutes, in no order. */
+  /** Why attempts failed in the last five minutes, in no order. */
   readonly reasons: readonly TryReason[];
 };
 
-/** Failures of svc's own, which say nothing of the receiver. */
+/** Failures of svc itself, which are no evidence about the receiver. */
 const noEvidence: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'cancelled',
   'fault',
@@ -52,34 +63,34 @@ const noEvidence: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'unroutable',
 ]);
 
-/** So many reasons are told apart; what comes beyond counts as `fault`. */
+/** The most reasons that are counted separately. Further ones count as `fault`. */
 const reasonsMax = 40;
 const arrived = 'arrived';
 
 export class DeliveryTries {
   readonly #counts = new SlidingCounts<string>(reasonsMax, nameOf({ kind: 'fault', status: null }));
-  /** When the failures began of which the last ones are. */
+  /** When the present row of failures began. */
   #beganAt = 0;
   #failingSince: number | null = null;
-  /** Since it began to fail. */
+  /** Whether a reply arrived since the receiver began to fail. */
   #hasArrived = false;
-  /** Tries that have begun and not ended. */
+  /** Attempts that have begun and not ended. */
   #open = 0;
-  /** When one ended, or the first of those began that are open. */
-  #stirredAt = 0;
-  /** How many failed since the last one arrived, or since the first. */
+  /** When the last attempt ended, or when the first of the open ones began. */
+  #lastProgressAt = 0;
+  /** How many attempts failed since the last arrival, or since the first attempt. */
   #failedInRow = 0;
   #arrivedAt: SteadyTime | null = null;
   #failedAt: SteadyTime | null = null;
 
   began(time: SteadyTime): void {
-    if (this.#open++ === 0) this.#stirredAt = time;
+    if (this.#open++ === 0) this.#lastProgressAt = time;
   }
 
-  /** However it ended: also one that was stopped is open no more. */
+  /** Ends an attempt, whatever its result: a stopped attempt is not open any more either. */
   ended(time: SteadyTime): void {
     this.#open--;
-    this.#stirredAt = time;
+    this.#lastProgressAt = time;
   }
 
   arrived(time: SteadyTime): void {
@@ -95,12 +106,12 @@ export class DeliveryTries {
     if (this.#failedInRow++ === 0 && !this.#isFailing(time)) this.#beganAt = now;
     this.#counts.add(nameOf(failure), time);
     this.#failedAt = time;
-    this.#judge(now, time);
+    this.#updateState(now, time);
   }
 
   /** @param now milliseconds since 1970 */
   read(now: number, time: SteadyTime): DeliveryMeters {
-    this.#judge(now, time);
+    this.#updateState(now, time);
     const lately = this.#counts.within(minuteMs, time);
     const reasons = [...this.#counts.within(fiveMinutesMs, time)]
       .filter(([name]) => name !== arrived)
@@ -116,15 +127,18 @@ export class DeliveryTries {
   }
 
   #silentSince(now: number, time: SteadyTime): number | null {
-    const silentMs = Math.round(time - this.#stirredAt);
+    const silentMs = Math.round(time - this.#lastProgressAt);
     const { open, openAfterFailure, ms } = silentAfter;
     const hasFailed = this.#failedInRow > 0;
     if (this.#open < (hasFailed ? openAfterFailure : open) || silentMs < ms) return null;
     return hasFailed ? this.#beganAt : now - silentMs;
   }
 
-  /** Only what arrives ends it: tries of a silent one that end do not, nor what arrived before. */
-  #judge(now: number, time: SteadyTime): void {
+  /**
+   * Only a new arrival ends the failing state. Attempts at a silent receiver that end do not, nor
+   * do earlier arrivals.
+   */
+  #updateState(now: number, time: SteadyTime): void {
     if (this.#failingSince === null) {
       this.#failingSince = this.#fails(time) ? this.#beganAt : this.#silentSince(now, time);
       this.#hasArrived = false;
@@ -133,7 +147,7 @@ export class DeliveryTries {
     if (this.#hasArrived && this.#works(time)) this.#failingSince = null;
   }
 
-  /** Where nothing more is to be delivered, what arrived last tells it. */
+  /** When nothing more is to be delivered, the last arrivals decide. */
   #works(time: SteadyTime): boolean {
     const { tried, failed } = this.#within(worksAfter.ms, time);
     if (tried > failed) return failed / tried < worksAfter.share;
@@ -145,11 +159,11 @@ export class DeliveryTries {
     const lately = this.#within(failsAfter.ms, time);
     if (lately.failed >= failsAfter.failed && shareOf(lately) >= failsAfter.share) return true;
     const failed = Math.min(this.#failedInRow, this.#within(fiveMinutesMs, time).failed);
-    if (failed < deafAfter.failed) return false;
-    return this.#arrivedAt === null || time - this.#arrivedAt >= deafAfter.ms;
+    if (failed < failsInRowAfter.failed) return false;
+    return this.#arrivedAt === null || time - this.#arrivedAt >= failsInRowAfter.ms;
   }
 
-  /** The failures before this one go on. */
+  /** Whether earlier failures continue up to now. */
   #isFailing(time: SteadyTime): boolean {
     if (shareOf(this.#within(failsAfter.ms, time)) >= worksAfter.share) return true;
     return shareOf(this.#within(fiveMinutesMs, time)) === 1;
@@ -175,18 +189,18 @@ function reasonIn(name: string): Pick<TryReason, 'code' | 'status'> {
   return { code: code as FailureKind, status: status === undefined ? null : Number(status) };
 }
 
-/** The tries of all channels: a bot is counted under the type of its messenger. */
+/** The delivery attempts of all channels. A bot counts under the type of its messenger. */
 export class DeliveryTable {
   readonly #byType = new Map<string, DeliveryTries>();
   readonly #byKey = new Map<ChannelKey, DeliveryTries>();
 
   began(channel: ChannelKey, time: SteadyTime): void {
-    if (waitsItself(channel)) return;
+    if (mayWaitForRateLimit(channel)) return;
     this.#of(channel).began(time);
   }
 
   ended(channel: ChannelKey, time: SteadyTime): void {
-    if (waitsItself(channel)) return;
+    if (mayWaitForRateLimit(channel)) return;
     this.#of(channel).ended(time);
   }
 
@@ -204,10 +218,10 @@ export class DeliveryTable {
   }
 
   #of(channel: ChannelKey): DeliveryTries {
-    return this.#byKey.get(channel) ?? this.#meet(channel);
+    return this.#byKey.get(channel) ?? this.#create(channel);
   }
 
-  #meet(channel: ChannelKey): DeliveryTries {
+  #create(channel: ChannelKey): DeliveryTries {
     const type = channelTypeOf(channel);
     const tries = this.#byType.get(type) ?? new DeliveryTries();
     this.#byType.set(type, tries);
@@ -216,5 +230,5 @@ export class DeliveryTable {
   }
 }
 
-/** A try at a messenger may wait long for its turn by the limits of the platform. */
-const waitsItself = (channel: ChannelKey): boolean => channelTypeOf(channel) !== 'webhook';
+/** An attempt at a messenger may wait long for its turn, because of the platform's rate limits. */
+const mayWaitForRateLimit = (channel: ChannelKey): boolean => channelTypeOf(channel) !== 'webhook';

@@ -1,16 +1,17 @@
 /**
- * The one hub: every room says what happened by a method of `Events`. Its log line and its counters
- * come from here, and its live event from live-events.ts. Counters are plain numbers in objects
- * that are looked up by channel or provider; the metrics page reads them when it is asked.
+ * The one hub: every room reports what happened by calling a method of `Events`. The hub writes the
+ * log line and counts; live-events.ts makes the live event. Counters are plain numbers in objects,
+ * looked up by channel or provider. The metrics page reads them on request.
  *
- * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
- * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
+ * Log lines about a single message have the level `debug`. Repeated events (refusals, failed
+ * attempts) are logged once in ten seconds per cause, with the number of lines left out. A dead
+ * letter always has its line.
  */
 import type { Events } from '../domain/event.ts';
 import { describeCut, describeNoAnswer, shortages, type Shortage } from '../domain/remedy.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { AskedCounts } from './call-meters.ts';
+import { CallTable } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
 import {
   ChannelTable,
@@ -33,7 +34,7 @@ import { channelTypeOf } from '../domain/ids.ts';
 import { isOperatorsMatter, describeUnread } from '../domain/attachment.ts';
 
 export interface EventHub extends Events {
-  /** Live numbers; read them, keep none of the objects. */
+  /** Live numbers. Read them, and do not keep the objects. */
   readonly meters: Meters;
   readonly frames: LiveEventRing & SharedLiveEvents;
 }
@@ -42,7 +43,10 @@ export function createEvents(options: Clock & { log: Log }): EventHub {
   return new Hub(options.log, options);
 }
 
-/** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
+/**
+ * The most codes counted per channel. Codes come from svc's own tables; the cap is for a code made
+ * of received text.
+ */
 const codesMax = 64;
 
 class Hub implements EventHub {
@@ -52,7 +56,7 @@ class Hub implements EventHub {
   readonly #debug: boolean;
   readonly #channels = new ChannelTable();
   readonly #deliveries = new DeliveryTable();
-  readonly #asked: AskedCounts;
+  readonly #calls: CallTable;
   readonly #throughput = new Throughput();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #spend: SpendMeters;
@@ -66,7 +70,7 @@ class Hub implements EventHub {
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
-    this.#asked = new AskedCounts(clock);
+    this.#calls = new CallTable(clock);
     this.#operator = new OperatorCounts(log, clock);
     this.#approvals = new ApprovalCounts(log);
     this.#attachments = new AttachmentCounts(log, clock);
@@ -75,16 +79,16 @@ class Hub implements EventHub {
     this.#now = clock.now;
     this.frames = new LiveEvents(clock.now);
     this.#debug = log.enabled('debug');
-    const [totals, asked] = [this.#totals, this.#asked];
+    const [totals, calls] = [this.#totals, this.#calls];
     this.meters = {
       channels: this.#channels.byType,
       get providers() {
-        return asked.providers;
+        return calls.providers;
       },
       get models() {
-        return asked.models;
+        return calls.models;
       },
-      brains: asked.brains,
+      brains: calls.brains,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
       perMinute: () => this.#throughput.perMinute(clock.steady()),
       ways: () => this.#throughput.ways(clock.steady()),
@@ -122,8 +126,8 @@ class Hub implements EventHub {
     pace.count++;
     this.frames.messageRefused(e);
     if (!pace.isDue(this.#steady())) return;
-    const told = { ...e, ...pace.unsaid() };
-    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, told);
+    const fields = { ...e, ...pace.unsaid() };
+    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, fields);
   }
 
   messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
@@ -131,11 +135,11 @@ class Hub implements EventHub {
     const pace = entryOf(counts.turnedAway, e.reason, newPace);
     pace.count++;
     this.frames.messageTurnedAway(e);
-    // A group message that is said to others is not worth a line.
+    // A group message addressed to others deserves no log line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
-    const told = { ...e, ...pace.unsaid() };
+    const fields = { ...e, ...pace.unsaid() };
     const message = `${counts.type} let a message not in: ${e.reason}.`;
-    this.#log.info('message_turned_away', message, told);
+    this.#log.info('message_turned_away', message, fields);
   }
 
   confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
@@ -156,13 +160,13 @@ class Hub implements EventHub {
     this.#totals.decisions[kind]++;
     this.#channels.of(e.channel).turns.observe(e.ms);
     this.#throughput.answered(e.channel, e.brain, this.#steady());
-    this.#asked.decided(e);
+    this.#calls.decided(e);
     this.frames.turnFinished(e);
     if (!this.#debug) return;
     const model = decision.kind === 'reply' ? decision.model : undefined;
     const { channel, id, brain, ms } = e;
-    const told = { channel, id, brain, decision: kind, model, why: decision.why, ms };
-    this.#log.debug('turn_finished', 'A turn ended.', told);
+    const fields = { channel, id, brain, decision: kind, model, why: decision.why, ms };
+    this.#log.debug('turn_finished', 'A turn ended.', fields);
   }
 
   readonly attachmentUnread: Events['attachmentUnread'] = (e) => this.#attachments.wasUnread(e);
@@ -173,8 +177,8 @@ class Hub implements EventHub {
     this.#throughput.answered(e.channel, e.brain, this.#steady());
     this.frames.commandAnswered(e);
     if (!this.#debug) return;
-    const { sender: _, ...told } = e;
-    this.#log.debug('command_answered', 'A command was answered.', told);
+    const { sender: _, ...fields } = e;
+    this.#log.debug('command_answered', 'A command was answered.', fields);
   }
 
   answeredByOperator(e: Parameters<Events['answeredByOperator']>[0]): void {
@@ -191,12 +195,12 @@ class Hub implements EventHub {
     if (this.#debug) this.#log.debug('tool_used', 'A tool was asked for.', e);
   }
 
-  readonly modelAsked: Events['modelAsked'] = (e) => this.#asked.began(e);
+  readonly modelAsked: Events['modelAsked'] = (e) => this.#calls.began(e);
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const { brain, model, result, isCut, reuse } = e;
     if (brain !== undefined) this.#throughput.asked(brain, model, this.#steady());
-    const { pace } = this.#asked.ended(e);
+    const { pace } = this.#calls.ended(e);
     if (reuse !== undefined) this.#spend.reuse.seen(model, 'prefix', reuse);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
@@ -214,7 +218,7 @@ class Hub implements EventHub {
   readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
 
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
-    this.#asked.looked(e);
+    this.#calls.probed(e);
     if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
   }
 
@@ -243,8 +247,8 @@ class Hub implements EventHub {
     const words = nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
     const next = nextAt === null ? undefined : new Date(nextAt).toISOString();
     const why = { failure: failure.kind, status: failure.status };
-    const told = { channel, id, attempt, ...why, next, ...pace.unsaid() };
-    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, told);
+    const fields = { channel, id, attempt, ...why, next, ...pace.unsaid() };
+    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, fields);
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
@@ -270,10 +274,10 @@ class Hub implements EventHub {
   }
 
   configUsed(e: Parameters<Events['configUsed']>[0]): void {
-    const { models, ...told } = e;
-    this.#asked.keep(models);
+    const { models, ...fields } = e;
+    this.#calls.keep(models);
     this.frames.configUsed(e);
-    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, told);
+    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, fields);
   }
 
   warned(e: Parameters<Events['warned']>[0]): void {
@@ -308,7 +312,7 @@ class Hub implements EventHub {
   }
 }
 
-/** Calls that wait for a yes, and what was decided: counted and told, without any person. */
+/** Counts and logs approvals: waiting calls and decisions, without naming a person. */
 class ApprovalCounts {
   readonly byVerdict = Object.fromEntries(verdicts.map((one) => [one, 0])) as Record<
     Verdict,
@@ -335,7 +339,10 @@ class ApprovalCounts {
   }
 }
 
-/** What came with messages and was not read: counted and told, without anything of it. */
+/**
+ * Counts attachments that could not be read, and paces their log lines. Holds nothing of their
+ * content.
+ */
 class UnreadCount extends Pace implements UnreadTally {
   readonly channel: string;
   readonly part: UnreadTally['part'];
@@ -368,16 +375,16 @@ export class AttachmentCounts {
     count.count++;
     if (!count.isDue(this.#steady())) return;
     const message = `${channel}: ${describeUnread(unread)}`;
-    const told = { ...counted, detail, ...count.unsaid() };
-    if (isOperatorsMatter(unread)) this.#log.warn('attachment_unread', message, told);
-    else this.#log.info('attachment_unread', message, told);
+    const fields = { ...counted, detail, ...count.unsaid() };
+    if (isOperatorsMatter(unread)) this.#log.warn('attachment_unread', message, fields);
+    else this.#log.info('attachment_unread', message, fields);
   }
 }
 
-/** The log's line of a bug that was contained. */
+/** Writes the log line of a contained bug. */
 function reportFault(log: Log, where: string, error: unknown): void {
   const name = error instanceof Error ? error.name : typeof error;
-  // A parser's error quotes what it read, which may be what a person wrote.
+  // A parser's error quotes its input, which may be a person's text.
   const quotes = !(error instanceof Error) || error instanceof SyntaxError;
   log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
     where,
@@ -388,7 +395,7 @@ function reportFault(log: Log, where: string, error: unknown): void {
     log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
 }
 
-/** What operators do, and what is tried in their name: counted and told. */
+/** Counts and logs operators' actions, and attempts made in their name. */
 class OperatorCounts {
   readonly writes = new Map<string, Map<number, { count: number }>>();
   readonly configs = new Map<string, { count: number }>();
@@ -409,7 +416,7 @@ class OperatorCounts {
 
   tried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
     entryOf(this.configs, result, newTally).count++;
-    // An operator who asked over the API has the answer; for a signal only the log can tell.
+    // An operator who asked over the API has the answer. For a signal, the log is the only answer.
     if (detail !== null && by === 'signal')
       this.#log.error('config_not_applied', detail, { result });
   }
@@ -419,7 +426,7 @@ class OperatorCounts {
     pace.count++;
     if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    const told = { why, ...pace.unsaid() };
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
+    const fields = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, fields);
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The live frames of the hub: the last thousand, each with a number. The ring waits for nobody and
- * keeps nothing for anyone: a listener reads on from its own number, and frames that have left the
- * ring by then are lost to it. With nobody listening a frame costs one small object.
+ * The live events of the hub: a ring of the last thousand, each with a number. The ring waits for
+ * no listener and stores nothing per listener. A listener reads on from its own number, and loses
+ * events that have left the ring by then. With no listener an event costs one small object.
  *
- * Frames of other instances come into the same ring, and take its next numbers: so a listener that
- * comes back reads on from its number, whoever told what it missed.
+ * Live events of other instances enter the same ring and take its next numbers. So a listener that
+ * comes back reads on from its number, whichever instance sent the events it missed.
  */
 import type { Events } from '../domain/event.ts';
 import type { Dropped, LiveEvent } from '../domain/live-event.ts';
@@ -12,33 +12,44 @@ import type { Dropped, LiveEvent } from '../domain/live-event.ts';
 export const liveEventsKept = 1_000;
 
 export interface LiveEventRing {
-  /** Tells this process from others, before and after it. */
+  /** Distinguishes this process from those before and after it. */
   readonly epoch: string;
-  /** The number of the newest frame; 0: there was none. Numbers count from 1. */
+  /** The number of the newest event; 0: there was none. Numbers count from 1. */
   readonly newest: number;
-  /** The number of the oldest frame that is still there; `newest + 1` where there is none. */
+  /** The number of the oldest event in the ring; `newest + 1` when the ring is empty. */
   readonly oldest: number;
-  /** null: the frame is not there any more, or not yet. */
+  /** @returns null when the event has left the ring, or does not exist yet */
   at(number: number): LiveEvent | Dropped | null;
-  /** `wake` is called after each frame, and returns at once. @returns what ends the calls */
+  /**
+   * Calls `wake` after each event; `wake` must return at once.
+   * @returns a function that ends the calls
+   */
   onLiveEvent(wake: () => void): () => void;
 }
 
-/** The ring, for who carries frames between instances. */
+/** The ring, for code that carries live events between instances. */
 export interface SharedLiveEvents {
-  /** Somebody listens here. */
+  /** Whether somebody listens on this instance. */
   readonly isListened: boolean;
-  /** `changed` is called when that changes, and returns at once. @returns what ends the calls */
+  /**
+   * Calls `changed` when `isListened` changes; `changed` must return at once.
+   * @returns a function that ends the calls
+   */
   onListened(changed: () => void): () => void;
-  /** `told` is given each frame of this instance, and none of others. @returns what ends that */
-  onOwn(told: (liveEvent: LiveEvent) => void): () => void;
-  /** From then on each frame of this instance bears what `own` returns. */
+  /**
+   * Gives each live event of this instance to `listener`, and none of other instances.
+   * @returns a function that ends that
+   */
+  onOwn(listener: (liveEvent: LiveEvent) => void): () => void;
+  /**
+   * From now on each live event of this instance carries the instance number that `own` returns.
+   */
   name(own: () => number | null): void;
-  /** Takes a frame of another instance; `dropped` stands for some that did not come. */
+  /** Adds a live event of another instance. `dropped` stands for events that did not arrive. */
   hear(liveEvent: LiveEvent | Dropped): void;
 }
 
-/** The events of which there are frames, by the method that tells them. */
+/** The methods of `Events` that produce live events. */
 type Sources = Pick<
   Events,
   | 'messageAccepted'
@@ -67,8 +78,8 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   readonly #ring: (LiveEvent | Dropped | undefined)[] = Array.from({ length: liveEventsKept });
   readonly #wakes = new Set<() => void>();
   readonly #listened = new Set<() => void>();
-  #told: ((liveEvent: LiveEvent) => void) | null = null;
-  #own: () => number | null = () => null;
+  #ownListener: ((liveEvent: LiveEvent) => void) | null = null;
+  #ownInstance: () => number | null = () => null;
   newest = 0;
 
   /** @param now milliseconds since 1970 */
@@ -104,15 +115,15 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     return () => this.#listened.delete(changed);
   }
 
-  onOwn(told: (liveEvent: LiveEvent) => void): () => void {
-    this.#told = told;
+  onOwn(listener: (liveEvent: LiveEvent) => void): () => void {
+    this.#ownListener = listener;
     return () => {
-      if (this.#told === told) this.#told = null;
+      if (this.#ownListener === listener) this.#ownListener = null;
     };
   }
 
   name(own: () => number | null): void {
-    this.#own = own;
+    this.#ownInstance = own;
   }
 
   hear(liveEvent: LiveEvent | Dropped): void {
@@ -136,7 +147,7 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     this.#add({ kind: 'turn_started', at: this.#now(), channel, id, brain, waitedMs });
   }
 
-  /** The decision holds the reply's text, so only two fields of it may stay. */
+  /** The decision holds the reply's text, so only two of its fields are used. */
   turnFinished({ channel, id, brain, decision, ms }: Of<'turnFinished'>): void {
     const isReply = decision.kind === 'reply';
     const outcome = isReply ? 'reply' : decision.apology;
@@ -149,8 +160,8 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
   }
 
   answeredByOperator({ channel, id, brain, ms }: Of<'answeredByOperator'>): void {
-    const told = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
-    this.#add({ kind: 'turn_finished', at: this.#now(), ...told });
+    const fields = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
+    this.#add({ kind: 'turn_finished', at: this.#now(), ...fields });
   }
 
   toolUsed({ channel, id, brain, tool, mode, outcome, ms }: Of<'toolUsed'>): void {
@@ -195,19 +206,21 @@ export class LiveEvents implements LiveEventRing, SharedLiveEvents, Sources {
     this.#add({ kind: 'plan_used', at: this.#now(), revision, channels, brains });
   }
 
-  /** The warning's sentence may hold a path of this machine, or a piece of the file. */
+  /**
+   * Leaves out the warning's sentence: it may hold a path of this machine, or a piece of the file.
+   */
   warned({ code, path }: Of<'warned'>): void {
     this.#add({ kind: 'warned', at: this.#now(), code, path: path ?? null });
   }
 
-  /** The target of the write may name a conversation or a sender. */
+  /** Leaves out the target of the write: it may name a conversation or a sender. */
   operatorWrote({ action, status }: Of<'operatorWrote'>): void {
     this.#add({ kind: 'operator_wrote', at: this.#now(), action, status });
   }
 
   #add(unnamed: Unnamed<LiveEvent>): void {
-    const liveEvent = Object.assign(unnamed, { instance: this.#own() }) as LiveEvent;
+    const liveEvent = Object.assign(unnamed, { instance: this.#ownInstance() }) as LiveEvent;
     this.hear(liveEvent);
-    this.#told?.(liveEvent);
+    this.#ownListener?.(liveEvent);
   }
 }

@@ -1,7 +1,10 @@
-/** What svc counts: plain numbers in objects that are looked up by channel, provider or code. */
+/**
+ * The counters of svc: plain numbers in objects, looked up by channel, provider or code. `Meters`
+ * is the contract for readers; the classes below do the counting.
+ */
 import type { DeliveryMeters } from './delivery-meters.ts';
 import type { Verdict } from '../domain/approval.ts';
-import type { BearerFault, Box } from '../domain/event.ts';
+import type { BearerFault, Box, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { TurnedAwayReason } from '../domain/gate.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from '../domain/ids.ts';
@@ -12,30 +15,29 @@ import { turnOutcomes, type TurnOutcome } from '../domain/trace.ts';
 import type { Unread } from '../domain/attachment.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import { Histogram } from '../lib/histogram.ts';
-import type { BudgetWarning, ReuseTally, TokenTally } from './spend-meters.ts';
 import { RecentCount, RecentPairs, type RecentPair } from '../lib/sliding-counts.ts';
 
-// What went which way in the last minute, for the drawings of the pages.
+// Throughput of the last minute, for the diagrams of the pages.
 
-/** So many ways are counted at once; a configuration has fewer. */
-const waysMax = 2_000;
+/** The most paths that are counted at once. A configuration has fewer. */
+const pathsMax = 2_000;
 
 export class Throughput {
   readonly #accepted = new RecentCount();
-  readonly #answered = new RecentPairs(waysMax);
-  readonly #asked = new RecentPairs(waysMax);
+  readonly #answered = new RecentPairs(pathsMax);
+  readonly #asked = new RecentPairs(pathsMax);
 
   /** A message came in. */
   accepted(now: SteadyTime): void {
     this.#accepted.add(now);
   }
 
-  /** A brain is done with a message of that channel. */
+  /** A brain has finished a message of that channel. */
   answered(channel: ChannelKey, brain: string, now: SteadyTime): void {
     this.#answered.add(channelTypeOf(channel), brain, now);
   }
 
-  /** A brain asked a model, and knows how that ended. */
+  /** A call of a brain to a model has ended. */
   asked(brain: string, model: string, now: SteadyTime): void {
     this.#asked.add(brain, model, now);
   }
@@ -44,7 +46,7 @@ export class Throughput {
     return this.#accepted.count(now);
   }
 
-  /** From channel types to brains, and from brains to models. */
+  /** Counts from channel types to brains, and from brains to models. */
   ways(now: SteadyTime): ThroughputWays {
     return { answered: this.#answered.count(now), asked: this.#asked.count(now) };
   }
@@ -56,50 +58,90 @@ type ThroughputWays = {
 };
 
 export type Meters = {
-  /** By channel type. */
+  /** Keyed by channel type. */
   readonly channels: ReadonlyMap<string, ChannelMeters>;
-  /** By provider. */
+  /** Keyed by provider. */
   readonly providers: ReadonlyMap<string, ProviderMeters>;
-  /** By the model's name. */
+  /** Keyed by the model's name. */
   readonly models: ReadonlyMap<ModelName, ModelMeters>;
-  /** By the brain's name. */
+  /** Keyed by the brain's name. */
   readonly brains: ReadonlyMap<string, BrainMeters>;
-  /** Whether replies arrive, by channel type. */
+  /** Whether replies arrive, keyed by channel type. */
   deliveries(): ReadonlyMap<string, DeliveryMeters>;
   /** Messages accepted in the last minute. */
   perMinute(): number;
-  /** What went which way in the last minute. */
+  /** Throughput of the last minute, per path. */
   ways(): ThroughputWays;
-  /** Calls of tools, in no order. */
+  /** Tool calls, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
   readonly spend: {
-    /** What calls to models used, in no order. */
+    /** Tokens used by calls to models, in no order. */
     readonly tokens: { values(): Iterable<TokenTally> };
-    /** How much of their prompts models need not have read anew, in no order. */
+    /** The share of prompts that models could take from a cache, in no order. */
     readonly reuse: { values(): Iterable<ReuseTally> };
-    /** Of those that are used up or nearly so today. */
+    /** Warnings for budgets that are used up, or nearly used up, today. */
     readonly budgets: { readonly warnings: readonly BudgetWarning[] };
   };
   readonly decisions: Readonly<Record<DecisionKind, number>>;
   readonly faults: number;
-  /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
+  /** Write requests to the admin API, keyed by action, then by the status of the answer. */
   readonly writes: ReadonlyMap<string, ReadonlyMap<number, Tally>>;
-  /** Configurations that were to be taken into use while svc runs, by how that ended. */
+  /** Configurations offered while svc runs, keyed by the result. */
   readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
   readonly shortages: Readonly<Record<Shortage, Tally>>;
   readonly approvals: ApprovalMeters;
-  /** What came with messages and was not read, in no order. */
+  /** Attachments that could not be read, in no order. */
   readonly unread: { values(): Iterable<UnreadTally> };
 };
 
 export type UnreadTally = Omit<Unread, 'detail'> & {
-  /** Its type. */
+  /** The channel's type. */
   readonly channel: string;
   readonly count: number;
 };
 
-/** Decided here since the start; waiting in all, as of the last look. */
+type Reached = Parameters<Events['budgetReached']>[0];
+
+/** Tokens used by the calls of one brain to one model since the start. */
+export type TokenTally = {
+  readonly brain: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  /** The part of `input` that came from providers' caches, as far as the providers report it. */
+  readonly cached: number;
+};
+
+/**
+ * `provider`: the share that the provider's cache held, as it reports. `prefix`: the share that
+ * repeats the last prompt.
+ */
+export type ReuseTally = {
+  readonly model: string;
+  readonly source: 'provider' | 'prefix';
+  /** The sum of the shares of all prompts, each 0 to 1. */
+  readonly sum: number;
+  readonly count: number;
+};
+
+/** A warning of one budget. `field` is the config field of the brain. */
+export type BudgetWarning = {
+  readonly code: 'budget_nearly_used' | 'budget_used_up';
+  readonly brain: string;
+  readonly field: string;
+  readonly limit: Reached['limit'];
+  /** The limit's value when it was reached. */
+  readonly most: Reached['most'];
+  readonly message: string;
+  readonly remedy: string;
+};
+
+/**
+ * `byVerdict`: decisions by this process since its start. `waiting`: all waiting approvals at the
+ * last count.
+ */
 export type ApprovalMeters = {
   readonly byVerdict: Readonly<Record<Verdict, number>>;
   readonly waiting: number;
@@ -112,56 +154,56 @@ export type ChannelMeters = {
   readonly accepted: number;
   readonly duplicates: number;
   readonly refused: ReadonlyMap<string, Tally>;
-  /** Turned away by the gate of a messenger, by reason. */
+  /** Messages turned away by the gate of a messenger, keyed by reason. */
   readonly turnedAway: ReadonlyMap<TurnedAwayReason, Tally>;
-  /** Updates that were confirmed to the platform before they were safe. */
+  /** Updates confirmed to the platform before svc had stored them. */
   readonly confirmedEarly: number;
-  /** From acceptance to claim. */
+  /** Time from acceptance to claim. */
   readonly waited: Readonly<Histogram>;
-  /** From claim to decision. */
+  /** Time from claim to decision. */
   readonly turns: Readonly<Histogram>;
-  /** By the command's name. */
+  /** Keyed by the command's name. */
   readonly commands: ReadonlyMap<string, number>;
   readonly delivered: number;
-  /** Tries to deliver that failed, by reason. */
+  /** Failed delivery attempts, keyed by reason. */
   readonly failedTries: ReadonlyMap<FailureKind, Tally>;
   readonly deadLetters: Readonly<Record<Box, number>>;
-  /** From acceptance to the delivered reply. */
+  /** Time from acceptance to the delivered reply. */
   readonly endToEnd: Readonly<Histogram>;
 };
 
-/** How long calls took, by their result. */
+/** How long calls took, keyed by their result. */
 export type CallMeters = ReadonlyMap<CallResult, { readonly took: Readonly<Histogram> }>;
 export type CallResult = 'answer' | FailureKind;
 
-/** What was shown and when, in milliseconds since 1970; of no meaning while it is unknown. */
+/** The health of a model, provider or brain. Times are in milliseconds since 1970. */
 export type Shown = {
   readonly standing: Standing;
-  /** Since when it stands so; of what is unknown: since when nothing of it is known. */
+  /** When this health began. For `unknown`: since when nothing is known. */
   readonly since: number;
-  /** When something showed it last. */
+  /** When the last evidence for it came. */
   readonly shownAt: number;
 };
 
-/** `last`: the failure that it does not stand well for. */
+/** `last`: the failure that explains the present health. */
 export type ModelMeters = {
   readonly provider: string;
   readonly calls: CallMeters;
   readonly shown: Shown;
   readonly last: FailureKind | null;
   readonly window: Window;
-  /** Turns of the last five minutes that it gave the reply of. */
+  /** Turns of the last five minutes whose reply came from this model. */
   readonly replies: number;
 };
 
 export type ProviderMeters = {
   readonly calls: CallMeters;
-  /** By what all of its models showed that are in use. */
+  /** Derived from the health of all its models in use. */
   readonly shown: Shown;
   readonly last: { readonly reason: FailureKind; readonly model: ModelName } | null;
 };
 
-/** Turns that ended with an answer, and such for which no model gave any. */
+/** Counts turns with an answer as good, and turns without any model's answer as bad. */
 export type BrainMeters = { readonly shown: Shown; readonly window: Window };
 
 export type ToolTally = {
@@ -174,7 +216,7 @@ export type Tally = { readonly count: number };
 
 const quietMs = 10_000;
 
-/** Counts what comes more often than it is said, which is once in ten seconds. */
+/** Counts a frequent event, and limits its log line to one in ten seconds. */
 export class Pace {
   count = 0;
   #quietUntil: SteadyTime | null = null;
@@ -189,7 +231,7 @@ export class Pace {
     return true;
   }
 
-  /** Tells, once, how many lines were left out before this one. */
+  /** Returns how many lines were left out before this one, and starts again from zero. */
   unsaid(): { unsaid?: number } {
     const unsaid = this.#unsaid;
     this.#unsaid = 0;
@@ -217,16 +259,16 @@ export class ChannelCounts implements ChannelMeters {
   }
 }
 
-/** The counters of channels: a bot is counted under the type of its messenger. */
+/** The counters of channels. A bot counts under the type of its messenger. */
 export class ChannelTable {
   readonly byType = new Map<string, ChannelCounts>();
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
 
   of(key: ChannelKey): ChannelCounts {
-    return this.#byKey.get(key) ?? this.#meet(key);
+    return this.#byKey.get(key) ?? this.#create(key);
   }
 
-  #meet(key: ChannelKey): ChannelCounts {
+  #create(key: ChannelKey): ChannelCounts {
     const type = channelTypeOf(key);
     const counts = entryOf(this.byType, type, () => new ChannelCounts(type));
     this.#byKey.set(key, counts);
@@ -240,12 +282,12 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return entry;
 }
 
-/** A call that svc itself gave up, or never made, says nothing. */
+/** Whether a result is a failure worth reporting. Calls that svc gave up or never made are not. */
 export function isNews(result: CallResult): result is FailureKind {
-  return !silent.has(result);
+  return !notNews.has(result);
 }
 
-const silent: ReadonlySet<CallResult> = new Set([
+const notNews: ReadonlySet<CallResult> = new Set([
   'answer',
   'cancelled',
   'outranked',

@@ -1,42 +1,19 @@
-/** What calls to models used, as it is counted here; and what is told of budgets. */
+/** Counters of token use and prompt reuse, and the warnings when budgets are reached. */
 import type { Events } from '../domain/event.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { localDay } from '../lib/local-day.ts';
-import { entryOf } from './meters.ts';
+import { entryOf, type BudgetWarning, type ReuseTally, type TokenTally } from './meters.ts';
 
 type Reached = Parameters<Events['budgetReached']>[0];
 
-/** `field` is that of the brain. */
-export type BudgetWarning = {
-  readonly code: 'budget_nearly_used' | 'budget_used_up';
-  readonly brain: string;
-  readonly field: string;
-  readonly limit: Reached['limit'];
-  /** What the limit allowed when it was reached. */
-  readonly most: Reached['most'];
-  readonly message: string;
-  readonly remedy: string;
-};
-
-/** What the calls of one brain to one model used since the start. */
-export type TokenTally = {
-  readonly brain: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly input: number;
-  readonly output: number;
-  /** Of `input`, what came from the caches of providers, as far as these tell it. */
-  readonly cached: number;
-};
-
-/** Pairs of a brain and a model beyond so many are counted together. */
+/** The most pairs of a brain and a model that have their own counter. The rest share one. */
 const pairsMax = 500;
 const others = 'others';
 
-type Counting = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
+type CountedTokens = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
 
 export class TokenCounts {
-  readonly #pairs = new Map<string, Counting>();
+  readonly #pairs = new Map<string, CountedTokens>();
 
   spent({ brain, model, used }: Parameters<Events['modelSpent']>[0]): void {
     const tally = this.#of(brain, model);
@@ -49,7 +26,7 @@ export class TokenCounts {
     return this.#pairs.values();
   }
 
-  #of(brain: string, model: ModelName): Counting {
+  #of(brain: string, model: ModelName): CountedTokens {
     const key = `${brain}\n${model}`;
     const isKept = this.#pairs.size < pairsMax || this.#pairs.has(key);
     return isKept
@@ -63,16 +40,7 @@ function newTally(brain: string, model: string) {
   return { brain, provider, model, input: 0, output: 0, cached: 0 };
 }
 
-/** `provider`: what its cache held, as it tells; `prefix`: the last prompt that came again. */
-export type ReuseTally = {
-  readonly model: string;
-  readonly source: 'provider' | 'prefix';
-  /** Of the shares of prompts, each 0 to 1. */
-  readonly sum: number;
-  readonly count: number;
-};
-
-/** How much of their prompts models need not have read anew. */
+/** Counts the share of prompts that models could take from a cache. */
 export class ReuseCounts {
   readonly #tallies = new Map<
     string,
@@ -94,13 +62,16 @@ export class ReuseCounts {
   }
 }
 
-/** A plan that has more brains than this is no plan of a person's. */
+/** The most notices of one day. No real configuration has so many brains. */
 const noticesMax = 2_000;
 
 const remedy =
   'See `svc spend`; raise the budget, or give the brain a local model without a price.';
 
-/** Told once a day for each brain, limit and state: in the log, and that day as warnings. */
+/**
+ * Reports each reached budget once a day per brain, limit and state: in the log, and as a warning
+ * that stays for that day.
+ */
 export class BudgetNotices {
   readonly #now: () => number;
   #day = '';
@@ -110,7 +81,7 @@ export class BudgetNotices {
     this.#now = now;
   }
 
-  /** @param events is told, unless it was told of it */
+  /** @param events receives a warning, unless it already had this one today */
   reached(reached: Reached, events: Pick<Events, 'warned'>): void {
     this.#begin(reached.day);
     const { brain, limit, most, state } = reached;
@@ -122,7 +93,7 @@ export class BudgetNotices {
     events.warned({ code, message: `${message} ${next}` });
   }
 
-  /** Of today; of a limit that is used up nothing else is told. */
+  /** The warnings of today. A limit that is used up has no other warning. */
   get warnings(): readonly BudgetWarning[] {
     this.#begin(localDay(this.#now()));
     const all = [...this.#reached.values()];
@@ -142,26 +113,26 @@ export class BudgetNotices {
 }
 
 function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
-  const whose = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
+  const scope = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
   const field = `budget.${limit}`;
-  const of = { brain, field, limit, most };
+  const place = { brain, field, limit, most };
   switch (state) {
     case 'nearly_used': {
-      const message = `The brain ${brain} has used 80 % of ${field} for today${whose}.`;
-      return { code: 'budget_nearly_used', ...of, message, remedy };
+      const message = `The brain ${brain} has used 80 % of ${field} for today${scope}.`;
+      return { code: 'budget_nearly_used', ...place, message, remedy };
     }
     case 'used_up': {
       const message =
-        `The brain ${brain} has used ${field} for today${whose}: models that cost are not asked ` +
+        `The brain ${brain} has used ${field} for today${scope}: models that cost are not asked ` +
         'where that would go beyond it.';
-      return { code: 'budget_used_up', ...of, message, remedy };
+      return { code: 'budget_used_up', ...place, message, remedy };
     }
     default:
       return state satisfies never;
   }
 }
 
-/** What the hub keeps of spend. */
+/** The part of the meters that counts spend. */
 export class SpendMeters {
   readonly tokens = new TokenCounts();
   readonly reuse = new ReuseCounts();

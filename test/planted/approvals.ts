@@ -54,7 +54,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'What a person had asked for stays on the disk when they are forgotten.',
     file: 'src/ledger/sqlite/ledger/forgetting.ts',
-    find: '    await this.#approvals(asked);\n',
+    find: '    await this.#approvals(request);\n',
     replace: '',
     seenBy: ['test/ledger/sqlite.test.ts', 'src/ledger/sqlite/files/people.test.ts'],
   },

@@ -35,8 +35,8 @@ export const secrets: readonly Fault[] = [
   {
     name: 'Two who miss a secret at once open two prompts.',
     file: 'src/secrets/lookup.ts',
-    find: 'this.#turns.do(() => this.#findKept(missing, stop));',
-    replace: 'this.#findKept(missing, stop);',
+    find: 'this.#turns.do(() => this.#findInKeychain(missing, stop));',
+    replace: 'this.#findInKeychain(missing, stop);',
   },
   {
     name: 'A keychain is asked for names that nobody ever put into it.',

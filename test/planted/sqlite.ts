@@ -168,7 +168,7 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'The words of what was forgotten stay in the index.',
     file: 'src/ledger/sqlite/write/search-index.ts',
-    find: '  db.exec(keepTrue);',
+    find: '  db.exec(removalTrigger);',
     replace: '',
   },
   {
@@ -202,8 +202,8 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'A later configuration stamps again what was kept before there were stamps.',
     file: 'src/ledger/sqlite/write/statements.ts',
-    find: "stampedBefore: 'UPDATE owner SET stamped = 1',",
-    replace: "stampedBefore: 'UPDATE owner SET stamped = 0',",
+    find: "labelledBefore: 'UPDATE owner SET stamped = 1',",
+    replace: "labelledBefore: 'UPDATE owner SET stamped = 0',",
     seenBy: ['src/ledger/sqlite/ledger/sensitivity-labels.test.ts'],
   },
   {
@@ -229,8 +229,8 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'Nobody notes which messages were at work.',
     file: 'src/ledger/sqlite/sqlite.ts',
-    find: 'if (!written.silent) noteCrash(path, { lastSeq, atWork });',
-    replace: 'if (written.silent) noteCrash(path, { lastSeq, atWork });',
+    find: 'if (!openGroupCommit.silent) noteCrash(path, { lastSeq, atWork });',
+    replace: 'if (openGroupCommit.silent) noteCrash(path, { lastSeq, atWork });',
     seenBy: ['test/messages/crash-isolation-uncaught.test.ts'],
   },
   {

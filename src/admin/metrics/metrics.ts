@@ -5,10 +5,9 @@
  * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
  * outcomes. Never an id.
  */
-import type { ChannelMeters } from '../../telemetry/meters.ts';
+import type { ChannelMeters, ReuseTally, TokenTally } from '../../telemetry/meters.ts';
 import { standings } from '../../domain/health.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import type { ReuseTally, TokenTally } from '../../telemetry/spend-meters.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
 import {

@@ -1,4 +1,4 @@
-/** What the sweep deletes, and what it leaves as it was. */
+/** What the sweep deletes, and what it leaves unchanged. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -25,8 +25,8 @@ import { patienceMs } from '../../../test/support/waiting.ts';
 
 const dayMs = 86_400_000;
 
-/** A connection beside the ledger's, which waits for that one's. */
-const beside = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: patienceMs });
+/** A second connection, which waits for the ledger's. */
+const openBeside = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: patienceMs });
 
 suite('what is kept for a time', () => {
   test('is deleted after it, except what is not settled', async () => {
@@ -39,7 +39,7 @@ suite('what is kept for a time', () => {
     await exchangeWith(it);
     await ended(it.ledger);
 
-    const db = beside(path);
+    const db = openBeside(path);
     const count = (table: string): number =>
       Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()!['n']);
     sweep(db, 30, Date.now() + 29 * dayMs);
@@ -70,19 +70,19 @@ suite('what is kept for a time', () => {
     for (const claim of [ann!, bob!]) await it.ledger.attachments.keep(claim, read);
     await answer(it, ann!);
     await ended(it.ledger);
-    const db = beside(place.path);
-    const left = (): number =>
+    const db = openBeside(place.path);
+    const remaining = (): number =>
       Number(db.prepare('SELECT count(*) AS n FROM attachments').get()!['n']);
     sweep(db, 30, Date.now() + 29 * dayMs);
-    assert.equal(left(), 2);
+    assert.equal(remaining(), 2);
     db.exec('UPDATE outbox SET state = 1, settled_at = 0');
     sweep(db, 30, Date.now() + 31 * dayMs);
     sweep(db, 30, Date.now() + 31 * dayMs);
-    assert.equal(left(), 1, 'of the one that waits');
+    assert.equal(remaining(), 1, 'of the one that waits');
     db.close();
     const again = await place.open();
     await again.ledger.forget({ kind: 'sender', channel: hook, sender: 'sender of bob' });
-    const after = beside(place.path);
+    const after = openBeside(place.path);
     assert.equal(after.prepare('SELECT count(*) AS n FROM attachments').get()!['n'], 0);
     after.close();
   });
@@ -94,8 +94,8 @@ suite('what is kept for a time', () => {
     for (const one of [settled!, owed!]) await decide(it, one);
     await follows(it, 'ann', settled!, 'done');
     await ended(it.ledger);
-    const db = beside(place.path);
-    const left = (days: number, later: number): readonly unknown[] => {
+    const db = openBeside(place.path);
+    const remaining = (days: number, later: number): readonly unknown[] => {
       sweep(db, days, Date.now() + later * dayMs);
       return db
         .prepare('SELECT id FROM approvals ORDER BY id')
@@ -103,13 +103,13 @@ suite('what is kept for a time', () => {
         .map(({ id }) => id);
     };
     const all = [settled!.id, owed!.id, waits!.id];
-    assert.deepEqual(left(30, 29), all);
-    assert.deepEqual(left(0, 400), all, '0 days: for ever');
-    assert.deepEqual(left(30, 400), all.slice(1));
+    assert.deepEqual(remaining(30, 29), all);
+    assert.deepEqual(remaining(0, 400), all, '0 days: for ever');
+    assert.deepEqual(remaining(30, 400), all.slice(1));
     db.close();
   });
 
-  for (const [retentionDays, left] of [
+  for (const [retentionDays, remaining] of [
     [30, 1],
     [0, 2],
   ] as const) {
@@ -119,13 +119,13 @@ suite('what is kept for a time', () => {
       await exchange(it, 'ann', 'one', 'a');
       await exchange(it, 'ann', 'two', 'b');
       await ended(it.ledger);
-      const db = beside(place.path);
+      const db = openBeside(place.path);
       const settledAt = Date.now() - 31 * dayMs;
       db.exec(`UPDATE outbox SET state = 1, settled_at = ${settledAt}`);
       db.exec(`UPDATE inbox SET settled_at = ${settledAt}`);
       await place.open({ retentionDays });
       const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
-      await until(`${left} of them are left`, () => count() === left);
+      await until(`${remaining} of them are left`, () => count() === remaining);
       db.close();
     });
   }
@@ -135,7 +135,7 @@ suite('what is kept for a time', () => {
     const it = await place.open();
     for (const text of ['one', 'two', 'three']) await exchange(it, 'ann', text);
     await ended(it.ledger);
-    const db = beside(place.path);
+    const db = openBeside(place.path);
     sweep(db, 30, Date.now() + 31 * dayMs);
     db.close();
     const again = await place.open();
@@ -163,7 +163,7 @@ suite('what is kept for a time', () => {
 
   test('spend of senders goes with the texts, and all of it after 400 days', async () => {
     await using place = await LedgerFolder.make();
-    // The ledger sweeps, too.
+    // The ledger itself sweeps too.
     const it = await place.open({ retentionDays: 0 });
     const now = Date.now();
     for (const ago of [401, 399, 31, 29]) {
@@ -171,8 +171,8 @@ suite('what is kept for a time', () => {
       it.ledger.spend.settle(charge({ day, brain: `d${ago}` }), null, used(1));
     }
     await ended(it.ledger);
-    const db = beside(place.path);
-    const left = (where: string): unknown[] => {
+    const db = openBeside(place.path);
+    const remaining = (where: string): unknown[] => {
       const select = `SELECT brain FROM spend WHERE channel ${where} '' ORDER BY day`;
       return db
         .prepare(select)
@@ -181,14 +181,14 @@ suite('what is kept for a time', () => {
     };
     sweep(db, 0, now);
     assert.deepEqual(
-      [left('='), left('<>')],
+      [remaining('='), remaining('<>')],
       [
         ['d399', 'd31', 'd29'],
         ['d399', 'd31', 'd29'],
       ],
     );
     sweep(db, 30, now);
-    assert.deepEqual([left('='), left('<>')], [['d399', 'd31', 'd29'], ['d29']]);
+    assert.deepEqual([remaining('='), remaining('<>')], [['d399', 'd31', 'd29'], ['d29']]);
     db.close();
   });
 
@@ -203,7 +203,7 @@ suite('what is kept for a time', () => {
   });
 });
 
-/** One message of cid, answered without a reply while bob's waits. */
+/** One message of cid, answered without a reply while bob's message waits. */
 async function exchangeWith(it: Bench): Promise<void> {
   await accept(it, said('cid', 'quiet'));
   const claims = await takeIn(it, 5);

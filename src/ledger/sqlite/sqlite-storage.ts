@@ -1,4 +1,7 @@
-/** SQLite under the ledger: a journal of grouped, fsynced commits, and a connection that reads. */
+/**
+ * The ledger's storage on SQLite: writes go through the group commit (grouped, fsynced
+ * transactions), and reads use a read-only connection.
+ */
 import type { Acceptance, Receipt } from '../../channels/channel.ts';
 import { dedupeMsOf } from '../../channels/registry.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -34,7 +37,7 @@ import { DeadLetters } from './ledger/dead-letters.ts';
 import { writerOf } from './files/database-files.ts';
 import { DiskWatch } from './files/disk-watch.ts';
 import { Forgetting } from './ledger/forgetting.ts';
-import type { Told, KeyedAccept, KnownMessage, Write } from './write/statements.ts';
+import type { CommitResult, KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import type { GroupCommit } from './write/group-commit.ts';
 import type { SqliteDeps } from './ledger/deps.ts';
 import { CrashIsolation } from '../engine/order/crash-isolation.ts';
@@ -64,7 +67,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly #groupCommit: GroupCommit;
   readonly #disk: DiskWatch;
   readonly #texts: StoredTexts;
-  /** Traces left out, since the storage was behind. */
+  /** Traces left out because the storage was behind. */
   #tracesDropped = 0;
 
   constructor(deps: SqliteDeps) {
@@ -83,8 +86,8 @@ export class SqliteStorage implements LedgerStorage {
     this.spend = new Spend(groupCommit);
     this.byHand = storedTakeovers(deps, this.history);
     const { file } = reader.prepare('PRAGMA database_list').get() as { file: string };
-    const told = (room: StorageRoom): void => news.storageRoom?.(room);
-    this.#disk = new DiskWatch(limits.freeBytesMin, told, () => writerOf(file));
+    const reportRoom = (room: StorageRoom): void => news.storageRoom?.(room);
+    this.#disk = new DiskWatch(limits.freeBytesMin, reportRoom, () => writerOf(file));
     this.crashIsolation = new CrashIsolation(suspects, {
       ...deps,
       mark: (row, alone) => this.#write(['inboxAlone', alone, row.seq]),
@@ -107,12 +110,12 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   listen({ failed, roomChanged }: StorageReport): void {
-    const look = (): void => {
+    const checkDisk = (): void => {
       this.#disk.look(this.#groupCommit.freeBytes, this.#groupCommit.stuck);
       roomChanged();
     };
-    this.#groupCommit.onDisk(look);
-    look();
+    this.#groupCommit.onDisk(checkDisk);
+    checkDisk();
     this.#groupCommit.onExpired((ids) => ids.forEach((id) => this.deadLetters.remove(id)));
     this.#groupCommit.onBroken((message) => failed(new Error(message)));
   }
@@ -133,18 +136,18 @@ export class SqliteStorage implements LedgerStorage {
         cursors.refused(moves);
         resolve(refused(reason, storageRetryMs));
       };
-      const written = (told: Told | null): void => {
-        if (told === null) return refuse('storage_failed');
+      const written = (result: CommitResult | null): void => {
+        if (result === null) return refuse('storage_failed');
         cursors.landed(moves);
         const receipts = arrivals.map((arrival, at): Receipt => {
-          const first = told.known.get(places[at]!);
+          const first = result.known.get(places[at]!);
           if (first !== undefined) return receiptOf(first);
           enter(arrival);
           return { id: arrival.message.id, duplicate: false, keyReused: false, safe };
         });
         resolve({ kind: 'accepted', receipts });
       };
-      // To the sender a full disk is like any full inbox: it passes by itself.
+      // To the sender, a full disk looks like a full inbox: the state passes by itself.
       this.#groupCommit.flush(written, () => refuse('full'));
     });
   }
@@ -172,8 +175,8 @@ export class SqliteStorage implements LedgerStorage {
 
   async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
     this.#groupCommit.add(['outboxSettled', at, at - row.takenAt, row.seq]);
-    const written = (told: Told | null): void => {
-      if (told !== null) then();
+    const written = (result: CommitResult | null): void => {
+      if (result !== null) then();
     };
     if (row.queue.outbox.length > 1) this.#groupCommit.flush(written);
     else this.#groupCommit.flushSoon(written);
@@ -198,13 +201,13 @@ export class SqliteStorage implements LedgerStorage {
     return this.#groupCommit.written(then);
   }
 
-  buried(end: FailedDelivery, deps: readonly OutRow[], then: () => void): Promise<boolean> {
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
     const { row, at, why } = end;
     const reason = JSON.stringify(why);
-    for (const { seq } of [row, ...deps]) this.#groupCommit.add(['outboxDead', at, reason, seq]);
+    for (const { seq } of [row, ...parts]) this.#groupCommit.add(['outboxDead', at, reason, seq]);
     this.#groupCommit.add(triedWrite(end, row.parked));
     return this.#groupCommit.written(() => {
-      for (const { head } of [row, ...deps]) this.deadLetters.add(head.id);
+      for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
       then();
     });
   }
@@ -226,7 +229,7 @@ export class SqliteStorage implements LedgerStorage {
     this.#groupCommit.flushSoon(() => {});
   }
 
-  /** Does not wait while the disk is full. */
+  /** Returns false at once while the disk is full. */
   audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
     this.#groupCommit.add(['audit', at, action, JSON.stringify(target), status, reason]);
     return this.#groupCommit.writtenNow();
@@ -246,8 +249,8 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   async close(): Promise<void> {
-    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
-    // do that. It may not once a sync has failed: then the next start finds what is on the disk.
+    // The last connection to close folds the log into the database, and syncs it. This should be
+    // the writer. After a failed sync it may not: the next start then reads the state on the disk.
     const { reader, lock, stopCrashNotes } = this.#deps;
     this.spend.flush();
     let hasEnded = true;
@@ -261,7 +264,8 @@ export class SqliteStorage implements LedgerStorage {
       }
     } finally {
       stopCrashNotes();
-      // A thread that hangs may write yet: the lock is the next process's once this one is gone.
+      // A hanging thread may still write. Then the next process gets the lock only after this
+      // process ends.
       if (hasEnded) lock.release();
     }
     if (!hasEnded) throw new Error('its thread does not end');
@@ -285,6 +289,6 @@ function receiptOf({ id, reused }: KnownMessage): Receipt {
 }
 
 function triedWrite({ row, at, why }: FailedDelivery, parked: boolean): Write {
-  const told = JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]);
-  return ['outboxTried', row.attempt, parked ? 1 : 0, told, row.seq];
+  const attempt = JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]);
+  return ['outboxTried', row.attempt, parked ? 1 : 0, attempt, row.seq];
 }

@@ -1,4 +1,4 @@
-/** What the SQLite form alone has: files, owners, crashes, damage. */
+/** What only the SQLite backend has: files, owners, crashes, damage. */
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,9 @@ import type { OutClaim } from '../ledger.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
-/** Writes beside a ledger, whose thread may be deleting what is old just now. */
+/**
+ * A second connection that writes beside a ledger, whose thread may be sweeping at the same time.
+ */
 const intrude = (place: LedgerFolder): DatabaseSync =>
   new DatabaseSync(place.path, { timeout: patienceMs });
 
@@ -64,12 +66,12 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     const far = Date.now() + 40 * 86_400_000;
     await it.ledger.defer(await oneOut(it), far, failure('server_error'), how);
     await it.ledger[Symbol.asyncDispose]();
-    const told: { readonly replies: number; readonly aheadMs: number }[] = [];
-    const news = { clockWasAhead: (one: (typeof told)[number]) => void told.push(one) };
+    const reports: { readonly replies: number; readonly aheadMs: number }[] = [];
+    const news = { clockWasAhead: (one: (typeof reports)[number]) => void reports.push(one) };
     const again = await place.open({ news });
     await again.ledger[Symbol.asyncDispose]();
-    assert.deepEqual([told.length, told[0]?.replies], [1, 1]);
-    assert.ok(told[0]!.aheadMs > 39 * 86_400_000);
+    assert.deepEqual([reports.length, reports[0]?.replies], [1, 1]);
+    assert.ok(reports[0]!.aheadMs > 39 * 86_400_000);
     using db = new DatabaseSync(place.path);
     assert.ok(
       Number(db.prepare('SELECT due_at AS at FROM outbox').get()!['at']) < Date.now() + 1e4,
@@ -87,10 +89,10 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   test('that another program holds for a moment are waited for', async () => {
     await using place = await LedgerFolder.make();
     await ended((await place.open()).ledger);
-    // Holds them as the first reader after a crash does, until it has read the log.
+    // Holds the database as the first reader after a crash does, until it has read the log.
     const other = new DatabaseSync(place.path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE');
-    // However late it is let go, it is waited for.
+    // The start waits until the database is released.
     const heldMs = 100;
     setTimeout(() => other.close(), heldMs);
     await using _ = await place.open({ limits: { busyMs: patienceMs } });

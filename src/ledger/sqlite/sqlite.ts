@@ -1,4 +1,7 @@
-/** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
+/**
+ * Opens the SQLite ledger at a path: it recovers unsettled rows, or returns why the database cannot
+ * be used.
+ */
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
 import { onUncaughtException } from '../../lib/supervise.ts';
@@ -30,21 +33,23 @@ import { startWriter, type StartWriter, type Writer } from './write/start-writer
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
 
 export type SqliteOptions = GatheringClock & {
-  /** Absolute. */
+  /** The database file, absolute. */
   readonly path: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
-  /** Stamps what was kept before there were stamps; left out: that is not done now. */
+  /**
+   * Labels rows from before there were sensitivity labels. Default: leave them unlabelled for now.
+   */
   readonly publicNow?: PublicNow | null;
-  /** Told once when the storage has failed for good; everything after is refused. */
+  /** Called once when the storage has failed for good. The ledger then refuses every request. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
   readonly limits?: Partial<SqliteLimits>;
-  /** Who writes; left out: a thread of its own. */
+  /** Starts the writer. Default: a thread of its own. */
   readonly startWriter?: StartWriter | undefined;
 };
 
-/** Opens or makes the database, takes its lock, and recovers what was unsettled. */
+/** Opens or creates the database, takes its lock, and recovers unsettled rows. */
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
   const { path, retentionDays, now, steady } = options;
   let lock: OwnerLock | null = null;
@@ -74,21 +79,26 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const { labels, writes: labelWrites } = openLabels(reader, publicNow);
     const held = findHeld(reader, rows, now());
     const { writes, suspects, sooner } = recover(reader, rows, now(), notedEnd(path));
-    const found: readonly Write[] = [...labelWrites, ...writes, ['holdsOver', now()], ['owned']];
-    await groupCommit.write(found, lockedMs);
+    const startWrites: readonly Write[] = [
+      ...labelWrites,
+      ...writes,
+      ['holdsOver', now()],
+      ['owned'],
+    ];
+    await groupCommit.write(startWrites, lockedMs);
     forgetNotedEnd(path);
     reportSooner(sooner, options.news);
-    const note = (failed: NotedFailure): void => noteFailure(path, failed);
-    const written = groupCommit;
+    const noteEnd = (failed: NotedFailure): void => noteFailure(path, failed);
+    const openGroupCommit = groupCommit;
     const stopCrashNotes = onUncaughtException(() => {
       const { lastSeq, atWork } = rows;
       // On a disk that does not answer, this write would keep the process from ending.
-      if (!written.silent) noteCrash(path, { lastSeq, atWork });
+      if (!openGroupCommit.silent) noteCrash(path, { lastSeq, atWork });
     });
     const { news = {} } = options;
     const base = { now, steady, limits, lock, reader, rows, groupCommit, suspects, held, labels };
-    const parts = { ...base, noteFailure: note, stopCrashNotes, news };
-    return new QueueLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
+    const deps = { ...base, noteFailure: noteEnd, stopCrashNotes, news };
+    return new QueueLedger({ ...options, rows, storage: new SqliteStorage(deps), news });
   } catch (error) {
     await (groupCommit === null ? writer?.terminate() : groupCommit.abandon());
     reader?.close();

@@ -1,14 +1,14 @@
-/** What a person is told of a keychain that cannot be asked: what is so, and what to do. */
+/** The messages for a person when the keychain cannot be used: the state, and the remedy. */
 import type { KeychainFault } from '../secrets.ts';
 import type { HelperFault, Reason } from './wire.ts';
 
-type Told = { readonly message: string; readonly remedy: string };
+type Message = { readonly message: string; readonly remedy: string };
 
 const byFile =
   'give the value by a file: NAME_FILE=/path/of/the/file, or LoadCredential=NAME:/path in a ' +
   'unit of systemd.';
 
-const told: Readonly<Record<KeychainFault['state'], Told>> = {
+const messages: Readonly<Record<KeychainFault['state'], Message>> = {
   no_bus: {
     message:
       'There is no session bus to reach a keychain by; root, containers and units of the system ' +
@@ -39,7 +39,7 @@ const told: Readonly<Record<KeychainFault['state'], Told>> = {
   },
 };
 
-const because: Readonly<Record<Reason, Told>> = {
+const messagesByReason: Readonly<Record<Reason, Message>> = {
   no_library: {
     message: 'The library for keychains is not there, or not for this machine.',
     remedy: `Install svc again without --omit=optional. Or ${byFile}`,
@@ -54,7 +54,9 @@ const because: Readonly<Record<Reason, Told>> = {
   },
 };
 
-const elsewhere: Partial<Record<NodeJS.Platform, Partial<Record<KeychainFault['state'], Told>>>> = {
+const messagesByPlatform: Partial<
+  Record<NodeJS.Platform, Partial<Record<KeychainFault['state'], Message>>>
+> = {
   darwin: {
     no_provider: {
       message: 'This user has no default keychain.',
@@ -78,11 +80,14 @@ export function faultOf(
   { state, reason }: Omit<HelperFault, 'kind'>,
   platform: NodeJS.Platform = process.platform,
 ): KeychainFault {
-  const words = reason === null ? (elsewhere[platform]?.[state] ?? told[state]) : because[reason];
+  const words =
+    reason === null
+      ? (messagesByPlatform[platform]?.[state] ?? messages[state])
+      : messagesByReason[reason];
   return { kind: 'fault', state, ...words };
 }
 
-/** The person has stopped svc, or the command. */
+/** The fault when a person stops svc, or the command, during the wait. */
 export function stoppedFault(): KeychainFault {
   const message = 'The keychain was not waited for, since svc is to stop.';
   return { kind: 'fault', state: 'no_answer', message, remedy: 'Try again.' };

@@ -6,14 +6,14 @@ import { scratch } from '../../../test/support/program.ts';
 import { gone } from '../../../test/support/run-svc.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { ownProgram } from '../../lib/program.ts';
-import { askHelper, type Helping } from './os-keychain.ts';
+import { askHelper, type HelperOptions } from './os-keychain.ts';
 import type { Question } from './wire.ts';
 
 const question: Question = { ask: 'read', names: ['A'], canPrompt: false };
 const patient = { startMs: patienceMs, answerMs: patienceMs, promptMs: patienceMs };
 
-/** A helper that does this: `say` writes an answer, `line` is what it was asked. */
-function helper(script: string, more: Partial<Helping> = {}): Helping {
+/** A helper that runs this script. In it, `say` writes an answer, and `line` is the question. */
+function helper(script: string, more: Partial<HelperOptions> = {}): HelperOptions {
   const frame = `
     import { readSync, writeSync } from 'node:fs';
     const bytes = Buffer.alloc(65_536);
@@ -26,7 +26,7 @@ function helper(script: string, more: Partial<Helping> = {}): Helping {
   return { program, env: {}, limits: patient, ...quiet, ...more };
 }
 
-/** It writes its id there. */
+/** A script that writes the helper's process id to this file. */
 const noting = (file: string): string =>
   `(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, String(process.pid));`;
 

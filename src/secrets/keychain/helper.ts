@@ -1,66 +1,72 @@
 /**
- * What the helper process does: it answers one question. A keychain's library blocks the thread
- * that calls it, and an open prompt keeps its process from ending; so it is never loaded in the
- * service, and whoever started this process ends it.
+ * The work of the helper process: it answers one question about the keychain. The keychain's
+ * library blocks its thread, and an open prompt keeps its process from ending. So the service never
+ * loads the library, and the process that started this helper ends it.
  */
 import { execFile } from 'node:child_process';
 import type { AsyncEntry } from '@napi-rs/keyring';
 import {
   stateOfMessage,
   keychainService,
-  lookIntoSecretService,
-  type Look,
+  probeSecretService,
+  type ProbeResult,
 } from './secret-service.ts';
 import { helperFault, type Answer, type HelperFault, type Question } from './wire.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** @param prompting is called before anything that may open a prompt and wait for a person */
+/** @param prompting called before any step that may open a prompt and wait for a person */
 export async function answerQuestion(
   question: Question,
   env: Env,
   prompting: () => void,
 ): Promise<Answer> {
   const names = 'names' in question ? question.names : [question.name];
-  const look = await lookAround(names, env);
-  if (look.kind === 'fault') return look;
+  const probed = await probe(names, env);
+  if (probed.kind === 'fault') return probed;
   if (question.ask === 'look') {
-    return { kind: 'seen', names: [...look.names.keys()], locked: look.keyring === 'locked' };
+    return { kind: 'seen', names: [...probed.names.keys()], locked: probed.keyring === 'locked' };
   }
-  const asked = { ...question, ...(question.ask === 'read' && { names: [...look.names.keys()] }) };
-  if (asked.ask === 'read' && asked.names.length === 0) return { kind: 'values', values: {} };
-  if (asked.ask === 'delete' && look.names.size === 0) return { kind: 'absent' };
-  const lock = lockOf(asked.ask, look);
+  const narrowed = {
+    ...question,
+    ...(question.ask === 'read' && { names: [...probed.names.keys()] }),
+  };
+  if (narrowed.ask === 'read' && narrowed.names.length === 0) return { kind: 'values', values: {} };
+  if (narrowed.ask === 'delete' && probed.names.size === 0) return { kind: 'absent' };
+  const lock = lockOf(narrowed.ask, probed);
   if (lock !== null && !question.canPrompt) return lock;
-  // Whether macOS opens a dialog is known only once it has.
+  // macOS does not say in advance whether it opens a dialog.
   const mayPrompt = lock !== null || process.platform === 'darwin';
   if (question.canPrompt && mayPrompt) prompting();
-  return act(asked);
+  return askLibrary(narrowed);
 }
 
-type Looked = Exclude<Look, HelperFault>;
+type Probed = Exclude<ProbeResult, HelperFault>;
 
-/** What keeps the library from answering at once, where no person unlocks; null: nothing. */
-function lockOf(ask: 'read' | 'set' | 'delete', { names, keyring }: Looked): HelperFault | null {
+/** The fault when the library cannot answer without a person who unlocks; null: it can. */
+function lockOf(ask: 'read' | 'set' | 'delete', { names, keyring }: Probed): HelperFault | null {
   if (ask === 'set' && keyring === 'none') return helperFault('locked', 'no_keyring');
   const isLocked = ask === 'set' ? keyring === 'locked' : [...names.values()].includes('locked');
   return isLocked ? helperFault('locked') : null;
 }
 
-async function lookAround(names: readonly string[], env: Env): Promise<Look> {
-  if (process.platform === 'darwin') return lookIntoMacKeychain(names);
-  if (process.platform === 'win32') return lookIntoCredentials(names);
-  return lookIntoSecretService(names, env);
+async function probe(names: readonly string[], env: Env): Promise<ProbeResult> {
+  if (process.platform === 'darwin') return probeMacKeychain(names);
+  if (process.platform === 'win32') return probeWindowsCredentials(names);
+  return probeSecretService(names, env);
 }
 
-/** What `security` ends with: 44 is errSecItemNotFound, 36 errSecInteractionNotAllowed. */
+/**
+ * Exit codes of `security`: 36 is errSecInteractionNotAllowed. The caller handles 44,
+ * errSecItemNotFound.
+ */
 const securityCodes: Readonly<Record<number, HelperFault['state']>> = {
   36: 'denied',
   37: 'no_provider',
 };
 
-/** Without `-w`, `security` tells the attributes of an item and not its value. */
-async function lookIntoMacKeychain(names: readonly string[]): Promise<Look> {
+/** Without `-w`, `security` prints the attributes of an item and not its value. */
+async function probeMacKeychain(names: readonly string[]): Promise<ProbeResult> {
   const found = new Map<string, 'open' | 'locked'>();
   for (const name of names) {
     const words = ['find-generic-password', '-s', keychainService, '-a', name];
@@ -71,7 +77,7 @@ async function lookIntoMacKeychain(names: readonly string[]): Promise<Look> {
   return { kind: 'looked', names: found, keyring: 'open' };
 }
 
-/** @returns the exit code; -1: it could not be started, or was ended */
+/** @returns the exit code; -1: the program could not start, or was killed */
 function codeOf(program: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
     execFile(program, [...args], (error) => {
@@ -81,8 +87,8 @@ function codeOf(program: string, args: readonly string[]): Promise<number> {
   });
 }
 
-/** Windows tells what is there by giving it: the values are dropped here. */
-async function lookIntoCredentials(names: readonly string[]): Promise<Look> {
+/** Windows shows that a name exists only by returning its value. The values are dropped here. */
+async function probeWindowsCredentials(names: readonly string[]): Promise<ProbeResult> {
   const read = await withLibrary(async (entry) => {
     const found = new Map<string, 'open' | 'locked'>();
     for (const name of names) {
@@ -93,7 +99,7 @@ async function lookIntoCredentials(names: readonly string[]): Promise<Look> {
   return read;
 }
 
-function act(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
+function askLibrary(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
   return withLibrary<Answer>(async (entry) => {
     switch (question.ask) {
       case 'read':
@@ -113,7 +119,10 @@ function act(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
 
 type MakeEntry = (name: string) => AsyncEntry;
 
-/** One after the other: the first may open a prompt, and none is asked after one that failed. */
+/**
+ * Reads one value after the other: the first may open a prompt. After a failure it asks for no
+ * more.
+ */
 async function valuesOf(
   names: readonly string[],
   entry: MakeEntry,
@@ -127,16 +136,16 @@ async function valuesOf(
 }
 
 /**
- * Without the store's name the library falls back, on a machine without a bus, to the memory of
- * the kernel, says that it has stored, and has nothing after a restart.
+ * Names the store for the library. Without this, on a machine without a bus, the library falls back
+ * to kernel memory. It then reports success, and the value is gone after a restart.
  */
-const pinned = { linux: { store: 'secret-service' } } as const;
+const libraryOptions = { linux: { store: 'secret-service' } } as const;
 
 async function withLibrary<T>(use: (entry: MakeEntry) => Promise<T>): Promise<T | HelperFault> {
   const library = await import('@napi-rs/keyring').catch(() => null);
   if (library === null) return helperFault('unavailable', 'no_library');
   try {
-    return await use((name) => new library.AsyncEntry(keychainService, name, pinned));
+    return await use((name) => new library.AsyncEntry(keychainService, name, libraryOptions));
   } catch (error) {
     return helperFault(stateOfMessage(error instanceof Error ? error.message : ''));
   }

@@ -5,7 +5,7 @@ import { faultOf } from './faults.ts';
 import { stateOfBusError, stateOfMessage } from './secret-service.ts';
 import { reasons } from './wire.ts';
 
-/** As the library says it, on each system. */
+/** Messages of the library on each system. */
 const messages = [
   [
     'linux',

@@ -9,7 +9,7 @@ import { SecretIndex } from './secret-index.ts';
 
 const limits = { ...helperLimits, startMs: patienceMs, answerMs: patienceMs };
 
-/** A helper that notes what it was given, and answers this. */
+/** A helper that records its question and its environment, and gives this answer. */
 function noting(file: string, answer: object) {
   const script = `
     import { readSync, writeFileSync, writeSync } from 'node:fs';
@@ -20,7 +20,9 @@ function noting(file: string, answer: object) {
   return { file: process.execPath, args: ['--input-type=module', '-e', script] };
 }
 
-/** A keychain in a folder of its own; what its helper was given is told once it ran. */
+/**
+ * A keychain in a folder of its own. `noted` returns the helper's record once the helper has run.
+ */
 async function stage(answer: object, more: Record<string, string> = {}) {
   const home = await scratch();
   const own = { HOME: home.path, APPDATA: home.path, SSH_CONNECTION: 'from elsewhere' };

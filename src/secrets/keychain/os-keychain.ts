@@ -1,6 +1,6 @@
 /**
- * The keychain of this user, asked by a helper process. The index comes first: only what stands
- * there is asked for, and what cannot be written down there is not stored.
+ * The keychain of this user, through a helper process. The index comes first: svc asks only for
+ * names in it, and stores nothing that it cannot enter there.
  */
 import type { KeychainState } from '../../domain/keychain-state.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
@@ -20,40 +20,46 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
 /**
- * One question to a helper process of its own, within limits: asked → begun → (a prompt is open)
- * → answered. Where a limit or a stop ends it, the process is killed; nothing of it is left when
- * the answer is there.
+ * The time limits of one question to a helper process. The stages are: asked → begun → (a prompt is
+ * open) → answered. A limit or a stop kills the process. When the answer is there, the process is
+ * gone.
  */
 export type HelperLimits = {
-  /** Until the helper has begun; a busy machine starts it slowly. */
+  /** Until the helper has begun. A busy machine starts it slowly. */
   readonly startMs: number;
-  /** Until the keychain has answered. */
+  /** Until the keychain has answered, from when the helper has begun. */
   readonly answerMs: number;
-  /** The same where a person may have to unlock it; this, too, counts from the beginning. */
+  /** Until the keychain has answered, from when a prompt may be open. */
   readonly promptMs: number;
 };
 
-/** In all less than 15 s, and less than 90 s where a person can see a prompt. */
+/** In total less than 15 s, and about 90 s if a person can see a prompt. */
 export const helperLimits: HelperLimits = { startMs: 9_000, answerMs: 5_000, promptMs: 80_000 };
 
-export type Helping = {
+export type HelperOptions = {
   readonly program: OwnProgram;
-  /** All of the helper's variables. */
+  /** The helper's whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly limits: HelperLimits;
-  /** Is called when a prompt may be open from now on. */
+  /** Called when a prompt may be open from now on. */
   readonly prompting: () => void;
   readonly stop: AbortSignal | undefined;
 };
 
-/** Many of the longest values, with every character escaped. */
+/** Enough for many values of the maximum length, with every character escaped. */
 const answerCharactersMax = 8_388_608;
-/** After its answer it may end by itself for so long; then it is killed. */
+/** How long the helper may take to end after its answer; then svc kills it. */
 const endsMs = 2_000;
 
-/** Never rejects. @returns null: the stop ended it */
-export async function askHelper(question: Question, helping: Helping): Promise<Answer | null> {
-  const { program, env, limits, stop } = helping;
+/**
+ * Asks one question. Never rejects.
+ * @returns null when the stop came first
+ */
+export async function askHelper(
+  question: Question,
+  options: HelperOptions,
+): Promise<Answer | null> {
+  const { program, env, limits, stop } = options;
   if (stop?.aborted === true) return null;
   const child = spawn(program.file, [...program.args], {
     env: { ...env },
@@ -66,57 +72,58 @@ export async function askHelper(question: Question, helping: Helping): Promise<A
     resolve(answer);
     child.kill('SIGKILL');
   };
-  const stopped = (): void => giveUp(null);
-  stop?.addEventListener('abort', stopped, { once: true });
+  const onStop = (): void => giveUp(null);
+  stop?.addEventListener('abort', onStop, { once: true });
   let timer: NodeJS.Timeout | undefined;
   const limit = (ms: number): void => {
     clearTimeout(timer);
     timer = setTimeout(() => giveUp(helperFault('no_answer')), ms);
   };
   limit(limits.startMs);
-  hear(child, (said) => {
-    if (said === null) return giveUp(helperFault('unavailable'));
-    if (said.kind === 'begun') return limit(limits.answerMs);
-    if (said.kind !== 'prompting') return resolve(said);
+  readLines(child, (line) => {
+    if (line === null) return giveUp(helperFault('unavailable'));
+    if (line.kind === 'begun') return limit(limits.answerMs);
+    if (line.kind !== 'prompting') return resolve(line);
     limit(limits.promptMs);
-    helping.prompting();
+    options.prompting();
   });
-  // It stays open until there is an answer: its end tells the helper that nobody waits any more.
+  // Standard input stays open until the answer: its end tells the helper that nobody waits any
+  // more.
   child.stdin?.write(`${JSON.stringify(question)}\n`);
   const answer = await promise;
   limit(endsMs);
   child.stdin?.end();
   await ended;
   clearTimeout(timer);
-  stop?.removeEventListener('abort', stopped);
+  stop?.removeEventListener('abort', onStop);
   return answer;
 }
 
-/** @param said is given each line that came; null: a line that is none of the helper's */
-function hear(child: ChildProcess, said: (line: Answer | Sign | null) => void): void {
+/** @param said called with each line of the helper; null: a line that no helper writes */
+function readLines(child: ChildProcess, onLine: (line: Answer | Sign | null) => void): void {
   const lines = child.stdio[3] as Readable;
-  // What is written to a helper that has gone fails, and its end says so.
+  // Writing to a helper that has gone fails. Its end reports that.
   child.stdin?.on('error', () => {});
   lines.on('error', () => {});
   let text = '';
   lines.setEncoding('utf8').on('data', (part: string) => {
     text += part;
-    if (text.length > answerCharactersMax) return said(null);
+    if (text.length > answerCharactersMax) return onLine(null);
     const whole = text.split('\n');
     text = whole.pop() ?? '';
-    for (const line of whole) said(parseAnswer(line));
+    for (const line of whole) onLine(parseAnswer(line));
   });
 }
 
-/** @param over is called when the process has ended, or could not be started */
-function endOf(child: ChildProcess, over: () => void): Promise<void> {
+/** @param over called when the process has ended, or could not start */
+function endOf(child: ChildProcess, onEnd: () => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = (): void => {
-    over();
+    onEnd();
     resolve();
   };
   child.once('close', end);
-  // Of one that was not started there is no close to wait for.
+  // A process that did not start emits no `close`.
   child.once('error', () => {
     if (child.pid === undefined) end();
   });
@@ -127,11 +134,11 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type KeychainSurroundings = {
   readonly env: Env;
-  /** Whether a person is at a terminal of this process, and so may see a prompt. */
+  /** Whether a person is at a terminal of this process, and so can see a prompt. */
   readonly atTerminal: boolean;
-  /** Is called when the keychain may be waiting for a person. */
+  /** Called when the keychain may be waiting for a person. */
   readonly prompting?: () => void;
-  /** Left out: `helperLimits`. */
+  /** Default: `helperLimits`. */
   readonly limits?: HelperLimits | undefined;
   readonly program?: OwnProgram;
 };
@@ -140,7 +147,7 @@ export class OsKeychain implements Keychain {
   readonly #index: SecretIndex;
   readonly #surroundings: KeychainSurroundings;
   readonly #canPrompt: boolean;
-  /** Two questions at once could open two prompts. */
+  /** One question at a time: two could open two prompts. */
   readonly #turns = new OneAtATime();
 
   constructor(surroundings: KeychainSurroundings) {
@@ -165,7 +172,7 @@ export class OsKeychain implements Keychain {
     if (known.length === 0) return { kind: 'held', names: new Set() };
     const answer = await this.#ask({ ask: 'look', names: known }, stop);
     if (answer.kind === 'seen') return { kind: 'held', names: new Set(answer.names) };
-    return unexpected(answer);
+    return unexpectedAnswer(answer);
   }
 
   async read(names: readonly string[], stop?: AbortSignal): Promise<KeychainValues> {
@@ -177,7 +184,7 @@ export class OsKeychain implements Keychain {
     if (answer.kind === 'values') {
       return { kind: 'read', values: new Map(Object.entries(answer.values)) };
     }
-    return unexpected(answer);
+    return unexpectedAnswer(answer);
   }
 
   async set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone> {
@@ -185,7 +192,7 @@ export class OsKeychain implements Keychain {
     if (stored.kind === 'fault') return stored;
     const canPrompt = this.#canPrompt;
     const answer = await this.#ask({ ask: 'set', name, value, canPrompt }, stop);
-    return answer.kind === 'done' ? this.#index.add(name, Date.now()) : unexpected(answer);
+    return answer.kind === 'done' ? this.#index.add(name, Date.now()) : unexpectedAnswer(answer);
   }
 
   async delete(
@@ -196,12 +203,12 @@ export class OsKeychain implements Keychain {
     if (stored.kind === 'fault') return stored;
     const isKnown = stored.secrets.some((one) => one.name === name);
     const answer = await this.#ask({ ask: 'delete', name, canPrompt: this.#canPrompt }, stop);
-    if (answer.kind !== 'done' && answer.kind !== 'absent') return unexpected(answer);
+    if (answer.kind !== 'done' && answer.kind !== 'absent') return unexpectedAnswer(answer);
     if (isKnown) return this.#index.remove(name);
     return { kind: answer.kind };
   }
 
-  /** Of these names, those in the index. */
+  /** Those of these names that are in the index. */
   async #known(names: readonly string[]): Promise<string[] | KeychainFault> {
     const stored = await this.#index.read();
     if (stored.kind === 'fault') return stored;
@@ -209,8 +216,8 @@ export class OsKeychain implements Keychain {
     return [...new Set(names)].filter((name) => known.has(name));
   }
 
-  /** A fault is in svc's words. */
-  #ask(question: Question, stop: AbortSignal | undefined): Promise<Asked> {
+  /** Asks the helper. A fault is in svc's words. */
+  #ask(question: Question, stop: AbortSignal | undefined): Promise<AnswerOrFault> {
     const { env, limits, program, prompting } = this.#surroundings;
     return this.#turns.do(async () => {
       const answer = await askHelper(question, {
@@ -226,14 +233,14 @@ export class OsKeychain implements Keychain {
   }
 }
 
-type Asked = Exclude<Answer, { kind: 'fault' }> | KeychainFault;
+type AnswerOrFault = Exclude<Answer, { kind: 'fault' }> | KeychainFault;
 
-/** An answer to another question than the one that was asked. */
-function unexpected(answer: Asked): KeychainFault {
+/** The fault for an answer that does not belong to the question. */
+function unexpectedAnswer(answer: AnswerOrFault): KeychainFault {
   return answer.kind === 'fault' ? answer : faultOf(helperFault('unavailable'));
 }
 
-/** What a Node, a bus and a keychain's library go by; no variable of any other kind. */
+/** The variables that Node, the bus and the keychain's library need. The helper gets no others. */
 const passed = new Set(
   [
     'PATH HOME USER LOGNAME LANG TMPDIR NODE_COMPILE_CACHE SVC_FROM_SOURCES',
@@ -252,7 +259,7 @@ function helperEnv(env: Env): Readonly<Record<string, string>> {
   return own;
 }
 
-/** Whether this process belongs to a session with windows, in which a prompt can be seen. */
+/** Whether this process belongs to a graphical session, in which a person can see a prompt. */
 function hasWindows(env: Env): boolean {
   if (process.platform === 'darwin' || process.platform === 'win32') {
     return (env['SSH_CONNECTION'] ?? '') === '';

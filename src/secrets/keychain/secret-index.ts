@@ -1,8 +1,10 @@
 /**
- * The index: which secrets were put into the keychain from here, and when. Names and times, in a
- * file of this user's alone; no value. Who writes makes the next file beside it, under a name that
- * only one can take at a time, and puts it in the place of the old one when it is on the disk: so
- * two who write at once lose nothing, and a power cut leaves the old file or the new one.
+ * The index of the keychain: the names that svc stored there, and when. It is a file that only this
+ * user may read, and holds no value.
+ *
+ * A writer creates the next file under a name that only one writer can take at a time. It syncs the
+ * file and renames it over the old one. So two concurrent writers lose nothing, and a power cut
+ * leaves the old file or the new one.
  */
 import { constants } from 'node:fs';
 import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
@@ -16,15 +18,15 @@ import { indexFault } from './faults.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `changed`: what became of it. */
+/** The result of a change. */
 export type IndexChange = { readonly kind: 'done' } | KeychainFault;
 
 const bytesMax = 1_048_576;
 const namesMax = 1_000;
-/** The file that is being written is another's for milliseconds; this long, and nobody writes. */
+/** A writer holds the next file for milliseconds. After this time its writer counts as dead. */
 const abandonedMs = 10_000;
 const waitMs = 20_000;
-const againMs = 20;
+const retryMs = 20;
 
 export class SecretIndex {
   readonly file: string;
@@ -36,12 +38,12 @@ export class SecretIndex {
     this.#next = join(folder, '.secrets.json.new');
   }
 
-  /** A file that is not there is an empty index. */
+  /** Reads the index. A missing file is an empty index. */
   async read(): Promise<StoredSecrets> {
     let text: string;
     try {
       const facts = await stat(this.file);
-      // A pipe would be waited for, and a device read for ever.
+      // Reading a pipe would block, and reading a device would never end.
       if (!facts.isFile()) return this.#broken('is a folder, a pipe or a device');
       if (facts.size > bytesMax) return this.#broken('has more than 1 MiB');
       text = await readFile(this.file, 'utf8');
@@ -55,7 +57,7 @@ export class SecretIndex {
     return { kind: 'stored', secrets };
   }
 
-  /** The index, where it has room for this name. */
+  /** Reads the index, or returns a fault if it has no room for this name. */
   async readFor(name: string): Promise<StoredSecrets> {
     const stored = await this.read();
     if (stored.kind === 'fault' || stored.secrets.length < namesMax) return stored;
@@ -79,7 +81,7 @@ export class SecretIndex {
   ): Promise<IndexChange> {
     try {
       await makeFolder(dirname(this.file), 0o700);
-      await using handle = await this.#take();
+      await using handle = await this.#createNext();
       if (handle === null) return this.#busy();
       try {
         const stored = await this.read();
@@ -100,8 +102,11 @@ export class SecretIndex {
     }
   }
 
-  /** The next file, which nobody else has meanwhile. @returns null: another has it for too long */
-  async #take(): Promise<FileHandle | null> {
+  /**
+   * Creates the next file, which no other writer has at the same time.
+   * @returns null when another writer holds it for too long
+   */
+  async #createNext(): Promise<FileHandle | null> {
     const { O_CREAT, O_EXCL, O_WRONLY } = constants;
     const lastAt = performance.now() + waitMs;
     while (performance.now() < lastAt) {
@@ -109,19 +114,19 @@ export class SecretIndex {
         return await open(this.#next, O_CREAT | O_EXCL | O_WRONLY, 0o600);
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        // Windows says of a file that is just being deleted that it may not be opened.
+        // Windows answers EPERM for a file that is being deleted.
         if (code !== 'EEXIST' && !(code === 'EPERM' && process.platform === 'win32')) throw error;
       }
       const facts = await stat(this.#next).catch(() => null);
       if (facts !== null && Math.abs(Date.now() - facts.mtimeMs) > abandonedMs) {
         await rm(this.#next, { force: true });
       }
-      await pause(againMs);
+      await pause(retryMs);
     }
     return null;
   }
 
-  /** Whether the next file is still the one that was opened: another may have taken it for dead. */
+  /** Whether the next file is still the opened one. Another writer may have judged it abandoned. */
   async #isOurs(handle: FileHandle): Promise<boolean> {
     const [own, there] = await Promise.all([handle.stat(), stat(this.#next).catch(() => null)]);
     return there !== null && own.ino === there.ino && own.dev === there.dev;
@@ -164,7 +169,7 @@ function textOf(secrets: readonly StoredSecret[]): string {
   return `${JSON.stringify({ version: 1, secrets: Object.fromEntries(rows) }, null, 2)}\n`;
 }
 
-/** @returns null: this is no index */
+/** @returns null when the text is no index */
 function parseIndex(text: string): readonly StoredSecret[] | null {
   let document: unknown;
   try {

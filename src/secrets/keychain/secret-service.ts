@@ -1,18 +1,18 @@
 /**
- * Looks into the keychain of a Linux desktop without unlocking it: which names it has, and whether
- * it is locked. Attributes are searched and no value is asked for.
+ * Probes the keychain of a Linux desktop without unlocking it: which names it has, and whether it
+ * is locked. It searches attributes and asks for no value.
  * @see https://specifications.freedesktop.org/secret-service-spec/latest/
  */
 import type { MessageBus } from 'dbus-native';
 import { sessionBusAddress } from '../../lib/session-bus.ts';
 import { helperFault, type HelperFault } from './wire.ts';
 
-export type Look =
+export type ProbeResult =
   | {
       readonly kind: 'looked';
-      /** The names that are there, and whether each can be read without unlocking. */
+      /** The names found, and whether each can be read without unlocking. */
       readonly names: ReadonlyMap<string, 'open' | 'locked'>;
-      /** Where a new value would go; `none`: there is no keyring yet. */
+      /** The state of the keyring that would take a new value; `none`: there is no keyring yet. */
       readonly keyring: 'open' | 'locked' | 'none';
     }
   | HelperFault;
@@ -23,8 +23,8 @@ const destination = 'org.freedesktop.secrets';
 const service = { destination, path: '/org/freedesktop/secrets' };
 const serviceInterface = 'org.freedesktop.Secret.Service';
 
-/** Waits for as long as the keychain does: who asks sets the limit. */
-export async function lookIntoSecretService(names: readonly string[], env: Env): Promise<Look> {
+/** Probes the Secret Service. Has no time limit of its own: the caller sets one. */
+export async function probeSecretService(names: readonly string[], env: Env): Promise<ProbeResult> {
   const busAddress = sessionBusAddress(env);
   if (busAddress === null) return helperFault('no_bus');
   const library = await import('dbus-native').catch(() => null);
@@ -35,23 +35,23 @@ export async function lookIntoSecretService(names: readonly string[], env: Env):
   } catch {
     return helperFault('no_bus');
   }
-  const { promise: lost, resolve } = Promise.withResolvers<Look>();
-  // Of a bus that is not there, or that goes, nothing more than this is told.
+  const { promise: lost, resolve } = Promise.withResolvers<ProbeResult>();
+  // For a bus that is missing, or goes away, the only report is `no_bus`.
   bus.connection.on('error', () => resolve(helperFault('no_bus')));
   try {
-    return await Promise.race([lost, look(bus, names)]);
+    return await Promise.race([lost, probeNames(bus, names)]);
   } finally {
     bus.connection.end();
   }
 }
 
-async function look(bus: MessageBus, names: readonly string[]): Promise<Look> {
+async function probeNames(bus: MessageBus, names: readonly string[]): Promise<ProbeResult> {
   try {
     const keyring = await keyringOf(bus);
     const found = new Map<string, 'open' | 'locked'>();
     for (const name of names) {
-      const there = await search(bus, name);
-      if (there !== null) found.set(name, there);
+      const state = await search(bus, name);
+      if (state !== null) found.set(name, state);
     }
     return { kind: 'looked', names: found, keyring };
   } catch (error) {
@@ -79,7 +79,10 @@ async function keyringOf(bus: MessageBus): Promise<'open' | 'locked' | 'none'> {
   return locked === true ? 'locked' : 'open';
 }
 
-/** By the attributes under which the library stores. @returns null: there is no such item */
+/**
+ * Finds an item by the attributes under which the library stores it.
+ * @returns null when there is no such item
+ */
 async function search(bus: MessageBus, name: string): Promise<'open' | 'locked' | null> {
   const found = await bus.invoke<unknown>({
     ...service,
@@ -93,7 +96,7 @@ async function search(bus: MessageBus, name: string): Promise<'open' | 'locked' 
   return Array.isArray(locked) && locked.length > 0 ? 'locked' : null;
 }
 
-/** Under this name everything of svc stands in a keychain. */
+/** The service name of all svc items in a keychain. */
 export const keychainService = 'svc';
 
 function busErrorName(error: unknown): string {
@@ -102,13 +105,15 @@ function busErrorName(error: unknown): string {
 }
 
 /**
- * What the library and the bus say of a keychain that does not answer, as a state. The library has
- * one code for everything, `GenericFailure`, so that only its words tell more. They go no further
- * than this table.
+ * A row that translates an error message into a state. The library has one code for every failure,
+ * `GenericFailure`, so only its message says more. These messages go no further than this table.
  */
 type Row = { readonly says: RegExp; readonly state: HelperFault['state'] };
 
-/** The first row that fits counts. Words of @napi-rs/keyring 2.1.2 and of what it is made of. */
+/**
+ * The first matching row counts. The messages are those of @napi-rs/keyring 2.1.2 and its
+ * dependencies.
+ */
 const rows: Readonly<Record<'linux' | 'darwin' | 'win32', readonly Row[]>> = {
   // dbus-secret-service and libdbus.
   linux: [
@@ -120,7 +125,7 @@ const rows: Readonly<Record<'linux' | 'darwin' | 'win32', readonly Row[]>> = {
     { says: /Did not receive a reply|NoReply|timed out|disconnected/i, state: 'no_answer' },
     { says: /access ?denied|not allowed|permission denied/i, state: 'denied' },
   ],
-  // Security.framework: SecBase.h has the numbers.
+  // Security.framework; SecBase.h lists the numbers.
   darwin: [
     { says: /-25308|interaction is not allowed/i, state: 'denied' },
     { says: /-128\b|user cancell?ed/i, state: 'denied' },
@@ -131,14 +136,14 @@ const rows: Readonly<Record<'linux' | 'darwin' | 'win32', readonly Row[]>> = {
     { says: /-25307|default keychain could not be found/i, state: 'no_provider' },
     { says: /-25291|no keychain is available/i, state: 'no_provider' },
   ],
-  // Credential Manager: ERROR_NO_SUCH_LOGON_SESSION is what SSH and services get.
+  // Credential Manager. SSH sessions and services get ERROR_NO_SUCH_LOGON_SESSION.
   win32: [
     { says: /logon session does not exist|\b1312\b/i, state: 'no_provider' },
     { says: /access is denied|\bERROR_ACCESS_DENIED\b/i, state: 'denied' },
   ],
 };
 
-/** @param message of an error of the library */
+/** @param message the message of a library error */
 export function stateOfMessage(
   message: string,
   platform: NodeJS.Platform = process.platform,
@@ -148,7 +153,7 @@ export function stateOfMessage(
 }
 
 /**
- * The names of errors that a bus answers with.
+ * The states for the names of bus errors.
  * @see https://dbus.freedesktop.org/doc/api/html/group__DBusProtocol.html
  */
 const busErrors: ReadonlyMap<string, HelperFault['state']> = new Map([
@@ -166,7 +171,9 @@ const busErrors: ReadonlyMap<string, HelperFault['state']> = new Map([
   ['org.freedesktop.Secret.Error.IsLocked', 'locked'],
 ]);
 
-/** Whatever keeps the program from starting that the bus would start: there is none. */
+/**
+ * The state for a bus error. If the bus cannot start the keychain's program, there is no provider.
+ */
 export function stateOfBusError(name: string): HelperFault['state'] {
   if (name.startsWith('org.freedesktop.DBus.Error.Spawn.')) return 'no_provider';
   return busErrors.get(name) ?? 'unavailable';

@@ -1,11 +1,11 @@
 /**
- * What svc and the helper say to each other: one line of JSON each, a question on the helper's
- * standard input and answers on its descriptor 3. Values are in these lines and nowhere else.
+ * The messages between svc and the helper: one line of JSON each. The question goes to the helper's
+ * standard input, and answers come from its file descriptor 3. Only these lines contain values.
  */
 import { keychainStates, type KeychainState } from '../../domain/keychain-state.ts';
 
 export type Question =
-  /** What the store has, and how it is; opens no prompt and reads no value. */
+  /** Which names the store has, and whether it is locked. Opens no prompt and reads no value. */
   | { readonly ask: 'look'; readonly names: readonly string[] }
   | { readonly ask: 'read'; readonly names: readonly string[]; readonly canPrompt: boolean }
   | {
@@ -16,7 +16,7 @@ export type Question =
     }
   | { readonly ask: 'delete'; readonly name: string; readonly canPrompt: boolean };
 
-/** Why, where the state alone does not say it. */
+/** The reason of a fault, if the state alone does not explain it. */
 export const reasons = ['no_library', 'not_kept', 'no_keyring'] as const;
 export type Reason = (typeof reasons)[number];
 
@@ -26,7 +26,7 @@ export type HelperFault = {
   readonly reason: Reason | null;
 };
 
-/** Before the last answer: it has begun; a prompt may be open from now on. */
+/** A sign before the answer: the helper has begun, or a prompt may be open from now on. */
 export type Sign = { readonly kind: 'begun' } | { readonly kind: 'prompting' };
 
 export type Answer =
@@ -40,7 +40,7 @@ export function helperFault(state: HelperFault['state'], reason: Reason | null =
   return { kind: 'fault', state, reason } as const satisfies HelperFault;
 }
 
-/** @returns null: this is no question */
+/** @returns null when the line is no question */
 export function parseQuestion(line: string): Question | null {
   const fields = objectOf(line);
   const { ask, name, value, canPrompt = false } = fields ?? {};
@@ -56,7 +56,7 @@ export function parseQuestion(line: string): Question | null {
   return null;
 }
 
-/** @returns null: this is no answer */
+/** @returns null when the line is no answer */
 export function parseAnswer(line: string): Answer | Sign | null {
   const fields = objectOf(line);
   switch (fields?.['kind']) {

@@ -1,5 +1,5 @@
-/** Minutes and hours of one run, and a clock that does not go evenly. */
 import { hourMs, minuteMs } from '../../lib/durations.ts';
+/** The minutes and hours of one run, and clocks that jump. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../domain/failure.ts';

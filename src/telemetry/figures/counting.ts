@@ -1,6 +1,6 @@
 /**
- * Counts what happens in the minute of now, as the hub of events tells it: a few numbers in
- * objects that are there. Whoever keeps the figures ends the minutes, and has the rows.
+ * Counts what happens in the current minute, from the events of the hub, in a few numbers. The
+ * caller that stores the figures ends the minutes and receives the rows.
  */
 import { hourMs, minuteMs } from '../../lib/durations.ts';
 import type { Events } from '../../domain/event.ts';
@@ -20,7 +20,7 @@ import { LogHistogram } from '../../lib/histogram.ts';
 
 type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
 
-/** What there is at the end of a minute. */
+/** Gauges at the end of a minute. */
 export type Gauged = Omit<Ending, 'at'>;
 
 type Waiting = 'inboxWaiting' | 'outboxWaiting' | 'outboxDeferred';
@@ -30,7 +30,7 @@ export function gaugedOf(gauges: Readonly<Record<Waiting | 'deadLetters', number
   return { queue: inboxWaiting + outboxWaiting + outboxDeferred, deadLetters };
 }
 
-/** Ended minutes that are at hand for who reads, so that none is missing until it is kept. */
+/** Ended minutes that stay in memory for readers, so that none is missing before it is stored. */
 const recentMax = 60;
 
 export class FigureCounts {
@@ -38,12 +38,12 @@ export class FigureCounts {
   readonly #newRun: () => number;
   #run: number;
   #minute: Bucket;
-  /** All minutes of this hour that have ended. */
+  /** The sum of all ended minutes of this hour. */
   #hour: Bucket;
   #recent: Bucket[] = [];
   #revision: string | null = null;
 
-  /** @param newRun a number that nobody else has */
+  /** @param newRun returns a number that no other run has */
   constructor(now: () => number, newRun: () => number = randomRun) {
     this.#now = now;
     this.#newRun = newRun;
@@ -69,12 +69,12 @@ export class FigureCounts {
     this.#minute.answered++;
   }
 
-  /** A message that is a dead letter has no finished turn. */
+  /** A dead-lettered message has no finished turn. */
   buried({ box }: Of<'buried'>): void {
     if (box === 'in') this.#minute.failed++;
   }
 
-  /** A call that svc itself gave up has no answer, and failed at nothing. */
+  /** A call that svc itself gave up counts neither as answered nor as failed. */
   modelAnswered({ model, provider, result, ms }: Of<'modelAnswered'>): void {
     if (result !== 'answer') {
       if (isNews(result)) this.#minute.model(model, provider).failed++;
@@ -100,15 +100,18 @@ export class FigureCounts {
     this.#minute.mark({ at: this.#now(), revision });
   }
 
-  /** A clock that was set back begins another run: minutes come anew that were kept. */
+  /**
+   * The minutes in memory. Setting the clock back begins another run, since stored minutes come
+   * again.
+   */
   get atHand(): AtHand {
     const first = this.#recent[0]?.at ?? this.#minute.at;
     return { run: this.#run, first, last: this.#minute.at };
   }
 
   /**
-   * Ends the minute where another one has begun.
-   * @returns the rows that are to be kept: the minute's, and its hour's; none: it goes on
+   * Ends the minute when another one has begun.
+   * @returns the rows to store: the minute's and its hour's; none while the minute goes on
    */
   turn(now: number, gauged: Gauged): readonly FigureRow[] {
     const next = startOf(now, minuteMs);
@@ -124,15 +127,15 @@ export class FigureCounts {
     return rows;
   }
 
-  /** The rows of now, for who keeps them before the minute has ended, since svc ends. */
+  /** The rows of the unfinished minute and its hour, to store when svc stops. */
   rowsNow(now: number, gauged: Gauged): readonly FigureRow[] {
     const minute = this.#minuteNow({ at: now, ...gauged });
     return [this.#row(minuteMs, minute), this.#row(hourMs, this.#hourWith(minute))];
   }
 
   /**
-   * The minutes of this run that come after the last one that is kept, and the minute of now.
-   * @param keptUntil when that one begins; null: none is kept
+   * The minutes of this run after the last stored one, and the current minute.
+   * @param keptUntil when the last stored minute begins; null: none is stored
    */
   unkept(keptUntil: number | null, gauged: Gauged): readonly Bucket[] {
     const minute = this.#minuteNow({ at: this.#minute.at + minuteMs, ...gauged });
@@ -170,14 +173,14 @@ const startOf = (at: number, lengthMs: number): number => Math.floor(at / length
 
 const randomRun = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 
-/** What happened in one minute or hour: counted by one run, or added up of several. */
+/** One model's counts within a bucket. */
 export class ModelCounts {
   readonly provider: string;
   answered = 0;
   failed = 0;
   inputTokens = 0;
   outputTokens = 0;
-  /** Of calls that gave an answer. */
+  /** Durations of calls with an answer. */
   readonly times = new LogHistogram();
 
   constructor(provider: string) {
@@ -194,12 +197,12 @@ export class ModelCounts {
 }
 
 export class Bucket {
-  /** When it begins, milliseconds since 1970. */
+  /** When the bucket begins, milliseconds since 1970. */
   readonly at: number;
   accepted = 0;
   answered = 0;
   failed = 0;
-  /** From acceptance to the delivered reply. */
+  /** Times from acceptance to the delivered reply. */
   readonly times = new LogHistogram();
   readonly models = new Map<string, ModelCounts>();
   end: Ending | null = null;
@@ -211,20 +214,20 @@ export class Bucket {
   }
 
   static of(at: number, body: Body): Bucket {
-    const made = new Bucket(at);
-    made.addBody(body);
-    return made;
+    const bucket = new Bucket(at);
+    bucket.addBody(body);
+    return bucket;
   }
 
-  /** Of too many models the rest is one. */
+  /** Models beyond `modelsMax` share one entry. */
   model(name: string, provider: string): ModelCounts {
-    const met = this.models.get(name);
-    if (met !== undefined) return met;
+    const known = this.models.get(name);
+    if (known !== undefined) return known;
     const isKept = this.models.size < modelsMax || name === others;
     if (!isKept) return this.model(others, others);
-    const made = new ModelCounts(provider);
-    this.models.set(name, made);
-    return made;
+    const counts = new ModelCounts(provider);
+    this.models.set(name, counts);
+    return counts;
   }
 
   mark(mark: Mark): void {
@@ -238,7 +241,7 @@ export class Bucket {
     this.failed += other.failed;
     this.times.add(other.times);
     for (const [name, counts] of other.models) this.model(name, counts.provider).add(counts);
-    this.#addRest(other);
+    this.#addEnd(other);
   }
 
   addBody(body: Body): void {
@@ -254,7 +257,7 @@ export class Bucket {
       counts.outputTokens += one.outputTokens;
       counts.times.addTold(one.times);
     }
-    this.#addRest(body);
+    this.#addEnd(body);
   }
 
   body(): Body {
@@ -266,10 +269,11 @@ export class Bucket {
   }
 
   /**
-   * Of ends at one time each has rows of its own that wait; the dead letters are those of all. One
-   * that ended before has left what it had to the others.
+   * Merges the end of a bucket. Of two ends at the same time the queues add up, since each run has
+   * its own waiting rows. The dead letters are those of all runs. An earlier end is dropped: that
+   * run has left its rows to the others.
    */
-  #addRest({ end, revision, configs }: Pick<Body, 'end' | 'revision' | 'configs'>): void {
+  #addEnd({ end, revision, configs }: Pick<Body, 'end' | 'revision' | 'configs'>): void {
     if (end !== null && (this.end === null || end.at > this.end.at)) this.end = end;
     else if (end !== null && end.at === this.end?.at) {
       const deadLetters = Math.max(end.deadLetters, this.end.deadLetters);
@@ -280,7 +284,7 @@ export class Bucket {
   }
 }
 
-/** @returns null: it is not what this release can read */
+/** @returns null when this release cannot read it */
 export function readBody(text: string): Body | null {
   let read: Partial<Record<keyof Body, unknown>> | null;
   try {

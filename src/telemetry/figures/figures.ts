@@ -1,11 +1,11 @@
 /**
- * Figures: what happened in each minute and each hour, as numbers alone, for lines over time. Every
- * start of svc counts for itself, as a run, and keeps a row a minute and a row an hour; whoever
- * reads adds up the rows of all runs. Nothing in them is of a person.
+ * Figures: numbers for each minute and each hour, for charts over time. Every start of svc counts
+ * separately, as a run, and stores a row per minute and a row per hour. A reader adds up the rows
+ * of all runs. Figures hold nothing about a person.
  */
 import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 
-/** How long rows are kept, by their length. */
+/** How long svc keeps rows, by their length. */
 export const kept = [
   { lengthMs: minuteMs, forMs: dayMs },
   { lengthMs: hourMs, forMs: 30 * dayMs },
@@ -13,46 +13,46 @@ export const kept = [
 
 export type RowLength = (typeof kept)[number]['lengthMs'];
 
-/** Of each length so many of the newest stay, however often svc was started. */
+/** The most rows of each length. Only the newest stay, however often svc was started. */
 export const figureRowsMax = 50_000;
 
-/** Models of one row beyond so many are counted together, under `others`. */
+/** The most models of one row. Further ones count together, under `others`. */
 export const modelsMax = 50;
 export const others = 'others';
 
-/** Configurations of one row that are told, the last ones. */
+/** The most configurations of one row: the last ones. */
 export const marksOfRowMax = 10;
 
-/** A configuration was taken into use; `at`: milliseconds since 1970. */
+/** A configuration came into use; `at`: milliseconds since 1970. */
 export type Mark = { readonly at: number; readonly revision: string };
 
-/** What one run counted in a minute or an hour; kept again, it takes its own place. */
+/** The counts of one run in a minute or an hour. Storing the same row again replaces it. */
 export type FigureRow = {
   readonly lengthMs: RowLength;
   /** When it begins, milliseconds since 1970. */
   readonly at: number;
-  /** A number that no other start has; within a run minutes are kept in their order. */
+  /** A number that no other start of svc has. Within a run, minutes are stored in order. */
   readonly run: number;
   /** JSON of a `Body`. */
   readonly body: string;
 };
 
-/** A bucket, as it is kept. A later release may add to it. */
+/** A bucket in its stored form. A later release may add fields. */
 export type Body = {
   readonly accepted: number;
   readonly answered: number;
   readonly failed: number;
-  /** As `LogHistogram` tells it. */
+  /** In the form of `LogHistogram.told()`. */
   readonly times: readonly number[];
-  /** null: it has no end yet. */
+  /** null while the bucket has not ended. */
   readonly end: Ending | null;
   readonly models: readonly ModelBody[];
-  /** In use at its end. */
+  /** The revision in use at the bucket's end. */
   readonly revision: string | null;
   readonly configs: readonly Mark[];
 };
 
-/** What there was at the end of a bucket; `at`: milliseconds since 1970. */
+/** The gauges at the end of a bucket; `at`: milliseconds since 1970. */
 export type Ending = { readonly at: number; readonly queue: number; readonly deadLetters: number };
 
 export type ModelBody = {
@@ -68,14 +68,14 @@ export type ModelBody = {
 export const spans = ['hour', 'day', 'month'] as const;
 export type Span = (typeof spans)[number];
 
-/** How a span is told: so many steps, each of rows of that length. */
+/** How a span is divided: `steps` steps of `stepMs`, each added up from rows of `lengthMs`. */
 export const scales = {
   hour: { lengthMs: minuteMs, stepMs: minuteMs, steps: 60 },
   day: { lengthMs: minuteMs, stepMs: 15 * minuteMs, steps: 96 },
   month: { lengthMs: hourMs, stepMs: 6 * hourMs, steps: 120 },
 } as const satisfies Record<Span, { lengthMs: RowLength; stepMs: number; steps: number }>;
 
-/** Rows of that length from `from` until before `until`, added up by steps. */
+/** A request for the rows of one length from `from` until before `until`, added up by steps. */
 export type FiguresAsked = {
   readonly lengthMs: RowLength;
   readonly stepMs: number;
@@ -84,7 +84,7 @@ export type FiguresAsked = {
   readonly own: AtHand;
 };
 
-/** A run that goes on has these minutes at hand, whether they are kept or not yet. */
+/** The minutes that the present run has in memory, stored or not. */
 export type AtHand = {
   readonly run: number;
   readonly first: number;
@@ -92,14 +92,17 @@ export type AtHand = {
 };
 
 export type KeptFigures = {
-  /** Of each step; null: no run kept anything in it. */
+  /** One entry per step; null: no run stored anything in it. */
   readonly steps: readonly (Body | null)[];
-  /** When the first that is kept begins, milliseconds since 1970; null: nothing is. */
+  /** When the first stored row begins, milliseconds since 1970; null: there is none. */
   readonly since: number | null;
-  /** The last of the minutes at hand that is kept, and is in its hour as well; null: none is. */
+  /**
+   * The last minute in memory that is stored, and also counted in its stored hour; null: there is
+   * none.
+   */
   readonly ownUntil: number | null;
-  /** In use before the first of `marks`; null: it is not known. */
+  /** The revision in use before the first of `marks`; null: unknown. */
   readonly revisionBefore: string | null;
-  /** In the order of their times; the last of very many. */
+  /** In order of time. Of very many, only the last ones. */
   readonly marks: readonly Mark[];
 };

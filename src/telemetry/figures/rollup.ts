@@ -1,10 +1,10 @@
-/** Rows of any number of runs, added up by the steps that were asked for. */
 import { hourMs } from '../../lib/durations.ts';
+/** Adds up stored rows of any number of runs into the requested steps. */
 import { Bucket, readBody } from './counting.ts';
 import { type Body, type FigureRow, type FiguresAsked } from './figures.ts';
 import type { KeptFigures, Mark } from './figures.ts';
 
-/** So many configurations of one span are told, the last ones. */
+/** The most configurations of one span: the last ones. */
 const marksMax = 100;
 
 type Ends = Pick<KeptFigures, 'ownUntil'> & {
@@ -12,27 +12,27 @@ type Ends = Pick<KeptFigures, 'ownUntil'> & {
   readonly first: { readonly minute: number | null; readonly hour: number | null };
 };
 
-/** The minutes of an hour tell when in it the first was counted. */
+/** The minutes of the first hour show when in that hour counting began. */
 function sinceOf({ minute, hour }: Ends['first']): number | null {
   const isInFirst = minute !== null && hour !== null && minute < hour + hourMs;
   return isInFirst ? minute : (hour ?? minute);
 }
 
-/** Takes the rows in the order of their times, and holds no more of them than the steps. */
+/** Takes rows in order of time, and holds only the steps in memory. */
 export class Gathering {
-  readonly #asked: FiguresAsked;
+  readonly #request: FiguresAsked;
   readonly #steps: (Bucket | null)[];
   readonly #marks: Mark[] = [];
   #revisionBefore: string | null = null;
 
-  constructor(asked: FiguresAsked) {
-    this.#asked = asked;
-    const { from, until, stepMs } = asked;
+  constructor(request: FiguresAsked) {
+    this.#request = request;
+    const { from, until, stepMs } = request;
     this.#steps = Array<null>(Math.ceil((until - from) / stepMs)).fill(null);
   }
 
   add({ at, body: text }: Pick<FigureRow, 'at' | 'body'>): void {
-    const { from, stepMs } = this.#asked;
+    const { from, stepMs } = this.#request;
     const place = Math.floor((at - from) / stepMs);
     const body = readBody(text);
     if (body === null || !(place in this.#steps)) return;
@@ -56,9 +56,9 @@ export class Gathering {
 }
 
 /**
- * What is told of a revision once it is in use already is left out: svc was started anew, or
- * another instance took it as well.
- * @param before in use before the first of them; null: it is not known
+ * Leaves out marks of a revision that is already in use: svc was started again, or another instance
+ * took the revision too.
+ * @param before the revision in use before the first mark; null: unknown
  */
 export function changesIn(marks: readonly Mark[], before: string | null): readonly Mark[] {
   let last = before;

@@ -1,5 +1,5 @@
 /**
- * Metrics as text. Format: the Prometheus exposition format 0.0.4
+ * Writes metrics as text. Format: the Prometheus exposition format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  */
 import { Histogram } from '../../lib/histogram.ts';
@@ -17,14 +17,14 @@ export type Family =
       readonly samples: readonly Sample[];
     }
   | {
-      /** Without quantiles: of each series, what was observed added up, and how often. */
+      /** Without quantiles: the sum and the number of observations of each series. */
       readonly kind: 'summary';
       readonly name: string;
       readonly help: string;
       readonly sums: readonly { labels: Labels; sum: number; count: number }[];
     }
   | {
-      /** Told in seconds. */
+      /** Written in seconds. */
       readonly kind: 'histogram';
       readonly name: string;
       readonly help: string;
@@ -64,7 +64,7 @@ function exposeFamily(family: Family): string {
   return head + family.samples.map(({ labels, value }) => line(name, labels, value)).join('');
 }
 
-/** Buckets hold all that took no longer than their bound. */
+/** Buckets are cumulative: each counts all durations up to its bound. */
 function series(name: string, labels: Labels, histogram: Readonly<Histogram>): string {
   let text = '';
   let below = 0;

@@ -12,7 +12,7 @@ function familiesByName(watch: GarbageWatch): ReadonlyMap<string, Family> {
   return new Map(processFamilies(watch).map((family) => [family.name, family]));
 }
 
-/** The one value of a counter or gauge that has no labels. */
+/** The only value of a counter or gauge without labels. */
 function valueOf(name: string, families: ReadonlyMap<string, Family>): number {
   const family = families.get(name);
   assert.ok(family !== undefined && 'samples' in family, name);
@@ -110,7 +110,7 @@ test('virtual memory is told in bytes', { skip: process.platform !== 'linux' }, 
   assert.match(data!, new RegExp(`\\s${told('svc_process_heap_bytes')} kB$`));
 });
 
-/** Of the system and of svc, at a moment in which no other thread changed anything. */
+/** Reads the system and svc at a moment in which no other thread changes anything. */
 function untilStill<Seen, Told>(look: () => Seen, tell: () => Told): readonly [Seen, Told] {
   for (;;) {
     const before = look();

@@ -1,7 +1,7 @@
 /**
- * What the process itself does: CPU, memory, open files, garbage collection. Names and meanings are
- * those of the default metrics of prom-client, which boards for Node programs are drawn for; the
- * `process_` ones are also those of all Prometheus clients
+ * Metrics of the process itself: CPU, memory, open files, garbage collection. Names and meanings
+ * are those of prom-client's default metrics, so that existing dashboards for Node programs work.
+ * The `process_` ones are also those of all Prometheus clients
  * (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics).
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,8 +18,8 @@ import { counter, gauge, one, type Family } from './exposition.ts';
 const everyMs = 100;
 
 /**
- * How late the event loop runs what is due: a timer that should ring every 100 ms, and by how much
- * it was late. Begins when it is made, ends when disposed of, and keeps no process alive.
+ * Measures the lag of the event loop: how late a timer of 100 ms fires. Begins on construction,
+ * ends on disposal, and keeps no process alive.
  */
 export class LagWatch implements Disposable {
   readonly histogram = new Histogram();
@@ -39,7 +39,7 @@ export class LagWatch implements Disposable {
   }
 }
 
-/** All that can be known here: only Linux tells of open files and of virtual memory. */
+/** All metrics that this system offers. Only Linux reports open files and virtual memory. */
 export function processFamilies(collections: GarbageWatch): Family[] {
   return [
     ...cpuFamilies(),
@@ -98,7 +98,7 @@ function memoryFamilies(): Family[] {
 }
 
 function fileFamilies(): Family[] {
-  // The folder of open files is itself open while it is read.
+  // The folder of open files is open itself while this reads it.
   const open = readOrNull(() => readdirSync('/proc/self/fd').length - 1);
   const limits = readOrNull(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';
   const max = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
@@ -110,7 +110,7 @@ function fileFamilies(): Family[] {
   ];
 }
 
-/** @returns null where the system has no such file */
+/** @returns null if the system has no such file */
 function readOrNull<T>(read: () => T): T | null {
   try {
     return read();
@@ -175,7 +175,7 @@ const kinds: ReadonlyMap<number | undefined, string> = new Map([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
 ]);
 
-/** How long garbage collections take. Begins when it is made, ends when disposed of. */
+/** Measures how long garbage collections take. Begins on construction, ends on disposal. */
 export class GarbageWatch implements Disposable {
   readonly byKind = new Map<string, Histogram>();
   readonly #observer: PerformanceObserver;

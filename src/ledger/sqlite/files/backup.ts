@@ -1,6 +1,6 @@
 /**
- * A copy of a database as it is at one moment, also while a service writes it: VACUUM INTO reads
- * in one transaction and holds up no writer. What had been deleted is not in the copy.
+ * Backs up a database as it is at one moment, even while a service writes it. VACUUM INTO reads in
+ * one transaction and holds up no writer. The copy holds no deleted rows.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -23,14 +23,15 @@ import { problemOf } from './problem.ts';
 export type BackedUp = {
   readonly kind: 'backed_up';
   readonly bytes: number;
-  /** In the copy, settled ones included. */
+  /** The messages in the copy, settled ones included. */
   readonly messages: number;
 };
 
 /**
- * Copies a database; the copy is there when it is whole, checked and on the disk, or not at all.
- * An existing file is never replaced.
- * @param path and target are absolute
+ * Copies a database. The copy appears only when it is whole, checked and synced. An existing file
+ * is never replaced.
+ * @param path absolute
+ * @param target absolute
  */
 export function backUp(path: string, target: string): BackedUp | StoreProblem {
   const taken = [target, `${target}-wal`, `${target}-journal`].find((file) => isThere(file));
@@ -62,7 +63,7 @@ export function backUp(path: string, target: string): BackedUp | StoreProblem {
 const damaged = 11;
 const busyMs = 5_000;
 
-/** Copies into an empty file, which has its rights before the first text is in it. */
+/** Copies into an empty file, whose rights are set before it contains any text. */
 function copy(path: string, part: string): StoreProblem | null {
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
@@ -75,7 +76,7 @@ function copy(path: string, part: string): StoreProblem | null {
   }
 }
 
-/** @returns how many messages are in it; null when the copy is not sound */
+/** @returns how many messages the copy holds; null when it is damaged */
 function check(part: string): number | null {
   using db = new DatabaseSync(part, { readOnly: true });
   const [found] = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {});
@@ -83,21 +84,24 @@ function check(part: string): number | null {
   return Number(db.prepare('SELECT count(*) AS n FROM inbox').get()?.['n']);
 }
 
-/** Gives the copy its name. @returns false when somebody took the name meanwhile */
+/**
+ * Gives the copy its name.
+ * @returns false when another file has taken the name meanwhile
+ */
 export function settle(part: string, target: string): boolean {
   try {
     linkSync(part, target);
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    // The file system has no hard links, and a moment ago nothing had the name.
+    // The file system has no hard links. A moment ago no file had the name.
     if (isThere(target)) return false;
     renameSync(part, target);
     return true;
   }
 }
 
-/** Syncs a file, or a folder and so the names in it. Windows cannot sync a folder. */
+/** Syncs a file, or a folder and thereby the names in it. Windows cannot sync a folder. */
 export function syncFile(file: string): void {
   const isFolder = statSync(file).isDirectory();
   if (isFolder && process.platform === 'win32') return;
@@ -109,7 +113,7 @@ export function syncFile(file: string): void {
   }
 }
 
-/** A link that leads nowhere is there, too. */
+/** A broken link counts as a file too. */
 function isThere(file: string): boolean {
   return existsSync(file) || lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,4 +1,4 @@
-/** The files of a database: who may read them, and who owns them. */
+/** The files of a database: their rights, the owner's lock, and the notes about an unclean end. */
 import {
   chmodSync,
   closeSync,
@@ -17,13 +17,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeFolderSync } from '../../../lib/make-folder.ts';
 import { holderOfFile, lockerOfByte } from '../../../lib/holders.ts';
 
-/** A process that asks whether there is an owner holds the lock's file for a moment. */
+/**
+ * How long to wait for the lock: a process that asks whether there is an owner holds the lock's
+ * file for a moment.
+ */
 const askedMs = 200;
 
 /**
- * Makes the folder (for this user alone) where it is missing, and the file. A folder that exists
- * keeps its rights.
- * @throws what the system says, where that is not allowed
+ * Creates the folder (for this user alone) if it is missing, and the file. An existing folder keeps
+ * its rights.
+ * @throws the system's error when that is not allowed
  */
 export function prepareFiles(path: string): void {
   const folder = dirname(path);
@@ -32,18 +35,19 @@ export function prepareFiles(path: string): void {
   chmodSync(path, 0o600);
 }
 
-/** What this user may still write on the disk of a file. */
+/** The bytes that this user may still write on the file's disk. */
 export function freeBytesAt(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
 }
 
 /**
- * Writes the bytes of the log that an unclean stop left once more, in place, and syncs them. After
- * a sync that failed, the system may take for safe what never reached the disk, and no later sync
- * writes it again; messages accepted on top of it would be lost with it at a power cut. Only the
- * owner calls this, before SQLite has the files open.
- * @throws what the system says
+ * Writes the bytes of the log that an unclean stop left once more, in place, and syncs them.
+ *
+ * After a failed sync the system may treat unwritten pages as safe, and no later sync writes them
+ * again. A power cut would then lose them, and the messages accepted after them. Only the owner
+ * calls this, before SQLite has opened the files.
+ * @throws the system's error
  */
 export function rewriteLog(path: string): void {
   const log = `${path}-wal`;
@@ -68,8 +72,8 @@ const rewriteBytes = 1024 * 1024;
 export type OwnerLock = { release(): void };
 
 /**
- * Takes the lock: an exclusive transaction on a second SQLite file, which the system frees however
- * the process ends. A file with a process id in it would outlive a kill.
+ * Takes the lock: an exclusive transaction on a second SQLite file. The system frees it however the
+ * process ends, while a file with a process id would outlive a kill.
  * @returns null when another process holds it
  */
 export function takeOwnerLock(path: string): OwnerLock | null {
@@ -86,43 +90,46 @@ export function takeOwnerLock(path: string): OwnerLock | null {
   }
 }
 
-/** SQLite's code where another program writes, or has the database for itself. */
+/** SQLite's code when another program writes, or has the database for itself. */
 export const sqliteBusy = 5;
 
-/** The id of the process that holds the lock; null: not known. */
+/** The id of the process that holds the lock; null: unknown. */
 export function holderOfLock(path: string): number | null {
   return holderOfFile(`${path}.lock`);
 }
 
-/** Which byte of the file beside it SQLite locks to write (sqlite.org/walformat.html, 2.3.1). */
+/** The byte of the `-shm` file that SQLite locks to write (sqlite.org/walformat.html, 2.3.1). */
 const writeLockByte = 120;
 
-/** The id of another process that is writing the database; null: not known. */
+/** The id of another process that is writing the database; null: unknown. */
 export function writerOf(path: string): number | null {
   return lockerOfByte(`${path}-shm`, writeLockByte);
 }
 
 /**
- * Small files beside the database, by which a process that does not end by a stop tells the next
- * start why. The next start reads and deletes them. Without a file, or with a torn one, the next
- * start takes the end for a crash like any other.
+ * Notes about the end of a process, in small files beside the database. A process that does not
+ * stop in order leaves them for the next start, which reads and deletes them. Without a note, or
+ * with a torn one, the next start assumes an ordinary crash.
  */
 export type NotedEnd = {
-  /** The storage failed: no message is to blame for that end. */
+  /** The storage failed, so no message caused that end. */
   readonly failed: NotedFailure | null;
-  /** An exception that nobody caught ended the process. */
+  /** An uncaught exception ended the process. */
   readonly crashed: NotedCrash | null;
 };
 
 export type NotedFailure = {
-  /** The number of the message that ran alone just then; null: none did. */
+  /** The number of the message that ran alone at that moment; null: none did. */
   readonly alone: number | null;
 };
 
 type NotedCrash = {
-  /** The last number given. Where the database has a higher one, the note is of an earlier end. */
+  /**
+   * The last sequence number given. If the database has a higher one, the note is of an earlier
+   * end.
+   */
   readonly lastSeq: number;
-  /** The ids of the messages that were being answered: only they can have thrown. */
+  /** The ids of the messages in work: only they can have thrown. */
   readonly atWork: readonly string[];
 };
 
@@ -143,12 +150,12 @@ export function forgetNotedEnd(path: string): void {
     try {
       rmSync(`${path}.${kind}`, { force: true });
     } catch {
-      // It is no note of ours, and stops no start.
+      // Not a note of svc: the start goes on.
     }
   }
 }
 
-/** Behind all else: a file without it was not written to its end. */
+/** The last line. A file without it was not written to its end. */
 const endMark = '\nend\n';
 
 function notedFailure(file: string): NotedFailure | null {
@@ -171,7 +178,7 @@ function notedCrash(file: string): NotedCrash | null {
   }
 }
 
-/** Null: there is none, or none that this user may read. */
+/** @returns null when there is no such file, or this user may not read it */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
@@ -180,11 +187,13 @@ function textOf(file: string): string | null {
   }
 }
 
-/** The disk may be full, and there is nobody to tell beyond what has been told. */
+/**
+ * Writes a note. Ignores failures: the disk may be full, and everything has been reported already.
+ */
 function note(file: string, text: string): void {
   try {
     writeFileSync(file, text, { mode: 0o600 });
   } catch {
-    // Then the end counts as any crash.
+    // Then the end counts as an ordinary crash.
   }
 }

@@ -1,4 +1,4 @@
-/** What a look at a database tells, without changing it and without holding up its owner. */
+/** Examines a database without changing it and without holding up its owner. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,45 +10,48 @@ import { sqliteLimits } from '../ledger/limits.ts';
 
 export type DiskRoom = {
   readonly freeBytes: number;
-  /** With less than this free nothing more is accepted. */
+  /** With less free space than this, the service accepts nothing more. */
   readonly freeBytesMin: number;
 };
 
 export type Examined = DiskRoom & {
   readonly kind: 'examined';
-  /** A process owns it now. */
+  /** Whether a process owns the database now. */
   readonly owned: boolean;
-  /** The id of that process; null: nobody owns it, or this system does not tell who. */
+  /** The id of that process; null: there is none, or this system does not report it. */
   readonly ownerPid: number | null;
-  /** The process before ended without closing it. */
+  /** Whether the last process ended without closing the database. */
   readonly unclean: boolean;
-  /** What SQLite's quick_check found; null: nothing wrong. */
+  /** The fault that SQLite's quick_check found; null: none. */
   readonly damage: string | null;
-  /** The file's schema is older than this program's by so many steps. */
+  /** How many migrations the file's schema is behind this program's. */
   readonly stepsBehind: number;
   /** When the newest message was accepted, milliseconds since 1970; null: there is none. */
   readonly newestAt: number | null;
   readonly bytes: number;
-  /** Files and the folder, where others than their owner may use them; Windows has no such bits. */
+  /**
+   * Files, and the folder, that others than their owner may use. Empty on Windows, which has no
+   * such bits.
+   */
   readonly openFiles: readonly string[];
 };
 
-/** @param path absolute; of a file that exists */
+/** @param path absolute; the file must exist */
 export function examine(path: string): Examined | StoreProblem {
   try {
     const owned = isOwned(path);
     using db = new DatabaseSync(path, { readOnly: true, timeout: sqliteLimits.busyMs });
-    const numberOf = (pragma: string): number => Number(first(db, `PRAGMA ${pragma}`));
-    const tables = Number(first(db, 'SELECT count(*) FROM sqlite_master'));
+    const numberOf = (pragma: string): number => Number(firstValue(db, `PRAGMA ${pragma}`));
+    const tables = Number(firstValue(db, 'SELECT count(*) FROM sqlite_master'));
     if (tables > 0 && numberOf('application_id') !== applicationId) {
       return problemOf(path, { message: 'ForeignDatabase' });
     }
     const version = numberOf('user_version');
     const known = migrationFiles().length;
     if (version > known) return problemOf(path, { message: 'NewerSchema' });
-    const sound = String(first(db, 'PRAGMA quick_check(1)'));
-    const newest = tables === 0 ? null : first(db, newestMessage);
-    const unclean = tables > 0 && !owned && first(db, 'SELECT clean FROM owner') === 0;
+    const sound = String(firstValue(db, 'PRAGMA quick_check(1)'));
+    const newest = tables === 0 ? null : firstValue(db, newestMessage);
+    const unclean = tables > 0 && !owned && firstValue(db, 'SELECT clean FROM owner') === 0;
     return {
       kind: 'examined',
       owned,
@@ -73,17 +76,20 @@ export function roomOfDisk(place: string): DiskRoom {
 
 const newestMessage = 'SELECT accepted_at FROM inbox ORDER BY seq DESC LIMIT 1';
 
-function first(db: DatabaseSync, sql: string): unknown {
+function firstValue(db: DatabaseSync, sql: string): unknown {
   return Object.values(db.prepare(sql).get() ?? {})[0] ?? null;
 }
 
-/** A read shows the owner's lock, which keeps readers out, too; it takes nothing from anyone. */
+/**
+ * Whether a process owns the database. The owner's lock keeps readers out, so a read fails. The
+ * read itself takes no lock from anyone.
+ */
 function isOwned(path: string): boolean {
   const file = `${path}.lock`;
   if (!existsSync(file)) return false;
   try {
     using db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
-    first(db, 'SELECT count(*) FROM sqlite_master');
+    firstValue(db, 'SELECT count(*) FROM sqlite_master');
     return false;
   } catch (error) {
     if (((error as { errcode?: number }).errcode ?? 0) === sqliteBusy) return true;

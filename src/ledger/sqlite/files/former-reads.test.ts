@@ -1,4 +1,6 @@
-/** What an older svc kept answers every question as it did, and is forgotten as it was. */
+/**
+ * Data from an older svc gives the same answers after the upgrade, and can be forgotten as before.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +31,7 @@ import { openSqliteReader } from '../read/reader.ts';
 import { openSqliteLedger } from '../sqlite.ts';
 import { backUp } from './backup.ts';
 
-/** Before this version turns stood in the midst of one another. */
+/** Before this version the turns were in another order. */
 const former = 6;
 const all = { after: null, limit: 100 };
 const any = { channel: null, brain: null, state: null, outcome: null, since: null, until: null };
@@ -60,7 +62,7 @@ async function open(path: string): Promise<Bench> {
   };
 }
 
-/** Some of everything that a ledger keeps. */
+/** Some of every kind of data that a ledger keeps. */
 async function live(path: string): Promise<void> {
   await using it = await open(path);
   for (const text of ['one', 'two', 'three']) await exchange(it, 'ann', text, `re: ${text}`);
@@ -110,7 +112,7 @@ async function agentTurn(it: Bench): Promise<void> {
   await it.ledger.complete(claim, { ...effects(claim, ['42']), notes, toolUses });
 }
 
-/** The answers to every question there is. */
+/** The answers to every question of the reader. */
 async function answersOf(path: string) {
   const reader = openSqliteReader(path);
   assert.ok(!('kind' in reader), 'it can be read');
@@ -144,7 +146,7 @@ async function answersOf(path: string) {
   };
 }
 
-/** What the turns that wait are shown, and how much there is to forget of everybody. */
+/** What waiting turns are shown, and how much there is to forget of every person. */
 async function workedOn(path: string) {
   await using it = await open(path);
   const shown = await it.ledger.claim('in', hook, 10);
@@ -159,7 +161,7 @@ test('a database of before answers as it did, also from a backup', async (t) => 
   const path = stage(t);
   await live(path);
   const before = await answersOf(path);
-  const unanswered = Object.entries(before).filter(([, told]) => JSON.stringify(told) === '[]');
+  const unanswered = Object.entries(before).filter(([, answer]) => JSON.stringify(answer) === '[]');
   assert.deepEqual(unanswered, [], 'there is something of everything');
   assert.equal(before.conversations.rows.length, 5);
 

@@ -43,7 +43,7 @@ test('a note of a crash that is torn anywhere says nothing', () => {
     writeFileSync(file, whole.subarray(0, length));
     assert.equal(notedEnd(place.path).crashed, null, `${length} bytes`);
   }
-  // A system that dies may leave zeros for what was not written.
+  // A system that dies may leave zeros in place of unwritten bytes.
   for (let from = 0; from < whole.length; from++) {
     writeFileSync(file, Buffer.from(whole).fill(0, from));
     assert.equal(notedEnd(place.path).crashed, null, `zeros from ${from}`);

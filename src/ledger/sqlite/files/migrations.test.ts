@@ -1,4 +1,4 @@
-/** Databases of an older schema: all of it is there afterwards, or all of it is as before. */
+/** Databases of an older schema: an upgrade converts all of it, or leaves all of it as before. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ const tables = {
   traces: ['message_id', 'body'],
 };
 
-/** A database of that version with so many of everything, and a place for copies of it. */
+/** A database of that version with some rows of every kind, and a place for copies of it. */
 function stage(t: TestContext): { readonly full: string; readonly copy: () => string } {
   const folder = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -41,9 +41,13 @@ function stage(t: TestContext): { readonly full: string; readonly copy: () => st
   return { full, copy };
 }
 
-type Look = { readonly version: number; readonly sound: string; readonly rows: readonly string[] };
+type Inspection = {
+  readonly version: number;
+  readonly sound: string;
+  readonly rows: readonly string[];
+};
 
-function look(path: string): Look {
+function inspect(path: string): Inspection {
   using db = new DatabaseSync(path);
   return {
     version: Number(db.prepare('PRAGMA user_version').get()!['user_version']),
@@ -59,7 +63,7 @@ async function open(path: string, more: Partial<SqliteOptions> = {}) {
 
 test('an upgrade that is killed at any point is whole, or has not been', async (t) => {
   const { full, copy } = stage(t);
-  const before = look(full);
+  const before = inspect(full);
   const program = fileURLToPath(
     new URL('../../../../test/fixtures/killed-upgrade.ts', import.meta.url),
   );
@@ -73,22 +77,22 @@ test('an upgrade that is killed at any point is whole, or has not been', async (
   for (let kill = 1; kill <= kills; kill++) {
     const last = Math.floor((kill * questions) / kills);
     assert.equal(upgrade(path, last).signal, 'SIGKILL');
-    const { version, ...left } = look(path);
-    // Each step is whole by itself.
+    const { version, ...rest } = inspect(path);
+    // Each step is a transaction of its own.
     assert.ok(version >= former && version <= migrationFiles().length, `version ${version}`);
-    assert.deepEqual(left, { sound: 'ok', rows: before.rows }, `killed at question ${last}`);
+    assert.deepEqual(rest, { sound: 'ok', rows: before.rows }, `killed at question ${last}`);
     if (version > former) copyFileSync(full, path);
   }
   const ledger = await open(path);
   assert.ok(!('kind' in ledger), 'the service starts on it');
   await ledger[Symbol.asyncDispose]();
-  assert.deepEqual(look(path), { ...before, version: migrationFiles().length });
+  assert.deepEqual(inspect(path), { ...before, version: migrationFiles().length });
 });
 
 test('an upgrade that finds no room says so, and leaves the database as it was', async (t) => {
   const { full, copy } = stage(t);
   const path = copy();
-  const before = look(full);
+  const before = inspect(full);
   using db = new DatabaseSync(path);
   const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
   db.close();
@@ -98,15 +102,15 @@ test('an upgrade that finds no room says so, and leaves the database as it was',
   assert.ok('kind' in problem);
   assert.equal(problem.code, 'storage_full');
   assert.match(problem.message, /stands on a full disk; make room/);
-  assert.deepEqual(look(path), before);
+  assert.deepEqual(inspect(path), before);
   const ledger = await open(path, { news });
   assert.ok(!('kind' in ledger));
   await ledger[Symbol.asyncDispose]();
-  assert.deepEqual(look(path), { ...before, version: migrationFiles().length });
-  const told = { from: former, to: migrationFiles().length };
+  assert.deepEqual(inspect(path), { ...before, version: migrationFiles().length });
+  const upgrade = { from: former, to: migrationFiles().length };
   assert.deepEqual(
     upgrades.map(({ from, to }) => ({ from, to })),
-    [told, told],
+    [upgrade, upgrade],
     'once each time, and not for a database that is new or current',
   );
 });

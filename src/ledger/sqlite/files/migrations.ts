@@ -1,16 +1,16 @@
-/** The schema's history: numbered SQL files, each applied once, in order, in one transaction. */
+/** The schema's history: numbered SQL files. Each is applied once, in order, in one transaction. */
 import type { DatabaseSync } from 'node:sqlite';
 import { steps } from './steps.ts';
 
-/** "svc1" in ASCII: says whose database it is (SQLite's `application_id`). */
+/** "svc1" in ASCII: marks a database of svc (SQLite's `application_id`). */
 export const applicationId = 0x73766331;
 
-/** File names in order; the number of the last is the schema's version. */
+/** The file names in order. The number of the last is the schema's version. */
 export function migrationFiles(): readonly string[] {
   return steps.map(({ name }) => name);
 }
 
-/** Errors cross from the writer's thread as texts: their names are what tells them apart. */
+/** Errors come from the writer's thread as texts, so only their names distinguish them. */
 export class ForeignDatabase extends Error {
   override readonly name = 'ForeignDatabase';
 }
@@ -19,15 +19,15 @@ export class NewerSchema extends Error {
   override readonly name = 'NewerSchema';
 }
 
-/** From the version that a database has to the one that it is to have. */
+/** The database's version, and the version of this program. */
 export type Upgrade = { readonly from: number; readonly to: number };
 
 /**
- * Brings a database to this program's schema. Where a step finds no room, or the process ends in
- * it, the database is what it was before that step.
- * @param begun told before the first step of a database that was in use: it may take minutes
- * @throws ForeignDatabase where another program's tables stand, NewerSchema where a newer svc
- *   wrote, and what SQLite says
+ * Brings a database to this program's schema. If a step finds no room, or the process ends in it,
+ * the database stays as it was before that step.
+ * @param begun called before the first step on a database that was in use: it may take minutes
+ * @throws ForeignDatabase for another program's tables, NewerSchema for a newer svc's database, and
+ * SQLite's errors
  */
 export function migrate(db: DatabaseSync, begun: (upgrade: Upgrade) => void = () => {}): void {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() as {
@@ -50,6 +50,6 @@ export function migrate(db: DatabaseSync, begun: (upgrade: Upgrade) => void = ()
     const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${index + 1};`;
     db.exec(`BEGIN IMMEDIATE; ${sql} ${marks} COMMIT;`);
   }
-  // The log of tables that were written anew is as long as they are.
+  // Rewritten tables make the log as long as they are.
   if (isUpgrade) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }

@@ -1,4 +1,4 @@
-/** Requests of people on the SQLite form, with what is on the disk afterwards. */
+/** Requests of people on SQLite, checked against the files on the disk. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,6 @@ import { openSqliteLedger } from '../sqlite.ts';
 
 const migration = new URL('./migrations/0001-start.sql', import.meta.url);
 
-/** Runs with a folder of its own. */
 async function inFolder(run: (path: string, folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-people-'));
   try {
@@ -43,7 +42,7 @@ async function open(path: string, source = ids) {
 const canary = 'canary-7c1f';
 const model = 'local_runtime/b' as ModelName;
 
-/** The files in which the canary can be read. */
+/** The files that contain the canary. */
 async function filesWithCanary(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of await readdir(folder)) {
@@ -94,16 +93,16 @@ test('the words of what was forgotten are in none of the files, nor in the index
     };
     const db = new DatabaseSync(path, { readOnly: true });
     const isIndexed = async (): Promise<void> => {
-      const left = db.prepare(
+      const unindexed = db.prepare(
         'SELECT count(*) AS n FROM turns, search_state ' +
           'WHERE place > high OR place <= low OR rules = ?',
       );
-      await until('all turns are in the index', async () => left.get('')?.['n'] === 0);
+      await until('all turns are in the index', async () => unindexed.get('')?.['n'] === 0);
     };
     const found = db.prepare('SELECT count(*) AS n FROM search WHERE search MATCH ?');
     for (let i = 0; i < 40; i++) {
-      // Of two that begin so, the index tells by most of one where the other one ends; words of
-      // others keep the place of that.
+      // The index stores most of a word to separate it from its neighbour. The words of others keep
+      // that place in use.
       const numbers = Array.from({ length: 100 }, (_, at) => 10_000 + 40 * at + i);
       await exchange(it, `c${i}`, numbers.map((at) => `n${at}dove`).join(' '), 'kept');
       const text = numbers.map((at) => `N${at}canarya n${at}Canaryb`).join(' ');
@@ -155,7 +154,7 @@ test('a database of the first schema keeps its messages, and learns who said wha
     const add = db.prepare(`${insert} VALUES (?, ?, 'webhook', 'c', 1, ?, ?)`);
     add.run(1, first, body, 1);
     add.run(3, second, body, 0);
-    const told = JSON.stringify({
+    const replyBody = JSON.stringify({
       inReplyTo: first,
       brain: 'main',
       text: 'a',
@@ -165,7 +164,7 @@ test('a database of the first schema keeps its messages, and learns who said wha
     db.prepare(
       'INSERT INTO outbox (seq, id, channel, conversation, created_at, body, late, due_at) ' +
         "VALUES (2, ?, 'webhook', 'c', 1, ?, 1, 1)",
-    ).run(reply, told);
+    ).run(reply, replyBody);
     db.exec("INSERT INTO turns VALUES ('webhook', 'c', 1, 1, 1, 'hi', 'a')");
     db.exec("INSERT INTO conversations VALUES ('webhook', 'c', 1, 1, 1)");
     db.exec(`INSERT INTO traces VALUES ('${first}', '{}')`);

@@ -1,4 +1,4 @@
-/** Why a database cannot be used, and what a person can do about it. */
+/** The problems of a database: why it cannot be used, and what a person can do about it. */
 import { describeHolder } from '../../../lib/holders.ts';
 import type { StoreProblem } from '../../ledger.ts';
 import { holderOfLock, sqliteBusy } from './database-files.ts';
@@ -17,7 +17,7 @@ const noFiles = {
   sentence: 'cannot be opened, since this process may open no more files; raise ulimit -n',
 };
 
-/** What the system says of the files themselves, before SQLite has them open. */
+/** The system's errors for the files, before SQLite has opened them. */
 const bySystem: Readonly<Record<string, { readonly code: string; readonly sentence: string }>> = {
   EACCES: noRight,
   EPERM: noRight,
@@ -55,7 +55,7 @@ const byErrcode: Readonly<Record<number, { readonly code: string; readonly sente
   26: { code: 'storage_foreign', sentence: 'is no SQLite database; name another storage.path' },
 };
 
-/** @param fault what opening it threw, in this thread or in the writer's */
+/** @param fault the error from opening it, in this thread or in the writer's */
 export function problemOf(
   path: string,
   fault: { readonly errcode?: number; readonly code?: string; readonly message: string },
@@ -88,7 +88,7 @@ export function missingProblem(path: string): StoreProblem {
   );
 }
 
-/** Only the service itself brings a database up to date. */
+/** Only the service itself upgrades a database. */
 export function olderProblem(path: string): StoreProblem {
   return problem(
     'storage_older',
@@ -96,7 +96,9 @@ export function olderProblem(path: string): StoreProblem {
   );
 }
 
-/** A restart may find the disk well again, and another program gone. */
+/**
+ * Problems that may be gone at a restart: the disk may be well again, or the other program ended.
+ */
 const passing = new Set(['storage_io', 'storage_full', 'storage_locked', 'storage_unusable']);
 
 function problem(code: string, message: string): StoreProblem {

@@ -1,6 +1,6 @@
 /**
- * The steps of the schema, in SQL. The build puts their texts in the place of this module: a thread
- * of the program of one file finds no folder.
+ * The schema's migrations, in SQL. The build replaces this module with their texts, because a
+ * thread of the single-file program finds no folder.
  */
 import { readSqlSteps } from '../../../lib/sql-steps.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What is read of an agent's memory: notes, the last uses of tools, and the calls that were begun.
- * Notes are read from the disk each time: a note of a brain may have been made in any of its
- * conversations, and a turn asks once, before its first model call.
+ * Smaller parts of the storage: the memory of agents (notes, tool uses, begun calls), approvals,
+ * attachments, figures and spend. Notes are read from the disk each time. A brain's note may come
+ * from any of its conversations, and a turn asks only once, before its first model call.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Note, NoteScope } from '../../../domain/note.ts';
@@ -57,7 +57,7 @@ export class AgentReads {
 
   readonly #labels: Labels;
 
-  /** @param reader a connection that only reads */
+  /** @param reader a read-only connection */
   constructor(reader: DatabaseSync, labels: Labels) {
     this.#labels = labels;
     this.#notesHere = reader.prepare(
@@ -86,7 +86,7 @@ export class AgentReads {
     });
   }
 
-  /** The last n of the conversation, newest first. */
+  /** The last n uses of the conversation, newest first. */
   toolUses({ channel, conversation }: Message, n: number): readonly ToolUse[] {
     const rows = this.#uses.all(channel, conversation, n) as unknown as ToolUseRecord[];
     return rows.map((row) => {
@@ -95,16 +95,16 @@ export class AgentReads {
     });
   }
 
-  /** What was begun for a message, oldest first. */
+  /** The calls begun for a message, oldest first. */
   callsOf({ id, channel }: Message): readonly RunningCall[] {
     return this.#calls.all(id).map((row) => {
-      const { key, hash, tool, arguments: given, text, outcome, ms, private: label } = row;
+      const { key, hash, tool, arguments: argumentsText, text, outcome, ms, private: label } = row;
       const known = toolOutcomes.find((one) => one === outcome) ?? 'unknown';
       return {
         key: String(key),
         hash: String(hash),
         tool: String(tool),
-        arguments: String(given),
+        arguments: String(argumentsText),
         sensitivity: this.#labels.of(label === null ? null : Number(label), channel),
         ending: text === null ? null : { text: String(text), outcome: known, ms: Number(ms) },
       };
@@ -112,14 +112,17 @@ export class AgentReads {
   }
 }
 
-/** Nobody else writes this database: who is the first to decide is known here. */
+/**
+ * The approvals in the database. Only this process writes the database, so it decides here which
+ * decision came first.
+ */
 export class StoredApprovals implements Approvals {
   readonly #reader: DatabaseSync;
   readonly #groupCommit: GroupCommit;
-  /** By what is being written just now. */
+  /** The decisions that are being written now. */
   readonly #deciding = new Map<ApprovalId, Promise<unknown>>();
 
-  /** @param reader a connection that only reads */
+  /** @param reader a read-only connection */
   constructor(reader: DatabaseSync, groupCommit: GroupCommit) {
     this.#reader = reader;
     this.#groupCommit = groupCommit;
@@ -153,7 +156,7 @@ export class StoredApprovals implements Approvals {
       if (findApproval(this.#reader, id)?.state !== 'waiting') return 'not_waiting';
       this.#groupCommit.add(['approvalDecided', verdict, by, at, id]);
       if (!(await this.#groupCommit.writtenNow())) return 'storage_failed';
-      // It may have been forgotten meanwhile.
+      // The approval may have been forgotten meanwhile.
       return findApproval(this.#reader, id) === null ? 'not_waiting' : 'decided';
     } catch {
       return 'storage_failed';
@@ -161,7 +164,7 @@ export class StoredApprovals implements Approvals {
   }
 }
 
-/** @param reader a connection that only reads */
+/** @param reader a read-only connection */
 export function storedAttachments(
   reader: DatabaseSync,
   groupCommit: GroupCommit,
@@ -217,7 +220,7 @@ export function storedAttachments(
   };
 }
 
-/** Figures go with whatever is written just then; for want of room they wait, and nothing else. */
+/** Figures wait for the next commit of other writes. For want of room only figures wait. */
 export class Figures implements StoredFigures {
   readonly #groupCommit: GroupCommit;
   readonly #hasRoom: () => boolean;
@@ -237,13 +240,13 @@ export class Figures implements StoredFigures {
 }
 
 /**
- * What was spent goes with whatever is written just then. Calls of one kind that end while a group
- * gathers are one write of it; a reservation is decided where it is written. What free models use
+ * The writes of spend, which join the next commit. Calls of one kind that end while a group gathers
+ * share one write of it. The writer decides a reservation when it writes it. The use of free models
  * is written once a second.
  */
 export class Spend implements SpendBook {
   readonly #groupCommit: GroupCommit;
-  /** Writes of the group that gathers; the sums in them grow. */
+  /** The spend writes of the gathering group. Their sums grow until it is sent. */
   readonly #gathered = new Map<string, SpendWrite>();
   #group: unknown = null;
   readonly #free = new FreeSpend((charged, change) => this.#write('spent', charged, change));
@@ -257,7 +260,7 @@ export class Spend implements SpendBook {
     const place = this.#groupCommit.add({ charged, most, limits });
     return new Promise((resolve) => {
       this.#groupCommit.flush(
-        (told) => resolve(told?.reservings.get(place) ?? { kind: 'unwritten' }),
+        (result) => resolve(result?.reservings.get(place) ?? { kind: 'unwritten' }),
         () => resolve({ kind: 'unwritten' }),
       );
     });
@@ -266,14 +269,14 @@ export class Spend implements SpendBook {
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
     if (reserved === null && used === null) return;
     if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
-    // What was reserved and is not there was forgotten since, and is not to come back.
+    // A reservation that is missing was forgotten meanwhile, and must not come back.
     const name = reserved === null ? 'spent' : 'spendSettled';
     for (const part of settledParts(charged, reserved, used)) {
       this.#write(name, part.charged, part.change);
     }
   }
 
-  /** Writes what is gathered of free models. */
+  /** Writes the gathered use of free models. */
   flush(): void {
     this.#free.flush();
   }

@@ -1,4 +1,4 @@
-/** What agents keep in the SQLite form, as it is on the disk. */
+/** The stored data of agents in SQLite, as it is on the disk. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -72,7 +72,7 @@ function begun({ message }: InClaim, given: string): BegunCall {
   return { ...use, key: `${message.id}:1:0`, hash: 'one', arguments: given, sensitivity: 'public' };
 }
 
-/** One turn that calls, notes, and is written down. */
+/** One finished turn with a tool call and a note. */
 async function turn(it: Bench, who: string, text: string): Promise<void> {
   await accept(it, said(who, 'hello'));
   const claim = await oneIn(it);
@@ -126,15 +126,15 @@ test('a call is on the disk before it may run', async () => {
   await inFolder(async (it, path) => {
     await accept(it, said('ann', 'hello'));
     const claim = await oneIn(it);
-    const beside = new DatabaseSync(path, { readOnly: true });
+    const reader = new DatabaseSync(path, { readOnly: true });
     assert.deepEqual(await it.ledger.calls.logCall(claim, begun(claim, 'given')), {
       kind: 'run',
     });
-    const { tool, text } = beside.prepare('SELECT tool, text FROM tool_calls').get()!;
+    const { tool, text } = reader.prepare('SELECT tool, text FROM tool_calls').get()!;
     assert.deepEqual([tool, text], ['webhook_call', null]);
-    const use = beside.prepare('SELECT outcome, arguments FROM tool_uses').get()!;
+    const use = reader.prepare('SELECT outcome, arguments FROM tool_uses').get()!;
     assert.deepEqual([use['outcome'], use['arguments']], ['unknown', 'given']);
-    beside.close();
+    reader.close();
   });
 });
 

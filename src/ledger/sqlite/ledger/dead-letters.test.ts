@@ -1,4 +1,4 @@
-/** How many dead letters there are, while the sweep takes some away beside what people ask for. */
+/** The count of dead letters while the sweep deletes some during a person's requests. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 
 const idOf = (n: number): string => String(n).padStart(22, '0');
 
-/** So many dead messages, a dead reply of two parts, and a journal that the sweep overtakes. */
+/** Dead messages, a dead reply of two parts, and a group commit that the sweep overtakes. */
 function start(messages: number) {
   const db = new DatabaseSync(':memory:');
   migrate(db);

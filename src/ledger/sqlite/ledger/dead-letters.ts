@@ -1,4 +1,4 @@
-/** Dead letters: how many there are, and what a person may do with one. */
+/** Dead letters: their count, and the two requests of a person, replay and discard. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { wholeIdLength } from '../../engine/order/rows.ts';
 import type { DeadLetterMove } from '../../ledger.ts';
@@ -49,12 +49,12 @@ export class DeadLetters {
     const found = this.#find(id);
     if (found === null) return 'not_found';
     let rows = 0;
-    const back = (): void => void rows++;
+    const countRow = (): void => void rows++;
     const written = await (found.kind === 'message'
-      ? this.#rerun(found.seq, back)
-      : this.#resend(found.parts, back));
+      ? this.#rerun(found.seq, countRow)
+      : this.#resend(found.parts, countRow));
     if (!written) return 'storage_failed';
-    // The sweep may have taken it meanwhile.
+    // The sweep may have deleted it meanwhile.
     if (rows === 0) return 'not_found';
     this.#removeAll(id, found);
     return 'done';
@@ -88,13 +88,16 @@ export class DeadLetters {
     if (id.length !== wholeIdLength) return null;
     const message = this.#message.get(id);
     if (message !== undefined) return { kind: 'message', seq: Number(message['seq']) };
-    // A part has `-` and its number behind the id, and `.` comes after `-`.
+    // A part's id is the reply's id, `-` and a number. `.` sorts right after `-`.
     const parts = this.#replies.all(id, `${id}.`) as unknown as readonly Part[];
     return parts.length === 0 ? null : { kind: 'reply', parts };
   }
 
-  /** The turn that the message's burial left in the history is deleted in the same commit. */
-  #rerun(seq: number, back: () => void): Promise<boolean> {
+  /**
+   * Puts a dead message back into its queue. The same commit deletes the turn that the
+   * dead-lettering left in the history.
+   */
+  #rerun(seq: number, countRow: () => void): Promise<boolean> {
     const { groupCommit, reader, rows, now } = this.#deps;
     const fresh = rows.nextSeq();
     groupCommit.add(['turnOfDeadDeleted', seq]);
@@ -104,12 +107,12 @@ export class DeadLetters {
         rows.outdate(stored.channel, stored.conversation);
         this.#historyCache.drop(stored);
         rows.restoreMessage(stored);
-        back();
+        countRow();
       }
     });
   }
 
-  #resend(parts: readonly Part[], back: () => void): Promise<boolean> {
+  #resend(parts: readonly Part[], countRow: () => void): Promise<boolean> {
     const { groupCommit, reader, rows } = this.#deps;
     const fresh = parts.map(({ seq }) => {
       const next = rows.nextSeq();
@@ -120,13 +123,13 @@ export class DeadLetters {
       let progress = null;
       for (const { stored, state } of fresh.flatMap((seq) => [...unsettledReplies(reader, seq)])) {
         ({ progress } = rows.restoreReply(stored, progress, state));
-        back();
+        countRow();
       }
     });
   }
 }
 
-/** All in one text, which takes a tenth of the time of a row for each. */
+/** Reads all ids as one text, which takes a tenth of the time of a row for each. */
 function idsIn(db: DatabaseSync): readonly string[] {
   const ids =
     'SELECT id FROM inbox WHERE state = 2 UNION ALL SELECT id FROM outbox WHERE state = 2';

@@ -1,4 +1,4 @@
-/** What a durable ledger's storage is made of; it owns them, and closes them with itself. */
+/** The dependencies of the SQLite storage. The storage owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../../lib/clock.ts';
 import type { HeldConversation } from '../../../domain/takeover.ts';
@@ -13,7 +13,7 @@ import type { Labels } from './sensitivity-labels.ts';
 export type SqliteDeps = Clock & {
   readonly limits: SqliteLimits;
   readonly lock: OwnerLock;
-  /** A connection that only reads. */
+  /** A read-only connection. */
   readonly reader: DatabaseSync;
   readonly rows: WorkingSet;
   readonly groupCommit: GroupCommit;
@@ -22,7 +22,7 @@ export type SqliteDeps = Clock & {
   readonly stopCrashNotes: () => void;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
-  /** Conversations that an operator answered by hand when the process before ended. */
+  /** Conversations under takeover by an operator when the process before ended. */
   readonly held: readonly HeldConversation[];
   readonly labels: Labels;
 };

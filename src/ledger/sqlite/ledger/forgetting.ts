@@ -1,10 +1,11 @@
 /**
- * Deletes what one conversation or one sender said, and what was answered to it: from memory at
- * once, from the disk in batches, so that the groups of others go between them.
+ * Forgets one conversation or one sender: deletes their messages and turns, and the replies to
+ * them. Memory loses these at once. The disk loses them in batches, so that groups of other writes
+ * go in between.
  *
- * What was on its way to the disk at the request arrives there first: after that everything of
- * theirs is found by looking. A number tells what is older than the request from what comes after
- * it, which stays.
+ * Writes that were under way at the request reach the disk first, so a search then finds
+ * everything. A sequence number separates older rows from those that come after the request, which
+ * stay.
  */
 import { forgottenPerson, personOn } from '../../../domain/approval.ts';
 import type { StatementSync, DatabaseSync } from 'node:sqlite';
@@ -19,7 +20,7 @@ import type { HistoryCache } from './history-cache.ts';
 import type { Write } from '../write/statements.ts';
 import type { Whose } from '../../../domain/story.ts';
 
-/** At most so many rows are deleted in one commit. */
+/** The most rows that one commit deletes. */
 const batchMax = 200;
 const checkpointAgainMs = 50;
 
@@ -37,31 +38,32 @@ export class Forgetting {
   }
 
   /**
-   * To be called one at a time, when what was on its way has arrived.
-   * @returns how many messages, replies and turns went
+   * Forgets a conversation or a sender. Call it one at a time, after all earlier writes are on the
+   * disk.
+   * @returns how many messages, replies and turns it deleted
    * @throws when the storage has failed, so that nobody believes that the texts are gone
    */
-  async forget(asked: Forgotten): Promise<number> {
-    const { whose } = asked;
+  async forget(request: Forgotten): Promise<number> {
+    const { whose } = request;
     const touched = new Set<ConversationId>();
-    let deleted = await this.#messages(asked, touched);
+    let deleted = await this.#messages(request, touched);
     if (whose.kind === 'conversation') {
       touched.add(whose.conversation);
-      deleted += await this.#replies(asked);
-      deleted += await this.#turnsOf(asked, whose.conversation, this.#search.turns);
+      deleted += await this.#replies(request);
+      deleted += await this.#turnsOf(request, whose.conversation, this.#search.turns);
     } else {
-      deleted += await this.#turnsSaidBy(asked, whose.sender, touched);
+      deleted += await this.#turnsSaidBy(request, whose.sender, touched);
     }
-    await this.#approvals(asked);
-    for (const conversation of touched) await this.#close(asked, conversation);
+    await this.#approvals(request);
+    for (const conversation of touched) await this.#dropConversation(request, conversation);
     await this.#overwrite();
     return deleted;
   }
 
   /**
-   * Notes that are made after the call stay.
-   * @returns how many went
-   * @throws as forget does
+   * Deletes notes. Notes made after the call stay.
+   * @returns how many notes it deleted
+   * @throws when the storage has failed
    */
   async clearNotes(of: NotesOf): Promise<number> {
     const before = this.#deps.rows.nextSeq();
@@ -73,7 +75,7 @@ export class Forgetting {
     return count;
   }
 
-  /** What was deleted is on the disk no more. */
+  /** Resolves when the disk holds no byte of the deleted rows. */
   async #overwrite(): Promise<void> {
     const { groupCommit } = this.#deps;
     for (let whole = await groupCommit.checkpoint('vacuum'); !whole;) {
@@ -82,11 +84,11 @@ export class Forgetting {
     }
   }
 
-  /** Their messages, what was answered to those, and their traces. */
-  async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
+  /** Deletes their messages, the replies to these, and their traces. */
+  async #messages(request: Forgotten, touched: Set<ConversationId>): Promise<number> {
     let deleted = 0;
-    for await (const messages of this.#search.messages(asked.whose, asked.before)) {
-      await this.#dropAnswers(asked, messages);
+    for await (const messages of this.#search.messages(request.whose, request.before)) {
+      await this.#dropAnswers(request, messages);
       for (const { conversation } of messages) touched.add(conversation as ConversationId);
       const replies = messages.flatMap(({ id }) => this.#search.repliesTo(id));
       deleted += await this.#rows('replyDeleted', replies);
@@ -95,7 +97,10 @@ export class Forgetting {
     return deleted;
   }
 
-  /** After a restart a reply does not know whose message it answers: the message leads to it. */
+  /**
+   * Removes unsettled replies to these messages from the working set. After a restart a reply does
+   * not know its sender, so the message leads to it.
+   */
   async #dropAnswers({ remove }: Forgotten, messages: readonly FoundRow[]): Promise<void> {
     const unsettled = ({ id }: FoundRow): boolean =>
       this.#search.repliesTo(id).some(({ state }) => state === 0);
@@ -105,7 +110,7 @@ export class Forgetting {
     await this.#write([]);
   }
 
-  /** Deletes replies of a conversation whose messages are not kept any more. */
+  /** Deletes replies of a conversation whose messages are already gone. */
   async #replies({ whose, before }: Forgotten): Promise<number> {
     let deleted = 0;
     for await (const replies of this.#search.replies(whose, before)) {
@@ -121,12 +126,12 @@ export class Forgetting {
     for (let from = 0; from < found.length; from += batchMax) {
       const batch = found.slice(from, from + batchMax);
       const writes = batch.flatMap(({ seq, id }): Write[] => {
-        const gone: Write[] = [
+        const deletes: Write[] = [
           [deletion, seq],
           ['numbered', seq, id.slice(0, wholeIdLength)],
         ];
-        if (deletion === 'messageDeleted') gone.push(['traceDeleted', id]);
-        return gone;
+        if (deletion === 'messageDeleted') deletes.push(['traceDeleted', id]);
+        return deletes;
       });
       await this.#write(writes);
       for (const { id, state } of batch) if (state === 2) this.#deadLetters.remove(id);
@@ -134,7 +139,10 @@ export class Forgetting {
     return found.length;
   }
 
-  /** What was to be done with a yes is a text of theirs; who said yes is a name of theirs. */
+  /**
+   * Deletes their approvals: the call's arguments are their text. Also replaces their name where
+   * they decided approvals of others.
+   */
   async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
     const found = this.#search.approvals(whose, beforeId);
     for (let from = 0; from < found.length; from += batchMax) {
@@ -147,13 +155,13 @@ export class Forgetting {
   }
 
   async #turnsSaidBy(
-    asked: Forgotten,
+    request: Forgotten,
     sender: string,
     touched: Set<ConversationId>,
   ): Promise<number> {
-    const { channel } = asked.whose;
+    const { channel } = request.whose;
     let deleted = 0;
-    for await (const turns of this.#search.turnsSaidBy(channel, sender, asked.before)) {
+    for await (const turns of this.#search.turnsSaidBy(channel, sender, request.before)) {
       for (const { conversation } of turns) touched.add(conversation as ConversationId);
       await this.#write(
         turns.map(({ conversation, session, seq }): Write => {
@@ -163,9 +171,9 @@ export class Forgetting {
       deleted += turns.length;
     }
     await this.#write([['spendForgotten', channel, sender]]);
-    // The quoted block may hold what they said.
+    // The quoted block may contain this sender's words.
     for (const conversation of touched) {
-      deleted += await this.#turnsOf(asked, conversation, this.#search.quoted);
+      deleted += await this.#turnsOf(request, conversation, this.#search.quoted);
     }
     return deleted;
   }
@@ -188,11 +196,11 @@ export class Forgetting {
     }
   }
 
-  /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
-  async #close({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
+  /** Drops the conversation's memory, and its row if nothing is left in it. */
+  async #dropConversation({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
     const { groupCommit, rows } = this.#deps;
     const place = [channel, conversation] as const;
-    // The notes made there may hold what they said.
+    // Notes made in the conversation may contain this sender's words.
     groupCommit.add(['notesForgotten', ...place, before]);
     groupCommit.add(['cutsDeleted', ...place]);
     groupCommit.add(['conversationDeleted', ...place]);
@@ -210,11 +218,11 @@ export class Forgetting {
   }
 }
 
-// Finds what is to be deleted, on the connection that only reads. Inbox, outbox and turns are not
-// ordered by who wrote them, so they are looked through a window at a time, and others have their
-// turn between two windows.
+// The search for rows to delete, on the read-only connection. Inbox, outbox and turns have no index
+// by sender. So the search reads one window of rows at a time, and other work goes between two
+// windows.
 
-/** At most so many numbers, or turns, are looked through at once: a few milliseconds. */
+/** The most sequence numbers, or turns, read in one step, which takes a few milliseconds. */
 const window = 500;
 
 /** `state` as in the schema. */
@@ -223,19 +231,19 @@ type FoundMessage = FoundRow & { readonly conversation: string };
 type Turn = { readonly conversation: string; readonly session: number; readonly seq: number };
 
 type Search = {
-  /** Messages numbered below `before`, some at a time. */
+  /** Messages with a `seq` below `before`, in batches. */
   messages(whose: Whose, before: number): AsyncIterable<readonly FoundMessage[]>;
-  /** Replies in a conversation. */
+  /** Replies in a conversation, in batches. */
   replies(whose: Whose, before: number): AsyncIterable<readonly FoundRow[]>;
   repliesTo(messageId: string): readonly FoundRow[];
   turnsSaidBy(channel: ChannelKey, sender: string, before: number): AsyncIterable<readonly Turn[]>;
-  /** Ids of approvals, of messages with ids before that one. */
+  /** Ids of approvals that belong to messages with ids below `beforeId`. */
   approvals(whose: Whose, beforeId: string): readonly string[];
-  /** How many notes there are of that scope. */
+  /** How many notes the scope has, numbered below `before`. */
   notesOf(of: NotesOf, before: number): number;
-  /** Some turns of a conversation: channel, conversation, before, how many. */
+  /** Some turns of a conversation. Parameters: channel, conversation, before, limit. */
   readonly turns: StatementSync;
-  /** The same, only quoted blocks. */
+  /** The same, for quoted blocks only. */
   readonly quoted: StatementSync;
 };
 
@@ -248,9 +256,9 @@ function prepareSearch(db: DatabaseSync): Search {
   const notes = 'SELECT count(*) AS count FROM notes WHERE';
   const notesOfBrain = db.prepare(`${notes} brain = ? AND seq < ?`);
   const notesHere = db.prepare(`${notes} brain IS NULL AND ${ofConversation}`);
-  const asked = (which: string): StatementSync =>
+  const approvalsBy = (which: string): StatementSync =>
     db.prepare(`SELECT id FROM approvals WHERE channel = ? AND ${which} = ? AND message_id < ?`);
-  const [askedIn, askedBy] = [asked('conversation'), asked('sender')];
+  const [askedIn, askedBy] = [approvalsBy('conversation'), approvalsBy('sender')];
   return {
     messages(whose, before) {
       const what = 'seq, id, state, conversation';
@@ -301,7 +309,7 @@ async function* windows<T>(
   const number = table === 'turns' ? 'place' : 'seq';
   const inWindow = `${number} >= ? AND ${number} < ?`;
   const next = db.prepare(`SELECT min(${number}) AS number FROM ${table} WHERE ${inWindow}`);
-  // An index would lead to all rows of a channel, again for each window.
+  // An index would visit all rows of a channel, again for each window.
   const some = db.prepare(
     `SELECT ${what} FROM ${table} NOT INDEXED WHERE ${inWindow} AND ${which}`,
   );

@@ -1,6 +1,6 @@
 /**
- * What conversations at work remember, kept on the main thread so that a turn need not read the
- * disk. A conversation that is not here is read by a connection that can only read.
+ * The history of conversations at work, in memory on the main thread, so that a turn need not read
+ * the disk. For other conversations it reads the database, on a read-only connection.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
@@ -14,13 +14,13 @@ import { Cursors } from '../../engine/order/cursors.ts';
 import type { Memory } from '../../ledger.ts';
 import type { Labels } from './sensitivity-labels.ts';
 
-/** Turns that were said in a conversation and may be seen; a quoted block was not said. */
-const theirs =
+/** The visible turns of a conversation, without quoted blocks, which nobody said. */
+const visibleTurns =
   'channel = ?1 AND conversation = ?2 AND left_out < 2 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
-/** Also those that no later turn sees. */
-const accepted =
+/** All turns accepted by a time, also those hidden from later turns. */
+const acceptedTurns =
   'channel = ?1 AND conversation = ?2 AND at <= ?3 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
@@ -49,7 +49,7 @@ export class HistoryCache {
   readonly #cursor: StatementSync;
   readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
 
-  /** @param db a connection that only reads */
+  /** @param db a read-only connection */
   constructor(db: DatabaseSync, labels: Labels) {
     this.#labels = labels;
     this.#conversation = db.prepare(
@@ -65,17 +65,18 @@ export class HistoryCache {
         'ORDER BY seq LIMIT 1',
     );
     this.#said = db.prepare(
-      `SELECT ${columns} FROM turns WHERE ${theirs} AND session = ` +
-        `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
+      `SELECT ${columns} FROM turns WHERE ${visibleTurns} AND session = ` +
+        `(SELECT session FROM turns WHERE ${visibleTurns} ORDER BY session DESC LIMIT 1) ` +
         'ORDER BY seq DESC LIMIT ?3',
     );
     this.#earlier = db.prepare(
-      `SELECT ${columns} FROM turns WHERE ${accepted} ORDER BY session DESC, seq DESC LIMIT ?4`,
+      `SELECT ${columns} FROM turns WHERE ${acceptedTurns} ` +
+        'ORDER BY session DESC, seq DESC LIMIT ?4',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
 
-  /** A cursor of a channel; null when the channel has never set it. */
+  /** The value of a channel's cursor; null when the channel has never set it. */
   cursor(channel: ChannelKey, name: string): Awaitable<string | null> {
     return this.cursors.of(channel, name);
   }
@@ -110,12 +111,12 @@ export class HistoryCache {
     return memory;
   }
 
-  /** The conversation has changed on the disk. */
+  /** Drops a conversation from memory, since it has changed on the disk. */
   drop(where: Where): void {
     this.#memories.drop(where);
   }
 
-  /** The last n turns of the newest session in which something was said, oldest first. */
+  /** The last n turns of the newest session with any spoken turn, oldest first. */
   said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
     const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRecord[];
     return this.#rowsOf(newestFirst);
@@ -126,7 +127,7 @@ export class HistoryCache {
     return { kind: 'kept', turns: this.#rowsOf(newestFirst as unknown as TurnRecord[]) };
   }
 
-  /** To be called after the commit of a turn. @param memory what the next turn will see */
+  /** Stores what the next turn will see. Call it after the commit of a turn. */
   put(message: Message, memory: Memory): void {
     this.#memories.put(message, memory);
   }

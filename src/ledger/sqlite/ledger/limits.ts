@@ -1,28 +1,31 @@
-/** What this form promises, and its bounds. */
+/** The limits of the SQLite backend. */
 import type { CrashIsolationLimits } from '../../engine/order/crash-isolation.ts';
 
-/** A disk may take its time; one that does not answer keeps no process from ending. */
+/**
+ * How long closing waits for a slow disk. A disk that never answers must not keep the process from
+ * ending.
+ */
 export type ClosingLimits = {
-  /** For what is left to write, the log to be folded, and the database to be closed. */
+  /** For the remaining writes, for folding the log, and for closing the database. */
   readonly closeMs: number;
-  /** For the writer's thread, once it is told to end. */
+  /** For the writer's thread to end, once it is told to. */
   readonly endMs: number;
 };
 
 type WaitingLimits = CrashIsolationLimits & ClosingLimits;
 
 export type SqliteLimits = WaitingLimits & {
-  /** Messages accepted and not settled. */
+  /** The most messages accepted and not settled. */
   readonly messagesMax: number;
-  /** The bytes that they and their replies hold in memory. */
+  /** The most bytes that these messages and their replies hold in memory. */
   readonly bytesMax: number;
-  /** With less than this free on the disk nothing more is accepted. */
+  /** With less free space than this on the disk, the ledger accepts nothing more. */
   readonly freeBytesMin: number;
-  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  /** The most pages (of 4 KiB) of the database; null: no limit but the disk. */
   readonly pagesMax: number | null;
   /**
-   * How long another program that reads the database is waited for: after a crash the first one to
-   * open it holds it alone until it has read the log.
+   * How long to wait for another program that reads the database. After a crash, the first program
+   * to open it holds it alone until it has read the log.
    */
   readonly busyMs: number;
   /** How long a start waits for another program that writes the database. */

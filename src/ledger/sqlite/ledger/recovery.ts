@@ -1,8 +1,9 @@
 /**
- * What a start finds: every unsettled row goes back into the working set, in its old order. After
- * an unclean stop the head of each conversation may have been under way: its message counts as
- * tried once more (a clean stop clears that count), and its reply may have been sent. Where an
- * uncaught exception ended the process, only the messages at work just then count.
+ * Recovery at the start: every unsettled row goes back into the working set, in its old order.
+ *
+ * After an unclean stop the head of each queue may have been in work. Its message then counts as
+ * tried once more, and its reply may have been sent already. A clean stop clears that count. After
+ * an uncaught exception only the messages in work at that moment count.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import {
@@ -24,17 +25,18 @@ import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../writ
 import type { Labels } from './sensitivity-labels.ts';
 
 export type Recovered = {
-  /** To be written down before anything is claimed. */
+  /** The writes to commit before anything is claimed. */
   readonly writes: readonly Write[];
-  /** Held back in the working set. */
+  /** Suspected messages, held back in the working set. */
   readonly suspects: readonly Suspect[];
-  /** The clock was ahead when their next tries were planned. */
+  /** Replies whose next attempt comes sooner, since the clock was ahead when it was planned. */
   readonly sooner: readonly SoonerReply[];
 };
 
 /**
- * @param now milliseconds since 1970: what was due by then may have been sent
- * @param noted what the process before has said of its end
+ * Restores all unsettled rows.
+ * @param now milliseconds since 1970: a reply due by then may have been sent
+ * @param noted what the process before has noted about its end
  */
 export function recover(
   db: DatabaseSync,
@@ -44,7 +46,7 @@ export function recover(
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const last = lastSeq(db);
-  // An older release, which writes no notes, has written to this database since the note.
+  // If the note is older than the database, an older release, which writes no notes, has run since.
   const atWork = crashed === null || crashed.lastSeq < last ? null : new Set(crashed.atWork);
   const mayBlame = ({ head }: InRow): boolean =>
     failed === null && (atWork === null || atWork.has(head.id));
@@ -79,7 +81,7 @@ function numbersOf(rows: readonly InRow[]): string {
   return JSON.stringify(rows.map(({ seq }) => seq));
 }
 
-/** Unsettled messages with an unsettled reply: they were dead, and are to be tried again. */
+/** Unsettled messages with an unsettled reply: replayed dead letters. */
 function answeredOnce(db: DatabaseSync): ReadonlySet<string> {
   const found = db.prepare(
     'SELECT inbox.id FROM outbox CROSS JOIN inbox ON inbox.id = outbox.message_id ' +
@@ -88,7 +90,7 @@ function answeredOnce(db: DatabaseSync): ReadonlySet<string> {
   return new Set(found.all().map(({ id }) => String(id)));
 }
 
-/** The highest number ever given, also where its row has been deleted. */
+/** The highest sequence number ever given, even if its row has been deleted. */
 function lastSeq(db: DatabaseSync): number {
   const inbox = '(SELECT max(seq) FROM inbox)';
   const outbox = '(SELECT max(seq) FROM outbox)';
@@ -99,10 +101,10 @@ function lastSeq(db: DatabaseSync): number {
   return Number(db.prepare(`SELECT ${given} AS seq FROM owner`).get()?.['seq'] ?? 0);
 }
 
-/** Replies come in the order of their ids, but for those that were replayed. */
+/** Replies stand in the order of their ids, except replayed ones. */
 const newestReplies = 'SELECT substr(id, 1, 22) AS id FROM outbox ORDER BY seq DESC LIMIT 1000';
 
-/** The newest id of a message or reply that was ever written down; empty: none was. */
+/** The newest id of any stored message or reply; empty: there is none. */
 export function lastId(db: DatabaseSync): string {
   const inbox = '(SELECT max(id) FROM inbox)';
   const outbox = `(SELECT max(id) FROM (${newestReplies}))`;
@@ -111,22 +113,25 @@ export function lastId(db: DatabaseSync): string {
 }
 
 /**
- * Rows that were on the disk before they were in memory. A start may find very many, and takes in
- * only what order and totals need of each: what it says is read when it is handed out.
+ * Reads the texts of restored rows. A start may find very many rows, and loads only what order and
+ * totals need. The text is read when the row is handed out.
  */
 export class StoredTexts {
   readonly #labels: Labels;
   readonly #inbox: StatementSync;
   readonly #outbox: StatementSync;
 
-  /** @param db a connection that only reads */
+  /** @param db a read-only connection */
   constructor(db: DatabaseSync, labels: Labels) {
     this.#labels = labels;
     this.#inbox = db.prepare('SELECT * FROM inbox WHERE seq = ?');
     this.#outbox = db.prepare('SELECT * FROM outbox WHERE seq = ?');
   }
 
-  /** @throws when the row cannot be read */
+  /**
+   * Loads the text of a row.
+   * @throws when the row cannot be read
+   */
   read(row: Row): void {
     const record = (row.box === 'in' ? this.#inbox : this.#outbox).get(row.seq) as unknown;
     if (record === undefined) throw new Error(`the row of ${row.head.id} cannot be found`);
@@ -136,14 +141,14 @@ export class StoredTexts {
 }
 
 /**
- * Damaged JSON is an error of the statement: `->>` alone would take JSON5 as well, which the claim
+ * Makes the statement fail on damaged JSON. `->>` alone would accept JSON5 too, which the claim
  * cannot read.
  */
-const json = "iif(json_valid(body), body, '{')";
+const checkedBody = "iif(json_valid(body), body, '{')";
 
-/** A message's JSON has its keys in it, too. */
+/** The length is that of the JSON, which includes its keys. */
 const messageColumns =
-  `seq, id, channel, conversation, accepted_at, ${json} ->> '$.sender.id', length(body), ` +
+  `seq, id, channel, conversation, accepted_at, ${checkedBody} ->> '$.sender.id', length(body), ` +
   'attempts, alone';
 type MessageFields = readonly [
   seq: number,
@@ -157,12 +162,12 @@ type MessageFields = readonly [
   alone: number,
 ];
 
-/** Of no weight: where it is damaged nobody is held up. */
-const why = 'iif(json_valid(failure), failure, NULL)';
+/** Damaged JSON of a failure stops nothing: it only gives the reason of an attempt. */
+const failureJson = 'iif(json_valid(failure), failure, NULL)';
 const replyColumns =
-  `seq, id, channel, conversation, created_at, message_id, length(${json} ->> '$.text'), ` +
+  `seq, id, channel, conversation, created_at, message_id, length(${checkedBody} ->> '$.text'), ` +
   'attempts, replayed, possible_duplicate, late, parked, due_at, ' +
-  `${why} ->> '$.kind', ${why} ->> '$.status', ${why} ->> '$.retryAfterMs'`;
+  `${failureJson} ->> '$.kind', ${failureJson} ->> '$.status', ${failureJson} ->> '$.retryAfterMs'`;
 type ReplyFields = readonly [
   seq: number,
   id: ReplyId,
@@ -186,10 +191,10 @@ type FoundStored = Omit<FoundMessage, 'answered'>;
 
 /**
  * Every unsettled message, in order.
- * @param seq left out: of all numbers
+ * @param seq only the message with this number; default: all
  */
 export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<FoundStored> {
-  for (const fields of find<MessageFields>(db, messageColumns, 'inbox', seq)) {
+  for (const fields of readRows<MessageFields>(db, messageColumns, 'inbox', seq)) {
     const [number, id, channel, conversation, acceptedAt, sender, length, attempts, alone] = fields;
     if (sender === null) throw new Error(`the message ${id} names no sender`);
     const bytes = bytesOf(length + 2 * conversation.length);
@@ -199,9 +204,12 @@ export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<Fo
   }
 }
 
-/** Every unsettled reply, in order. @param seq as for messages */
+/**
+ * Every unsettled reply, in order.
+ * @param seq only the reply with this number; default: all
+ */
 export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<FoundReply> {
-  for (const fields of find<ReplyFields>(db, replyColumns, 'outbox', seq)) {
+  for (const fields of readRows<ReplyFields>(db, replyColumns, 'outbox', seq)) {
     const [number, id, channel, conversation, createdAt, inReplyTo, length, ...state] = fields;
     const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt, ...reason] = state;
     const [kind, status, retryAfterMs] = reason;
@@ -224,8 +232,8 @@ export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<Fou
   }
 }
 
-/** Arrays take half the memory of records, of which a start makes very many. */
-function find<Fields>(
+/** Reads rows as arrays: they take half the memory of objects, and a start reads very many. */
+function readRows<Fields>(
   db: DatabaseSync,
   columns: string,
   table: 'inbox' | 'outbox',

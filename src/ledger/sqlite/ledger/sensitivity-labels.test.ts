@@ -1,4 +1,4 @@
-/** Databases from before texts were stamped as private or public. */
+/** Databases from before texts had sensitivity labels. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const body = (text: string): string =>
   JSON.stringify({ sender: { id: 's', name: null }, text, media: null, target: 'x' });
 const idOf = (seq: number): string => `m${String(seq).padStart(21, '0')}`;
 
-/** Fills a database as the version before stamps left it. */
+/** Fills a database in the state that the version before labels left. */
 class Filling {
   readonly db: DatabaseSync;
   readonly #inbox: StatementSync;
@@ -39,7 +39,10 @@ class Filling {
     this.#turn = db.prepare('INSERT INTO turns VALUES (?, ?, ?, ?, 1, ?, ?, ?)');
   }
 
-  /** @param brain null: it waits. @param state 1: settled, 2: dead */
+  /**
+   * @param brain null: the message waits
+   * @param state 1: settled, 2: dead
+   */
   message(channel: string, who: string, text: string, brain: string | null, state = 1): string {
     const id = idOf(++this.#seq);
     const ended = brain === null ? ([0, null] as const) : ([state, this.settledAt] as const);
@@ -50,7 +53,7 @@ class Filling {
 
   settledAt = Date.now();
 
-  /** That of the message before; without one, of a message that has been swept away. */
+  /** The turn of the message before. @param isSwept the sweep has deleted its message */
   turn(channel: string, text: string, isSwept = false): void {
     if (isSwept) this.#seq++;
     this.#turn.run(channel, 'ann', 1, this.#seq, text, 'yes', 's');
@@ -80,7 +83,10 @@ async function filled(t: TestContext, fill: (it: Filling) => void): Promise<stri
   return path;
 }
 
-/** Ann's turns by these brains, bob's message that waits, notes of both and of brains. */
+/**
+ * A database with Ann's turns by these brains, Bob's waiting message, and notes of both and of
+ * brains.
+ */
 function databaseBefore(t: TestContext): Promise<string> {
   return filled(t, (it) => {
     for (const channel of [hook, other]) {
@@ -105,7 +111,7 @@ async function openAt(path: string, publicNow: PublicNow | null) {
   return { ...bench, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }
 
-/** What is public of all that the database holds. */
+/** All public texts of the database. */
 async function publicAt(path: string, now: PublicNow | null): Promise<readonly string[]> {
   await using it = await openAt(path, now);
   const found: string[] = [];

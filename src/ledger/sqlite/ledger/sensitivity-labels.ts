@@ -1,7 +1,7 @@
 /**
- * The stamps of rows from before there were stamps. The first configuration that is used with this
- * schema decides, once and for good: what was said on a channel that a public brain answers is
- * public, all else is private.
+ * The sensitivity labels of stored rows. Rows from before labels existed get theirs once, by the
+ * first configuration used with this schema. Then texts on a channel that a public brain answers
+ * are public, and all others are private.
  */
 import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { readFileSync, renameSync, writeSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { Write } from '../write/statements.ts';
 
-/** What is public by a configuration. */
+/** The public part of a configuration. */
 export type PublicNow = {
   /** The ledger's keys of the channels that a public brain answers. */
   readonly channels: readonly string[];
@@ -24,7 +24,7 @@ export class Labels {
     this.#publicBefore = new Set(publicBefore);
   }
 
-  /** @param stamp as it stands in the row's column `private` */
+  /** @param label the value of the row's column `private` */
   of(label: number | null, channel: string): Sensitivity {
     if (label === null) return this.#publicBefore.has(channel) ? 'public' : 'private';
     return label === 0 ? 'public' : 'private';
@@ -36,9 +36,10 @@ export function labelOf(sensitivity: Sensitivity): number {
 }
 
 /**
- * What was decided for the database at that path; it is kept beside it, so that a backup of before
- * that is restored under another configuration gets the stamps of the first.
- * @param now null: nothing is to be decided
+ * Decides the labels for the database at that path, or reads the earlier decision. The decision is
+ * in a file beside the database. So a restored older backup gets the labels of the first
+ * configuration, even under another one.
+ * @param now null: decide nothing
  */
 export function decideOnce(path: string, now: PublicNow | null): PublicNow | null {
   if (now === null) return null;
@@ -47,7 +48,7 @@ export function decideOnce(path: string, now: PublicNow | null): PublicNow | nul
   return parseDecision(readFileSync(file, 'utf8'));
 }
 
-/** A power cut leaves the whole file or none. */
+/** Writes a file so that a power cut leaves the whole file or none. */
 function putWhole(file: string, text: string): void {
   const draft = `${file}.new`;
   const open = openSync(draft, 'w', 0o600);
@@ -60,7 +61,7 @@ function putWhole(file: string, text: string): void {
   renameSync(draft, file);
 }
 
-/** A file that cannot be understood leaves nothing public. */
+/** Reads the decision. An unreadable file leaves nothing public. */
 function parseDecision(text: string): PublicNow {
   try {
     const { channels, brains } = JSON.parse(text) as Partial<Record<keyof PublicNow, unknown>>;
@@ -68,14 +69,14 @@ function parseDecision(text: string): PublicNow {
       return { channels: channels.map(String), brains: brains.map(String) };
     }
   } catch {
-    // As above.
+    // An unreadable file leaves nothing public.
   }
   return { channels: [], brains: [] };
 }
 
 /**
- * @param now null: what is unstamped stays so, and counts as private meanwhile
- * @returns the stamps, and what is to be written down before a message is worked on
+ * @param now null: unlabelled rows stay so, and count as private meanwhile
+ * @returns the labels, and the writes to commit before work on any message
  */
 export function openLabels(
   db: DatabaseSync,
@@ -88,12 +89,13 @@ export function openLabels(
   if (now === null) return { labels: new Labels([]), writes: [] };
   const writes: Write[] = now.channels.map((channel) => ['publicBefore', channel]);
   const brains = JSON.stringify(now.brains);
-  const others = 'SELECT 1 FROM inbox WHERE brain NOT IN (SELECT value FROM json_each(?)) LIMIT 1';
-  // Looking at every turn takes a while, and hardly a database needs it.
-  if (db.prepare(others).get(brains) !== undefined) {
+  const otherBrains =
+    'SELECT 1 FROM inbox WHERE brain NOT IN (SELECT value FROM json_each(?)) LIMIT 1';
+  // Updating every turn is slow, and hardly any database needs it.
+  if (db.prepare(otherBrains).get(brains) !== undefined) {
     writes.push(['turnsOfBrainsBefore', brains], ['inboxOfBrainsBefore', brains]);
     writes.push(['notesOfTurnsBefore'], ['quotedBefore']);
   }
-  writes.push(['notesOfBrainsBefore', brains], ['stampedBefore']);
+  writes.push(['notesOfBrainsBefore', brains], ['labelledBefore']);
   return { labels: new Labels(now.channels), writes };
 }

@@ -1,4 +1,4 @@
-/** What a start takes in of a backlog, and what is read only when it is handed out. */
+/** Which parts of a backlog a start loads, and which it reads only when a row is handed out. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -99,7 +99,7 @@ for (const box of ['inbox', 'outbox']) {
 
 const media = { type: 'image/png', reference: 'cat.png' };
 
-/** One database, and the ledger that is open on it. */
+/** One database, and the ledger that has it open. */
 class Place implements AsyncDisposable {
   readonly #folder: string;
   #open: AsyncDisposable | null = null;
@@ -112,7 +112,7 @@ class Place implements AsyncDisposable {
     return new Place(await mkdtemp(join(tmpdir(), 'svc-stored-')));
   }
 
-  /** Ends the ledger before. */
+  /** Opens the ledger, after closing the one before. */
   async open(onFault: (error: unknown) => void = () => {}): Promise<Bench> {
     const ledger = await this.try(onFault);
     if ('kind' in ledger) throw new Error(ledger.message);

@@ -1,4 +1,7 @@
-/** Conversations that an operator answers by hand: what a start finds, and what is written down. */
+/**
+ * The storage of takeovers, the conversations that an operator answers by hand: reading them at a
+ * start, and writing them.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import type { HeldConversation } from '../../../domain/takeover.ts';
 import { memoryAfter } from '../../engine/next-memory.ts';
@@ -9,8 +12,9 @@ import type { HistoryCache } from './history-cache.ts';
 import type { SqliteDeps } from './deps.ts';
 
 /**
- * To be called before any row is put back: none of theirs is offered.
- * @param now milliseconds since 1970: what ended by then is over
+ * Marks the conversations under takeover in the working set. Call it before any row is restored, so
+ * that none of theirs is offered.
+ * @param now milliseconds since 1970: takeovers that ended by then are over
  */
 export function findHeld(
   db: DatabaseSync,
@@ -48,8 +52,8 @@ export function storedTakeovers(deps: SqliteDeps, history: HistoryCache): Stored
           for (const write of writes) groupCommit.add(write);
         }
         groupCommit.flush(
-          (known) => {
-            if (known === null) return resolve('storage_failed');
+          (result) => {
+            if (result === null) return resolve('storage_failed');
             for (const { row } of ends) history.drop(row.message);
             then();
             resolve('answered');

@@ -1,4 +1,4 @@
-/** Conversations and what was said in them, by the index of turns, which tells their times, too. */
+/** Reads conversations and their turns, by the index of turns, which includes their times. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { CutReason } from '../../../domain/conversation.ts';
 import type {
@@ -32,7 +32,7 @@ import {
 type Key = { readonly channel: string; readonly conversation: string };
 type Waiting = Key & WaitingRecord;
 
-/** One look for each conversation: from its first turn straight to the first turn of the next. */
+/** One search per conversation: from its first turn straight to the first turn of the next. */
 const nextSpoken =
   'SELECT channel, conversation FROM turns WHERE (channel, conversation) > (?, ?) ' +
   'ORDER BY channel, conversation LIMIT 1';
@@ -57,9 +57,9 @@ const cutOf =
   'SELECT session, started_at AS firstAt, previous_at AS lastAt FROM conversations ' +
   'WHERE channel = ? AND conversation = ?';
 
-export function listConversations(db: DatabaseSync, asked: PageAsked): Page<ConversationRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, ['', '']);
+export function listConversations(db: DatabaseSync, request: PageAsked): Page<ConversationRow> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, ['', '']);
   if (after === null) return emptyPage;
   const [channel, conversation] = after as [string, string];
   const most = limit + 1;
@@ -80,7 +80,10 @@ export function listConversations(db: DatabaseSync, asked: PageAsked): Page<Conv
   return pageOf(rows, limit, placeOf, (row) => rowOf(db, idCipher, row.key, row.waiting));
 }
 
-/** The database orders keys by their bytes. No channel holds a zero byte. */
+/**
+ * The sort key of a conversation: the database orders keys by their bytes. No channel holds a zero
+ * byte.
+ */
 function orderOf({ channel, conversation }: Key): Buffer {
   return Buffer.from(`${channel}\0${conversation}`);
 }
@@ -113,7 +116,7 @@ const privateIn = (table: string): string =>
   `SELECT channel, conversation FROM ${table} ` +
   'WHERE (channel = ?1 OR (channel > ?2 AND channel < ?3)) AND (private = 1 OR ' +
   '(private IS NULL AND channel NOT IN (SELECT channel FROM public_before)))';
-/** Row after row is faster than by an index that leads to each of them. */
+/** A full scan is faster than an index that leads to each row. */
 const privateCount =
   `SELECT count(*) AS n FROM (${privateIn('turns NOT INDEXED')} UNION ${privateIn('notes')} ` +
   `UNION ${privateIn('inbox')} AND state = 0 LIMIT 1000)`;
@@ -153,15 +156,15 @@ const turnColumns =
 const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
-/** Looks at every turn: no index is kept for a question that is asked so seldom. */
+/** Reads every turn: a question this rare does not deserve an index. */
 const ofSender = 'channel = ? AND sender = ? AND (0, seq) > (?, ?)';
 const turnsOfSender = `${turnColumns} NOT INDEXED WHERE ${ofSender} ORDER BY seq LIMIT ?`;
 
 type TurnRecord = SpokenTurn & { readonly seq: number };
 
-export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Page<TurnText> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, [0, -1]);
+export function listTurns(db: DatabaseSync, whose: Whose, request: PageAsked): Page<TurnText> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, [0, -1]);
   if (after === null) return emptyPage;
   const [sql, name] =
     whose.kind === 'sender'

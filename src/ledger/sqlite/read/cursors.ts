@@ -1,3 +1,4 @@
+/** Reads the cursors of channels, on a read-only connection. */
 import type { StoreProblem } from '../../ledger.ts';
 import type { CursorReader } from '../../read/questions.ts';
 import { openForReading } from './reader.ts';

@@ -1,7 +1,7 @@
 /**
- * Messages by their words, newest first: of turns by the index, which is filled behind them, so the
- * newest turns are looked at one by one; and messages that have no turn, because they wait, died,
- * or were commands. Both are lists of their own, which are merged.
+ * Searches messages by their words, newest first, in two merged lists. Turns come from the index.
+ * The index is filled later, so the newest turns are checked one by one. Messages without a turn
+ * (waiting, dead, or commands) are the second list.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { PageAsked, Page } from '../../../domain/page.ts';
@@ -34,7 +34,7 @@ type Message = Omit<TextRecord, 'message' | 'sender'> & {
   readonly seq: number;
   readonly body: string;
 };
-/** Where each list goes on: behind a turn's place, and behind a message. */
+/** The place where each list continues: after a turn's place, and after a message. */
 type Place = readonly [turn: number, at: number, seq: number];
 type Candidate = { readonly at: number } & (
   | { readonly kind: 'turn'; readonly turn: Turn }
@@ -42,34 +42,32 @@ type Candidate = { readonly at: number } & (
 );
 type Placed = { readonly candidate: Candidate; readonly place: Place };
 
-const foundTextsMost = Number.MAX_SAFE_INTEGER;
-const foundTextsBeginning: [number, number, number] = [
-  foundTextsMost,
-  foundTextsMost,
-  foundTextsMost,
-];
+const maxKey = Number.MAX_SAFE_INTEGER;
+const firstPlace: [number, number, number] = [maxKey, maxKey, maxKey];
 const nothing: FoundTexts = { ...emptyPage, complete: true, indexedSince: null };
 
-const turn = 'SELECT place, channel, conversation, at, seq, sender, text, reply FROM turns WHERE';
-const newTurns = `${turn} place > ? AND place < ? ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
-const oneTurn = `${turn} place = ?`;
+const turnSql =
+  'SELECT place, channel, conversation, at, seq, sender, text, reply FROM turns WHERE';
+const newTurns = `${turnSql} place > ? AND place < ? ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
+const oneTurn = `${turnSql} place = ?`;
 const indexed =
   'SELECT rowid AS place FROM search WHERE search MATCH ? AND rowid > ? AND rowid < ? ' +
   'ORDER BY rowid DESC';
-const state =
+const selectIndexState =
   'SELECT low, high, (SELECT at FROM turns WHERE place > low ORDER BY place LIMIT 1) AS since, ' +
   `(SELECT count(*) FROM (SELECT 1 FROM turns WHERE place > high LIMIT ${looksAtTextsMax + 1})) ` +
   'AS unindexed, (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 0 ' +
   `LIMIT ${looksAtTextsMax + 1})) AS waiting FROM search_state`;
-const message = 'SELECT seq, channel, conversation, accepted_at AS at, body FROM';
+const selectMessage = 'SELECT seq, channel, conversation, accepted_at AS at, body FROM';
 const inOrder = '(accepted_at, seq) < (?, ?) ORDER BY accepted_at DESC, seq DESC';
 const withoutTurns = [
-  `${message} (SELECT * FROM inbox WHERE state = 0 ORDER BY seq DESC LIMIT ${looksAtTextsMax}) ` +
+  `${selectMessage} (SELECT * FROM inbox WHERE state = 0 ` +
+    `ORDER BY seq DESC LIMIT ${looksAtTextsMax}) ` +
     `WHERE ${inOrder}`,
-  `${message} inbox INDEXED BY inbox_dead_accepted WHERE state = 2 AND ${inOrder}`,
+  `${selectMessage} inbox INDEXED BY inbox_dead_accepted WHERE state = 2 AND ${inOrder}`,
 ];
 const commands =
-  `${message} inbox INDEXED BY inbox_unusual ` +
+  `${selectMessage} inbox INDEXED BY inbox_unusual ` +
   `WHERE outcome <> 'reply' AND outcome = 'command' AND ${inOrder}`;
 const messageOf =
   'SELECT id, state, brain, outcome FROM inbox WHERE seq = ? AND channel = ? AND conversation = ?';
@@ -78,26 +76,25 @@ const nextConversation =
   'SELECT min(conversation) AS conversation FROM turns WHERE channel = ? AND conversation ';
 const lastAt = 'SELECT max(at) AS at FROM turns WHERE channel = ? AND conversation = ?';
 
-export function findByWords(db: DatabaseSync, words: string, asked: PageAsked): FoundTexts {
+export function findByWords(db: DatabaseSync, words: string, request: PageAsked): FoundTexts {
   const terms = termsOf(words);
-  const after = keyAfter(asked, foundTextsBeginning);
-  const { low, high, since, unindexed, waiting } = db.prepare(state).get() as Record<
+  const after = keyAfter(request, firstPlace);
+  const { low, high, since, unindexed, waiting } = db.prepare(selectIndexState).get() as Record<
     string,
     number
   >;
-  if (after === null || (terms.length === 0 && after !== foundTextsBeginning)) return nothing;
+  if (after === null || (terms.length === 0 && after !== firstPlace)) return nothing;
   const command = commandIn(words);
-  const limit = limitOf(asked);
-  const named =
-    after === foundTextsBeginning ? conversationsNamed(db, words.trim()).slice(0, limit) : [];
+  const limit = limitOf(request);
+  const named = after === firstPlace ? conversationsNamed(db, words.trim()).slice(0, limit) : [];
   if (terms.length === 0) return { ...nothing, rows: named };
   const candidates =
     command === null
-      ? placed(after, [
+      ? withPlaces(after, [
           turnsOf(db, terms, after[0], { low: low!, high: high! }),
           messagesOf(db, after),
         ])
-      : placed(after, [commandsOf(db, after)]);
+      : withPlaces(after, [commandsOf(db, after)]);
   const found = readPage(
     withMatches(db, candidates, terms, command),
     Math.max(1, limit - named.length),
@@ -118,17 +115,17 @@ function* turnsOf(
   before: number,
   { low, high }: { readonly low: number; readonly high: number },
 ): Generator<Candidate> {
-  const told = (found: unknown): Candidate => {
+  const candidateOf = (found: unknown): Candidate => {
     const one = found as Turn;
     return { kind: 'turn', at: one.at, turn: one };
   };
-  for (const one of db.prepare(newTurns).iterate(high, before)) yield told(one);
+  for (const one of db.prepare(newTurns).iterate(high, before)) yield candidateOf(one);
   const wanted = keysOf(terms).map(({ word, begins }) => `"${word}"${begins ? '*' : ''}`);
   const turnAt = db.prepare(oneTurn);
   const places = db.prepare(indexed).iterate(wanted.join(' '), low, Math.min(before, high + 1));
   for (const { place } of places) {
     const one = turnAt.get(place!);
-    if (one !== undefined) yield told(one);
+    if (one !== undefined) yield candidateOf(one);
   }
 }
 
@@ -154,8 +151,8 @@ function isNewer(a: Candidate, b: Candidate): boolean {
   return a.at > b.at;
 }
 
-/** Each with the place from which both lists go on behind it. */
-function* placed(after: Place, lists: readonly Iterable<Candidate>[]): Generator<Placed> {
+/** Adds to each candidate the place from which both lists continue after it. */
+function* withPlaces(after: Place, lists: readonly Iterable<Candidate>[]): Generator<Placed> {
   let place = after;
   for (const candidate of merge(lists, isNewer)) {
     place =
@@ -176,10 +173,10 @@ function* withMatches(
 ): Generator<Matched> {
   const statements = { message: db.prepare(messageOf), turn: db.prepare(hasTurn) };
   for (const { candidate, place } of candidates) {
-    const said = candidate.kind === 'turn' ? candidate.turn : saidIn(candidate.message);
-    const isAsked = command === null || said.text.toLowerCase().startsWith(command);
-    const match = isAsked ? matchOf(said, terms) : null;
-    const row = match === null ? null : rowOf(statements, candidate, said.sender, match.excerpt);
+    const spoken = candidate.kind === 'turn' ? candidate.turn : saidIn(candidate.message);
+    const isWanted = command === null || spoken.text.toLowerCase().startsWith(command);
+    const match = isWanted ? matchOf(spoken, terms) : null;
+    const row = match === null ? null : rowOf(statements, candidate, spoken.sender, match.excerpt);
     yield { row, place };
   }
 }
@@ -205,7 +202,7 @@ function rowOf(
 ): FoundText | null {
   const { channel, conversation, at, seq } =
     candidate.kind === 'turn' ? candidate.turn : candidate.message;
-  // It is among the turns already.
+  // A message with a turn is already among the turns.
   const isTwice =
     candidate.kind === 'message' && statements.turn.get(channel, conversation, seq) !== undefined;
   if (isTwice) return null;
@@ -213,7 +210,7 @@ function rowOf(
   return textRowOf({ channel, conversation, at, sender, message: found ?? null }, excerpt);
 }
 
-/** By the index that begins with channel and conversation: one look at each. */
+/** Finds conversations whose id begins with `start`, with one index search for each. */
 function conversationsNamed(db: DatabaseSync, start: string): readonly FoundText[] {
   if (start === '') return [];
   const first = db.prepare(`${nextConversation} >= ?`);
@@ -231,50 +228,54 @@ function conversationsNamed(db: DatabaseSync, start: string): readonly FoundText
   return rows;
 }
 
-/** Messages and replies by how their ids begin. */
+/** The search by the beginning of an id, among messages and replies. */
 const inRange = 'id >= ? AND id < ?';
 const replyInRange = 'outbox.id >= ? AND outbox.id < ?';
-const messages =
+const selectMessagesById =
   "SELECT 'in' AS box, id, id AS messageId, channel, accepted_at AS at, state, brain, outcome " +
   `FROM inbox WHERE ${inRange} ORDER BY id DESC LIMIT ?`;
-const reply =
+const selectReply =
   "SELECT 'out' AS box, outbox.id, message_id AS messageId, outbox.channel, created_at AS at, " +
   'outbox.state, brain, outcome FROM outbox LEFT JOIN inbox ON inbox.id = outbox.message_id';
-const dead = `${reply} WHERE outbox.state = 2 AND ${replyInRange} ORDER BY outbox.id DESC LIMIT ?`;
-/** No index has the ids of replies: they are looked at where those of that time stand. */
+const deadInRange = `outbox.state = 2 AND ${replyInRange}`;
+const selectDeadReplies = `${selectReply} WHERE ${deadInRange} ORDER BY outbox.id DESC LIMIT ?`;
+/** No index has the ids of replies, so those of the id's time are checked one by one. */
 const repliesFrom =
   'SELECT seq, id FROM (SELECT seq, id, state FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?) ' +
   `WHERE state < 2 AND ${inRange} ORDER BY id DESC LIMIT ?`;
-const oneReply = `${reply} WHERE outbox.seq = ?`;
+const oneReply = `${selectReply} WHERE outbox.seq = ?`;
 const nextReply = 'SELECT seq, created_at AS at FROM outbox WHERE seq >= ? ORDER BY seq LIMIT 1';
 const lastReply = 'SELECT max(seq) AS seq FROM outbox';
 
 const looksMax = 5_000;
-/** An id is made before its reply is written down. */
-const apartMs = 60_000;
+/** How long after its id is made a reply may be stored. */
+const idLagMs = 60_000;
 
-export function findByIds(db: DatabaseSync, beginning: string, asked: PageAsked): Page<FoundRow> {
-  const range = rangeOfIds(beginning, asked);
+export function findByIds(db: DatabaseSync, beginning: string, request: PageAsked): Page<FoundRow> {
+  const range = rangeOfIds(beginning, request);
   if (range === null) return emptyPage;
   const { from, before } = range;
-  const most = limitOf(asked) + 1;
+  const most = limitOf(request) + 1;
   const found = [
-    ...db.prepare(messages).all(from, before, most),
-    ...db.prepare(dead).all(from, before, most),
+    ...db.prepare(selectMessagesById).all(from, before, most),
+    ...db.prepare(selectDeadReplies).all(from, before, most),
     ...repliesOf(db, range, most),
   ] as unknown as readonly IdRecord[];
-  return pageOfIds(found, asked);
+  return pageOfIds(found, request);
 }
 
 function repliesOf(db: DatabaseSync, { from, before }: IdRange, most: number): readonly unknown[] {
-  const first = firstSince(db, timeOfId(from.padEnd(10, '0')) - apartMs);
+  const first = firstSince(db, timeOfId(from.padEnd(10, '0')) - idLagMs);
   if (first === null) return [];
   const found = db.prepare(repliesFrom).all(first, looksMax, from, before, most);
   const one = db.prepare(oneReply);
   return found.map(({ seq }) => one.get(seq!));
 }
 
-/** They stand in the order in which they were made: the number of the first one since then. */
+/**
+ * The number of the first reply made at `since` or later. Replies are stored in the order of their
+ * making.
+ */
 function firstSince(db: DatabaseSync, since: number): number | null {
   const next = db.prepare(nextReply);
   let from = 0;

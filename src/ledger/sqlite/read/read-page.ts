@@ -1,26 +1,32 @@
 /**
- * Lists that are found by looking: what an index cannot tell is looked at row by row, for a limited
- * time. The page ends there, and the next one goes on from the last row looked at.
+ * Pages of lists whose filter has no index: each row is checked, for a limited time. The page ends
+ * there, and the next page continues from the last checked row.
  */
 import type { PageKey } from '../../pages.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { ConversationIdCipher, idCipherPlace } from '../../read/id-cipher.ts';
 import { channelKeyOf, type ChannelKey } from '../../../domain/ids.ts';
 
-/** A page looks at so many rows at most. */
+/** The most rows that one page checks. */
 export const looksMax = 10_000;
-/** Rows with long texts take longer to look at; a page ends after this all the same, */
-const looksMs = 50;
-/** but not before so many rows: what an index finds is whole, however busy the machine is. */
-const looksAlways = 500;
+/** How long a page may check rows, since rows with long texts are slow to read. */
+const checkMs = 50;
+/**
+ * The rows that a page checks regardless of time, so that an index's result is whole on a busy
+ * machine.
+ */
+const rowsAlwaysChecked = 500;
 
 export type PageFound<Row> = {
   readonly rows: readonly Row[];
-  /** Where the next page begins; null: there was nothing more to look at. */
+  /** The key where the next page begins; null: there are no more rows. */
   readonly next: PageKey | null;
 };
 
-/** @param candidates in the order of the list; they are let go before this returns */
+/**
+ * Reads one page.
+ * @param candidates in the order of the list; released before this returns
+ */
 export function readPage<Row>(
   candidates: Iterable<Row>,
   limit: number,
@@ -28,27 +34,28 @@ export function readPage<Row>(
   placeOf: (row: Row) => PageKey,
 ): PageFound<Row> {
   const rows: Row[] = [];
-  const endAt = performance.now() + looksMs;
-  let looked = 0;
+  const endAt = performance.now() + checkMs;
+  let checked = 0;
   for (const row of candidates) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: placeOf(rows.at(-1)!) };
       rows.push(row);
     }
-    looked++;
-    const tooLong = looked > looksAlways && performance.now() > endAt;
-    if (looked >= looksMax || tooLong) return { rows, next: placeOf(row) };
+    checked++;
+    const tooLong = checked > rowsAlwaysChecked && performance.now() > endAt;
+    if (checked >= looksMax || tooLong) return { rows, next: placeOf(row) };
   }
   return { rows, next: null };
 }
 
 /**
- * Several lists as one; the list whose next row `comes` first is read on.
- * @param lists each in the same order; they are let go when the merged one is
+ * Merges several lists into one.
+ * @param lists each in the same order; released with the merged list
+ * @param comes whether the first row comes before the second
  */
 export function* merge<Row>(
   lists: readonly Iterable<Row>[],
-  comes: (a: Row, b: Row) => boolean,
+  comesBefore: (a: Row, b: Row) => boolean,
 ): Generator<Row> {
   const open = lists.map((list) => list[Symbol.iterator]());
   const heads = open.map((list) => list.next());
@@ -58,7 +65,7 @@ export function* merge<Row>(
       for (const [at, head] of heads.entries()) {
         if (head.done === true) continue;
         const best = heads[first];
-        if (best?.done !== false || comes(head.value, best.value)) first = at;
+        if (best?.done !== false || comesBefore(head.value, best.value)) first = at;
       }
       const head = heads[first];
       if (head === undefined || head.done === true) return;
@@ -70,36 +77,36 @@ export function* merge<Row>(
   }
 }
 
-const secret = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
+const selectIdSecret = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
 
 export function idCipherOf(db: DatabaseSync): ConversationIdCipher {
-  const found = db.prepare(secret).get(idCipherPlace.channel, idCipherPlace.name);
+  const found = db.prepare(selectIdSecret).get(idCipherPlace.channel, idCipherPlace.name);
   return new ConversationIdCipher(String(found!['value']));
 }
 
-// Of which bots of a messenger something is kept.
+// The channels, that is the bots of a messenger, with stored data.
 
-/** Tables with an index that begins with the channel: one look at each key. */
-const ordered = ['turns', 'conversations', 'notes'] as const;
-/** What is not settled, and dead letters: each has an index of its own. */
-const channelKeysOpen = ['inbox', 'outbox'].flatMap((table) =>
+/** Tables with an index that begins with the channel: one search per key. */
+const indexedTables = ['turns', 'conversations', 'notes'] as const;
+/** Unsettled rows and dead letters: each has an index of its own. */
+const selectOpenChannels = ['inbox', 'outbox'].flatMap((table) =>
   [0, 2].map((state) => `SELECT channel FROM ${table} WHERE state = ${state}`),
 );
 const openKeys =
-  `SELECT DISTINCT channel FROM (${channelKeysOpen.join(' UNION ALL ')}) ` +
+  `SELECT DISTINCT channel FROM (${selectOpenChannels.join(' UNION ALL ')}) ` +
   'WHERE channel > ? AND channel < ?';
 
-/** Every channel of which there are messages, in their order. */
+/** Every channel with messages, in order. */
 export function channelsOfMessages(db: DatabaseSync): readonly ChannelKey[] {
   return channelsIn(db, 'inbox');
 }
 
-/** Every channel of which there are turns. */
+/** Every channel with turns, in order. */
 export function channelsOfTurns(db: DatabaseSync): readonly ChannelKey[] {
   return channelsIn(db, 'turns');
 }
 
-/** One look at each. */
+/** Reads the channels of a table, with one search per channel. */
 function channelsIn(db: DatabaseSync, table: 'inbox' | 'turns'): readonly ChannelKey[] {
   const next = db.prepare(`SELECT min(channel) AS channel FROM ${table} WHERE channel > ?`);
   const keys: ChannelKey[] = [];
@@ -111,17 +118,17 @@ function channelsIn(db: DatabaseSync, table: 'inbox' | 'turns'): readonly Channe
   return keys;
 }
 
-/** Between these two are the keys of all bots of a type. */
+/** The bounds of the channel keys of all bots of a type. */
 export function keysOf(type: string): readonly [after: string, before: string] {
-  // The character behind the colon: no key of this type is greater.
+  // `;` follows the colon: no key of this type is greater.
   return [channelKeyOf(type, ''), `${type};`];
 }
 
-/** In their order. */
+/** The channel keys of a type that have data, in order. */
 export function listChannelKeys(db: DatabaseSync, type: string): readonly ChannelKey[] {
   const [first, end] = keysOf(type);
   const keys = new Set(db.prepare(openKeys).all(first, end).map(channelOf));
-  for (const table of ordered) {
+  for (const table of indexedTables) {
     const next = db.prepare(
       `SELECT min(channel) AS channel FROM ${table} WHERE channel > ? AND channel < ?`,
     );

@@ -1,4 +1,4 @@
-/** The reader thread: it answers one question after the other, on a connection that only reads. */
+/** The reader thread: it answers one question after the other, on a read-only connection. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { problemOf } from '../files/problem.ts';
 import type { ReadArguments, ReadName } from '../../read/questions.ts';

@@ -1,4 +1,4 @@
-/** What is particular to reading SQLite: files that cannot be read, odd keys, many rows. */
+/** What only the SQLite reader has: unreadable files, odd keys, many rows. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -150,9 +150,9 @@ test('a conversation tells its sessions and cuts; its turns come in their order'
     "INSERT INTO cuts VALUES ('webhook', 'c', 2, 7, 'idle'), ('webhook', 'c', 3, 9, 'daily')",
   );
   const where = { channel: hook, conversation: 'c' as ConversationId };
-  const told = await reader.conversation(where);
-  assert.deepEqual([told?.turns, told?.sessions, told?.waiting], [5, 3, 0]);
-  assert.deepEqual(told?.cuts, [
+  const conversation = await reader.conversation(where);
+  assert.deepEqual([conversation?.turns, conversation?.sessions, conversation?.waiting], [5, 3, 0]);
+  assert.deepEqual(conversation?.cuts, [
     { session: 2, at: 7, reason: 'idle' },
     { session: 3, at: 9, reason: 'daily' },
   ]);

@@ -1,4 +1,7 @@
-/** Reading a database that a service is running on, or none. It takes no lock and never writes. */
+/**
+ * Opens a database for reading, whether a service runs on it or not. It takes no lock and never
+ * writes.
+ */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ReadFailed, type LedgerReader, type StoreProblem } from '../../ledger.ts';
@@ -11,7 +14,7 @@ import { runRead } from './reads.ts';
 /**
  * Opens a database for reading, on this thread.
  * @param path absolute
- * @returns a problem where there is none, where it cannot be read, or is not of this svc's schema
+ * @returns a problem when there is no database, it cannot be read, or its schema is not of this svc
  */
 export function openSqliteReader(path: string): LedgerReader | StoreProblem {
   const db = openForReading(path);
@@ -28,7 +31,7 @@ export function openSqliteReader(path: string): LedgerReader | StoreProblem {
   );
 }
 
-/** The connection alone. */
+/** Opens only the connection. */
 export function openForReading(path: string): DatabaseSync | StoreProblem {
   if (!existsSync(path)) return missingProblem(path);
   let db: DatabaseSync | null = null;

@@ -1,5 +1,5 @@
-/** What can be asked of a database, by the name it has in the reader's contract. */
 import { hourMs, minuteMs } from '../../../lib/durations.ts';
+/** All reads of a database, by their names in the reader's contract. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import {
@@ -101,48 +101,43 @@ import { wholeIdLength } from '../../engine/order/rows.ts';
 import { reasonOf } from '../../read/stored-json.ts';
 
 /**
- * Dead letters: messages and replies that are not tried again. The newest come first, in the order
- * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts
- * of a split reply are one letter, which stands where the last of them died.
+ * A row of dead letters: messages and replies that are not tried again. The newest come first, in
+ * the order of (time of death, `seq`). `seq` counts over both boxes, so no two rows share a place.
+ * The parts of a split reply are one letter, at the place of the part that died last.
  */
 type DeadRow = DeadRecord & { readonly seq: number };
 
-const messages =
+const selectDeadMessages =
   "SELECT 'in' AS box, seq, id, channel, conversation, id AS messageId, " +
   'accepted_at AS acceptedAt, settled_at AS diedAt, attempts, NULL AS tries, failure, body ' +
   'FROM inbox AS dead WHERE state = 2';
-const deadLettersReplies =
+const selectDeadReplies =
   "SELECT 'out' AS box, seq, id, channel, conversation, message_id AS messageId, " +
   '(SELECT accepted_at FROM inbox WHERE inbox.id = dead.message_id) AS acceptedAt, ' +
   'settled_at AS diedAt, attempts, tries, failure, body ' +
   'FROM outbox AS dead WHERE state = 2';
 
 /**
- * Of a letter's parts only the one that died last stands for it. A part's id is the whole reply's,
- * and `-00`, `-01` … behind it; `.` comes right after `-`.
+ * Selects, of a reply's parts, only the one that died last. A part's id is the reply's id followed
+ * by `-00`, `-01` …; `.` sorts right after `-`.
  */
-const standsForAll =
+const isLastPart =
   `(length(dead.id) = ${wholeIdLength} OR NOT EXISTS (SELECT 1 FROM outbox AS part ` +
   `WHERE part.state = 2 AND part.id >= substr(dead.id, 1, ${wholeIdLength}) ` +
   `AND part.id < substr(dead.id, 1, ${wholeIdLength}) || '.' ` +
   'AND (part.settled_at, part.seq) > (dead.settled_at, dead.seq)))';
-const deadLettersBehind =
+const afterKey =
   '(dead.settled_at, dead.seq) < (?, ?) ORDER BY dead.settled_at DESC, dead.seq DESC LIMIT ?';
 
-const deadLettersBeginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+const firstDeadLetter: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
-export function listDeadLetters(db: DatabaseSync, asked: PageAsked): Page<DeadLetter> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, deadLettersBeginning);
+export function listDeadLetters(db: DatabaseSync, request: PageAsked): Page<DeadLetter> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, firstDeadLetter);
   if (after === null) return emptyPage;
   const rows = [
-    ...rowsOf(db, `${messages} AND ${deadLettersBehind}`, ...after, limit + 1),
-    ...rowsOf(
-      db,
-      `${deadLettersReplies} AND ${standsForAll} AND ${deadLettersBehind}`,
-      ...after,
-      limit + 1,
-    ),
+    ...rowsOf(db, `${selectDeadMessages} AND ${afterKey}`, ...after, limit + 1),
+    ...rowsOf(db, `${selectDeadReplies} AND ${isLastPart} AND ${afterKey}`, ...after, limit + 1),
   ].sort((a, b) => b.diedAt - a.diedAt || b.seq - a.seq);
   const placeOf = ({ diedAt, seq }: DeadRow): PageKey => [diedAt, seq];
   return pageOf(rows, limit, placeOf, (row) => letterOf(row, partsOf(db, row)));
@@ -152,7 +147,7 @@ export function listDeadLetterReasons(db: DatabaseSync): readonly DeadLetterReas
   const counts = [
     "SELECT 'in' AS box, failure, count(*) AS count FROM inbox WHERE state = 2 GROUP BY failure",
     "SELECT 'out' AS box, failure, count(*) AS count FROM outbox AS dead " +
-      `WHERE state = 2 AND ${standsForAll} GROUP BY failure`,
+      `WHERE state = 2 AND ${isLastPart} GROUP BY failure`,
   ];
   const rows = counts.flatMap((sql) => db.prepare(sql).all());
   return countReasons(
@@ -166,21 +161,21 @@ export function listDeadLetterReasons(db: DatabaseSync): readonly DeadLetterReas
 
 /** @param id of a message, of a reply, or of a part of one */
 export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | null {
-  const [message] = rowsOf(db, `${messages} AND id = ?`, id);
-  const parts = message === undefined ? wholeOf(db, id) : [message];
+  const [message] = rowsOf(db, `${selectDeadMessages} AND id = ?`, id);
+  const parts = message === undefined ? partsOfReply(db, id) : [message];
   const last = parts.toSorted((a, b) => a.diedAt - b.diedAt || a.seq - b.seq).at(-1);
   if (last === undefined) return null;
   return letterTextOf(idCipherOf(db), last, parts);
 }
 
-/** The dead parts of a reply, in their order: of most replies the only one. */
+/** The dead parts of a reply, in order. Most replies have one. */
 function partsOf(db: DatabaseSync, row: DeadRow): readonly DeadRow[] {
-  return row.box === 'in' || row.id.length === wholeIdLength ? [row] : wholeOf(db, row.id);
+  return row.box === 'in' || row.id.length === wholeIdLength ? [row] : partsOfReply(db, row.id);
 }
 
-function wholeOf(db: DatabaseSync, id: string): readonly DeadRow[] {
+function partsOfReply(db: DatabaseSync, id: string): readonly DeadRow[] {
   const whole = id.slice(0, wholeIdLength);
-  return rowsOf(db, `${deadLettersReplies} AND id >= ? AND id < ? ORDER BY id`, whole, `${whole}.`);
+  return rowsOf(db, `${selectDeadReplies} AND id >= ? AND id < ? ORDER BY id`, whole, `${whole}.`);
 }
 
 function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): DeadRow[] {
@@ -188,7 +183,7 @@ function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): 
 }
 
 const questions: {
-  readonly [Q in ReadName]: (db: DatabaseSync, ...asked: ReadArguments<Q>) => ReadResult<Q>;
+  readonly [Q in ReadName]: (db: DatabaseSync, ...request: ReadArguments<Q>) => ReadResult<Q>;
 } = {
   story: findStory,
   storyText: findStoryText,
@@ -217,36 +212,36 @@ const questions: {
   foundTexts: findByWords,
 };
 
-/** All that one answer tells was true at one moment. */
+/** Answers one question. All of the answer is true at the same moment. */
 export function runRead<Q extends ReadName>(
   db: DatabaseSync,
   question: Q,
-  asked: ReadArguments<Q>,
+  request: ReadArguments<Q>,
 ): ReadResult<Q> {
   db.exec('BEGIN');
   try {
-    return questions[question](db, ...asked);
+    return questions[question](db, ...request);
   } finally {
     db.exec('ROLLBACK');
   }
 }
 
-/** What operators did, and what is counted of conversations. */
-type Kept = AuditRecord & { readonly seq: number };
+/** An audit row. */
+type AuditListRow = AuditRecord & { readonly seq: number };
 
 /** Before every row. */
-const newest: [number] = [Number.MAX_SAFE_INTEGER];
+const firstAudit: [number] = [Number.MAX_SAFE_INTEGER];
 
-export function listAudit(db: DatabaseSync, asked: PageAsked): Page<AuditRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, newest);
+export function listAudit(db: DatabaseSync, request: PageAsked): Page<AuditRow> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, firstAudit);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(
       'SELECT seq, at, action, target, status, reason FROM audit WHERE seq < ? ' +
         'ORDER BY seq DESC LIMIT ?',
     )
-    .all(...after, limit + 1) as unknown as Kept[];
+    .all(...after, limit + 1) as unknown as AuditListRow[];
   return pageOf(rows, limit, ({ seq }) => [seq], auditRowOf);
 }
 
@@ -262,20 +257,20 @@ export function listConversationCounts(db: DatabaseSync): readonly ConversationC
   }));
 }
 
-/** A conversation by an id of svc's own, and whose a message is. */
+/** Finds a conversation by svc's own id for it. */
 function findConversationKey(db: DatabaseSync, id: string): ConversationKey | null {
   const where = idCipherOf(db).keyOf(id);
   return where === null || findConversation(db, where) === null ? null : where;
 }
 
-/** Without the text, which may be long. */
-const origin =
+/** Reads the message without its text, which may be long. */
+const selectOrigin =
   "SELECT id, channel, conversation, iif(json_valid(body), body -> '$.sender', NULL) AS sender " +
   'FROM inbox WHERE id = ?';
 
 function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly MessageOrigin[] {
   const idCipher = idCipherOf(db);
-  const find = db.prepare(origin);
+  const find = db.prepare(selectOrigin);
   return messageIds.slice(0, originsMax).flatMap((id) => {
     const found = find.get(id) as unknown as OriginRecord | undefined;
     return found === undefined ? [] : [originOf(idCipher, found)];
@@ -283,38 +278,38 @@ function listOrigins(db: DatabaseSync, messageIds: readonly string[]): readonly 
 }
 
 /**
- * Replies on their way, in the order in which they came into the outbox, newest first. Replies that
- * wait and that died are found by an index; the channel of each is looked at.
+ * A row of deliveries. Replies come in the order in which they entered the outbox, newest first. An
+ * index finds waiting and dead replies; the channel of each is checked row by row.
  */
-type Told = DeliveryRecord & { readonly seq: number };
+type DeliveryListRow = DeliveryRecord & { readonly seq: number };
 
-const columns =
+const selectDeliveries =
   'SELECT seq, id, message_id AS message, channel, created_at AS createdAt, state, attempts, ' +
   'due_at AS dueAt, late, possible_duplicate AS possibleDuplicate, failure FROM outbox';
 const behind = 'seq < ? ORDER BY seq DESC';
-const sources = {
-  unsettled: `${columns} INDEXED BY outbox_unsettled WHERE state = 0 AND ${behind}`,
-  dead: `${columns} INDEXED BY outbox_dead_seq WHERE state = 2 AND ${behind}`,
-  all: `${columns} WHERE ${behind}`,
+const deliverySources = {
+  unsettled: `${selectDeliveries} INDEXED BY outbox_unsettled WHERE state = 0 AND ${behind}`,
+  dead: `${selectDeliveries} INDEXED BY outbox_dead_seq WHERE state = 2 AND ${behind}`,
+  all: `${selectDeliveries} WHERE ${behind}`,
 } as const;
 
 /** Before every row. */
-const deliveriesNewest: [number] = [Number.MAX_SAFE_INTEGER];
+const firstDelivery: [number] = [Number.MAX_SAFE_INTEGER];
 
 function listDeliveries(
   db: DatabaseSync,
   filter: DeliveryFilter,
-  asked: PageAsked,
+  request: PageAsked,
 ): Page<DeliveryRow> {
-  const after = keyAfter(asked, deliveriesNewest);
+  const after = keyAfter(request, firstDelivery);
   if (after === null) return emptyPage;
   const replies = db.prepare(sourceOf(filter)).iterate(...after);
-  const candidates = replies as Iterable<unknown> as Iterable<Told>;
+  const candidates = replies as Iterable<unknown> as Iterable<DeliveryListRow>;
   const found = readPage(
     candidates,
-    limitOf(asked),
+    limitOf(request),
     (row) => fitsDelivery(filter, row),
-    readsPlaceOf,
+    deliveryKey,
   );
   return {
     rows: found.rows.map(deliveryOf),
@@ -322,18 +317,18 @@ function listDeliveries(
   };
 }
 
-function readsPlaceOf({ seq }: Told): PageKey {
+function deliveryKey({ seq }: DeliveryListRow): PageKey {
   return [seq];
 }
 
 function sourceOf({ state }: DeliveryFilter): string {
-  if (state === 'waiting' || state === 'deferred') return sources.unsettled;
-  return state === 'dead' ? sources.dead : sources.all;
+  if (state === 'waiting' || state === 'deferred') return deliverySources.unsettled;
+  return state === 'dead' ? deliverySources.dead : deliverySources.all;
 }
 
-export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures {
-  const { lengthMs, from, until, own } = asked;
-  const gathering = new Gathering(asked);
+export function readFigures(db: DatabaseSync, request: FiguresAsked): KeptFigures {
+  const { lengthMs, from, until, own } = request;
+  const gathering = new Gathering(request);
   const rows = db.prepare(
     'SELECT at, body FROM figures WHERE length_ms = ? AND at >= ? AND at < ? ORDER BY at, run',
   );
@@ -358,7 +353,7 @@ export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures 
   });
 }
 
-/** A key at one price. */
+/** Sums the spend of each key, separately for each price. */
 function groupsBy(by: SpendBy): string {
   const [which, channel] =
     by === 'sender' ? ["channel <> ''", 'channel'] : ["channel = ''", 'NULL'];
@@ -394,30 +389,30 @@ export function readSpend(db: DatabaseSync, by: SpendBy, since: string): readonl
   );
 }
 
-/** One message: what happened to it, and what was said. */
-const readsMessage =
+/** The story of one message: what happened to it, and what was said. */
+const selectStoryMessage =
   'SELECT id, channel, accepted_at AS acceptedAt, state, attempts AS diedUnder, ' +
   'settled_at AS settledAt, failure FROM inbox WHERE id = ?';
-const storiesReplies =
+const selectStoryReplies =
   'SELECT id, created_at AS createdAt, state, attempts, due_at AS dueAt, late, ' +
   'possible_duplicate AS possibleDuplicate, settled_at AS settledAt, took_ms AS tookMs, tries, ' +
   'failure FROM outbox WHERE message_id = ? ORDER BY seq';
 
-const saidIn =
+const selectStoryText =
   'SELECT channel, conversation, body, unsent, ' +
   'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
   'FROM inbox WHERE id = ?';
 
 function findStory(db: DatabaseSync, messageId: string): Story | null {
-  const told = db.prepare(readsMessage).get(messageId) as MessageRecord | undefined;
-  if (told === undefined) return null;
+  const message = db.prepare(selectStoryMessage).get(messageId) as MessageRecord | undefined;
+  if (message === undefined) return null;
   const trace = db.prepare('SELECT body FROM traces WHERE message_id = ?').get(messageId);
-  const rows = db.prepare(storiesReplies).all(messageId) as unknown as ReplyRecord[];
-  return storyOf(told, trace === undefined ? null : String(trace['body']), rows);
+  const rows = db.prepare(selectStoryReplies).all(messageId) as unknown as ReplyRecord[];
+  return storyOf(message, trace === undefined ? null : String(trace['body']), rows);
 }
 
 function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
-  const found = db.prepare(saidIn).get(messageId) as SaidRecord | undefined;
+  const found = db.prepare(selectStoryText).get(messageId) as SaidRecord | undefined;
   if (found === undefined) return null;
   const rows = db
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
@@ -430,19 +425,19 @@ function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
   );
 }
 
-/** What agents keep: notes, and the audit of their tools. */
-const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
-const agentsNewest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
+/** The data of agents: notes, and the audit of their tools. */
+const selectNotes = 'SELECT channel, conversation, at, text FROM notes';
+const newestFirst = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 
-/** A scope has a hundred notes at most, unless another program wrote some. */
+/** A scope has a hundred notes at most, unless another program wrote more. */
 function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
   const rows =
     of.kind === 'brain'
-      ? db.prepare(`${noteColumns} WHERE brain = ? ${agentsNewest}`).all(of.brain)
+      ? db.prepare(`${selectNotes} WHERE brain = ? ${newestFirst}`).all(of.brain)
       : db
           .prepare(
-            `${noteColumns} WHERE brain IS NULL AND channel = ? AND conversation = ? ` +
-              agentsNewest,
+            `${selectNotes} WHERE brain IS NULL AND channel = ? AND conversation = ? ` +
+              newestFirst,
           )
           .all(of.channel, of.conversation);
   return rows.reverse().map((row) => ({
@@ -453,14 +448,14 @@ function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
   }));
 }
 
-/** Needed by `toolUseOf`. */
+/** The columns that `toolUseOf` needs. */
 export const toolUseColumns =
   'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
   'arguments, told';
 
-function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, [Number.MAX_SAFE_INTEGER]);
+function listToolUses(db: DatabaseSync, request: PageAsked): Page<ToolUseRow> {
+  const limit = limitOf(request);
+  const after = keyAfter(request, [Number.MAX_SAFE_INTEGER]);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE seq < ? ORDER BY seq DESC LIMIT ?`)
@@ -473,7 +468,7 @@ function findToolUse(db: DatabaseSync, key: string): ToolUseText | null {
   return found === undefined ? null : toolUseTextOf(found as unknown as ToolUseRecord);
 }
 
-/** Those of one message, in their order. */
+/** The tool uses of one message, in order. */
 function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord[] {
   const rows = db
     .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE message_id = ? ORDER BY seq LIMIT ?`)
@@ -481,36 +476,36 @@ function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord
   return rows as unknown as ToolUseRecord[];
 }
 
-/** What waits for a yes, and what became of it. */
-const approvalRow =
+/** Approvals, waiting and decided. */
+const selectApprovals =
   'SELECT id, code, state, channel, conversation, sender, message_id AS messageId, brain, tool, ' +
   'private, asked_at AS askedAt, expires_at AS expiresAt, decided_at AS decidedAt, ' +
   'decided_by AS decidedBy, settled_at AS settledAt, outcome, body FROM approvals';
 
-/** What `columns` gives; node:sqlite itself knows no more than values by name. */
-type Row = Omit<ApprovalRecord, 'private'> & { readonly private: number };
+/** The row of `selectApprovals`. node:sqlite itself gives untyped values by name. */
+type ApprovalListRow = Omit<ApprovalRecord, 'private'> & { readonly private: number };
 
-/** Before every row: it comes behind every digit of an id. */
-const approvalsNewest: [string] = ['~'];
+/** A key before every row: `~` sorts after every digit of an id. */
+const firstApproval: [string] = ['~'];
 
 export function listApprovals(
   db: DatabaseSync,
   state: ApprovalState | null,
-  asked: PageAsked,
+  request: PageAsked,
 ): Page<ApprovalRow> {
-  const limit = limitOf(asked);
-  const after = keyAfter(asked, approvalsNewest);
+  const limit = limitOf(request);
+  const after = keyAfter(request, firstApproval);
   if (after === null) return emptyPage;
   const which = state === null ? '' : 'state = ? AND ';
   const values = state === null ? after : [state, ...after];
-  const sql = `${approvalRow} WHERE ${which}id < ? ORDER BY id DESC LIMIT ?`;
-  const rows = db.prepare(sql).all(...values, limit + 1) as unknown as readonly Row[];
-  const placeOf = ({ id }: Row): [string] => [id];
+  const sql = `${selectApprovals} WHERE ${which}id < ? ORDER BY id DESC LIMIT ?`;
+  const rows = db.prepare(sql).all(...values, limit + 1) as unknown as readonly ApprovalListRow[];
+  const placeOf = ({ id }: ApprovalListRow): [string] => [id];
   return pageOf(rows, limit, placeOf, (row) => approvalRowOf(approvalOf(row)));
 }
 
 export function findApproval(db: DatabaseSync, id: string): Approval | null {
-  return approvalsFirstOf(db.prepare(`${approvalRow} WHERE id = ?`).get(id));
+  return approvalOrNull(db.prepare(`${selectApprovals} WHERE id = ?`).get(id));
 }
 
 export function showApproval(db: DatabaseSync, id: string): ApprovalText | null {
@@ -518,73 +513,73 @@ export function showApproval(db: DatabaseSync, id: string): ApprovalText | null 
   return found === null ? null : approvalTextOf(found);
 }
 
-/** By its id or its code. */
+/** Finds an approval by its id or its code. */
 export function findByIdOrCode(db: DatabaseSync, idOrCode: string): Approval | null {
-  const sql = `${approvalRow} WHERE id = ? OR code = ? ORDER BY id DESC LIMIT 1`;
-  return approvalsFirstOf(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
+  const sql = `${selectApprovals} WHERE id = ? OR code = ? ORDER BY id DESC LIMIT 1`;
+  return approvalOrNull(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
 }
 
-/** Oldest first. */
+/** The waiting approvals, oldest first. */
 export function listWaiting(db: DatabaseSync): readonly Approval[] {
-  const sql = `${approvalRow} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
-  return (db.prepare(sql).all() as unknown as readonly Row[]).map(approvalOf);
+  const sql = `${selectApprovals} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
+  return (db.prepare(sql).all() as unknown as readonly ApprovalListRow[]).map(approvalOf);
 }
 
-/** As `isOwed` says; oldest first. */
+/** The owed approvals, as `isOwed` defines them, oldest first. */
 export function listOwed(db: DatabaseSync, now: number): readonly Approval[] {
   const owed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= ?)";
-  const sql = `${approvalRow} WHERE ${owed} ORDER BY id LIMIT ${approvalsOwedMax}`;
-  return (db.prepare(sql).all(now) as unknown as readonly Row[]).map(approvalOf);
+  const sql = `${selectApprovals} WHERE ${owed} ORDER BY id LIMIT ${approvalsOwedMax}`;
+  return (db.prepare(sql).all(now) as unknown as readonly ApprovalListRow[]).map(approvalOf);
 }
 
-function approvalsFirstOf(found: Record<string, unknown> | undefined): Approval | null {
-  return found === undefined ? null : approvalOf(found as unknown as Row);
+function approvalOrNull(found: Record<string, unknown> | undefined): Approval | null {
+  return found === undefined ? null : approvalOf(found as unknown as ApprovalListRow);
 }
 
-function approvalOf(row: Row): Approval {
+function approvalOf(row: ApprovalListRow): Approval {
   return approvalFrom({ ...row, private: row.private === 1 });
 }
 
 /**
- * Messages, newest first, in the order of (when it was accepted, `seq`). What is asked for picks
- * the index: what waits, what died, what ended in another way than with a reply, what is of one
- * brain; else each channel has its own order, and these are merged.
+ * A row of messages, newest first, in the order of (acceptance, `seq`). The filter picks the index:
+ * waiting, dead, an outcome other than a reply, or one brain. Otherwise each channel has its own
+ * order, and these are merged.
  */
-type MessagesTold = MessageSummary & { readonly seq: number };
+type MessageListRow = MessageSummary & { readonly seq: number };
 
-/** Accepted before (at, seq), and at `since` or later. */
+/** Messages accepted before (at, seq), and at `since` or later. */
 type Span = readonly [at: number, seq: number, since: number];
 
-const summary =
+const selectMessages =
   'SELECT seq, id, channel, accepted_at AS acceptedAt, state, settled_at AS settledAt, brain, ' +
   'outcome, model FROM inbox INDEXED BY';
 const inSpan =
   '(accepted_at, seq) < (?, ?) AND accepted_at >= ? ORDER BY accepted_at DESC, seq DESC';
-const messagesSources = {
-  waiting: `${summary} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
-  dead: `${summary} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
-  unusual: `${summary} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
-  brain: `${summary} inbox_brain WHERE brain = ? AND ${inSpan}`,
-  channel: `${summary} inbox_accepted WHERE channel = ? AND ${inSpan}`,
+const messageSources = {
+  waiting: `${selectMessages} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
+  dead: `${selectMessages} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
+  unusual: `${selectMessages} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
+  brain: `${selectMessages} inbox_brain WHERE brain = ? AND ${inSpan}`,
+  channel: `${selectMessages} inbox_accepted WHERE channel = ? AND ${inSpan}`,
 } as const;
 
-const beginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+const firstMessage: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
 export function listMessages(
   db: DatabaseSync,
   filter: MessageFilter,
-  asked: PageAsked,
+  request: PageAsked,
 ): Page<MessageRow> {
-  const after = keyAfter(asked, beginning);
+  const after = keyAfter(request, firstMessage);
   if (after === null) return emptyPage;
   const until = filter.until ?? Number.MAX_SAFE_INTEGER;
   const [at, seq] = after[0] < until ? after : ([until, 0] as const);
   const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
   const found = readPage(
     candidates,
-    limitOf(asked),
+    limitOf(request),
     (row) => fitsMessage(filter, row),
-    messagesPlaceOf,
+    messageKey,
   );
   const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
   const rows = found.rows.map((row) => {
@@ -593,31 +588,38 @@ export function listMessages(
   return { rows, next: found.next === null ? null : nextOf(found.next) };
 }
 
-function messagesPlaceOf({ acceptedAt, seq }: MessagesTold): PageKey {
+function messageKey({ acceptedAt, seq }: MessageListRow): PageKey {
   return [acceptedAt, seq];
 }
 
-function candidatesOf(db: DatabaseSync, filter: MessageFilter, span: Span): Iterable<MessagesTold> {
-  const read = (sql: string, ...values: (string | number)[]): Iterable<MessagesTold> =>
-    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<MessagesTold>;
+function candidatesOf(
+  db: DatabaseSync,
+  filter: MessageFilter,
+  span: Span,
+): Iterable<MessageListRow> {
+  const read = (sql: string, ...values: (string | number)[]): Iterable<MessageListRow> =>
+    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<MessageListRow>;
   const { state, outcome, brain } = filter;
-  if (state === 'waiting' && fewWait(db)) return read(messagesSources.waiting, ...span);
-  if (state === 'dead') return read(messagesSources.dead, ...span);
+  if (state === 'waiting' && fewWait(db)) return read(messageSources.waiting, ...span);
+  if (state === 'dead') return read(messageSources.dead, ...span);
   if (outcome !== null && outcome !== 'reply')
-    return read(messagesSources.unusual, outcome, ...span);
-  if (brain !== null) return read(messagesSources.brain, brain, ...span);
+    return read(messageSources.unusual, outcome, ...span);
+  if (brain !== null) return read(messageSources.brain, brain, ...span);
   const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
   return merge(
-    channels.map((key) => read(messagesSources.channel, key, ...span)),
+    channels.map((key) => read(messageSources.channel, key, ...span)),
     isNewer,
   );
 }
 
-function isNewer(a: MessagesTold, b: MessagesTold): boolean {
+function isNewer(a: MessageListRow, b: MessageListRow): boolean {
   return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
 }
 
-/** Waiting messages are put in order for each page, unless many wait: looking finds those soon. */
+/**
+ * Whether few messages wait. Waiting messages are sorted for each page. When many wait, a
+ * row-by-row search finds enough of them soon.
+ */
 function fewWait(db: DatabaseSync): boolean {
   const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
   return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;

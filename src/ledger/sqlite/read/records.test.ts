@@ -1,5 +1,5 @@
-/** What is particular to the lists of SQLite: old databases, many rows, what is swept. */
 import { hourMs, minuteMs } from '../../../lib/durations.ts';
+/** What only the lists of SQLite have: old databases, many rows, swept rows. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ class Scratch implements Disposable {
   readonly path = join(this.#folder, 'svc.db');
   readonly db = new DatabaseSync(this.path);
 
-  /** @param version of the schema; later ones are left to `migrate` */
+  /** @param version the schema's version; `migrate` applies the later ones */
   constructor(version = migrationFiles().length) {
     this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF');
     for (const name of migrationFiles().slice(0, version)) {
@@ -54,11 +54,11 @@ test('a database of before tells how the turns ended whose traces it has', async
     { kind: 'model', model: 'x/answered', result: 'answer' },
     { kind: 'policy', winner },
   ];
-  const told = { acceptedAt: 1, claimedAt: 2, decidedAt: 3, attempt: 1 };
+  const times = { acceptedAt: 1, claimedAt: 2, decidedAt: 3, attempt: 1 };
   const traces = [
-    JSON.stringify({ ...told, brain: 'main', outcome: 'reply', steps: steps('x/winner') }),
-    JSON.stringify({ ...told, brain: 'main', outcome: 'busy', steps: steps(null) }),
-    JSON.stringify({ ...told, brain: 'main', outcome: 'command', steps: [] }),
+    JSON.stringify({ ...times, brain: 'main', outcome: 'reply', steps: steps('x/winner') }),
+    JSON.stringify({ ...times, brain: 'main', outcome: 'busy', steps: steps(null) }),
+    JSON.stringify({ ...times, brain: 'main', outcome: 'command', steps: [] }),
     '{"brain":',
     '{"brain":"odd","outcome":"reply","steps":[null,7,"policy"]}',
     null,
@@ -103,7 +103,7 @@ test('of rows that no index tells apart a page looks at so many, and none is los
       "CASE WHEN n % 5000 IN (3, 4) THEN 'reply' ELSE 'command' END FROM n",
   );
   await using reader = place.open();
-  // The index of the brain leads to them all, and the outcome is looked at.
+  // The brain's index leads to all rows, and each outcome is checked.
   const found = await everyPage(100, (page) => {
     return reader.messages({ ...anyMessage, brain: 'main', outcome: 'reply' }, page);
   });
@@ -172,15 +172,15 @@ test('figures are kept for a day by the minute and for thirty by the hour, and s
   assert.deepEqual(offsets(hourMs, 30), [0, 1, 5 * dayMs]);
   sweep(db, 0, now - 100 * dayMs);
   assert.equal(offsets(minuteMs, 1).length, 3, 'a clock that was set back deletes nothing');
-  // Of a service that is started very often the oldest go before their time.
+  // When a service is started very often, the oldest rows go early.
   db.exec(
     'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n ' +
       `WHERE n < ${figureRowsMax + 30}) ` +
       `INSERT INTO figures SELECT ${minuteMs}, ${now} + n, n, '{}' FROM n`,
   );
   assert.equal(sweep(db, 0, now).rows, 33);
-  const left = db.prepare('SELECT count(*) AS n, min(run) AS first FROM figures WHERE at > ?');
-  assert.deepEqual({ ...left.get(now) }, { n: figureRowsMax, first: 1 });
+  const remaining = db.prepare('SELECT count(*) AS n, min(run) AS first FROM figures WHERE at > ?');
+  assert.deepEqual({ ...remaining.get(now) }, { n: figureRowsMax, first: 1 });
 });
 
 test('a ledger that closes keeps nothing more, and says so', async () => {

@@ -1,4 +1,4 @@
-/** The reading thread: when it lives, and what becomes of a read that it cannot answer. */
+/** The reader thread: how long it lives, and how a read ends that it cannot answer. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,14 +13,14 @@ import { migrate } from '../files/migrations.ts';
 import { createThreadReader, type ReaderLimits } from './thread-reader.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 
-/** One database, one reader of it, and the threads that it started. */
+/** One database, one reader of it, and the threads started for it. */
 class Bench implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-reader-'));
   readonly path = join(this.folder, 'svc.db');
   readonly threads: Worker[] = [];
   readonly reader;
 
-  /** @param limits no read takes too long unless they say so, however slow the machine is */
+  /** @param limits by default no read takes too long, even on a slow machine */
   constructor(limits: Partial<ReaderLimits> = {}) {
     const db = new DatabaseSync(this.path);
     db.exec('PRAGMA journal_mode = WAL');
@@ -39,7 +39,7 @@ class Bench implements AsyncDisposable {
   readonly #note = (worker: Worker): void => void this.threads.push(worker);
 }
 
-/** What a read that must fail is refused for. */
+/** The reason of a read that must fail. */
 async function reasonOf(read: Promise<unknown>): Promise<string> {
   const error = await read.then(
     () => assert.fail('the read was answered'),
@@ -50,7 +50,7 @@ async function reasonOf(read: Promise<unknown>): Promise<string> {
   return error.reason;
 }
 
-// One after the other: the threads of the process are counted.
+// The tests run one after the other, since they count the threads of the process.
 suite('the reading thread', { concurrency: 1 }, () => {
   test('starts with the first read, ends when nobody asks, and comes again', async () => {
     await using it = new Bench({ restMs: 20 });
@@ -87,7 +87,7 @@ suite('the reading thread', { concurrency: 1 }, () => {
     assert.equal(it.threads.length, 2);
   });
 
-  // Where nothing but ticks passes, no answer can come between.
+  // Only a tick passes here, so that no answer can arrive in between.
   const tick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
   test('is given up when a read takes too long', async (t) => {

@@ -1,10 +1,10 @@
 /**
- * The main thread's side of the reader thread, so that no read holds up a message. The thread is
- * started by the first read and ended when nobody has asked for a while. The thread has one
- * question at a time. The others wait here, up to a limit.
+ * The main thread's side of the reader thread, which keeps reads from delaying messages. The first
+ * read starts the thread, and a time without questions ends it. The thread has one question at a
+ * time. The others wait here, up to a limit.
  *
  * none → asked → resting → asked … → none. A thread that dies, or takes too long over a question,
- * takes that one question with it; the next one starts a new thread.
+ * loses only that question. The next question starts a new thread.
  */
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../../lib/program.ts';
@@ -19,16 +19,16 @@ import {
 import type { FromReader, ReaderData, ToReader } from './reader-thread.ts';
 
 export type ReaderLimits = {
-  /** How long one read may take, the start of the thread included. */
+  /** How long one read may take, including the start of the thread. */
   readonly readMs: number;
-  /** How long the thread is kept when nobody asks. */
+  /** How long an idle thread stays. */
   readonly restMs: number;
   readonly waitingMax: number;
 };
 
 const defaults: ReaderLimits = { readMs: 10_000, restMs: 60_000, waitingMax: 64 };
 
-/** @param path absolute; of a database that this program's writer has brought up to date */
+/** @param path absolute; this program's writer must have upgraded the database */
 export function createThreadReader(path: string, limits: Partial<ReaderLimits> = {}): LedgerReader {
   const thread = new ReaderThread(path, { ...defaults, ...limits });
   return readerOver(
@@ -50,9 +50,9 @@ class ReaderThread {
   #worker: Worker | null = null;
   /** The question that the thread has now. */
   #read: Read | null = null;
-  /** Ends the read that takes too long, or the thread that nobody asks. */
+  /** The timer that ends a slow read, or an idle thread. */
   #timer: NodeJS.Timeout | null = null;
-  /** Resolves when all threads that were started are gone. */
+  /** Resolves when all started threads are gone. */
   #ended: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -74,7 +74,7 @@ class ReaderThread {
     return promise;
   }
 
-  /** Rejects every question that has no answer yet. */
+  /** Ends the thread, and rejects every unanswered question. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#end();
@@ -92,12 +92,12 @@ class ReaderThread {
     if (read === undefined) return this.#rest();
     this.#read = read;
     this.#worker ??= this.#start();
-    // This thread may be all that keeps the process alive while the answer is awaited.
+    // While an answer is awaited, the worker may be all that keeps the process alive.
     this.#worker.ref();
     this.#worker.postMessage(read.question satisfies ToReader);
     const { readMs } = this.#limits;
     this.#after(readMs, () => {
-      this.#lose(new ReadFailed('too_slow', `The read took longer than ${readMs / 1_000} s.`));
+      this.#failRead(new ReadFailed('too_slow', `The read took longer than ${readMs / 1_000} s.`));
     });
   }
 
@@ -115,25 +115,25 @@ class ReaderThread {
     const died = (error?: Error): void => {
       if (this.#worker !== worker) return;
       const why = error === undefined ? '' : `: ${error.message}`;
-      this.#lose(new ReadFailed('storage', `The reading thread ended${why}.`));
+      this.#failRead(new ReadFailed('storage', `The reading thread ended${why}.`));
     };
     worker.on('error', died);
     worker.on('exit', () => died());
     worker.on('message', (message: FromReader) => {
-      if (this.#worker === worker) this.#hear(message);
+      if (this.#worker === worker) this.#onMessage(message);
     });
     return worker;
   }
 
-  #hear(message: FromReader): void {
+  #onMessage(message: FromReader): void {
     const read = this.#take();
     if (message.kind === 'answered') read?.answered(message.answer);
     else read?.failed(new ReadFailed('storage', message.message));
     this.#next();
   }
 
-  /** Ends the thread and fails its question; those that wait go on in a new thread. */
-  #lose(error: ReadFailed): void {
+  /** Ends the thread and fails its question. Waiting questions continue in a new thread. */
+  #failRead(error: ReadFailed): void {
     this.#end();
     this.#take()?.failed(error);
     if (this.#waiting.length > 0) this.#next();
@@ -165,5 +165,5 @@ async function bothEnded(one: Promise<void>, other: Promise<unknown>): Promise<v
   await other;
 }
 
-/** A page of the longest texts fits many times over. */
+/** Enough for many pages of the longest texts. */
 const heapMbMax = 256;

@@ -6,22 +6,25 @@ import { sqliteLimits } from '../ledger/limits.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { ToWriter } from './statements.ts';
 
-/** A storage thread that ends at the first thing that it is sent. */
+/** A storage thread that ends at the first message it receives. */
 const mortal = `require('node:worker_threads').parentPort.once('message', () => process.exit(0))`;
 
 test('a storage thread that ends by itself fails what waits, and all that follows', async () => {
   const groupCommit = new GroupCommit(new Worker(mortal, { eval: true }), Infinity, sqliteLimits);
-  const told: string[] = [];
-  groupCommit.onBroken((message) => told.push(message));
+  const answers: string[] = [];
+  groupCommit.onBroken((message) => answers.push(message));
   groupCommit.add(['owned']);
   const written = await new Promise((resolve) => groupCommit.flush(resolve));
   assert.equal(written, null);
   assert.equal(await new Promise((resolve) => groupCommit.flush(resolve)), null);
-  assert.deepEqual(told, ['the storage thread ended']);
+  assert.deepEqual(answers, ['the storage thread ended']);
   await groupCommit.close();
 });
 
-/** A thread that writes each group, says that it closes, and ends at the first thing after that. */
+/**
+ * A thread that writes each group, reports that it closes, and ends at the first message after
+ * that.
+ */
 const orderly = `
   const { parentPort } = require('node:worker_threads');
   let closing = false;
@@ -38,17 +41,17 @@ const orderly = `
 test('what is asked of a journal that closes is written, or told that it is not', async () => {
   const groupCommit = new GroupCommit(new Worker(orderly, { eval: true }), Infinity, sqliteLimits);
   groupCommit.onBroken((message) => assert.fail(message));
-  const told: string[] = [];
+  const answers: string[] = [];
   const ask = async (when: string): Promise<void> => {
     groupCommit.add(['owned']);
-    told.push(`${when}: ${await groupCommit.written(() => {})}`);
+    answers.push(`${when}: ${await groupCommit.written(() => {})}`);
   };
-  const asked = [ask('before the close').then(() => ask('in answer to it'))];
-  groupCommit.onDisk(() => void asked.push(ask('too late')));
+  const asking = [ask('before the close').then(() => ask('in answer to it'))];
+  groupCommit.onDisk(() => void asking.push(ask('too late')));
   await groupCommit.close();
-  await Promise.all(asked);
+  await Promise.all(asking);
   await ask('after the close');
-  assert.deepEqual(told, [
+  assert.deepEqual(answers, [
     'before the close: true',
     'in answer to it: true',
     'too late: false',
@@ -56,7 +59,7 @@ test('what is asked of a journal that closes is written, or told that it is not'
   ]);
 });
 
-/** One that answers nothing of the kind that it is made with, and can or cannot be ended. */
+/** A writer that never answers this kind of request. `ends`: whether it can be ended. */
 function mute(about: 'a group' | 'the close', ends: boolean) {
   const writer = new EventEmitter();
   const postMessage = (message: ToWriter): void => {
@@ -73,14 +76,14 @@ for (const about of ['a group', 'the close'] as const) {
     const thread = ends ? 'a thread that ends' : 'one that does not';
     test(`a disk that never answers ${about} is closed in time, under ${thread}`, async () => {
       const groupCommit = new GroupCommit(mute(about, ends), Infinity, { closeMs: 20, endMs: 20 });
-      const told: string[] = [];
-      groupCommit.onBroken((message) => told.push(message));
+      const answers: string[] = [];
+      groupCommit.onBroken((message) => answers.push(message));
       groupCommit.add(['owned']);
       const written = groupCommit.written(() => {});
       if (about === 'the close') assert.equal(await written, true);
       assert.equal(await groupCommit.close(), ends);
       assert.equal(await written, about === 'the close');
-      assert.deepEqual([told, groupCommit.silent], [['it did not close in time'], true]);
+      assert.deepEqual([answers, groupCommit.silent], [['it did not close in time'], true]);
     });
   }
 }

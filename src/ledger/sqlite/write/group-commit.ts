@@ -1,17 +1,18 @@
 /**
- * The main thread's side of the writer: what is written in one go becomes one group, and a group is
- * sent as soon as the one before is on disk. So a lone message waits for nothing, and under load
- * many share one fsync.
+ * The main thread's side of the writer: the group commit. Writes gather into a group, and a group
+ * is sent as soon as the one before is on disk. So a single message waits for nothing, and under
+ * load many share one fsync.
  *
- * A group is gathering → sent → done | failed | full | locked. A failure is final: the caller is
- * told once, and nothing is written any more (after a failed fsync nobody knows what is on the
- * disk). Full and locked are not: SQLite has taken the group back, and it is sent again every
- * second until there is room, or until the other program has let the database go. Its messages are
- * taken out of it, and refused. Later writes stay behind it.
+ * A group is gathering → sent → done | failed | full | locked.
+ * - Failed is final: the caller learns it once, and nothing is written any more. After a failed
+ *   fsync nobody knows what is on the disk.
+ * - Full and locked are not final: SQLite has rolled the group back. It is sent again every second
+ *   until there is room, or the other program releases the database. Its messages are taken out of
+ *   it and refused. Later writes wait behind it.
  */
 import { joined } from '../../engine/batching.ts';
 import {
-  withoutTries,
+  withoutTestWrites,
   type WriteBatch,
   type WaitingCaller,
   type Written,
@@ -28,18 +29,20 @@ import { sqliteFull } from '../files/problem.ts';
 import type { ClosingLimits } from '../ledger/limits.ts';
 import type { Writer } from './start-writer.ts';
 
-/** For how long a write that nobody waits for may wait for company. */
+/** How long a write that nobody waits for may wait for others. */
 const lazyMs = 5;
 
-/** How long after a full disk, or a locked database, the group is sent again. */
+/** How long after a full disk, or a locked database, to send the group again. */
 const retryMs = 1_000;
-/** The same while this closes. */
+/** The same while closing. */
 const closingRetryMs = 100;
 
-/** Why nothing is written for now: no room on the disk, or another program has the database. */
+/** Why writing is blocked: the disk is full, or another program has locked the database. */
 export type Stuck = 'full' | 'locked';
-/** What is written to find out whether it goes on: something that takes room, or nothing. */
-const tries = { full: ['roomTaken'], locked: ['roomGiven'] } as const;
+/**
+ * The write that tests whether writing works again: one that takes room, or one that takes none.
+ */
+const testWrites = { full: ['roomTaken'], locked: ['roomGiven'] } as const;
 const errcodes = { full: sqliteFull, locked: sqliteBusy } as const;
 
 const noRoom = 'there was no room on the disk for what was left';
@@ -51,30 +54,32 @@ export class GroupCommit {
   #failed: (message: string) => void = () => {};
   #writes: AnyWrite[] = [];
   #waiting: WaitingCaller[] = [];
-  /** The group that is with the writer; null: none is. */
+  /** The group that the writer has now; null: none. */
   #sent: WriteBatch | null = null;
   #number = 0;
   #scheduled = false;
   #lazy: NodeJS.Timeout | null = null;
-  /** A group could not be written; nothing has been written since. */
+  /**
+   * Why the last group could not be written; nothing has been written since. null: writing works.
+   */
   #stuck: Stuck | null = null;
   #retry: NodeJS.Timeout | null = null;
   #closing = false;
   #broken = false;
   #closed: (() => void) | null = null;
   #checkpointed: (whole: boolean) => void = () => {};
-  #looked: () => void = () => {};
+  #diskChecked: () => void = () => {};
   #expired: (ids: readonly string[]) => void = () => {};
-  /** The disk did not answer while this closed: whoever asks more of it may hang as well. */
+  /** Whether the disk gave no answer during closing: any further request to it may hang as well. */
   silent = false;
-  /** What the disk has left, as last looked at. */
+  /** The free space on the disk, at the last check. */
   freeBytes: number;
 
   constructor(writer: Writer, freeBytes: number, limits: ClosingLimits) {
     this.#writer = writer;
     this.#limits = limits;
     this.freeBytes = freeBytes;
-    writer.on('message', (message: FromWriter) => this.#hear(message));
+    writer.on('message', (message: FromWriter) => this.#onMessage(message));
     writer.on('error', (error: Error) => this.#break(error.message));
     writer.on('exit', () => {
       if (this.#closed === null) this.#break('the storage thread ended');
@@ -82,27 +87,27 @@ export class GroupCommit {
     });
   }
 
-  /** Is told once, when nothing can be written any more. */
+  /** Sets the listener that is called once, when nothing can be written any more. */
   onBroken(failed: (message: string) => void): void {
     this.#failed = failed;
   }
 
-  /** Is told of dead letters that were kept long enough. */
+  /** Sets the listener for dead letters that the sweep has deleted. */
   onExpired(expired: (ids: readonly string[]) => void): void {
     this.#expired = expired;
   }
 
-  /** Is told each time the disk has been looked at. */
-  onDisk(looked: () => void): void {
-    this.#looked = looked;
+  /** Sets the listener that is called after each check of the disk. */
+  onDisk(diskChecked: () => void): void {
+    this.#diskChecked = diskChecked;
   }
 
-  /** Writes asked for and not yet on disk. */
+  /** The number of callers whose writes are not on disk yet. */
   get pending(): number {
     return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
   }
 
-  /** What is to be written waits; null: it does not. */
+  /** Why writing is blocked; null: it is not. */
   get stuck(): Stuck | null {
     return this.#stuck;
   }
@@ -111,20 +116,19 @@ export class GroupCommit {
     return this.#broken;
   }
 
-  /** @returns its place in the group, by which it is told what the writer found out of it */
+  /** @returns its place in the group, the key of the writer's findings about it */
   add(write: AnyWrite): number {
     return this.#writes.push(write) - 1;
   }
 
-  /** Another thing when what is added next is of another group. */
+  /** Identifies the gathering group: a new value when the next write belongs to another group. */
   get gathering(): unknown {
     return this.#writes;
   }
 
   /**
-   * `written` is called when all that was added is on disk, or with null when it could not be
-   * written.
-   * @param refused called instead where there is no room; left out: the writes wait for room
+   * Calls `written` when all added writes are on disk, or with null when they cannot be written.
+   * @param refused called instead when there is no room; default: the writes wait for room
    */
   flush(written: Written, refused: (() => void) | null = null): void {
     if (this.#broken) return queueMicrotask(() => written(null));
@@ -134,7 +138,7 @@ export class GroupCommit {
     setImmediate(this.#send);
   }
 
-  /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
+  /** Like `flush`, but may wait a few milliseconds for other writes to join. */
   flushSoon(written: Written): void {
     if (this.#broken) return queueMicrotask(() => written(null));
     this.#waiting.push({ until: this.#writes.length, written, refused: null });
@@ -142,29 +146,33 @@ export class GroupCommit {
     this.#lazy ??= setTimeout(this.#send, lazyMs);
   }
 
-  /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
+  /**
+   * Resolves to true once all added writes are on disk and `then` has run; to false when they
+   * cannot be written.
+   */
   written(then: () => void): Promise<boolean> {
     return new Promise((resolve) => {
-      this.flush((known) => {
-        if (known !== null) then();
-        resolve(known !== null);
+      this.flush((result) => {
+        if (result !== null) then();
+        resolve(result !== null);
       });
     });
   }
 
-  /** Like `written`, but resolves to false at once where there is no room. */
+  /** Like `written`, but resolves to false at once when there is no room. */
   writtenNow(): Promise<boolean> {
     return new Promise((resolve) => {
       this.flush(
-        (known) => resolve(known !== null),
+        (result) => resolve(result !== null),
         () => resolve(false),
       );
     });
   }
 
   /**
-   * Resolves when these are on disk; rejects when they cannot be, or when there is no room.
-   * @param lockedMs another program that has the database locked is waited for so long
+   * Resolves when these writes are on disk. Rejects when they cannot be written, or there is no
+   * room.
+   * @param lockedMs how long to wait for another program that has locked the database
    */
   async write(writes: readonly Write[], lockedMs: number): Promise<void> {
     const until = steadyNow() + lockedMs;
@@ -181,16 +189,16 @@ export class GroupCommit {
     for (const write of writes) this.add(write);
     return new Promise((resolve) => {
       this.flush(
-        (known) => resolve(known === null ? 'broken' : null),
+        (result) => resolve(result === null ? 'broken' : null),
         () => resolve(this.#stuck ?? 'broken'),
       );
     });
   }
 
   /**
-   * Folds the log into the database and empties it: what was deleted is on the disk no more.
-   * @param of `vacuum` writes the database anew first, where that does not take too long
-   * @returns false while somebody reads what is in the log
+   * Folds the log into the database and empties it, so that deleted rows are gone from the disk.
+   * @param of `vacuum` first rewrites the database, unless that takes too long
+   * @returns false while somebody reads from the log
    * @throws when the storage has failed
    */
   async checkpoint(of: 'vacuum' | 'log'): Promise<boolean> {
@@ -203,25 +211,25 @@ export class GroupCommit {
   }
 
   /**
-   * Writes what is left and lets the writer go. Where there is no room even now, or no answer in
-   * time, what is left is not written: the next start finds it as after a crash.
-   * @returns whether its thread has ended
+   * Writes what remains, and ends the writer. Without room or an answer in time, the rest stays
+   * unwritten: the next start then recovers as after a crash.
+   * @returns whether the writer's thread has ended
    */
   async close(): Promise<boolean> {
     this.#closing = true;
-    const hasClosed = await endsWithin(this.#writeLeft(), this.#limits.closeMs);
-    // The disk is not to blame where another program has the database.
+    const hasClosed = await endsWithin(this.#writeRemaining(), this.#limits.closeMs);
+    // If another program has locked the database, the disk is not to blame.
     this.silent = !hasClosed && this.#stuck !== 'locked';
     if (!hasClosed) this.#break(this.silent ? 'it did not close in time' : stillLocked);
     return this.abandon();
   }
 
-  async #writeLeft(): Promise<void> {
+  async #writeRemaining(): Promise<void> {
     do {
-      const left = new Promise<void>((resolve) => this.flush(() => resolve()));
+      const flushed = new Promise<void>((resolve) => this.flush(() => resolve()));
       if (this.#stuck !== null && this.#sent === null) this.#send();
-      await left;
-      // A caller that was answered just now may have something to add.
+      await flushed;
+      // A caller that has just been answered may add more.
       await new Promise(setImmediate);
     } while (!this.#broken && this.#writes.length > 0);
     if (this.#broken) return;
@@ -233,9 +241,9 @@ export class GroupCommit {
   }
 
   /**
-   * Lets the writer go without writing anything more. A reader that is closed only afterwards keeps
-   * it from folding the log into the database, which would sync the log again.
-   * @returns whether its thread has ended
+   * Ends the writer without writing anything more. Call it before the reader is closed: an open
+   * reader keeps SQLite from folding the log, which would sync the log again.
+   * @returns whether the writer's thread has ended
    */
   abandon(): Promise<boolean> {
     this.#broken = true;
@@ -248,9 +256,9 @@ export class GroupCommit {
     this.#lazy = null;
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = null;
-    // Whether there is room again is found out by writing something that takes some.
+    // Only a write that takes room shows whether there is room again.
     if (this.#stuck !== null && !this.#broken) {
-      this.add(tries[this.#stuck]);
+      this.add(testWrites[this.#stuck]);
       this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
     }
     if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
@@ -258,22 +266,22 @@ export class GroupCommit {
     this.#sent = { writes, waiting: this.#waiting };
     this.#writes = [];
     this.#waiting = [];
-    if (writes.length === 0) this.#hear({ kind: 'done', number, known: [], reservings: [] });
+    if (writes.length === 0) this.#onMessage({ kind: 'done', number, known: [], reservings: [] });
     else this.#writer.postMessage(JSON.stringify({ number, writes }) satisfies ToWriter);
   };
 
-  #hear(message: FromWriter): void {
+  #onMessage(message: FromWriter): void {
     switch (message.kind) {
       case 'done':
         return this.#done(message);
       case 'full':
       case 'locked':
-        return this.#waits(message.kind);
+        return this.#block(message.kind);
       case 'failed':
         return this.#break(message.message);
       case 'disk':
         this.freeBytes = message.freeBytes;
-        return this.#looked();
+        return this.#diskChecked();
       case 'checkpointed':
         return this.#checkpointed(message.whole);
       case 'expired':
@@ -291,31 +299,31 @@ export class GroupCommit {
   #done({ known, reservings }: Extract<GroupDone, { kind: 'done' }>): void {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
-    const told = { known: new Map(known), reservings: new Map(reservings) };
-    if (this.#stuck !== null) this.#goesOn(this.#stuck);
-    for (const { written } of waiting) written(told);
+    const result = { known: new Map(known), reservings: new Map(reservings) };
+    if (this.#stuck !== null) this.#resume(this.#stuck);
+    for (const { written } of waiting) written(result);
     if (this.#waiting.length > 0) this.#send();
   }
 
-  #waits(why: Stuck): void {
+  #block(why: Stuck): void {
     if (this.#closing && why === 'full') return this.#break(noRoom);
-    const sent = withoutTries(this.#sent ?? { writes: [], waiting: [] });
-    const gathered = withoutTries({ writes: this.#writes, waiting: this.#waiting });
+    const sent = withoutTestWrites(this.#sent ?? { writes: [], waiting: [] });
+    const gathered = withoutTestWrites({ writes: this.#writes, waiting: this.#waiting });
     this.#sent = null;
     ({ writes: this.#writes, waiting: this.#waiting } = joined(sent, gathered));
     this.#stuck = why;
     this.#retry = setTimeout(this.#send, this.#closing ? closingRetryMs : retryMs);
-    this.#looked();
+    this.#diskChecked();
     for (const refused of [...sent.refused, ...gathered.refused]) refused();
   }
 
-  #goesOn(after: Stuck): void {
+  #resume(after: Stuck): void {
     this.#stuck = null;
     if (after === 'full') {
       this.add(['roomGiven']);
       this.flushSoon(() => {});
     }
-    this.#looked();
+    this.#diskChecked();
   }
 
   #break(message: string): void {
@@ -326,7 +334,7 @@ export class GroupCommit {
     this.#closed?.();
   }
 
-  /** Those who still wait get null. */
+  /** Answers all waiting callers with null. */
   #end(): void {
     this.#broken = true;
     if (this.#retry !== null) clearTimeout(this.#retry);

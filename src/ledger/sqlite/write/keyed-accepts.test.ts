@@ -1,4 +1,7 @@
-/** Keys that svc stored while a key was the sender's word alone, in a database of that time. */
+/**
+ * Keys that an older svc stored, when a key was the sender's word alone, in a database of that
+ * time.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +21,7 @@ import { openSqliteLedger } from '../sqlite.ts';
 const dayMs = 86_400_000;
 const upgradedAt = Date.now();
 
-/** As that program left it: two messages with ids, one of them forgotten since. */
+/** The rows of that older svc: two messages with keys, one of them forgotten since. */
 const expiresAt = upgradedAt + dayMs;
 const rows = `
   INSERT INTO dedupe VALUES ('webhook', 'order-1001', '01m82hfk49d64bzjbk60gx', ${expiresAt});
@@ -62,7 +65,7 @@ async function openFormer(t: TestContext) {
   return it;
 }
 
-/** As the webhook makes one. */
+/** A message in the webhook's form. */
 function sent(id: string, sender: string, text: string, conversation = sender): Inbound {
   const wire = parseInbound(
     JSON.stringify({ sender_id: sender, text, conversation_id: conversation }),

@@ -8,11 +8,11 @@ test('a rush is more than five writes a millisecond since the last question', ()
   const loadGauge = new LoadGauge(clock.steady);
   clock.pass(100);
   loadGauge.wrote(500);
-  assert.equal(loadGauge.isOver(), true);
+  assert.equal(loadGauge.isCalm(), true);
   clock.pass(100);
   loadGauge.wrote(300);
   loadGauge.wrote(201);
-  assert.equal(loadGauge.isOver(), false);
+  assert.equal(loadGauge.isCalm(), false);
   clock.pass(100);
-  assert.equal(loadGauge.isOver(), true, 'what was counted before counts no more');
+  assert.equal(loadGauge.isCalm(), true, 'what was counted before counts no more');
 });

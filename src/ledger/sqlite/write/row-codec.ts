@@ -1,4 +1,4 @@
-/** The rows of messages and replies, as they are written and read. */
+/** Converts messages and replies into rows, and back. */
 import type { MessageId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';

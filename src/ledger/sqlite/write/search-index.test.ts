@@ -1,4 +1,4 @@
-/** The index of what was said: what is in it, how it is filled, and what leaves it. */
+/** The search index: its content, how it is filled, and how turns leave it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -64,7 +64,7 @@ test('of a new database nothing is ever missing, however soon the first turn com
   await using reader = place.open();
   const found = await reader.foundTexts('zebra', all);
   assert.deepEqual([found.rows.length, found.complete], [3, true]);
-  // The turns came before the index was made.
+  // As if the turns were older than the index.
   db.exec("UPDATE search_state SET rules = '', low = 0, high = 0");
   beginWriting(port, data)();
   assert.equal((await reader.foundTexts('zebra', all)).complete, false);
@@ -147,7 +147,7 @@ test('an index that was made by other rules, or is damaged, is made anew', () =>
   };
   db.exec("UPDATE search_state SET rules = 'of before'");
   both();
-  // The record of its parts.
+  // Damages the record of the index's parts.
   const harm = new DatabaseSync(place.path, { defensive: false });
   harm.exec("UPDATE search_data SET block = x'ffffffffffffffff' WHERE id = 10");
   harm.close();

@@ -1,29 +1,33 @@
 /**
- * The index of what was said: filled by the writer between the groups, never in one of them. The
- * newest turns come first, then those of before, down to the oldest. A turn that is deleted leaves
- * the index in the same transaction, whatever deletes it.
+ * The search index of turns. The writer fills it between the groups, never within one. It takes the
+ * newest turns first, then the older ones, down to the oldest. A deleted turn leaves the index in
+ * the same transaction, whoever deletes it.
  *
- * empty → from the newest turn upward and downward → whole. An index of other rules than those of
- * today, or a damaged one, is emptied.
+ * empty → filled from the newest turn upward and downward → whole. An index with other word rules
+ * than today's, or a damaged one, is emptied.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { wordRules, wordsOf } from '../../search/words.ts';
 
-/** One step takes a millisecond or two: a group that arrives meanwhile waits that long. */
+/**
+ * The most turns of one step, which takes a millisecond or two. A group that arrives during a step
+ * waits for it.
+ */
 const turnsAtOnce = 32;
 const charactersAtOnce = 64 * 1024;
-/** So many pages of the index's parts are merged by one step. */
+/** The pages of the index that one step merges. */
 const pagesMerged = 16;
-/** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which a part that stands there twice breaks. */
+/** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which an index part that exists twice causes. */
 const damaged: ReadonlySet<number> = new Set([267, 19]);
-/** Where it is damaged again and again, nothing more is taken in until the next start. */
-const remadeMax = 3;
+/** After this many repairs nothing more is indexed until the next start. */
+const repairsMax = 3;
 
 /**
- * Only the writer has this trigger, since only the writer knows the words. A place that was freed
- * is given again, so the highest one in the index is always that of a turn which is there.
+ * The trigger that removes deleted turns. Only the writer has it, since only the writer knows the
+ * words. A freed place is given again, so the highest place in the index always belongs to an
+ * existing turn.
  */
-const keepTrue = `
+const removalTrigger = `
 CREATE TEMP TRIGGER turn_unsearched AFTER DELETE ON main.turns
 WHEN OLD.place <= (SELECT high FROM search_state) BEGIN
   INSERT INTO search (search, rowid, words)
@@ -45,11 +49,11 @@ type Turn = {
 };
 
 export type SearchIndex = {
-  /** @returns whether there may be more to take in */
+  /** @returns whether there may be more turns to index */
   step(): boolean;
   /**
-   * Makes the whole of it anew of what is in it: also where its parts are told from one another
-   * there is no beginning of a word any more that was deleted.
+   * Rebuilds the index from its own content. Afterwards the separators between its parts contain no
+   * beginning of a deleted word.
    */
   rewrite(): void;
 };
@@ -59,7 +63,7 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   db.function('svc_words', { deterministic: true }, (text, reply, sender, conversation) => {
     return wordsOf(...([text, reply, sender, conversation] as (string | null)[]));
   });
-  db.exec(keepTrue);
+  db.exec(removalTrigger);
   const columns = 'SELECT place, text, reply, sender, conversation FROM turns WHERE';
   const state = db.prepare('SELECT low, high, rules FROM search_state');
   const newer = db.prepare(`${columns} place > ? ORDER BY place LIMIT ${turnsAtOnce}`);
@@ -68,18 +72,18 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   const merge = db.prepare("INSERT INTO search (search, rank) VALUES ('merge', ?)");
   const move = db.prepare('UPDATE search_state SET low = ?, high = ?');
 
-  const take = (turns: Iterable<Turn>): readonly Turn[] => {
-    const taken: Turn[] = [];
+  const addTurns = (turns: Iterable<Turn>): readonly Turn[] => {
+    const added: Turn[] = [];
     let characters = 0;
     for (const turn of turns) {
       const { place, text, reply, sender, conversation } = turn;
       add.run(place, wordsOf(text, reply, sender, conversation));
-      taken.push(turn);
+      added.push(turn);
       characters += text.length + (reply?.length ?? 0);
       if (characters >= charactersAtOnce) break;
     }
-    if (taken.length > 0) merge.run(pagesMerged);
-    return taken;
+    if (added.length > 0) merge.run(pagesMerged);
+    return added;
   };
   const fill = (): boolean => {
     const { low, high, rules } = state.get() as { low: number; high: number; rules: string };
@@ -87,22 +91,22 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
       empty(db);
       return true;
     }
-    const above = take(newer.iterate(high) as Iterable<unknown> as Iterable<Turn>);
+    const above = addTurns(newer.iterate(high) as Iterable<unknown> as Iterable<Turn>);
     if (above.length > 0) {
       move.run(low, above.at(-1)!.place);
       return true;
     }
     if (low === 0) return false;
-    const below = take(older.iterate(low) as Iterable<unknown> as Iterable<Turn>);
+    const below = addTurns(older.iterate(low) as Iterable<unknown> as Iterable<Turn>);
     move.run(below.length === 0 ? 0 : below.at(-1)!.place - 1, high);
     return below.length > 0;
   };
-  let remade = 0;
+  let repairs = 0;
   return {
     step() {
-      if (remade > remadeMax) return false;
-      const ended = inOne(db, fill);
-      if (ended === 'damaged') remade++;
+      if (repairs > repairsMax) return false;
+      const ended = inTransaction(db, fill);
+      if (ended === 'damaged') repairs++;
       return ended !== 'done';
     },
     rewrite() {
@@ -115,8 +119,11 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   };
 }
 
-/** A step waits for no sync: what a power cut takes back is taken in once more. */
-function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
+/**
+ * Runs one step as a transaction. A step waits for no sync: after a power cut the turns are indexed
+ * again.
+ */
+function inTransaction(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
   db.exec('PRAGMA synchronous = NORMAL');
   try {
     db.exec('BEGIN IMMEDIATE');
@@ -134,7 +141,7 @@ function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damage
   }
 }
 
-/** From now on it begins with the newest turn. */
+/** Empties the index. It then begins with the newest turn. */
 function empty(db: DatabaseSync): void {
   db.exec("INSERT INTO search (search) VALUES ('delete-all')");
   db.prepare(

@@ -1,19 +1,23 @@
+/** Starts the writer: its contract, and the thread that it usually runs in. */
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../../lib/program.ts';
 import type { FromWriter, ToWriter } from './statements.ts';
 import type { Upgrade } from '../files/migrations.ts';
 import type { WriterData } from './writer.ts';
 
-/** Who writes, as the journal knows it: a thread, or a stand-in that answers like one. */
+/** The writer as the group commit sees it: a thread, or a stand-in that answers like one. */
 export interface Writer {
-  on(event: 'message', hear: (message: FromWriter) => void): unknown;
-  on(event: 'error', hear: (error: Error) => void): unknown;
-  on(event: 'exit', hear: () => void): unknown;
+  on(event: 'message', listener: (message: FromWriter) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
   postMessage(message: ToWriter): void;
   terminate(): Promise<unknown>;
 }
 
-/** Resolves when the database is open and its schema is current, or with what is wrong. */
+/**
+ * Starts the writer. Resolves when the database is open with the current schema, or with the
+ * problem.
+ */
 export type StartWriter = (
   data: WriterData,
   upgrading?: (upgrade: Upgrade) => void,
@@ -26,8 +30,8 @@ export const startWriter: StartWriter = (data, upgrading) =>
   new WriterThread().start(data, upgrading);
 
 /**
- * A thread for the writer, which takes longer to begin than a database to open. It has nothing open
- * and touches no file until it is started.
+ * A thread for the writer. Starting a thread takes longer than opening a database, so it may begin
+ * before its use. Until `start` it has nothing open and touches no file.
  */
 export class WriterThread implements AsyncDisposable {
   readonly #worker: Worker;
@@ -39,24 +43,24 @@ export class WriterThread implements AsyncDisposable {
     const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
     const worker = startThread(new URL(file, import.meta.url));
     const { promise, resolve, reject } = this.#opened;
-    // Nobody need hear of the end of a thread that is not started.
+    // Nobody needs to handle the end of a thread that was not started.
     promise.catch(() => {});
     const ended = (): void => reject(new Error('the storage thread ended before it was ready'));
     worker.once('error', reject);
     worker.once('exit', ended);
-    const hear = (message: FromWriter): void => {
+    const listener = (message: FromWriter): void => {
       if (message.kind === 'upgrading') this.#upgrading?.(message);
       if (message.kind !== 'open' && message.kind !== 'unopened') return;
-      worker.off('message', hear);
+      worker.off('message', listener);
       worker.off('error', reject);
       worker.off('exit', ended);
       resolve(message.kind === 'open' ? worker : message);
     };
-    worker.on('message', hear);
+    worker.on('message', listener);
     this.#worker = worker;
   }
 
-  /** Is called once; from then on who called it ends the thread. */
+  /** Call it once. From then on the caller ends the thread. */
   readonly start: StartWriter = (data, upgrading) => {
     this.#isStarted = true;
     this.#upgrading = upgrading;

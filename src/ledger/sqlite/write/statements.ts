@@ -1,3 +1,7 @@
+/**
+ * What the main thread and the writer exchange: the statements by name, the writes of a group, and
+ * the messages in both directions.
+ */
 import type { KeyCheck } from '../../../domain/message.ts';
 import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
 import { daysOf } from '../../engine/spending.ts';
@@ -5,30 +9,31 @@ import type { Reserving } from '../../ledger.ts';
 import type { Upgrade } from '../files/migrations.ts';
 import { withoutRefused, type Gathered, type Waiter } from '../../engine/batching.ts';
 
-// What the journal gathers for one group.
-
-/** What the writer found out: place in the group → the first message with a key, a decision. */
-export type Told = {
+/**
+ * The writer's findings for a group, by place in the group: the earlier message with the same key,
+ * or the decision on a reservation.
+ */
+export type CommitResult = {
   readonly known: ReadonlyMap<number, KnownMessage>;
   readonly reservings: ReadonlyMap<number, Reserving>;
 };
-export type Written = (told: Told | null) => void;
+export type Written = (result: CommitResult | null) => void;
 
-export type WaitingCaller = Waiter<Told>;
-export type WriteBatch = Gathered<AnyWrite, Told>;
+export type WaitingCaller = Waiter<CommitResult>;
+export type WriteBatch = Gathered<AnyWrite, CommitResult>;
 
-/** Without the writes of refused callers, and without its last try to go on. */
-export const withoutTries = (batch: WriteBatch) => withoutRefused(batch, isTry);
+/** The batch without the writes of refused callers, and without the last test write. */
+export const withoutTestWrites = (batch: WriteBatch) => withoutRefused(batch, isTestWrite);
 
-function isTry([write]: readonly AnyWrite[]): boolean {
+function isTestWrite([write]: readonly AnyWrite[]): boolean {
   if (write === undefined || !isPlain(write)) return false;
   return write[0] === 'roomTaken' || write[0] === 'roomGiven';
 }
 
-const here = 'channel = ?1 AND conversation = ?2';
-const nothingLeft =
-  `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
-  `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${here})`;
+const inConversation = 'channel = ?1 AND conversation = ?2';
+const conversationIsEmpty =
+  `${inConversation} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${inConversation}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${inConversation})`;
 
 const notesOfConversation = 'notes WHERE brain IS NULL AND channel = ?1 AND conversation = ?2';
 const notesOfBrain = 'notes WHERE brain = ?1';
@@ -38,16 +43,16 @@ const isPublicBefore =
 
 const spendDays = daysOf('spend');
 
-/** Of those whose numbers are given as a JSON list: one statement for the very many of a start. */
+/** Rows whose numbers a JSON list gives: one statement for the very many rows of a start. */
 const ofNumbers = 'WHERE seq IN (SELECT value FROM json_each(?))';
 
-/** Of a brain that is not among those named; of no brain: not. */
+/** Rows of a brain that is not in the list. Rows without a brain do not match. */
 const ofOtherBrains = 'brain NOT IN (SELECT value FROM json_each(?))';
 
 /**
- * Every write of the journal, by name. The main thread sends `[name, ...values]`; the writer runs
- * the statement of that name. Values are numbers, texts and nulls, in the order of the question
- * marks.
+ * Every write of the group commit, by name. The main thread sends `[name, ...values]`, and the
+ * writer runs the statement of that name. Values are numbers, texts and nulls, in the order of the
+ * question marks.
  */
 export const statements = {
   accept:
@@ -66,7 +71,7 @@ export const statements = {
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, private, sender, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  // Only an empty session begins with a quoted block.
+  // A quoted block can only begin an empty session.
   quoted:
     'INSERT INTO turns (channel, conversation, session, seq, at, private, text) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -91,24 +96,25 @@ export const statements = {
   outboxDeferred:
     'UPDATE outbox SET attempts = ?, due_at = ?, late = ?, possible_duplicate = ?, failure = ? ' +
     'WHERE seq = ?',
-  // A try that failed: the last sixteen are kept.
+  // Records a failed attempt. The last sixteen stay.
   outboxTried:
     'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
     "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
     "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
   outboxUncounted: 'UPDATE outbox SET replayed = replayed + 1 WHERE seq = ?',
-  // Sooner than on its schedule, by a person's word: that try does not move it along.
+  // Makes a reply due at once, at a person's request. That attempt does not move it along its
+  // schedule.
   outboxTriedNow: 'UPDATE outbox SET due_at = ?, replayed = replayed + 1 WHERE seq = ?',
   outboxDue: 'UPDATE outbox SET due_at = ? WHERE seq = ?',
   outboxDied:
     'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
     'WHERE seq = ?',
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
-  // Dead, and back: at the end of its lane. Its preview has become the apology.
+  // Puts a dead message back at the end of its queue. Its preview has become the apology.
   messageReplayed:
     "UPDATE inbox SET body = iif(json_valid(body), json_remove(body, '$.preview'), body), " +
     'seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
-    // The brain that would tell its stamp goes with this.
+    // The brain, which would decide the label, is cleared here too.
     `private = coalesce(private, NOT (${isPublicBefore})), ` +
     'settled_at = NULL, failure = NULL, brain = NULL, outcome = NULL, model = NULL, ' +
     'unsent = NULL ' +
@@ -124,29 +130,30 @@ export const statements = {
   traceDeleted: 'DELETE FROM traces WHERE message_id = ?',
   turnDeleted:
     'DELETE FROM turns WHERE channel = ? AND conversation = ? AND session = ? AND seq = ?',
-  // A conversation in which something is left keeps its place.
-  cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
-  conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
+  // Deletes only if the conversation has no turns and no waiting messages.
+  cutsDeleted: `DELETE FROM cuts WHERE ${conversationIsEmpty}`,
+  conversationDeleted: `DELETE FROM conversations WHERE ${conversationIsEmpty}`,
   note:
     'INSERT INTO notes (seq, brain, channel, conversation, at, private, text) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
-  // The newest so many stay.
+  // The newest `?3` notes stay.
   notesCut:
     `DELETE FROM ${notesOfConversation} AND seq <= ` +
     `(SELECT seq FROM ${notesOfConversation} ORDER BY seq DESC LIMIT 1 OFFSET ?3)`,
-  // Each conversation has its share: where one has the most notes, its oldest go first.
+  // Each conversation keeps its share: the oldest notes of the conversation with the most notes go
+  // first.
   brainNotesCut:
     'DELETE FROM notes WHERE seq IN (SELECT seq FROM (SELECT seq, row_number() OVER ' +
     `(PARTITION BY channel, conversation ORDER BY seq DESC) AS place FROM ${notesOfBrain}) ` +
     `ORDER BY place DESC, seq LIMIT max(0, (SELECT count(*) FROM ${notesOfBrain}) - ?2))`,
   notesCleared: `DELETE FROM ${notesOfConversation} AND seq < ?3`,
   brainNotesCleared: `DELETE FROM ${notesOfBrain} AND seq < ?2`,
-  // Also what a brain keeps of what it noted there.
-  notesForgotten: `DELETE FROM notes WHERE ${here} AND seq < ?3`,
+  // Includes notes of brains that were made in this conversation.
+  notesForgotten: `DELETE FROM notes WHERE ${inConversation} AND seq < ?3`,
   toolUse:
     'INSERT INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
     'tool, mode, rule, outcome, arguments, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ' +
-    // What was begun is there already; it happened when it began.
+    // A begun call has its row already, with the time of its beginning.
     'ON CONFLICT (key) DO UPDATE SET ms = max(ms, excluded.ms), tool = excluded.tool, ' +
     'mode = excluded.mode, rule = excluded.rule, outcome = excluded.outcome, ' +
     'arguments = excluded.arguments, told = coalesce(excluded.told, told)',
@@ -156,7 +163,7 @@ export const statements = {
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
   attachmentsGone: 'DELETE FROM attachments WHERE message_id = ?',
-  // A message that is gone keeps nothing; what it keeps goes with it.
+  // A deleted message keeps no attachments. Its existing ones go with it.
   attachment:
     'INSERT OR IGNORE INTO attachments ' +
     '(message_id, place, channel, conversation, kind, name, type, private, content) ' +
@@ -178,7 +185,7 @@ export const statements = {
   holdsOver: 'DELETE FROM holds WHERE until_at <= ?',
   audit: 'INSERT INTO audit (at, action, target, status, reason) VALUES (?, ?, ?, ?, ?)',
   figure: 'INSERT OR REPLACE INTO figures (length_ms, at, run, body) VALUES (?, ?, ?, ?)',
-  // What is reserved for a call, or used by one that had nothing reserved.
+  // The tokens reserved for a call, or used by a call without a reservation.
   spent:
     'INSERT INTO spend (calls, estimated_calls, input, output, open_input, open_output, channel, ' +
     'sender, day, brain, model, price_input, price_output, costs) ' +
@@ -194,7 +201,7 @@ export const statements = {
     'open_output = max(0, open_output + ?) WHERE channel = ? AND sender = ? AND day = ? ' +
     'AND brain = ? AND model = ? AND price_input = ? AND price_output = ? AND costs = ?',
   spendForgotten: `DELETE FROM spend WHERE day IN (${spendDays}) AND channel = ? AND sender = ?`,
-  // So that a number or an id is not given again once its row is deleted.
+  // Keeps a number or an id from being given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',
   publicBefore: 'INSERT OR IGNORE INTO public_before (channel) VALUES (?)',
@@ -202,7 +209,7 @@ export const statements = {
     'UPDATE turns SET private = 1 WHERE private IS NULL ' +
     `AND seq IN (SELECT seq FROM inbox WHERE ${ofOtherBrains})`,
   inboxOfBrainsBefore: `UPDATE inbox SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
-  // What was kept or quoted of private turns.
+  // Notes and quoted blocks from private turns.
   notesOfTurnsBefore:
     'UPDATE notes SET private = 1 WHERE private IS NULL AND ' +
     '(channel, conversation) IN (SELECT channel, conversation FROM turns WHERE private = 1)',
@@ -210,11 +217,11 @@ export const statements = {
     'UPDATE turns SET private = 1 WHERE private IS NULL AND sender IS NULL AND reply IS NULL ' +
     'AND (channel, conversation) IN (SELECT channel, conversation FROM turns WHERE private = 1)',
   notesOfBrainsBefore: `UPDATE notes SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
-  stampedBefore: 'UPDATE owner SET stamped = 1',
+  labelledBefore: 'UPDATE owner SET stamped = 1',
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',
-  /** 64 KiB, so that there is more room than for a word. */
+  /** Takes 64 KiB, so that success proves more than a little room. */
   roomTaken: "INSERT OR REPLACE INTO cursors VALUES ('', 'room', hex(zeroblob(32768)))",
   roomGiven: "DELETE FROM cursors WHERE channel = ''",
 } as const;
@@ -223,7 +230,7 @@ export type StatementName = keyof typeof statements;
 export type Value = number | string | null;
 export type Write = readonly [StatementName, ...Value[]];
 
-/** A message with a key that may have come before: its row is written only if it has not. */
+/** A message with a key. Its row is written only if no message with that key came before. */
 export type KeyedAccept = {
   readonly key: string;
   readonly expiresAt: number;
@@ -231,7 +238,7 @@ export type KeyedAccept = {
   readonly write: Write;
 };
 
-/** What a call to a model may use: written only if it fits. */
+/** A reservation for a call to a model, written only if it fits the limits. */
 export type AskedReservation = {
   readonly charged: Charged;
   readonly most: Tokens;
@@ -244,15 +251,15 @@ export function isPlain(write: AnyWrite): write is Write {
   return Array.isArray(write);
 }
 
-/** What becomes one transaction. */
+/** The writes of one transaction. */
 export type Group = { readonly number: number; readonly writes: readonly AnyWrite[] };
 
-/** The message that came first with a key; `reused`: it said something else. */
+/** The first message with a key; `reused`: it had another content. */
 export type KnownMessage = { readonly id: string; readonly reused: boolean };
 
 /**
- * By their place in the group: `known`, the first message with the key of one that had come before;
- * `reservings`, what became of each reservation.
+ * The result of a group. By place in the group: `known` has the earlier message with the same key,
+ * `reservings` has the result of each reservation.
  */
 export type GroupDone =
   | {
@@ -261,15 +268,15 @@ export type GroupDone =
       readonly known: readonly (readonly [place: number, first: KnownMessage])[];
       readonly reservings: readonly (readonly [place: number, became: Reserving])[];
     }
-  /** There was no room for it, and nothing of it was written. */
+  /** There was no room, and nothing was written. */
   | { readonly kind: 'full'; readonly number: number }
-  /** Another program writes there. Nothing of it was written, either. */
+  /** Another program has locked the database, and nothing was written. */
   | { readonly kind: 'locked'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**
- * A group goes as JSON text: copying one string from thread to thread takes a quarter of the time
- * of cloning as many arrays.
+ * A group as JSON text. Copying one string between threads takes a quarter of the time of cloning
+ * as many arrays.
  */
 export type GroupText = string;
 
@@ -280,13 +287,13 @@ export type ToWriter =
 
 export type FromWriter =
   | GroupDone
-  /** Comes before it is open, where a database of an older svc is brought up to date. */
+  /** Sent before `open`, when a database of an older svc is upgraded. */
   | ({ readonly kind: 'upgrading' } & Upgrade)
   | { readonly kind: 'open' }
   | { readonly kind: 'unopened'; readonly errcode: number; readonly message: string }
   | { readonly kind: 'disk'; readonly freeBytes: number }
-  /** `whole`: the log is folded into the database, and is empty. */
+  /** `whole`: the log has been folded into the database, and is empty. */
   | { readonly kind: 'checkpointed'; readonly whole: boolean }
-  /** Dead letters that were kept long enough have been deleted. */
+  /** The sweep has deleted these dead letters. */
   | { readonly kind: 'expired'; readonly ids: readonly string[] }
   | { readonly kind: 'closed' };

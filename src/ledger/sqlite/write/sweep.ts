@@ -1,33 +1,33 @@
 import { dayMs } from '../../../lib/durations.ts';
+/** The sweep: deletes expired rows in small steps, between the groups. */
 import type { DatabaseSync } from 'node:sqlite';
 import { auditDays } from '../../../domain/audit.ts';
 import { timeText } from '../../../domain/ids.ts';
 import { figureRowsMax, kept } from '../../../telemetry/figures/figures.ts';
 import { firstDaysKept } from '../../engine/spending.ts';
 
-/** So many of a kind are deleted in one step: a group that arrives meanwhile waits that long. */
+/** The most rows of a kind deleted in one step. A group that arrives during a step waits for it. */
 export const rowsAtOnce = 50;
-const rowsLooked = 2_000;
-/** Free pages that one step gives back: more than it makes. */
+const rowsReadMax = 2_000;
+/** The free pages that one step returns: more than it creates. */
 const pagesAtOnce = 40;
 
 type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
 
-const isUnstamped =
+const isUnlabelled =
   'SELECT stamped = 0 AND EXISTS ' +
   '(SELECT 1 FROM inbox WHERE brain IS NOT NULL AND private IS NULL) AS "is" FROM owner';
-const nothing: Swept = { rows: 0, deadLetters: [] };
+const nothingSwept: Swept = { rows: 0, deadLetters: [] };
 
 /**
- * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
- * letters, traces, settled approvals, dedupe keys that have expired, figures and spend by their own
- * times, and after a year what operators did.
- * Conversations stay until a person deletes them.
- * @param retentionDays 0 keeps everything but expired keys, old figures and spend, and the audit of
- *   a year
+ * Deletes some expired rows: settled messages and replies, dead letters, traces, settled approvals,
+ * and expired dedupe keys. Figures, spend and the audit have times of their own. Conversations stay
+ * until a person deletes them.
+ * @param retentionDays 0 keeps everything except expired keys, old figures and spend, and the audit
+ * after a year
  * @param now milliseconds since 1970
- * @param most so many of a kind
- * @returns how many rows went (with so many there may be more), and which dead letters
+ * @param most the most rows of a kind
+ * @returns how many rows went (at `most` or above there may be more), and which dead letters
  */
 export function sweep(
   db: DatabaseSync,
@@ -35,10 +35,10 @@ export function sweep(
   now: number,
   most = rowsAtOnce,
 ): Swept {
-  // Until what was kept before has its stamps, the messages tell whose it is.
-  if (db.prepare(isUnstamped).get()?.['is'] === 1) return nothing;
-  // A power cut may bring back what was deleted since the last group: the next sweep finds it. So a
-  // step waits for no sync; that of the next group takes it along.
+  // Until old rows have their labels, the messages decide whose they are.
+  if (db.prepare(isUnlabelled).get()?.['is'] === 1) return nothingSwept;
+  // A step waits for no sync; the next group's sync includes it. A power cut may bring deleted rows
+  // back, and the next sweep finds them.
   db.exec('PRAGMA synchronous = NORMAL');
   try {
     return deleteInOne(db, retentionDays, now, most);
@@ -63,31 +63,33 @@ function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: n
   const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
   let rows = 0;
   const deadLetters: string[] = [];
-  // A message stays as long as a reply to it, since the message tells whose reply that is.
-  const alone = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
+  // A message stays as long as a reply to it, since the message holds the reply's sender.
+  const hasNoReply = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
   for (const table of ['outbox', 'inbox']) {
-    // Only the oldest rows are looked at: they expire first, and a look at all takes too long.
-    const looked = `ORDER BY seq LIMIT ${rowsLooked}`;
-    const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${looked}`;
-    // The newest row stays: the next start counts on from its number.
+    // Only the oldest rows are read: they expire first, and reading all takes too long.
+    const someRows = `ORDER BY seq LIMIT ${rowsReadMax}`;
+    const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${someRows}`;
+    // The newest row stays: the next start continues from its number.
     const newest = `SELECT max(seq) FROM ${table}`;
-    const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${alone}` : ''}`;
+    const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${hasNoReply}` : ''}`;
     const some = `SELECT seq FROM (${oldest}) AS oldest WHERE ${ended} AND seq < (${newest})`;
     const which = `seq IN (${some} LIMIT ${most})`;
-    const gone = db.prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`).all(before);
-    rows += gone.length;
-    for (const { id, state } of gone) if (state === 2) deadLetters.push(String(id));
+    const deleted = db
+      .prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`)
+      .all(before);
+    rows += deleted.length;
+    for (const { id, state } of deleted) if (state === 2) deadLetters.push(String(id));
   }
-  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
+  const oldTraces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
   const first = timeText(before);
-  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
-  const asked = `SELECT id FROM approvals WHERE settled_at < ? LIMIT ${most}`;
-  rows += remove(db, `DELETE FROM approvals WHERE id IN (${asked})`, before);
-  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
-  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
-  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
+  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${oldTraces})`, first);
+  const settledApprovals = `SELECT id FROM approvals WHERE settled_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM approvals WHERE id IN (${settledApprovals})`, before);
+  const expiredKeys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${expiredKeys})`, now);
+  const oldestAudit = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
   const yearAgo = now - auditDays * dayMs;
-  rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
+  rows += remove(db, `DELETE FROM audit WHERE seq IN (${oldestAudit} WHERE at < ?)`, yearAgo);
   for (const { lengthMs, forMs } of kept) {
     rows += remove(db, figuresBefore(lengthMs, most), now - forMs);
   }
@@ -103,7 +105,7 @@ function spendBefore(which: string, most: number): string {
   return `DELETE FROM spend WHERE (${key}) IN (${old})`;
 }
 
-/** Of those of one length: what is older than that, and what is more than may be. */
+/** Deletes rows of one length that are too old, or more than the maximum. */
 function figuresBefore(lengthMs: number, most: number): string {
   const of = `figures WHERE length_ms = ${lengthMs}`;
   const last = `SELECT at FROM ${of} ORDER BY at DESC LIMIT 1 OFFSET ${figureRowsMax}`;

@@ -1,4 +1,4 @@
-/** When what is old is deleted, and what comes before it. */
+/** When the steps of the sweep run, and which work goes first. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -70,11 +70,11 @@ test('groups come between the steps, until everything old has gone', async () =>
     const writes = [['cursor', 'webhook', `name ${number}`, 'value']];
     writer.postMessage(JSON.stringify({ number, writes }));
   };
-  const left = (): number => Number(db.prepare('SELECT count(*) AS n FROM inbox').get()?.['n']);
+  const rowsLeft = (): number => Number(db.prepare('SELECT count(*) AS n FROM inbox').get()?.['n']);
   const done = Promise.withResolvers<void>();
   writer.on('message', ({ kind }: FromWriter) => {
     if (kind !== 'done') return;
-    if (left() > 1) setImmediate(ask);
+    if (rowsLeft() > 1) setImmediate(ask);
     else done.resolve();
   });
   ask();

@@ -1,4 +1,7 @@
-/** What a finished turn leaves for those after it. */
+/**
+ * The writes of a finished turn: its history, replies, notes, tool uses, approvals and trace, and
+ * the writes of spend.
+ */
 import type { Message } from '../../../domain/message.ts';
 import { unsentText } from '../../engine/bodies.ts';
 import { windowsText } from '../../engine/memories.ts';
@@ -22,9 +25,9 @@ import {
 } from '../../engine/spending.ts';
 
 /**
- * Everything that the end of a turn changes, one commit.
+ * All writes of a turn's end, for one commit.
  * @param memory what the conversation's next turn will see
- * @param traced whether its trace is kept
+ * @param traced whether to store its trace
  */
 export function turnEndWrites(
   end: TurnEnd,
@@ -36,9 +39,9 @@ export function turnEndWrites(
   const { message, seq } = row;
   const writes = turnWrites(message, seq, memory, effects);
   writes.push(endWrite(end, seq, effects));
-  for (const { row: piece, trace } of end.joined ?? []) {
-    writes.push(endWrite(end, piece.seq, { trace }));
-    if (trace !== null && traced) writes.push(traceWrite(piece.head.id, trace));
+  for (const { row: part, trace } of end.joined ?? []) {
+    writes.push(endWrite(end, part.seq, { trace }));
+    if (trace !== null && traced) writes.push(traceWrite(part.head.id, trace));
   }
   const unsent = unsentText(effects);
   if (unsent !== null) writes.push(['inboxUnsent', unsent, seq]);
@@ -65,11 +68,14 @@ function endWrite(
 }
 
 /**
- * The turn itself tells its time and its session. The conversation's own row is written only where
- * there is no turn, where a new session began, where a brain's window was cut, or where an earlier
- * message was accepted later by a clock that has been set back since. So the newest turn and the
- * row together tell `previousAt`. A quoted block is a turn that nobody said; it stands where its
- * message, a command, has none.
+ * The writes of the history. The turn's row holds its time and session. The conversation's row is
+ * written only in these cases:
+ * - There is no turn.
+ * - A new session began.
+ * - A brain's window was cut.
+ * - An earlier message was accepted later, by a clock that has since been set back.
+ * So the newest turn and the conversation's row together give `previousAt`. A quoted block is a
+ * turn that nobody said. It takes the place of its message, a command, which has no turn.
  */
 function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,
@@ -89,7 +95,7 @@ function turnWrites(
     const own = [number, startedAt, lastAt, windowsText(memory)] as const;
     writes.push(['conversation', channel, conversation, ...own]);
   }
-  // A session that ends with this turn needs no mark: none of it is seen again.
+  // A session that ends with this turn needs no marks: no later turn sees it.
   if (move === null && effects !== null) {
     const place = [channel, conversation, number] as const;
     for (const { at } of effects.doubted) writes.push(['turnLeftOut', 1, ...place, at]);
@@ -102,13 +108,13 @@ function turnWrites(
     writes.push(['quoted', channel, conversation, number, seq, acceptedAt, label, text]);
   } else if (turn !== null) {
     const { at, text, reply, sensitivity } = turn;
-    const said = [labelOf(sensitivity), sender.id, text, reply] as const;
-    writes.push(['turn', channel, conversation, number, seq, at, ...said]);
+    const spoken = [labelOf(sensitivity), sender.id, text, reply] as const;
+    writes.push(['turn', channel, conversation, number, seq, at, ...spoken]);
   }
   return writes;
 }
 
-/** @param at when the turn was over */
+/** @param at when the turn ended */
 function approvalWrites({ asked = [], settled }: Effects, at: number): readonly Write[] {
   const writes = asked.map(recordOfAsked).map((record): Write => {
     const { id, code, channel, conversation, sender, messageId, brain, tool } = record;
@@ -120,7 +126,7 @@ function approvalWrites({ asked = [], settled }: Effects, at: number): readonly 
   return writes;
 }
 
-// What a finished turn writes of an agent's notes and of its uses of tools.
+// The notes and tool uses of an agent.
 
 /** @param nextSeq numbers the notes in the order of the commits */
 function noteWrites(
@@ -159,7 +165,7 @@ export function notesCleared(of: NotesOf, before: number): Write {
     : ['notesCleared', of.channel, of.conversation, before];
 }
 
-/** A call that is to run: it is in the audit from now on, with an unknown end. */
+/** The writes before a call runs: the audit lists it from now on, with an unknown outcome. */
 export function begunWrites(
   message: Message,
   { hash, sensitivity, ...use }: BegunCall,
@@ -183,7 +189,7 @@ function toolUseWrites(
   });
 }
 
-/** The writes of spend, and how a reservation is decided within the transaction that writes it. */
+/** The values of a spend write, in the order of its statement. */
 type SpendValues = [
   calls: number,
   estimatedCalls: number,
@@ -229,7 +235,10 @@ const totals =
   'WHERE channel = ? AND sender = ? AND day = ? AND brain = ? AND costs = 1 ' +
   'GROUP BY price_input, price_output';
 
-/** @returns what decides, and writes what fits; within a transaction */
+/**
+ * @returns a function that decides a reservation, and writes it if it fits; call it within a
+ * transaction
+ */
 export function prepareReservations(db: DatabaseSync): (asked: AskedReservation) => Reserving {
   const reading = db.prepare(totals);
   const writing = db.prepare(statements.spent);

@@ -1,5 +1,6 @@
+/** The entry of the writer thread. It waits for the database to write. */
 import { parentPort } from 'node:worker_threads';
 import { beginWriting, type WriterData } from './writer.ts';
 
-// It may have been begun before it was known which database it writes.
+// The thread may begin before svc knows which database it writes.
 parentPort!.once('message', (data: WriterData) => beginWriting(parentPort!, data));

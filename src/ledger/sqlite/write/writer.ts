@@ -1,8 +1,7 @@
 /**
- * The writer, in a thread of its own (writer-thread.ts): nobody else writes the database. Each
- * group that arrives becomes one transaction, fsynced by its COMMIT; one answer goes back a group.
- * Between groups it deletes a few of the rows that have been kept long enough, puts a few turns
- * into the index that finds them again, and tells how much room the disk has.
+ * The writer, in a thread of its own (writer-thread.ts). Only this thread writes the database. Each
+ * group becomes one transaction, fsynced by its COMMIT, with one answer. Between groups the writer
+ * sweeps expired rows, fills the search index, and reports the free space on the disk.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
@@ -27,28 +26,27 @@ import { rowsAtOnce, sweep } from './sweep.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 
-// When the writer does what is nobody's message: it deletes what has been kept long enough, and
-// takes in what is to be found again. That is now and then, and then in short steps. A step holds
-// up the groups that arrive during it, so four times as long as it took belongs to them before the
-// next one. Steps come at last whatever arrives: even slow ones do more in a second than hundreds
-// of messages bring.
+// The background work of the writer: the sweep and the search index. It runs now and then, in short
+// steps, since a step delays the groups that arrive during it. After a step, four times its
+// duration belongs to the groups. Steps do happen under load: even slow ones do more in a second
+// than hundreds of messages bring.
 
-/** The steps take a fifth of the writer's time at most. */
+/** Steps take at most a fifth of the writer's time. */
 const pauseFactor = 4;
 
 type SweepingDeps = {
-  /** @returns whether there may be more to do */
+  /** @returns whether there may be more work */
   readonly step: () => boolean;
-  /** How long nothing is done once there is no more. */
+  /** The pause when there is no more work. */
   readonly everyMs: number;
-  /** How long belongs to the groups between two steps at least; asked after each step. */
+  /** The shortest pause between two steps; called after each step. */
   readonly pauseMsMin?: () => number;
   readonly steady?: () => SteadyTime;
-  /** Calls `act` once after so many milliseconds, unless what it returns is called before. */
+  /** Calls `act` once after `ms` milliseconds. @returns a function that cancels the call */
   readonly after?: (ms: number, act: () => void) => () => void;
 };
 
-/** @returns ends it: no step is made any more */
+/** @returns a function that ends the steps */
 export function beginSweeping({
   step,
   everyMs,
@@ -57,18 +55,18 @@ export function beginSweeping({
   after = afterArrivals,
 }: SweepingDeps): () => void {
   let cancel = (): void => {};
-  const go = (): void => {
+  const runStep = (): void => {
     const begunAt = steady();
     const more = step();
     const tookMs = steady() - begunAt;
     const pauseMs = Math.max(pauseMsMin(), pauseFactor * tookMs);
-    cancel = after(more ? pauseMs : everyMs, go);
+    cancel = after(more ? pauseMs : everyMs, runStep);
   };
-  cancel = after(0, go);
+  cancel = after(0, runStep);
   return () => cancel();
 }
 
-/** What has arrived until then goes before. */
+/** Lets groups that have arrived by then go first. */
 function afterArrivals(ms: number, act: () => void): () => void {
   let arrived: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
@@ -80,10 +78,10 @@ function afterArrivals(ms: number, act: () => void): () => void {
   };
 }
 
-/** About a thousand messages a second. */
+/** The rate of about a thousand messages a second. */
 const writesPerMs = 5;
 
-/** Whether so much is written just now that what can wait should wait for longer. */
+/** Whether the writing load is so high that background work should pause for longer. */
 export class LoadGauge {
   readonly #steady: () => SteadyTime;
   #writes = 0;
@@ -98,8 +96,8 @@ export class LoadGauge {
     this.#writes += writes;
   }
 
-  /** @returns whether there was a rush since this was asked last */
-  isOver(): boolean {
+  /** @returns whether the load was low since the last call */
+  isCalm(): boolean {
     const at = this.#steady();
     const isBusy = this.#writes > writesPerMs * (at - this.#countedAt);
     this.#writes = 0;
@@ -111,37 +109,40 @@ export class LoadGauge {
 export type WriterData = {
   readonly path: string;
   readonly retentionDays: number;
-  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  /** The most pages (of 4 KiB) of the database; null: no limit but the disk. */
   readonly pagesMax: number | null;
   readonly busyMs: number;
-  /** The same while it is opened. */
+  /** `busyMs` while the database is opened. */
   readonly lockedMs: number;
 };
 
-/** What SQLite calls `synchronous = FULL`. */
+/** SQLite's number for `synchronous = FULL`. */
 const fullSync = 2;
 /** 256 MiB. */
 const vacuumPagesMax = 65_536;
-/** As many as SQLite would wait for. */
+/** SQLite's own default for `wal_autocheckpoint`. */
 const foldPages = 1_000;
-/** So long another program is waited for that has the database locked since the last try. */
+/** How long to wait for another program that has locked the database since the last attempt. */
 const lockedWaitMs = 50;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 const indexEveryMs = 2_000;
-/** Some 500 turns a second; of a rush most are taken in afterwards, and cost messages little. */
-const indexPauseMs = { calm: 60, loadGauge: 400 };
+/**
+ * About 500 turns a second. Under high load most turns enter the index later, at little cost for
+ * messages.
+ */
+const indexPauseMs = { calm: 60, busy: 400 };
 
 /**
- * Opens the database, tells that it is open or why it is not, and does what the port asks for.
- * @returns ends it without a word, as the end of its thread does
+ * Opens the database, reports success or the reason of failure, and serves the port.
+ * @returns a function that ends it without a message, as the end of its thread does
  */
 export function beginWriting(port: MessagePort, data: WriterData): () => void {
-  const tell = (message: FromWriter): void => port.postMessage(message);
+  const send = (message: FromWriter): void => port.postMessage(message);
   try {
-    const db = open(data, (upgrade) => tell({ kind: 'upgrading', ...upgrade }));
-    const end = serve(db, port, data, tell);
-    tell({ kind: 'open' });
+    const db = open(data, (upgrade) => send({ kind: 'upgrading', ...upgrade }));
+    const end = serve(db, port, data, send);
+    send({ kind: 'open' });
     return () => {
       end();
       port.close();
@@ -149,7 +150,7 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
     };
   } catch (error) {
     const { errcode = 0, message, name } = error as Error & { errcode?: number };
-    tell({ kind: 'unopened', errcode, message: `${name}: ${message}` });
+    send({ kind: 'unopened', errcode, message: `${name}: ${message}` });
     port.close();
     return () => {};
   }
@@ -162,12 +163,13 @@ function open(
   const db = new DatabaseSync(path, { timeout: lockedMs });
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
-    // Only a database without pages can take this; for any other it would be one commit more.
+    // Only a database without pages can take this setting. For any other it would be an extra
+    // commit.
     if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = FULL');
-    if (tellsLog(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
-    // What is deleted is overwritten, also where whole pages become free.
+    if (reportsLogLength(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
+    // Overwrites deleted rows, also when whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
     if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
@@ -181,8 +183,8 @@ function open(
 }
 
 /**
- * The promise of a 200 rests on WAL and full sync, so SQLite is asked whether it took them: on some
- * network file systems it does not.
+ * Checks that SQLite has accepted WAL and full sync: the promise of a 200 depends on them. Some
+ * network file systems do not support them.
  */
 function proveSync(db: DatabaseSync): void {
   const { journal_mode: mode } = db.prepare('PRAGMA journal_mode').get() as {
@@ -194,12 +196,12 @@ function proveSync(db: DatabaseSync): void {
   }
 }
 
-/** What makes one transaction of a group. */
+/** Prepares the function that writes a group as one transaction. */
 function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   const prepared = Object.fromEntries(
     Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
-  const firstWithKey = prepareKeyedAccepts(db);
+  const acceptKeyed = prepareKeyedAccepts(db);
   const reserve = prepareReservations(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -219,7 +221,7 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
           reservings.push([place, reserve(write)]);
           continue;
         }
-        const first = firstWithKey(write);
+        const first = acceptKeyed(write);
         const [name, ...values] = write.write;
         if (first === null) prepared[name].run(...values);
         else known.push([place, first]);
@@ -227,7 +229,7 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
       commit.run();
       return { kind: 'done', number, known, reservings };
     } catch (error) {
-      // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
+      // After some failures SQLite has already rolled back. A ROLLBACK would then hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');
       if (isOf(error, sqliteFull)) return { kind: 'full', number };
       if (isOf(error, sqliteBusy)) return { kind: 'locked', number };
@@ -236,26 +238,26 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   };
 }
 
-/** Whether SQLite says how long the log is; before 3.51 it took the question for a fold. */
-function tellsLog(db: DatabaseSync): boolean {
+/** Whether SQLite can report the length of the log. Before 3.51 the same request folded the log. */
+function reportsLogLength(db: DatabaseSync): boolean {
   const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string };
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 3 || minor >= 51;
 }
 
 /**
- * Folds the log into the database when it has grown long. SQLite would do so by itself at a commit,
- * and would not tell of a failure in it: after a sync that failed, the next one saves less. An
- * older SQLite does it all the same.
+ * Folds the log into the database when it has grown long. SQLite would do this itself at a commit,
+ * but would not report its failure. After a failed sync, the next one saves less. An older SQLite
+ * still folds by itself.
  */
 function prepareFold(db: DatabaseSync): () => void {
-  if (!tellsLog(db)) return () => {};
-  const look = db.prepare('PRAGMA wal_checkpoint(NOOP)');
+  if (!reportsLogLength(db)) return () => {};
+  const readLog = db.prepare('PRAGMA wal_checkpoint(NOOP)');
   const fold = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   return () => {
     try {
-      const { log, checkpointed } = look.get() as { log: number; checkpointed: number };
-      // While somebody reads what is in the log, the rest of the log stays for the next time.
+      const { log, checkpointed } = readLog.get() as { log: number; checkpointed: number };
+      // While a reader uses the log, the rest of it stays for the next time.
       if (log >= foldPages && checkpointed < log) fold.get();
     } catch (error) {
       if (!mayPass(error)) throw error;
@@ -263,49 +265,49 @@ function prepareFold(db: DatabaseSync): () => void {
   };
 }
 
-/** @returns what ends the service: after its call nothing is asked of the database */
+/** @returns a function that ends the service: after its call nothing uses the database */
 function serve(
   db: DatabaseSync,
   port: MessagePort,
   { path, retentionDays, busyMs }: WriterData,
-  tell: (message: FromWriter) => void,
+  send: (message: FromWriter) => void,
 ): () => void {
   const run = prepareRun(db);
   const fold = prepareFold(db);
   const index = openSearchIndex(db);
-  let over = false;
+  let hasEnded = false;
   let waitMs = busyMs;
-  const wait = (ms: number): void => db.exec(`PRAGMA busy_timeout = ${ms}`);
-  /** What is nobody's message waits for no other program: there will be another time. */
-  const unhurried = <T>(act: () => T): T => {
-    wait(0);
+  const setBusyTimeout = (ms: number): void => db.exec(`PRAGMA busy_timeout = ${ms}`);
+  /** Background work does not wait for other programs: it can run another time. */
+  const withoutWaiting = <T>(act: () => T): T => {
+    setBusyTimeout(0);
     try {
       return act();
     } finally {
-      wait(waitMs);
+      setBusyTimeout(waitMs);
     }
   };
-  /** A thread that waits in SQLite cannot be ended, and this is asked again every second. */
-  const patience = (isLocked: boolean): void => {
+  /** A thread that waits in SQLite cannot be ended, and the group is sent again every second. */
+  const adaptBusyTimeout = (isLocked: boolean): void => {
     const ms = isLocked ? Math.min(busyMs, lockedWaitMs) : busyMs;
-    if (ms !== waitMs) wait((waitMs = ms));
+    if (ms !== waitMs) setBusyTimeout((waitMs = ms));
   };
-  const sweepOn = (): boolean => {
+  const sweepStep = (): boolean => {
     let more = false;
     try {
-      const { rows, deadLetters } = unhurried(() => sweep(db, retentionDays, Date.now()));
-      if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
+      const { rows, deadLetters } = withoutWaiting(() => sweep(db, retentionDays, Date.now()));
+      if (deadLetters.length > 0) send({ kind: 'expired', ids: deadLetters });
       more = rows >= rowsAtOnce;
     } catch (error) {
-      // Deleting needs some room first, and the database for itself.
+      // Deleting needs some room first, and needs the database unlocked.
       if (!mayPass(error)) throw error;
     }
     fold();
     return more;
   };
-  const indexOn = (): boolean => {
+  const indexStep = (): boolean => {
     try {
-      return unhurried(() => index.step());
+      return withoutWaiting(() => index.step());
     } catch (error) {
       if (!mayPass(error)) throw error;
       return false;
@@ -313,52 +315,52 @@ function serve(
       fold();
     }
   };
-  // Before the first turn there is nothing of before to be taken in.
-  indexOn();
-  const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
+  // One step before any group: a new database has no older turns to index then.
+  indexStep();
+  const endSweeping = beginSweeping({ step: sweepStep, everyMs: sweepEveryMs });
   const loadGauge = new LoadGauge();
   const endIndexing = beginSweeping({
-    step: indexOn,
+    step: indexStep,
     everyMs: indexEveryMs,
-    pauseMsMin: () => (loadGauge.isOver() ? indexPauseMs.calm : indexPauseMs.loadGauge),
+    pauseMsMin: () => (loadGauge.isCalm() ? indexPauseMs.calm : indexPauseMs.busy),
   });
-  const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
-  const looking = setInterval(tellDisk, diskEveryMs);
-  /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
+  const sendDisk = (): void => send({ kind: 'disk', freeBytes: freeBytesAt(path) });
+  const diskTimer = setInterval(sendDisk, diskEveryMs);
+  /** From now on nothing uses the database. After a failed fsync it is not even closed. */
   const end = (): void => {
-    over = true;
+    hasEnded = true;
     endSweeping();
     endIndexing();
-    clearInterval(looking);
+    clearInterval(diskTimer);
   };
   port.on('message', (message: ToWriter) => {
-    if (over) return;
+    if (hasEnded) return;
     if (typeof message === 'string') {
       const group = JSON.parse(message) as Group;
       const done = run(group);
-      patience(done.kind === 'locked');
+      adaptBusyTimeout(done.kind === 'locked');
       loadGauge.wrote(group.writes.length);
       if (done.kind === 'failed') end();
-      tell(done);
-      if (!over) fold();
+      send(done);
+      if (!hasEnded) fold();
       return;
     }
-    if (message.kind === 'checkpoint') return tell(checkpoint(db, index, message.of, busyMs));
+    if (message.kind === 'checkpoint') return send(checkpoint(db, index, message.of, busyMs));
     end();
     markClean(db);
-    // With a reader beside it, closing does not fold the log into the database.
+    // While a reader has it open, closing does not fold the log into the database.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
-    tell({ kind: 'closed' });
+    send({ kind: 'closed' });
     port.close();
   });
   return end;
 }
 
 /**
- * When SQLite moves rows from page to page it leaves stale bytes of them in the free part of a
- * page, which only a VACUUM overwrites. A VACUUM holds up the groups behind it, so a large database
- * is spared. Readers are not waited for.
+ * Empties the log, and rewrites the database first if asked. When SQLite moves rows between pages,
+ * it leaves old bytes in the free part of a page. Only a VACUUM overwrites those. A VACUUM delays
+ * the groups behind it, so a large database is spared. Readers are not waited for.
  */
 function checkpoint(
   db: DatabaseSync,
@@ -380,12 +382,12 @@ function vacuum(db: DatabaseSync, index: SearchIndex): void {
     index.rewrite();
     db.exec('VACUUM');
   } catch (error) {
-    // A VACUUM takes as much room again. What was deleted is overwritten in place even so.
+    // A VACUUM needs as much room again. Deleted rows are overwritten in place even without it.
     if (!mayPass(error)) throw error;
   }
 }
 
-/** Where the mark cannot be made the next start takes this stop for a crash, and repeats work. */
+/** Marks an orderly stop. Without the mark the next start assumes a crash, and repeats work. */
 function markClean(db: DatabaseSync): void {
   try {
     db.exec('UPDATE owner SET clean = 1');
@@ -394,7 +396,10 @@ function markClean(db: DatabaseSync): void {
   }
 }
 
-/** There will be room later, or another program will have let the database go. */
+/**
+ * Whether an error may pass: there may be room later, or the other program may release the
+ * database.
+ */
 function mayPass(error: unknown): boolean {
   return isOf(error, sqliteFull) || isOf(error, sqliteBusy);
 }
@@ -403,58 +408,58 @@ function isOf(error: unknown, errcode: number): boolean {
   return ((error as { errcode?: number }).errcode ?? 0) % 256 === errcode;
 }
 
-/** Messages with a key: whether one came before, and whether it said the same. */
-const remember =
+/** Stores a key, unless a message with it came before. */
+const storeKey =
   'INSERT INTO dedupe (channel, key, message_id, expires_at, fingerprint) ' +
   'VALUES (?, ?, ?, ?, ?) ' +
-  // A key that has expired counts as new, also before it has been swept away.
+  // An expired key counts as new, even before the sweep deletes it.
   'ON CONFLICT DO UPDATE SET message_id = excluded.message_id, ' +
   'expires_at = excluded.expires_at, fingerprint = excluded.fingerprint WHERE expires_at <= ?';
 
-// Without a fingerprint on either side there is nothing to compare.
-const recall =
+// Without a fingerprint on both sides there is nothing to compare.
+const findByKey =
   'SELECT message_id AS id, coalesce(fingerprint <> ?, 0) AS reused FROM dedupe ' +
   'WHERE channel = ? AND key = ?';
 
 const differs = (field: string): string => `was.body -> '${field}' IS NOT ?5 -> '${field}'`;
 
-const saysElse = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
+const hasOtherContent = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
 
 /**
- * By a key of before, which was the sender's word alone. What the message itself still tells counts
- * as well; once it is gone its key is known whoever comes with it.
+ * Finds a message by a key from an older release, which was the sender's word alone. The stored
+ * message's own fields count as well. Once the message is gone, the key counts for any sender.
  */
-const recallFormer =
-  `SELECT was.id IS NOT NULL AND (${saysElse}) AS reused, ` +
+const findByFormerKey =
+  `SELECT was.id IS NOT NULL AND (${hasOtherContent}) AS reused, ` +
   'message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
   'WHERE dedupe.channel = ?1 AND key = ?2 AND fingerprint IS NULL AND expires_at > ?3 ' +
   `AND (was.id IS NULL OR (was.conversation = ?4 AND NOT (${differs('$.sender.id')})))`;
 
 /**
- * @returns what remembers the key of a message, or tells which message came before with it; within
- *   the transaction that writes the message
+ * Prepares the check of keys. It runs within the transaction that writes the message.
+ * @returns a function that stores a message's key, or returns the earlier message with that key
  */
 function prepareKeyedAccepts(db: DatabaseSync): (keyed: KeyedAccept) => KnownMessage | null {
-  const remembering = db.prepare(remember);
-  const recalling = db.prepare(recall);
-  const recallingFormer = db.prepare(recallFormer);
+  const storing = db.prepare(storeKey);
+  const finding = db.prepare(findByKey);
+  const findingFormer = db.prepare(findByFormerKey);
   const { until } = db.prepare('SELECT former_keys_until AS until FROM owner').get() as {
     until: number;
   };
-  const told = (row: Record<string, Value>): KnownMessage => {
+  const knownOf = (row: Record<string, Value>): KnownMessage => {
     return { id: String(row['id']), reused: row['reused'] === 1 };
   };
   return ({ key, expiresAt, check, write }) => {
     const [, , id, channel, conversation, acceptedAt, body] = write;
     if (check !== null && Number(acceptedAt) < until) {
       const { formerKey } = check;
-      const asked = [channel!, formerKey, acceptedAt!, conversation!, body!];
-      const former = recallingFormer.get(...asked);
-      if (former !== undefined) return told(former as Record<string, Value>);
+      const values = [channel!, formerKey, acceptedAt!, conversation!, body!];
+      const former = findingFormer.get(...values);
+      if (former !== undefined) return knownOf(former as Record<string, Value>);
     }
     const fingerprint = check?.fingerprint ?? null;
-    const { changes } = remembering.run(channel!, key, id!, expiresAt, fingerprint, acceptedAt!);
+    const { changes } = storing.run(channel!, key, id!, expiresAt, fingerprint, acceptedAt!);
     if (changes > 0) return null;
-    return told(recalling.get(fingerprint, channel!, key) as Record<string, Value>);
+    return knownOf(finding.get(fingerprint, channel!, key) as Record<string, Value>);
   };
 }

@@ -1,5 +1,5 @@
--- Messages and replies until they are settled, and settled ones for as long as they are kept.
--- state: 0 unsettled, 1 settled, 2 dead letter. Times are milliseconds since 1970.
+-- Messages and replies: unsettled ones, and settled ones until the sweep deletes them.
+-- state: 0 unsettled, 1 settled, 2 dead letter. All times are milliseconds since 1970.
 
 CREATE TABLE inbox (
   seq INTEGER PRIMARY KEY,
@@ -34,7 +34,8 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_unsettled ON outbox (seq) WHERE state = 0;
 CREATE INDEX outbox_dead ON outbox (settled_at) WHERE state = 2;
 
--- A conversation's history lies together: the newest turns of a session are one short read.
+-- The turns of a conversation lie together: reading the newest turns of a session is one short
+-- read.
 CREATE TABLE turns (
   channel TEXT NOT NULL,
   conversation TEXT NOT NULL,
@@ -46,7 +47,7 @@ CREATE TABLE turns (
   PRIMARY KEY (channel, conversation, session, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Only of conversations that were cut, or where a message left no turn.
+-- Rows only for conversations with a later session, or with a message that left no turn.
 CREATE TABLE conversations (
   channel TEXT NOT NULL,
   conversation TEXT NOT NULL,

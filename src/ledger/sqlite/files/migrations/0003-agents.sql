@@ -1,8 +1,8 @@
--- What agents keep: notes for later turns, the audit of their tools, and the calls that may not be
--- repeated.
+-- The data of agents: notes for later turns, the audit of their tools, and the calls that must not
+-- be repeated.
 
--- brain: of all its conversations together; null: of the conversation alone. A note of a brain
--- knows the conversation in which it was made, too, and is forgotten with it.
+-- brain: the note belongs to all conversations of this brain; null: to its conversation alone. A
+-- brain's note also names the conversation in which it was made, and is forgotten with it.
 CREATE TABLE notes (
   seq INTEGER PRIMARY KEY,
   brain TEXT,
@@ -32,9 +32,10 @@ CREATE UNIQUE INDEX tool_uses_key ON tool_uses (key);
 CREATE INDEX tool_uses_message ON tool_uses (message_id);
 CREATE INDEX tool_uses_conversation ON tool_uses (channel, conversation, seq);
 
--- Written before a call that changes something elsewhere begins, as is its row of the audit. hash:
--- of tool and arguments, by which the call is known when its message runs again. text: what the
--- model was told of its end; null: the end was not seen.
+-- Calls that change something elsewhere. The row, and the row in the audit, are written before the
+-- call begins.
+-- hash: of tool and arguments; it identifies the call when its message runs again.
+-- text: the result that the model received; null: the end was not seen.
 CREATE TABLE tool_calls (
   key TEXT PRIMARY KEY,
   message_id TEXT NOT NULL,
@@ -46,7 +47,7 @@ CREATE TABLE tool_calls (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tool_calls_message ON tool_calls (message_id);
 
--- Both are kept as long as their message, and go with it whatever takes it away.
+-- Both tables keep their rows as long as the message, and lose them with it.
 CREATE TRIGGER inbox_gone AFTER DELETE ON inbox BEGIN
   DELETE FROM tool_uses WHERE message_id = OLD.id;
   DELETE FROM tool_calls WHERE message_id = OLD.id;

@@ -1,6 +1,6 @@
--- What lists tell of messages and deliveries, and what operators did.
+-- For the lists of messages and deliveries, and the audit of operators.
 
--- How a message's turn ended; null while it waits, and where it died without a turn.
+-- How a message's turn ended; null while it waits, and if it died without a turn.
 ALTER TABLE inbox ADD COLUMN brain TEXT;
 ALTER TABLE inbox ADD COLUMN outcome TEXT;
 ALTER TABLE inbox ADD COLUMN model TEXT;
@@ -11,15 +11,15 @@ UPDATE inbox SET (brain, outcome, model) = (
   ) FROM traces WHERE message_id = inbox.id
 ) WHERE id IN (SELECT message_id FROM traces WHERE json_valid(body));
 
--- Newest first, by channel. What is common is found by looking; what is rare has an index that
--- most messages never touch.
+-- Indexes for lists, newest first, by channel. Frequent values are found by reading rows. Rare
+-- values have an index of their own, which most messages never touch.
 CREATE INDEX inbox_accepted ON inbox (channel, accepted_at);
 CREATE INDEX inbox_brain ON inbox (brain, accepted_at) WHERE brain IS NOT NULL;
 CREATE INDEX inbox_unusual ON inbox (outcome, accepted_at) WHERE outcome <> 'reply';
 CREATE INDEX inbox_dead_accepted ON inbox (accepted_at) WHERE state = 2;
 CREATE INDEX outbox_dead_seq ON outbox (seq) WHERE state = 2;
 
--- Counted as they come and go: there may be millions.
+-- Counts per channel, updated with each turn, since there may be millions of turns.
 CREATE TABLE conversation_counts (
   channel TEXT PRIMARY KEY,
   conversations INTEGER NOT NULL,
@@ -45,7 +45,7 @@ CREATE TRIGGER turn_gone AFTER DELETE ON turns BEGIN
   DELETE FROM conversation_counts WHERE channel = OLD.channel AND turns = 0;
 END;
 
--- What operators did. target: a JSON object of ids by their names.
+-- The actions of operators. target: a JSON object of ids by their names.
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,

@@ -1,15 +1,14 @@
--- What is private stays private. private: 1 or 0 as it was stamped; null: from before there were
--- stamps.
+-- Sensitivity labels. private: 1 or 0; null: from before there were labels.
 ALTER TABLE inbox ADD COLUMN private INTEGER;
 ALTER TABLE turns ADD COLUMN private INTEGER;
 ALTER TABLE notes ADD COLUMN private INTEGER;
 ALTER TABLE tool_calls ADD COLUMN private INTEGER;
 
--- The channels whose unstamped rows are public; those of every other channel are private. Filled
--- once, by the first configuration that is used with this schema.
+-- The channels whose unlabelled rows are public; those of every other channel are private. Filled
+-- once, by the first configuration used with this schema.
 CREATE TABLE public_before (channel TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ALTER TABLE owner ADD COLUMN stamped INTEGER NOT NULL DEFAULT 0;
 
--- An unanswered message that its model answered only without. 1: so far once, which may have been
--- chance; 2: no later turn sees it.
+-- Marks an unanswered message that its model could answer only without. 1: this happened once,
+-- perhaps by chance. 2: no later turn sees the message.
 ALTER TABLE turns ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;

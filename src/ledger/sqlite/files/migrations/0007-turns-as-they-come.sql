@@ -1,6 +1,6 @@
--- Turns stand in the order in which they come, so a turn that is written touches the last page of
--- them and one page of their index, not a page of texts in the midst of them. What is looked
--- through stands before the texts. place: says only which was written earlier.
+-- Turns lie in the order of their writing. So a new turn touches only the last page of the table
+-- and one page of the index, and no page of texts in the middle. The searched columns come before
+-- the texts. place: the order of writing, nothing else.
 CREATE TABLE turns_as_they_come (
   place INTEGER PRIMARY KEY,
   channel TEXT NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE turns_as_they_come (
   reply TEXT
 ) STRICT;
 
--- Those of before stay together by conversation.
+-- Older turns stay together by conversation.
 INSERT INTO turns_as_they_come
   (channel, conversation, session, seq, at, sender, private, left_out, text, reply)
   SELECT channel, conversation, session, seq, at, sender, private, left_out, text, reply
@@ -23,10 +23,10 @@ INSERT INTO turns_as_they_come
 DROP TABLE turns;
 ALTER TABLE turns_as_they_come RENAME TO turns;
 
--- With the time, so that lists of conversations read the index alone.
+-- Includes the time, so that lists of conversations read only the index.
 CREATE UNIQUE INDEX turns_conversation ON turns (channel, conversation, session, seq, at);
 
--- They went with their table.
+-- The triggers were dropped with the old table.
 CREATE TRIGGER turn_made AFTER INSERT ON turns BEGIN
   INSERT INTO conversation_counts VALUES (NEW.channel, 1, 1, NEW.at)
     ON CONFLICT DO UPDATE SET turns = turns + 1, last_at = max(last_at, excluded.last_at),

@@ -1,5 +1,5 @@
--- What happened in each minute (of a day) and each hour (of thirty days), as numbers. length_ms: of
--- the row; at: when it begins; run: the start of svc that counted; body: JSON.
+-- Figures of each minute (for a day) and each hour (for thirty days). length_ms: the length of the
+-- row; at: when it begins; run: the start of svc that counted it; body: JSON.
 CREATE TABLE figures (
   length_ms INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -8,23 +8,23 @@ CREATE TABLE figures (
   PRIMARY KEY (length_ms, at, run)
 ) STRICT;
 
--- Where the brains' windows of the active session begin: JSON, see ledger/engine/memories.ts. null:
--- with the session.
+-- Where the brains' windows of the active session begin, as JSON (see ledger/engine/memories.ts).
+-- null: with the session.
 ALTER TABLE conversations ADD COLUMN windows TEXT;
 
--- What models answered to a message whose answer is not the reply: a JSON array of [model, text].
--- null: there are none. It goes with the message.
+-- The answers of models that did not become the reply: a JSON array of [model, text]; null: none.
+-- They are deleted with the message.
 ALTER TABLE inbox ADD COLUMN unsent TEXT;
 
--- The beginning of what the model was told of the call; null: it is not kept.
+-- The beginning of the result that the model received; null: not stored.
 ALTER TABLE tool_uses ADD COLUMN told TEXT;
 
--- The secret by which conversations have ids of svc's own (src/ledger/read/id-cipher.ts).
--- Among the cursors, where no channel has this name.
+-- The secret for svc's own ids of conversations (src/ledger/read/id-cipher.ts). It is among the
+-- cursors, under a name that no channel has.
 INSERT OR IGNORE INTO cursors (channel, name, value)
   VALUES ('svc', 'conversation_seal', lower(hex(randomblob(32))));
 
--- Conversations that an operator answers by hand until a time, milliseconds since 1970.
+-- Conversations under takeover by an operator, until a time in milliseconds since 1970.
 CREATE TABLE holds (
   channel TEXT NOT NULL,
   conversation TEXT NOT NULL,
@@ -33,19 +33,19 @@ CREATE TABLE holds (
   PRIMARY KEY (channel, conversation)
 ) STRICT, WITHOUT ROWID;
 
--- The words of turns, for finding them again. The writer fills it later, in small steps, and deletes
--- from it what is deleted from turns; see write/search-index.ts. It keeps no text: the words of a
--- turn are given once more when they are to go, and are overwritten then.
+-- The search index of the words of turns. The writer fills it later, in small steps, and removes
+-- deleted turns (see write/search-index.ts). It stores no text: to remove a turn, the writer gives
+-- its words again, and they are overwritten.
 CREATE VIRTUAL TABLE search USING fts5 (
   words, content = '', columnsize = 0, detail = none, tokenize = 'ascii'
 );
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
--- Its parts are merged a little by each step, not much at once by some.
+-- Each step merges the parts of the index a little, instead of a few steps much at once.
 INSERT INTO search (search, rank) VALUES ('automerge', 0);
 INSERT INTO search (search, rank) VALUES ('crisismerge', 64);
 
--- In it are all turns from behind `low` to `high`, by their place. rules: by which it was made; empty:
--- it is to be made.
+-- The index holds all turns with low < place <= high. rules: the word rules it was built with;
+-- empty: it must be built.
 CREATE TABLE search_state (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   low INTEGER NOT NULL,
@@ -54,9 +54,11 @@ CREATE TABLE search_state (
 ) STRICT;
 INSERT INTO search_state VALUES (1, 0, 0, '');
 
--- Calls of tools that wait for a person's yes, and what became of them. state: waiting, approved,
--- refused or expired; settled_at: when the turn that follows was over; null: not yet. sender: who
--- asked, by their id. body: JSON of their name, the address, the arguments and their hash.
+-- Tool calls that wait for a person's approval, and the decisions.
+-- state: waiting, approved, refused or expired.
+-- settled_at: when the turn after the decision ended; null: not yet.
+-- sender: the id of the person whose message led to the call.
+-- body: JSON of their name, the address, the arguments and their hash.
 CREATE TABLE approvals (
   id TEXT PRIMARY KEY,
   code TEXT NOT NULL,
@@ -84,10 +86,10 @@ CREATE INDEX approvals_conversation ON approvals (channel, conversation);
 CREATE INDEX approvals_sender ON approvals (channel, sender);
 CREATE INDEX approvals_decided_by ON approvals (decided_by) WHERE decided_by IS NOT NULL;
 
--- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
--- Channel and sender are empty in the row of all senders together. A price is a decimal number as
--- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
--- the price of their row. What is written is of today: it lies close together.
+-- Tokens used by calls to models, and reserved for running calls, by local day (YYYY-MM-DD).
+-- Channel and sender are empty in the row for all senders together. A price is a decimal number as
+-- text, per million tokens; both are empty if there is none. Money is not stored: it is tokens
+-- times the price of the row. New rows are of today, so they lie close together.
 CREATE TABLE spend (
   day TEXT NOT NULL,
   channel TEXT NOT NULL,
@@ -106,8 +108,8 @@ CREATE TABLE spend (
   PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs)
 ) STRICT, WITHOUT ROWID;
 
--- What was read of what came with a message. content: a text, or a picture in base64, which alone has a
--- type; of one that could not be read, why.
+-- What svc read from the attachments of a message. content: a text, or a picture in base64; for an
+-- unreadable attachment, the reason. Only pictures have a type.
 CREATE TABLE attachments (
   message_id TEXT NOT NULL,
   place INTEGER NOT NULL,
@@ -122,7 +124,7 @@ CREATE TABLE attachments (
 CREATE UNIQUE INDEX attachments_message ON attachments (message_id, place);
 CREATE INDEX attachments_pictures ON attachments (channel, conversation, message_id, place)
   WHERE kind = 'picture';
--- They are kept as long as their message, and go with it whatever takes it away.
+-- Attachments are kept as long as their message, and deleted with it.
 CREATE TRIGGER attachments_gone AFTER DELETE ON inbox BEGIN
   DELETE FROM attachments WHERE message_id = OLD.id;
 END;
