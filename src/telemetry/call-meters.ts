@@ -1,8 +1,8 @@
-import { minuteMs } from '../lib/durations.ts';
 /**
  * The health of models, providers and brains, derived from their recent calls and turns, and the
  * counters of all calls.
  */
+import { minuteMs } from '../lib/durations.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
 import type { Found } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';

@@ -91,7 +91,7 @@ test('a pause that the platform asked for holds everyone, those who wait already
   await rateLimiter.admit(1, never);
   await rateLimiter.admit(2, never);
   const waiting = rateLimiter.admit(3, never);
-  rateLimiter.pause(30_000);
+  rateLimiter.pauseFor(30_000);
   clock.pass(100);
   assert.deepEqual(await waiting, { kind: 'later', ms: 29_900 });
   assert.deepEqual(await rateLimiter.admit(4, never), { kind: 'later', ms: 29_900 });
@@ -108,7 +108,7 @@ test('a pause that the platform asked for holds everyone, those who wait already
 
 test('a short one is waited for', async () => {
   const { rateLimiter, clock } = start();
-  rateLimiter.pause(1_000);
+  rateLimiter.pauseFor(1_000);
   const waiting = rateLimiter.admit(1, never);
   let over = false;
   void waiting.then(() => (over = true));
@@ -277,7 +277,7 @@ test('drafts take no place of a message, and wait where the platform wants a pau
   await new Promise(setImmediate);
   assert.equal(drafts, 50);
   for (let n = 0; n < 2; n++) assert.deepEqual(await rateLimiter.admit(501, never), { kind: 'go' });
-  rateLimiter.pause(5_000);
+  rateLimiter.pauseFor(5_000);
   draft(701, true);
   clock.pass(4_999);
   await new Promise(setImmediate);

@@ -76,7 +76,7 @@ export interface RateLimiter {
    */
   spare(chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
   /** The platform asked for a pause; svc sends nothing during it. */
-  pause(ms: number): void;
+  pauseFor(ms: number): void;
 }
 
 export type RateLimiterDeps = {
@@ -177,7 +177,7 @@ class BotRateLimiter implements RateLimiter {
     return true;
   };
 
-  pause(ms: number): void {
+  pauseFor(ms: number): void {
     const until = later(this.#steady(), ms);
     if (until > this.#pausedUntil) this.#pausedUntil = until;
   }

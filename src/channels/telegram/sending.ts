@@ -81,7 +81,7 @@ export async function send(
     }
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
     // After a 429 to a reply the platform takes no other reply either.
-    if (result.status === 429) rateLimiter.pause(result.retryAfterMs ?? 0);
+    if (result.status === 429) rateLimiter.pauseFor(result.retryAfterMs ?? 0);
     if (tries >= triesMax || !repair(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
       const more = { status: result.status, ...(said !== null && { said }) };

@@ -1,5 +1,5 @@
-import { hourMs, minuteMs } from '../../lib/durations.ts';
 /** The minutes and hours of one run, and clocks that jump. */
+import { hourMs, minuteMs } from '../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../../domain/failure.ts';

@@ -1,5 +1,5 @@
-import { hourMs } from '../../lib/durations.ts';
 /** Adds up stored rows of any number of runs into the requested steps. */
+import { hourMs } from '../../lib/durations.ts';
 import { Bucket, readBody } from './counting.ts';
 import { type Body, type FigureRow, type FiguresAsked } from './figures.ts';
 import type { KeptFigures, Mark } from './figures.ts';

@@ -1,5 +1,5 @@
-import { hourMs, minuteMs } from '../../../lib/durations.ts';
 /** All reads of a database, by their names in the reader's contract. */
+import { hourMs, minuteMs } from '../../../lib/durations.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import {

@@ -1,5 +1,5 @@
-import { hourMs, minuteMs } from '../../../lib/durations.ts';
 /** What only the lists of SQLite have: old databases, many rows, swept rows. */
+import { hourMs, minuteMs } from '../../../lib/durations.ts';
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-import { dayMs } from '../../../lib/durations.ts';
 /** The sweep: deletes expired rows in small steps, between the groups. */
+import { dayMs } from '../../../lib/durations.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { auditDays } from '../../../domain/audit.ts';
 import { timeText } from '../../../domain/ids.ts';
