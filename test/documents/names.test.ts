@@ -9,9 +9,11 @@ import { adminToken, makeWorld, openAdmin, revision, withToken } from '../fake/a
 import { runCommand } from '../support/in-process.ts';
 
 const root = join(import.meta.dirname, '../..');
-const documents = globSync(['*.md', '{docs,examples}/**/*.md'], { cwd: root }).map((name) => {
-  return { name, text: readFileSync(join(root, name), 'utf8') };
-});
+const documents = globSync(['*.md', '{docs,examples,src,apps,web}/**/*.md'], { cwd: root }).map(
+  (name) => {
+    return { name, text: readFileSync(join(root, name), 'utf8') };
+  },
+);
 
 /** Each match of the pattern in any document; the first group is what is named there. */
 function named(pattern: RegExp): readonly { where: string; what: string }[] {
