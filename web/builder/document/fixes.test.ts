@@ -1,4 +1,4 @@
-/** Each fix that is offered makes its problem go away, and no error in its place. */
+/** Each offered fix removes its problem and adds no error. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const base = {
 };
 const agent = (more: object) => ({ brains: [{ ...brain, agent: { tools: ['time'], ...more } }] });
 
-/** Code, what is changed of a configuration without problems, and the labels of its fixes. */
+/** A problem's code, a change to a configuration without problems, and the labels of the fixes. */
 const cases: readonly (readonly [string, object, readonly string[]])[] = [
   ['unknown_key', { chanels: 'x' }, ['Remove it', 'Keep as a note']],
   ['unknown_key', { storge: {} }, ['Rename to storage', 'Remove it', 'Keep as a note']],

@@ -1,4 +1,7 @@
-/** Which models of a brain are ever asked, so that nobody is surprised by one that is not. */
+/**
+ * Whether the service ever asks each model of a brain, so that the page can warn of one that it
+ * never asks.
+ */
 import type { Json } from '../../../src/config/locate.ts';
 import { hasCloudTag, type KnownModel } from '../../../src/config/rank.ts';
 import { schema } from '../../../src/config/schema.ts';
@@ -7,12 +10,12 @@ import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt } from './value.ts';
 
 export type Standing =
-  /** The document does not tell yet what model it is. */
+  /** The document does not name the model's provider yet. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'asked' }
-  /** The shield drops it before anything is sent. */
+  /** The privacy filter removes it from every call. */
   | { readonly kind: 'never'; readonly why: string }
-  /** The agent keeps notes of the whole brain, which stay local. */
+  /** The agent writes notes for the whole brain, so only local models answer. */
   | { readonly kind: 'unused'; readonly why: string };
 
 const model = schema.fields.brains.items.fields.models.items.fields;

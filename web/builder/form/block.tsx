@@ -15,8 +15,8 @@ import { keyOf, labelOf, sentence } from './words.tsx';
 type Props = InputProps<ObjectField> & { readonly children: ReactNode };
 
 /**
- * An object inside another: its fields under a heading; where it is absent, a way to add it. It is
- * no landmark, since several entries of a list have one of that name.
+ * An object inside another: its fields under a heading, or a button to add it. It is no landmark of
+ * the page, since several entries of a list have a block of that name.
  */
 export function Block({ path, field, required, children }: Props) {
   const value = useValue(path);

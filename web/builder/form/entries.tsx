@@ -19,14 +19,14 @@ type FormProps = { readonly path: Path; readonly field: ObjectField };
 
 type Props = InputProps<ListField> & {
   readonly item: ObjectField;
-  /** Shows an entry's fields. */
+  /** The component for an entry's fields. */
   readonly form: ComponentType<FormProps>;
 };
 
-/** So many entries are open at first; further entries are opened when they are wanted. */
+/** The number of entries that are open at first. */
 const openMax = 2;
 
-/** A list of objects: a card for each, with its place and a way out. */
+/** A list of objects: a card for each, with buttons to move and remove it. */
 export function Entries({ path, field, required, item, form }: Props) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -54,7 +54,7 @@ export function Entries({ path, field, required, item, form }: Props) {
       <ToldList problems={problems} id={`${id}-fault`} />
       {entries.map((_, at) => (
         <Card
-          // The place in the list is what an entry is: its name can change while it is written.
+          // The index identifies an entry: its name can change while a person types.
           // oxlint-disable-next-line react/no-array-index-key
           key={at}
           path={[...path, at]}
@@ -130,7 +130,7 @@ function ModelMark({ path }: { readonly path: Path }) {
   return standing === undefined ? null : <StandingMark standing={standing} />;
 }
 
-/** How many problems are inside. */
+/** Shows the number of problems inside. */
 function Faults({ path }: { readonly path: Path }) {
   const inside = useDraft((state) => state.problems).filter((problem) => {
     const at = pathOf(problem.path);

@@ -19,7 +19,7 @@ import { ObjectForm } from './object-form.tsx';
 import { StandingMark } from './standing.tsx';
 import { keyOf, sentence } from './words.tsx';
 
-/** The fields of what is selected in the outline; of nothing, of the whole configuration. */
+/** The fields of the outline's selection; without a selection, of the whole configuration. */
 export function FormView() {
   const selection = useDraft((state) => state.selection);
   const document = useDraft((state) => state.document);
@@ -116,7 +116,7 @@ function Removal({ path, title }: PageProps) {
   const remove = (): void => {
     const draft = useDraft.getState();
     if (!draft.remove(path)) return;
-    // A block that is absent has a place of its own; an entry of a list has none.
+    // The outline has a line for an absent block, and none for a removed entry of a list.
     if (typeof path.at(-1) === 'number') draft.select(path.slice(0, -1));
     else leadTo(path);
     announce(`${title} is removed; undo brings it back.`);
@@ -128,7 +128,7 @@ function Removal({ path, title }: PageProps) {
   );
 }
 
-/** The shield, where it changes what happens. */
+/** Explains the privacy filter, where it removes a model. */
 function About({ path }: { readonly path: Path }) {
   const isModel = keyOf(path) === 'models';
   const isBrain = path.length === 2 && path[0] === 'brains';

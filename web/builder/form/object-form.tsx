@@ -34,7 +34,7 @@ import { inputLook } from '../../kit/field.tsx';
 
 type Props = { readonly path: Path; readonly field: ObjectField };
 
-/** Every field that an object may have, and what else stands in it. */
+/** Every field that an object may have, and its other keys. */
 export function ObjectForm({ path, field }: Props) {
   const value = useValue(path);
   const demands = demandsOf(field, value);
@@ -60,7 +60,7 @@ export function ObjectForm({ path, field }: Props) {
   );
 }
 
-/** A key that does not belong here is not offered; where it is in the file, it can be removed. */
+/** Hides a key that does not belong here; a key that is in the file stays, to be removed. */
 function isShown(key: string, object: Readonly<Record<string, Json>>, demands: Demands): boolean {
   const tool = toolOf(key);
   if (tool !== null && 'tools' in object && isAbsent(object[key])) {
@@ -114,7 +114,7 @@ function FieldOf({ path, field, required, only }: InputProps) {
   }
 }
 
-/** Chooses one of the brains of the configuration. */
+/** Selects one of the brains of the configuration. */
 function BrainInput({ path, field, required }: InputProps) {
   const value = useValue(path);
   const names = useDraft((state) => JSON.stringify(brainsOf(state.document)));
@@ -128,7 +128,7 @@ function BrainInput({ path, field, required }: InputProps) {
   );
 }
 
-/** A note of the person who wrote the file, or a key that nothing knows. */
+/** A note of the file's author, or an unknown key. */
 function Stranger({ path }: { readonly path: Path }) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -159,7 +159,7 @@ function Stranger({ path }: { readonly path: Path }) {
   );
 }
 
-/** The name of a brain: routes that named it go along when it is given another one. */
+/** The name of a brain. Renaming it also renames it in the routes. */
 function BrainNameInput(props: InputProps) {
   const { path } = props;
   const follow = (before: string): void => {
@@ -177,7 +177,7 @@ function BrainNameInput(props: InputProps) {
   return <TextInput {...props} onLeave={follow} />;
 }
 
-/** Variables of another program, each with the name of the variable of svc that has its value. */
+/** Variables of another program, each with the name of the variable of svc that holds its value. */
 function VariableMap({ path, field, required }: InputProps<MapField>) {
   const value = useValue(path);
   const problems = useProblems(path);

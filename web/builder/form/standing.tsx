@@ -1,7 +1,7 @@
 import { State } from '../../kit/state.tsx';
 import type { Standing } from '../document/shield.ts';
 
-/** Of a model that is never asked, or not used: says so, and why. */
+/** A badge on a model that is never asked or not used, with the reason. */
 export function StandingMark({ standing }: { readonly standing: Standing }) {
   switch (standing.kind) {
     case 'asked':

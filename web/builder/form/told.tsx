@@ -7,7 +7,7 @@ import { Button } from '../../kit/button.tsx';
 import { announce } from '../shell/announce.tsx';
 import { leadTo } from '../shell/going.ts';
 
-/** A problem as a person is told of it: what is wrong, and what to do. */
+/** A problem in words: what is wrong, and what to do. */
 export function Told({ problem }: { readonly problem: ConfigProblem }) {
   const isError = problem.severity === 'error';
   const said = useDraft(({ document }) => withPlaces(problem.message, document));
@@ -24,7 +24,7 @@ export function Told({ problem }: { readonly problem: ConfigProblem }) {
   );
 }
 
-/** Problems below their input, each with what one press can do. */
+/** The problems below an input, each with its fixes. */
 export function ToldList({
   problems,
   id,
@@ -49,7 +49,10 @@ export function ToldList({
 
 type FixesProps = {
   readonly problem: ConfigProblem;
-  /** Mending may take the buttons away. Then this moves the focus; otherwise the field gets it. */
+  /**
+   * Called after a fix that may have removed the buttons. Moves the focus; by default the field
+   * gets it.
+   */
   readonly onMended?: () => void;
 };
 

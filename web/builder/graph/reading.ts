@@ -1,4 +1,4 @@
-/** Reads what a document says of its brains and models, whether or not it is right. */
+/** Reads brains and models from a document that may be invalid. */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { rankModels } from '../../../src/config/rank.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
@@ -7,7 +7,7 @@ import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 
-/** `value` is null where it is no object. */
+/** `value` is null if it is no object. */
 export type Entry = {
   readonly index: number;
   readonly path: Path;
@@ -23,7 +23,7 @@ export function entriesOf(document: JsonObject, path: Path): readonly Entry[] {
   }));
 }
 
-/** Empty where there is no text. */
+/** Empty if there is no text. */
 export function textAt(value: Json | null | undefined, key: string): string {
   const found = valueAt(value ?? undefined, [key]);
   return typeof found === 'string' ? found : '';
@@ -31,11 +31,11 @@ export function textAt(value: Json | null | undefined, key: string): string {
 
 export type ModelReading = Omit<Entry, 'path'> & {
   readonly state: Standing['kind'];
-  /** What becomes of the model, in a few words. */
+  /** The model's state in a few words. */
   readonly remark: string | null;
 };
 
-/** The models of a brain as they are listed, each with what becomes of it. */
+/** The models of a brain in their order, each with its state. */
 export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
   const models = entriesOf(brain ?? {}, ['models']);
   const standings = standingsOf(brain ?? undefined);

@@ -8,7 +8,7 @@ import { Fixes, Told } from '../form/told.tsx';
 import { placeWords } from '../outline/place-words.ts';
 import { errorsFirst, goToProblem } from './next.ts';
 
-/** All that is wrong with the draft, errors before warnings; each leads to its place. */
+/** All problems of the draft, errors before warnings, each with a link to its place. */
 export function Problems() {
   const problems = useDraft((state) => state.problems);
   const heading = useRef<HTMLHeadingElement>(null);

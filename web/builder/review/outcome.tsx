@@ -18,7 +18,7 @@ function useOutcome(): { readonly state: ApplyState; readonly age: Age } {
 
 const see = (): void => useApplying.setState(({ state }) => ({ seen: state }));
 
-/** How the last attempt ended. */
+/** The result of the last attempt. */
 export function Outcome() {
   const { state, age } = useOutcome();
   const isConflict = useApplying(({ theirs }) => theirs !== null);
@@ -56,7 +56,7 @@ export function Outcome() {
   }
 }
 
-/** The same in a few words, for a person who went to another tab before the attempt had ended. */
+/** The result in a few words, for a person who changed the tab before the attempt ended. */
 export function OutcomeElsewhere() {
   const { state, age } = useOutcome();
   const isSeen = useApplying(({ seen }) => seen === state);

@@ -22,7 +22,7 @@ const words: Readonly<Record<CheckLine['kind'], string>> = {
   failed: 'Failed',
 };
 
-/** A channel or a model is the first word of what a line is about. */
+/** The subject of a line begins with a channel or a model. */
 const named = (subject: string): string =>
   subject.replace(/^\S+/, (name) => channelName(formatModelName(name)));
 

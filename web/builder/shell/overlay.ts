@@ -2,7 +2,7 @@ import { create } from 'zustand';
 
 type Overlay = 'palette' | 'keys' | 'leaving';
 
-/** What is open over the page. */
+/** The dialog that is open over the page. */
 export const useOverlay = create<{ readonly open: Overlay | null }>(() => ({ open: null }));
 
 export function openOverlay(open: Overlay): void {

@@ -16,7 +16,7 @@ import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
 
 type Props = { readonly brain: Path; readonly name: string };
 
-/** Test cases are kept in the configuration itself, for whoever changes it next. */
+/** Test cases are part of the configuration itself, so that the next person finds them. */
 export function Cases({ brain, name }: Props) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
@@ -112,7 +112,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
   );
 }
 
-/** What the same words brought the last time, and now. */
+/** The former and the new result of the same text. */
 function BeforeAfter({ before, after }: { readonly before: TryResult; readonly after: TryResult }) {
   const isSame = before.decision.text === after.decision.text;
   return (

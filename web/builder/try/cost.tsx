@@ -5,7 +5,7 @@ import { isObject } from '../../../src/lib/json.ts';
 import { valueAt } from '../document/value.ts';
 import { modelStates, textAt } from '../graph/reading.ts';
 
-/** The models of a brain whose answers may cost money, and for which words leave the machine. */
+/** Models of a brain that may cost money and that send text to another machine. */
 export function paidModels(document: JsonObject, brain: Path): readonly string[] {
   const value = valueAt(document, brain);
   return modelStates(isObject(value) ? value : null).flatMap(({ value: model, state }) => {

@@ -3,7 +3,7 @@ import { some } from '../../kit/words.ts';
 import { Growing, Result } from './result.tsx';
 import type { Run } from './trials.ts';
 
-/** How a trial stands, or what it brought. */
+/** The progress of a trial, or its result. */
 export function Told({ run }: { readonly run: Run }) {
   const { now } = run;
   switch (now.kind) {
