@@ -5,12 +5,12 @@ import { useKeptFocus } from './use-kept-focus.ts';
 type Props = {
   readonly title: string;
   readonly navigation: ReactNode;
-  /** Beside the theme: sign in, sign out. */
+  /** Beside the theme switch: sign in, sign out. */
   readonly aside?: ReactNode;
   readonly children: ReactNode;
 };
 
-/** What surrounds every view: the way to the others, and a way past it for the keyboard. */
+/** The frame around every view: the navigation, and a link that skips it. */
 export function LiveEvent({ title, navigation, aside, children }: Props) {
   useKeptFocus();
   return (

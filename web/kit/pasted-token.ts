@@ -4,7 +4,7 @@ export type PastedToken =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'fault'; readonly fault: string };
 
-/** What somebody pasted as a token, without the blanks and unseen characters around it. */
+/** A pasted token, without the white space and invisible characters around it. */
 export function readPasted(written: string): PastedToken {
   const parts = partsOf(written.trim());
   const first = parts.findIndex(({ kind }) => kind === 'text');
