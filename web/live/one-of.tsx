@@ -2,16 +2,16 @@ import { Button } from '../kit/button.tsx';
 import { goTo, usePlace } from '../kit/place.ts';
 
 type Props<Value extends string> = {
-  /** Read out first: what is chosen. */
+  /** The group's name, which screen readers read first. */
   readonly name: string;
-  /** What the page's address calls it. */
+  /** The parameter in the page's URL. */
   readonly field: string;
   readonly values: readonly Value[];
   readonly chosen: Value;
   readonly say: (value: Value) => string;
 };
 
-/** A few values beside each other, one of which holds; it is in the page's address. */
+/** A few values side by side, one of which is selected; the page's URL holds it. */
 export function OneOf<Value extends string>({ name, field, values, chosen, say }: Props<Value>) {
   const place = usePlace();
   return (

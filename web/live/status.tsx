@@ -6,7 +6,7 @@ const everyMs = 2_000;
 
 const StatusContext = createContext<Asked<Status> | null>(null);
 
-/** Asks for the status once for all views. */
+/** Reads the status once for all views. */
 export function StatusOfService({ children }: { readonly children: ReactNode }) {
   const { value, answeredAt, refused, again } = useAsked<Status>('status', everyMs);
   const asked = useMemo(
@@ -16,7 +16,7 @@ export function StatusOfService({ children }: { readonly children: ReactNode }) 
   return <StatusContext value={asked}>{children}</StatusContext>;
 }
 
-/** What the service last told of itself. */
+/** The last status of the service. */
 export function useStatus(): Asked<Status> {
   const status = useContext(StatusContext);
   if (status === null) throw new Error('The status is asked for around every view.');

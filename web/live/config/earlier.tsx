@@ -25,9 +25,10 @@ type Props = {
   readonly onRestored: () => void;
 };
 
-/** An earlier configuration beside the one in use, and the way back to it. */
+/** An earlier configuration compared with the one in use, and a button that restores it. */
 export function Earlier({ revision, now: latest, onClose, onRestored }: Props) {
-  // What is compared is what is replaced: another one that comes into use meanwhile is refused.
+  // A restore replaces exactly the compared configuration: if another came into use meanwhile, the
+  // service refuses.
   const [now] = useState(latest);
   const path = `config/history/${encodeURIComponent(revision)}`;
   const { value: kept, refused } = useAsked<ConfigKept>(path);

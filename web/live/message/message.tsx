@@ -23,7 +23,7 @@ import { Waterfall } from './waterfall.tsx';
 
 const everyMs = 5_000;
 
-/** All that happened to one message, on one clock. */
+/** The whole story of one message, on one time axis. */
 export function MessagePage() {
   const { id = '' } = usePlace();
   const path = id === '' ? null : `messages/${encodeURIComponent(id)}`;

@@ -16,7 +16,7 @@ type Say = (value: string) => string;
 const any: Choice = { value: '', label: 'any' };
 const asIs: Say = (value) => value;
 
-/** What the list is narrowed to; all of it is in the page's address. */
+/** The filters of the list; the page's URL holds all of them. */
 export function MessageFilters({ place }: { readonly place: Place }) {
   const { value: names } = useAsked<ConfigNames>('config/names');
   const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });
@@ -53,7 +53,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
   );
 }
 
-/** In the page's address. */
+/** Parameters of the page's URL. */
 export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
 
 function choicesOf(names: readonly string[], say: Say = spaced): readonly Choice[] {
@@ -62,7 +62,7 @@ function choicesOf(names: readonly string[], say: Say = spaced): readonly Choice
 
 type TimeProps = { readonly place: Place; readonly set: (change: Place) => void };
 
-/** How far back; or a stretch that some link named. */
+/** Selects a time span, or shows the exact range that a link gave. */
 function Time({ place, set }: TimeProps) {
   const { since = '', until = '', within = '' } = place;
   const isStretch = within === '' && (since !== '' || until !== '');

@@ -6,10 +6,10 @@ import { listen, type PageEvent } from '../feed.ts';
 import { queryOf } from './message-filter.ts';
 import { MessageList } from './message-list.ts';
 
-/** However many events come, rows are shown anew at most so often. */
+/** Rows are rendered at most this often, with any number of events. */
 const showEveryMs = 200;
 const pageRows = 200;
-/** So many hear events, the one that is shown and those that Back leads to. */
+/** The most readers that receive events: the shown one, and those that Back can return to. */
 const hearingMax = 3;
 
 export type Shown = {
@@ -35,8 +35,8 @@ useToken.subscribe(() => {
 });
 
 /**
- * Reads pages and hears events into a list. It goes on hearing while it is not shown, so that Back
- * finds the same rows as they are then; one that was ended begins anew when it is shown again.
+ * Reads pages and applies events to a list. It continues while it is hidden, so that Back finds
+ * current rows. A reader that was ended starts again when it is shown.
  */
 export class MessageReader {
   readonly list = new MessageList(() => performance.now());
@@ -46,19 +46,22 @@ export class MessageReader {
   #leave: (() => void) | null = null;
   #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the way to older messages is known. */
+  /** Whether the cursor to older messages is known. */
   #reached = false;
-  /** When the newest messages that are shown were asked for. */
+  /** Time of the request whose newest messages are shown. */
   #newestOf = -Infinity;
 
   constructor(filter: MessageFilter) {
     this.filter = filter;
   }
 
-  /** @returns what leaves off telling */
+  /**
+   * Shows the rows now and after each change.
+   * @returns a function that stops the updates
+   */
   attach(show: (shown: Shown) => void): () => void {
     this.#leave ??= this.#begin();
-    // The last in the order was shown last.
+    // The last one in the order was shown last.
     hearing.delete(this);
     hearing.add(this);
     const [oldest] = hearing;
@@ -87,7 +90,7 @@ export class MessageReader {
     if (this.shown.next !== null) await this.#read(this.shown.next);
   }
 
-  /** What came while nobody heard is not known. */
+  /** Starts with an empty list, since it knows no events of the time when it did not listen. */
   #begin(): () => void {
     this.#ending = new AbortController();
     this.#forget();
@@ -118,7 +121,7 @@ export class MessageReader {
     const path = `messages${queryOf(this.filter, after, pageRows)}`;
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
-    // The answer to a later question may be here already.
+    // The answer to a later request may have arrived already.
     if (after === null && askedAt < this.#newestOf) return;
     if (answer.kind === 'refused') {
       this.#tell({ refused: answer, asking: false });
@@ -130,7 +133,7 @@ export class MessageReader {
       after === null
         ? this.list.addNewest(rows, askedAt, this.filter, next === null)
         : this.list.addPage(rows, askedAt);
-    // After a gap the newest are read again; the way to the oldest is known by then.
+    // After a gap the newest are read again; the cursor for older ones is known by then.
     const movesEnd = after !== null || !this.#reached;
     this.#reached = true;
     this.#tell({

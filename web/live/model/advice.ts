@@ -1,40 +1,40 @@
-/** What a person does about a model that does not answer, by why it does not. */
+/** Advice about a model that does not answer, by the kind of failure. */
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
 import { practiceModelName, remedyForModel } from '../../../src/domain/remedy.ts';
 import { sentence, upper } from '../../kit/words.ts';
 
 export type Advice = {
-  /** A sentence. */
+  /** A sentence about the failure. */
   readonly wrong: string;
-  /** The first is what helps most people. */
+  /** The first step is the one that helps most people. */
   readonly steps: readonly Step[];
 };
 
 export type Step =
-  /** The local runtime is to be started, or to be installed. */
+  /** Start or install the local runtime. */
   | { readonly kind: 'start' }
   | { readonly kind: 'fetch'; readonly command: string }
-  /** It was the practice model: a runtime, and one of its models, are to take its place. */
+  /** It was the practice model: replace it by a model of a real runtime. */
   | { readonly kind: 'real' }
-  /** Another model is to answer in its place. */
+  /** Replace it by another model. */
   | { readonly kind: 'replace' }
   | { readonly kind: 'key' }
   | { readonly kind: 'address' }
   | { readonly kind: 'told'; readonly text: string };
 
-/** A model's name is its provider and its id, with a slash between. */
+/** The id in a model's name, which is `provider/id`. */
 export function modelIdOf(name: string): string {
   return name.slice(name.indexOf('/') + 1);
 }
 
-/** Of the first run, with which it ends; nothing that a person starts brings it back. */
+/** The practice model exists only during the first run; no action brings it back. */
 export const isPractice = (name: string): boolean => name === `local_runtime/${practiceModelName}`;
 
 export function isLocalRuntime(name: string): boolean {
   return name.startsWith('local_runtime/');
 }
 
-/** Whether a look, which sends nothing of anyone, would see that it is mended. */
+/** Whether a probe, which sends no text of anybody, can see that the failure is over. */
 export function isSeenByLooks(kind: FailureKind): boolean {
   return kind === 'connect_failed' || kind === 'connect_timeout' || kind === 'not_found';
 }
@@ -124,7 +124,7 @@ const ofHosted: Advices = {
   timeout: passing('It did not answer in time.'),
 };
 
-/** What is rare: the sentence of the failure, and the remedy where there is one. */
+/** For rare failures: the failure's sentence, and its remedy if there is one. */
 function byTable(kind: FailureKind, name: string): Advice {
   const remedy = remedyForModel(kind, name);
   const wrong = sentence(upper(failure(kind).detail));

@@ -24,7 +24,7 @@ type Asking =
 
 const text = 'Say hello in one short sentence.';
 
-/** A real question to this model alone; nothing of it is delivered or kept. */
+/** Sends a real question to this model alone. svc delivers and stores nothing of it. */
 export function AskIt({ name, onHeard }: Props) {
   const [asking, setAsking] = useState<Asking>({ kind: 'idle' });
   const under = useRef<AbortController | null>(null);

@@ -26,12 +26,12 @@ import { UseOther } from './use-other.tsx';
 import { verdictOf, type Heard, type Verdict } from './verdict.ts';
 import { useStatus } from '../status.tsx';
 
-/** One model: whether it answers; if not, what to do, and what does it. */
+/** The page of one model: whether it answers, and otherwise the steps that help. */
 export function ModelPage() {
   const { id = '' } = usePlace();
   const { value: status, refused, again } = useStatus();
   useLiveEvents(({ kind }) => void (kind === 'plan_used' && again()));
-  // Outside what it changes: once another is used, this model is none any more.
+  // Kept outside the part that it changes: after the replacement, this model no longer exists.
   const [other, setOther] = useState<string | null>(null);
   return (
     <>

@@ -9,15 +9,15 @@ import type { Step } from './advice.ts';
 
 type Props = {
   readonly steps: readonly Step[];
-  /** null: it was not looked at. */
+  /** null: there was no probe. */
   readonly look: ModelProbe | null;
-  /** Where it stands in the configuration, `brains[0].models[1]`; null: that is not known. */
+  /** The path in the configuration, `brains[0].models[1]`; null: not known. */
   readonly place: string | null;
-  /** Another model is to take its place. */
+  /** Called to replace the model by another one. */
   readonly onOther: (modelId: string) => void;
 };
 
-/** What to do, one after the other; each with what does it. */
+/** The steps of the advice in order, each with its button or command. */
 export function Steps({ steps, look, place, onOther }: Props) {
   return (
     <ol className="flex list-decimal flex-col gap-4 ps-6">
@@ -99,7 +99,10 @@ function Start() {
   );
 }
 
-/** Where it is to be had. An app window of a browser goes to no other page: there it is told. */
+/**
+ * A link to the download. An app window of a browser opens no other page, so there the address is a
+ * text.
+ */
 function Ollama({ children }: { readonly children: string }) {
   const mayStay = useApplication(({ isThere }) => isThere) && globalThis.svcShell === undefined;
   if (mayStay) return <code>https://ollama.com/download</code>;
@@ -110,7 +113,7 @@ function Ollama({ children }: { readonly children: string }) {
   );
 }
 
-/** What to begin with, as the first run has it. */
+/** The first model to load, the same as in the first run. */
 const firstModel = 'llama3.2';
 
 function Real({ place, onOther }: Pick<ShownProps, 'place' | 'onOther'>) {
@@ -136,7 +139,7 @@ function Real({ place, onOther }: Pick<ShownProps, 'place' | 'onOther'>) {
   );
 }
 
-/** The page looks by itself. */
+/** A note that the page probes by itself. */
 function Waits() {
   return <p className="text-soft">This page sees by itself when that is done.</p>;
 }

@@ -5,10 +5,10 @@ import { useToken } from '../../kit/token.ts';
 import { isLocalRuntime, isSeenByLooks } from './advice.ts';
 import type { Looked } from './verdict.ts';
 
-/** While a person starts a runtime on this machine, the page waits for it. */
+/** The interval of probes while a person starts a runtime on this machine. */
 const everyMs = 3_000;
 
-/** Looks at a model for an operator; again and again while its local runtime is away. */
+/** Probes a model for an operator, repeatedly while its local runtime is away. */
 export function useLook(name: string | null): {
   readonly looked: Looked | null;
   readonly refused: Refused | null;
@@ -41,7 +41,7 @@ export function useLook(name: string | null): {
 const lookAt = (model: string, signal: AbortSignal) =>
   ask<ModelProbe>('models/look', { method: 'POST', body: { model }, signal });
 
-/** A hosted one is not asked for again and again. One that was slow may be quicker next time. */
+/** A hosted model is not probed repeatedly. A slow one may be faster the next time. */
 const mayComeBack = ({ model, failure }: ModelProbe): boolean =>
   failure !== null &&
   isLocalRuntime(model) &&

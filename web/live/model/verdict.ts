@@ -1,4 +1,4 @@
-/** How a model stands, of all that the page knows of it: the newest counts that can tell. */
+/** The state of a model, from everything that the page knows: the newest relevant fact counts. */
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelProbe } from '../../../src/admin/model-probes.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
@@ -6,22 +6,22 @@ import { isSeenByLooks } from './advice.ts';
 
 /** `at`: milliseconds since 1970. */
 export type Looked = { readonly at: number; readonly look: ModelProbe };
-/** What came of a question that was asked here. */
+/** The result of a question that was asked on this page. */
 export type Heard = { readonly at: number; readonly result: 'answer' | FailureKind };
 
 export type Verdict =
   | { readonly kind: 'answers' }
-  /** It is there, and nobody asked it yet. */
+  /** The model is there, and no call was made yet. */
   | { readonly kind: 'there' }
   | { readonly kind: 'unknown' }
-  /** The shield keeps every brain from asking it. */
+  /** The privacy filter keeps every brain from asking it. */
   | { readonly kind: 'dropped' }
-  /** `since`: milliseconds since 1970; null: it was seen just now. */
+  /** `since`: milliseconds since 1970; null: it was found just now. */
   | { readonly kind: 'failing'; readonly failure: FailureKind; readonly since: number | null };
 
 type Told = Pick<Status, 'models' | 'brains'>;
 
-/** @returns null: no brain of the configuration in use has such a model */
+/** @returns null: no brain of the configuration in use has this model */
 export function verdictOf(
   name: string,
   status: Told,
@@ -44,7 +44,7 @@ export function verdictOf(
   return byCalls(name, status, looked !== null);
 }
 
-/** A look that found it there takes back only what looks can see. */
+/** A successful probe overrides only failures that probes can see. */
 function outlasts({ at, result }: Heard, { at: lookedAt, look }: Looked): boolean {
   if (at >= lookedAt) return true;
   if (result === 'answer') return look.failure === null;

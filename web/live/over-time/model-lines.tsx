@@ -10,7 +10,7 @@ import { Line } from './line.tsx';
 import { coveredBy, everyStep, sumOf, useOverTime, useSpan } from './over-time.ts';
 import { SpanChoice } from './span-choice.tsx';
 
-/** How each model answered over the last hour, day or month. */
+/** The calls of each model over the last hour, day or month. */
 export function ModelLines() {
   const { value: figures, refused } = useOverTime(useSpan());
   return (

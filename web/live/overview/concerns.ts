@@ -1,4 +1,7 @@
-/** Facts of a service's status that may need a person, the gravest first. */
+/**
+ * The facts of a service's status that may need a person, the worst first: its brains and models,
+ * channels, receivers, storage, instances and warnings.
+ */
 import { describeWarning } from '../../../src/config/place-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
@@ -13,9 +16,9 @@ export type Concern = {
   readonly key: string;
   readonly tone: 'bad' | 'wait';
   readonly what: string;
-  /** What to do, where that is known. */
+  /** Advice, if there is any. */
   readonly remedy: string | null;
-  /** The place in the page where more of it can be seen. */
+  /** The place in the page with the details. */
   readonly place: Readonly<Record<string, string>> | null;
 };
 
@@ -36,7 +39,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
 }
 
-/** But for what the first concern tells already. */
+/** Leaves out the warning that the first concern already shows. */
 function otherWarnings(status: Status): Status['warnings'] {
   const told = storageTrouble(status);
   return status.warnings.filter((one) => one !== told);
@@ -71,7 +74,7 @@ function ofInstances({ instances, revision }: Status, now: number): readonly Con
   });
 }
 
-/** null: there is nothing to say of it. */
+/** @returns null if the instance is well */
 function whatOf(instance: InstanceStatus, revision: string, now: number): string | null {
   const { id, state, reason, toldAt } = instance;
   const who = `Instance ${id}`;
@@ -95,7 +98,8 @@ function ofChannels(status: Status): readonly Concern[] {
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
     const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
     const what = sentence(`The channel ${channelName(type)} ${how}${where}${why}`);
-    // A setting of it is wrong where it stays failed; else what came last may tell more.
+    // A failed channel often has a wrong setting; for a degraded one, its last messages may explain
+    // more.
     const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: type };
     return [{ key: `channel ${type}`, tone, what, remedy: null, place }];
   });
@@ -117,7 +121,7 @@ function ofBacklog(status: Status, now: number): readonly Concern[] {
     const concerns: Concern[] = [];
     const waitedMs = oldestAt === null ? 0 : now - oldestAt;
     const areMessages = inbox > outbox;
-    // Replies that wait for a receiver that fails are told with it.
+    // The concern about a failing receiver already covers the replies that wait for it.
     if (waitedMs > longWaitMs && (areMessages || !told.has(channel))) {
       const many = count(inbox + outbox);
       const what = `On ${channelName(channel)} ${many} wait, the oldest for ${length(waitedMs)}.`;
@@ -143,14 +147,14 @@ function ofWarnings(status: Status): readonly Concern[] {
     const whose = at === '' ? '' : `At instance ${at}: `;
     const { where, message } = describeWarning(warning, status);
     const said = where === '' ? message : `${where}: ${message}`;
-    // A place that has no name stays as it is written.
+    // A path without a name in words stays as it is.
     const isPlace = where !== '' && where === path;
     const what = sentence(whose === '' && !isPlace ? upper(said) : `${whose}${said}`);
     return { key: `${code} ${path} ${whose}`, tone: 'wait', what, remedy, place: null };
   });
 }
 
-/** What waits in them waits for a person. */
+/** Messages of these conversations wait for a person. */
 function ofHeld({ held }: Status): readonly Concern[] {
   if (held === null || held === 0) return [];
   const what = `${some(held, 'conversation is', 'conversations are')} answered by hand.`;

@@ -18,7 +18,7 @@ import { SpanChoice } from '../over-time/span-choice.tsx';
 
 type Props = { readonly status: Status; readonly now: number };
 
-/** The numbers to look at first; each says which time it covers, and leads to what it counts. */
+/** The main numbers. Each names its time span and links to its details. */
 export function Figures({ status, now }: Props) {
   const { value: figures } = useOverTime(useSpan());
   return (
@@ -37,7 +37,7 @@ export function Figures({ status, now }: Props) {
 
 type Shown = { readonly figures: FiguresSummary | null };
 
-/** How far back the list of messages goes that a number leads to; its longest is a day. */
+/** The time span of the linked message list, which reaches back a day at most. */
 const withinOf: Readonly<Record<Span, string>> = { hour: '1h', day: '1d', month: '' };
 
 function Accepted({ status: { perMinute }, figures }: Shown & { readonly status: Status }) {
@@ -163,7 +163,7 @@ type FigureProps = {
   readonly name: string;
   readonly value: string;
   readonly below: string | null;
-  /** null: there is nothing to lead to yet. */
+  /** null: there is nothing to link to yet. */
   readonly place: Place | null;
   readonly children?: ReactNode;
 };

@@ -11,7 +11,7 @@ import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
 
 type Row = { readonly model: ModelCallsStatus; readonly now: number };
 
-/** Also the models that the configuration has no more, as long as their counts are kept. */
+/** Includes models that the configuration no longer has, while the service has their counts. */
 export function ModelTable({ status, now }: { readonly status: Status; readonly now: number }) {
   return (
     <Table
@@ -70,7 +70,7 @@ type StandingProps = {
   readonly now: number;
 };
 
-/** How it stands, since when, and what of the last minutes shows it. */
+/** A model's health, since when, and the counts behind it. */
 export function Standing({ of, reason, now }: StandingProps) {
   const { standing, since, shownAt, window } = of;
   if (standing === null || standing === 'unknown') {

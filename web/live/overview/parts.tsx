@@ -19,7 +19,7 @@ type Now = { readonly status: Status; readonly now: number };
 type ChannelRow = {
   readonly channel: ChannelStatus;
   readonly waits: BacklogStatus | undefined;
-  /** Its receiver takes no replies. */
+  /** True: its receiver accepts no replies. */
   readonly isDeaf: boolean;
   readonly now: number;
 };
@@ -109,7 +109,7 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   },
 ];
 
-/** Where there are several instances, the address of each. */
+/** The address of each instance, if there are several. */
 function placesOf(
   address: string | null,
   addresses: ChannelStatus['addresses'],

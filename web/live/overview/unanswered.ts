@@ -39,7 +39,7 @@ function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
   return [{ concern: { key: `brain ${brain}`, tone: 'bad', what, remedy, place }, model }];
 }
 
-/** @param isAnswered no message to any brain goes without an answer */
+/** @param isAnswered whether every brain answers its messages */
 function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Concern[] {
   const { model, inUse, standing, since, reason, answeredByOthers } = one;
   if (inUse !== true || (standing !== 'failing' && standing !== 'degraded')) return [];
@@ -61,7 +61,7 @@ function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): reado
   ];
 }
 
-/** What nobody asked lately stands as it did. */
+/** The health of a model without recent calls stays as it was, so its age is shown. */
 const formatAge = (shownAt: number | null, now: number): string | null =>
   shownAt === null ? null : `last tried ${ago(shownAt, now)}`;
 

@@ -14,7 +14,7 @@ import { ModelTable, Standing } from '../overview/model-table.tsx';
 import { ModelLines } from '../over-time/model-lines.tsx';
 import { useStatus } from '../status.tsx';
 
-/** How providers and models answer, and which brain asks which of them. */
+/** The health of providers and models, and the brains that ask each model. */
 export function Providers() {
   const { value: status, refused } = useStatus();
   const now = useNow();

@@ -75,7 +75,7 @@ const costs: readonly Column<SpendRow>[] = [
   { title: 'Cost reserved', number: true, cell: ({ openCost }) => <Cost cost={openCost} /> },
 ];
 
-/** The exact number is a pointer away. */
+/** Rounded; the exact number is in the tooltip. */
 function Cost({ cost }: { readonly cost: string | null }) {
   return cost === null ? '–' : <span title={cost}>{roughCost(cost)}</span>;
 }

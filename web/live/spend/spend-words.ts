@@ -1,4 +1,4 @@
-/** What was spent, in words. */
+/** Spending in words. */
 import type { LimitSummary } from '../../../src/admin/spend.ts';
 import type { SpendBy, Spent, Tokens } from '../../../src/domain/spend.ts';
 import type { Tone } from '../../kit/state.tsx';
@@ -26,7 +26,7 @@ export function roughCost(cost: string): string {
   return (value < 1 ? small : large).format(value);
 }
 
-/** `1,240 in, 80 out`; with "about" where a part of it is estimated. */
+/** `1,240 in, 80 out`; with "about" if a part of it is estimated. */
 export function tokensIn({ tokens, estimatedCalls }: Spent): string {
   const about = estimatedCalls === 0 ? '' : 'about ';
   return `${about}${count(tokens.input)} in, ${count(tokens.output)} out`;
@@ -61,7 +61,7 @@ export function describeLimit({ limit, most, used, reserved }: LimitSummary): st
   return `${limitNames[limit]}: ${say(used)} of ${say(most)} used${held}`;
 }
 
-/** How full it is, as a state. @param percent of it that is used or reserved */
+/** The use of a budget as a state. @param percent that is used or reserved */
 export function fullness(percent: number): readonly [Tone, string] {
   if (percent >= 100) return ['bad', `full (${percent} %)`];
   return percent >= 80 ? ['wait', `nearly full (${percent} %)`] : ['good', `${percent} %`];

@@ -14,7 +14,7 @@ import { allOf, byWords, hasCost, roughCost, spanWords, type SpendSpan } from '.
 
 const everyMs = 10_000;
 
-/** What calls to models used and cost, and how full budgets are. */
+/** The use and cost of calls to models, and the budgets. */
 export function Spend() {
   const { by, days } = useChosen();
   const path = by === 'sender' ? `spend/senders?days=${days}` : `spend?by=${by}&days=${days}`;
@@ -83,7 +83,7 @@ const spans = Object.keys(spanWords) as readonly SpendSpan[];
 const spanLabels: Readonly<Record<SpendSpan, string>> = { '1': '1 d', '7': '7 d', '30': '30 d' };
 const keys = Object.keys(byWords) as readonly SpendBy[];
 
-/** What the page's address asks for. */
+/** The grouping and span in the page's URL. */
 function useChosen(): { readonly by: SpendBy; readonly days: SpendSpan } {
   const { by, days } = usePlace();
   return {
