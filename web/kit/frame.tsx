@@ -11,7 +11,7 @@ type Props = {
 };
 
 /** The frame around every view: the navigation, and a link that skips it. */
-export function LiveEvent({ title, navigation, aside, children }: Props) {
+export function PageFrame({ title, navigation, aside, children }: Props) {
   useKeptFocus();
   return (
     <div className="mx-auto flex min-h-screen max-w-[90rem] flex-col">

@@ -75,7 +75,7 @@ async function once(
     listener.onState('open');
     await readEvents(response.body, ({ id, data }) => {
       if (id !== undefined) note(id);
-      const liveEvent = frameOf(data);
+      const liveEvent = liveEventOf(data);
       if (liveEvent !== null) listener.onLiveEvent(liveEvent);
     });
   } catch {
@@ -99,7 +99,7 @@ async function reach(open: () => Promise<Response>): Promise<Response> {
   }
 }
 
-function frameOf(data: string): LiveEvent | null {
+function liveEventOf(data: string): LiveEvent | null {
   try {
     return JSON.parse(data) as LiveEvent;
   } catch {

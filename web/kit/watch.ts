@@ -49,31 +49,31 @@ export function useWatch(always = false): void {
 }
 
 async function watch(over: AbortSignal, always: boolean): Promise<void> {
-  await lookForOne(over);
+  await askFirstStatus(over);
   while (!over.aborted) {
-    if (useApplication.getState().isThere) await look(over);
-    else if (always && !document.hidden) await pairingRequest(over);
+    if (useApplication.getState().isThere) await askApplication(over);
+    else if (always && !document.hidden) await askStatus(over);
     const { goneSince } = useReached.getState();
     useGone.setState({ isGone: goneSince !== null && Date.now() - goneSince >= goneAfterMs });
     await rest(goneSince === null ? everyMs : goneEveryMs, over);
   }
 }
 
-async function lookForOne(signal: AbortSignal): Promise<void> {
+async function askFirstStatus(signal: AbortSignal): Promise<void> {
   const answer = await ask<Pick<Status, 'application' | 'storage'>>('status', { signal });
   if (answer.kind === 'refused') return;
   noteIsThere(answer.value.application === true);
   useStorage.setState({ storage: answer.value.storage });
 }
 
-async function look(signal: AbortSignal): Promise<void> {
+async function askApplication(signal: AbortSignal): Promise<void> {
   const { token } = useToken.getState();
   const answer = await ask<ApplicationView>('application', { signal });
   if (answer.kind === 'ok') noteApplication(answer.value, token !== null);
 }
 
 /** Reads the status, outside the application. A halted process accepts requests without answers. */
-async function pairingRequest(signal: AbortSignal): Promise<void> {
+async function askStatus(signal: AbortSignal): Promise<void> {
   const asking = { signal, limitMs: everyMs };
   const answer = await ask<Pick<Status, 'access' | 'revision'>>('status', asking);
   if (answer.kind === 'ok') {

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';
-import { LiveEvent } from '../kit/frame.tsx';
+import { PageFrame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch, useGone } from '../kit/watch.ts';
 import { Approvals } from './approvals/approvals.tsx';
@@ -92,7 +92,7 @@ export function LiveView() {
   const where = { groups: shown, current: under ?? name };
   return (
     <StatusOfService>
-      <LiveEvent
+      <PageFrame
         title="svc"
         navigation={<Navigation {...where} />}
         aside={
@@ -106,7 +106,7 @@ export function LiveView() {
         <WithinGroup {...where} />
         <Around />
         {isEntering ? null : <Shown key={name} />}
-      </LiveEvent>
+      </PageFrame>
     </StatusOfService>
   );
 }

@@ -8,11 +8,11 @@ type Props<Value extends string> = {
   readonly field: string;
   readonly values: readonly Value[];
   readonly chosen: Value;
-  readonly say: (value: Value) => string;
+  readonly format: (value: Value) => string;
 };
 
 /** A few values side by side, one of which is selected; the page's URL holds it. */
-export function OneOf<Value extends string>({ name, field, values, chosen, say }: Props<Value>) {
+export function OneOf<Value extends string>({ name, field, values, chosen, format }: Props<Value>) {
   const place = usePlace();
   return (
     <div role="group" aria-label={name} className="flex flex-wrap gap-1">
@@ -25,7 +25,7 @@ export function OneOf<Value extends string>({ name, field, values, chosen, say }
           className="forced-colors:aria-pressed:underline"
           onClick={() => goTo({ ...place, [field]: value }, { replace: true })}
         >
-          {say(value)}
+          {format(value)}
         </Button>
       ))}
     </div>

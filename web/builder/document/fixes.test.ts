@@ -9,7 +9,7 @@ import { editText } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from './fields.ts';
 import { fixesOf } from './fixes.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
-import { standingsOf } from './shield.ts';
+import { modelUsesOf } from './privacy-filter.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const everything = readFileSync(join(root, 'test/golden/0.1-everything.json'), 'utf8');
@@ -178,7 +178,7 @@ test('whatever is broken in a whole configuration, its fixes do something', () =
 test('the shield and an agent say of each model whether it is asked', () => {
   const models = [cloudModel(), model, { ...model, model_id: 'n' }, { provider: 'x' }];
   const kinds = (more: object) =>
-    standingsOf({ ...brain, models, ...more }).map(({ kind }) => kind);
+    modelUsesOf({ ...brain, models, ...more }).map(({ kind }) => kind);
   assert.deepEqual(kinds({}), ['asked', 'asked', 'asked', 'unknown']);
   assert.deepEqual(kinds({ sensitivity: 'private' }), ['never', 'asked', 'asked', 'unknown']);
   const noting = { memory: { scope: 'brain' } };

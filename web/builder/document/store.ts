@@ -167,9 +167,9 @@ export function problemsNow(): readonly ConfigProblem[] {
 }
 
 /** Takes the service's problems of a document, except those that the page finds itself. */
-export function reportFacts(of: JsonObject, told: readonly ConfigProblem[]): void {
+export function reportFacts(of: JsonObject, found: readonly ConfigProblem[]): void {
   const known = new Set(problemsOf(useDraft.getState().text, null).map(nameOf));
-  const problems = told.filter((problem) => !known.has(nameOf(problem)));
+  const problems = found.filter((problem) => !known.has(nameOf(problem)));
   useDraft.setState({ facts: { of, problems } });
   problemsNow();
 }

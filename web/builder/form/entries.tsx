@@ -2,7 +2,7 @@ import type { ComponentType } from 'react';
 import type { ListField, ObjectField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { standingsOf } from '../document/shield.ts';
+import { modelUsesOf } from '../document/privacy-filter.ts';
 import { startOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isList } from '../document/value.ts';
@@ -11,8 +11,8 @@ import { goToField, idOf, leadTo, setOpened, useGoing } from '../shell/going.ts'
 import { useProblems, useValue } from './at.ts';
 import { Moves } from './moves.tsx';
 import type { InputProps } from './row.tsx';
-import { StandingMark } from './standing.tsx';
-import { ToldList } from './told.tsx';
+import { ModelUseBadge } from './model-use-badge.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { entryName, keyOf, labelOf, sentence, singleOf } from './words.tsx';
 
 type FormProps = { readonly path: Path; readonly field: ObjectField };
@@ -51,7 +51,7 @@ export function Entries({ path, field, required, item, form }: Props) {
         <code className="text-soft">{key}</code>
       </div>
       <p className="text-sm text-soft">{sentence(field.description)}</p>
-      <ToldList problems={problems} id={`${id}-fault`} />
+      <ProblemList problems={problems} id={`${id}-fault`} />
       {entries.map((_, at) => (
         <Card
           // The index identifies an entry: its name can change while a person types.
@@ -116,7 +116,7 @@ function Card({ path, of, item, opens, form: Form }: CardProps) {
       </div>
       {open ? (
         <div className="border-t border-line p-3">
-          <ToldList problems={problems} id={`${id}-fault`} />
+          <ProblemList problems={problems} id={`${id}-fault`} />
           <Form path={path} field={item} />
         </div>
       ) : null}
@@ -126,8 +126,8 @@ function Card({ path, of, item, opens, form: Form }: CardProps) {
 
 function ModelMark({ path }: { readonly path: Path }) {
   const brain = useValue(path.slice(0, -2));
-  const standing = standingsOf(brain)[Number(path.at(-1))];
-  return standing === undefined ? null : <StandingMark standing={standing} />;
+  const modelUse = modelUsesOf(brain)[Number(path.at(-1))];
+  return modelUse === undefined ? null : <ModelUseBadge modelUse={modelUse} />;
 }
 
 /** Shows the number of problems inside. */

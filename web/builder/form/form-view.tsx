@@ -5,7 +5,7 @@ import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { fieldAt } from '../document/fields.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
-import { standingsOf } from '../document/shield.ts';
+import { modelUsesOf } from '../document/privacy-filter.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { LiveLink } from '../outline/live-link.tsx';
@@ -16,7 +16,7 @@ import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
 import { ObjectForm } from './object-form.tsx';
-import { StandingMark } from './standing.tsx';
+import { ModelUseBadge } from './model-use-badge.tsx';
 import { keyOf, sentence } from './words.tsx';
 
 /** The fields of the outline's selection; without a selection, of the whole configuration. */
@@ -134,16 +134,16 @@ function About({ path }: { readonly path: Path }) {
   const isBrain = path.length === 2 && path[0] === 'brains';
   const brain = useValue(isModel ? path.slice(0, -2) : path);
   if (!isModel && !isBrain) return null;
-  const standings = standingsOf(brain);
-  const standing = isModel ? standings[Number(path.at(-1))] : undefined;
-  if (standing?.kind === 'never' || standing?.kind === 'unused') {
+  const modelUses = modelUsesOf(brain);
+  const modelUse = isModel ? modelUses[Number(path.at(-1))] : undefined;
+  if (modelUse?.kind === 'never' || modelUse?.kind === 'unused') {
     return (
       <Notice tone="wait">
-        <StandingMark standing={standing} />
+        <ModelUseBadge modelUse={modelUse} />
       </Notice>
     );
   }
-  const never = standings.filter(({ kind }) => kind === 'never').length;
+  const never = modelUses.filter(({ kind }) => kind === 'never').length;
   if (never === 0 || isModel) return null;
   return (
     <Notice tone="wait">

@@ -9,7 +9,7 @@ import { idOf } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import { Moves } from './moves.tsx';
 import { aboutOf, Row, type InputProps } from './row.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { keyOf, labelOf, singleOf } from './words.tsx';
 
 /** A list of texts: a line for each, with buttons to move and remove it. */
@@ -89,7 +89,7 @@ function Entry({ path, at, of, single }: EntryProps) {
           onDone={(said) => announce(said)}
         />
       </div>
-      <ToldList problems={problems} id={`${idOf(here)}-fault`} />
+      <ProblemList problems={problems} id={`${idOf(here)}-fault`} />
     </div>
   );
 }

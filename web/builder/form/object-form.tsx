@@ -24,7 +24,7 @@ import { TextList } from './lists.tsx';
 import { Row, type InputProps } from './row.tsx';
 import { SecretInput } from './secret-input.tsx';
 import { Ticks } from './ticks.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { toolOf } from './tool-words.ts';
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { announce } from '../shell/announce.tsx';
@@ -154,7 +154,7 @@ function Stranger({ path }: { readonly path: Path }) {
           </Button>
         ) : null}
       </p>
-      <ToldList problems={problems} id={`${idOf(path)}-fault`} />
+      <ProblemList problems={problems} id={`${idOf(path)}-fault`} />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import type { Field } from '../../../src/config/field.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { idOf } from '../shell/going.ts';
 import { hintOf, keyOf, labelOf } from './words.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 
 /** Props of every input of a form. */
 export type InputProps<F extends Field = Field> = {
@@ -63,7 +63,7 @@ export function Row(props: Props) {
       <p id={`${id}-hint`} className="text-sm text-soft">
         {props.hint ?? hintOf(field)}
       </p>
-      <ToldList problems={problems} id={`${id}-fault`} />
+      <ProblemList problems={problems} id={`${id}-fault`} />
     </div>
   );
 }

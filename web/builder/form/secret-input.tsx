@@ -53,7 +53,7 @@ export function SecretInput({ path, field, required }: InputProps) {
       field={field}
       required={required}
       problems={problems}
-      aside={<Standing name={stands} byHand={path.join('.') === 'admin.token_env'} />}
+      aside={<VariableSource name={stands} byHand={path.join('.') === 'admin.token_env'} />}
     >
       <input
         {...about}
@@ -89,14 +89,14 @@ export function SecretInput({ path, field, required }: InputProps) {
   );
 }
 
-type StandingProps = {
+type VariableSourceProps = {
   readonly name: string;
   /** True: the service takes this value from no page, since it opens this page. */
   readonly byHand: boolean;
 };
 
 /** Where the service finds the variable, and how to set its value, which no draft holds. */
-function Standing({ name, byHand }: StandingProps) {
+function VariableSource({ name, byHand }: VariableSourceProps) {
   const presence = usePresence((state) => state.known.get(name));
   const [asked, setAsked] = useState<SecretPresence | null>(null);
   if (presence === undefined) return null;

@@ -11,7 +11,7 @@ import { isList, valueAt, wordOf } from '../document/value.ts';
 import { idOf } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import { Row, type InputProps } from './row.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { cageOf, toolWords } from './tool-words.ts';
 import { keyOf, meaningOf, sentence } from './words.tsx';
 
@@ -111,7 +111,7 @@ function OddEntry({ path }: { readonly path: Path }) {
           Take it out
         </Button>
       </p>
-      <ToldList problems={problems} id={`${idOf(path)}-fault`} />
+      <ProblemList problems={problems} id={`${idOf(path)}-fault`} />
     </div>
   );
 }

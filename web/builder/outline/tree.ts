@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from '../document/fields.ts';
 import { startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { standingsOf } from '../document/shield.ts';
+import { modelUsesOf } from '../document/privacy-filter.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 
@@ -85,11 +85,11 @@ export function channelName(type: Json | undefined): string {
 
 function brainNode(entry: Json, path: Path): TreeNode {
   const models = valueAt(entry, ['models']);
-  const standings = standingsOf(entry);
+  const modelUses = modelUsesOf(entry);
   const children = isList(models)
     ? models.map((model, at) => {
-        const standing = standings[at]?.kind;
-        const note = standing === 'never' ? 'never asked' : standing === 'unused' ? 'unused' : null;
+        const modelUse = modelUses[at]?.kind;
+        const note = modelUse === 'never' ? 'never asked' : modelUse === 'unused' ? 'unused' : null;
         return leaf([...path, 'models', at], modelName(model), note);
       })
     : [];

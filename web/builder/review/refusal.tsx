@@ -68,7 +68,7 @@ function adviceFor({ code, status, extra }: Refused, sent: string): Advice {
         ),
       };
     case 'restart_required':
-      return { title: 'This needs a restart', next: <Takeovers fields={extra['fields']} /> };
+      return { title: 'This needs a restart', next: <FieldsByHand fields={extra['fields']} /> };
     case 'would_lock_out':
       return { title: 'It would lock you out', next: null };
     case 'file_changed':
@@ -105,7 +105,7 @@ function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
 }
 
 /** Fields of the process, and fields that the service accepts only from the file itself. */
-function Takeovers({ fields }: { readonly fields: unknown }) {
+function FieldsByHand({ fields }: { readonly fields: unknown }) {
   const base = useDraft((state) => state.base);
   if (base === null || !Array.isArray(fields)) return null;
   return <NeedsRestart base={base} fields={fields as readonly string[]} />;

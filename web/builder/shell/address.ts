@@ -33,7 +33,7 @@ export function placeNamed(at: string): Path {
 }
 
 /** Whether a URL already names the selection, or a field of it. */
-export function tells(at: string, selection: Path, document: JsonObject): boolean {
+export function isAddressOf(at: string, selection: Path, document: JsonObject): boolean {
   const path = placeNamed(at);
   return startsWith(path, selection) && isSamePath(pageOf(path, document), selection);
 }
@@ -49,7 +49,7 @@ export function useAddress(): void {
   }, []);
   useEffect(() => {
     const { document } = useDraft.getState();
-    if (tells(at, selection, document)) return;
+    if (isAddressOf(at, selection, document)) return;
     goTo({ view, at: addressOf(selection) }, { replace: true });
   }, [view, at, selection]);
 }

@@ -63,7 +63,7 @@ function addBlock(path: Path): void {
 }
 
 /** The commands that contain every word of the search, in their order. */
-export function found(all: readonly Command[], search: string): readonly Command[] {
+export function matchingCommands(all: readonly Command[], search: string): readonly Command[] {
   const words = search.toLowerCase().split(/\s+/);
   return all.filter(({ name, note }) => {
     const text = `${name} ${note}`.toLowerCase();

@@ -23,7 +23,7 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { Leaving } from './leaving.tsx';
 import { closeOverlay, useOverlay } from './overlay.ts';
 import { ChoiceName, Choices } from '../../kit/choices.tsx';
-import { commands, found } from './commands.ts';
+import { commands, matchingCommands } from './commands.ts';
 
 /** Loads the configuration in use, and shows its draft. */
 export function Shell() {
@@ -196,7 +196,7 @@ type Props = {
 function Palette({ onDone, input }: Props) {
   const all = useMemo(() => commands(), []);
   const [search, setSearch] = useState('');
-  const choices = found(all, search)
+  const choices = matchingCommands(all, search)
     .slice(0, shownMax)
     .map(({ name, note, run }) => {
       return { key: name + note, run, body: <ChoiceName name={name} note={note} /> };

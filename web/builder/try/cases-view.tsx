@@ -10,7 +10,7 @@ import { useDraft } from '../document/store.ts';
 import { change } from '../graph/doing.ts';
 import { casesOf, dropCase, type KeptCase } from './cases.ts';
 import { CostWarning, paidModels } from './cost.tsx';
-import { Told } from './told.tsx';
+import { TrialView } from './trial-view.tsx';
 import { Expects, Judged } from './expected.tsx';
 import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
 
@@ -105,7 +105,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
             <BeforeAfter before={run.before} after={run.now.result} />
           ) : null}
           {run.now.kind === 'told' ? <Judged expected={expected} result={run.now.result} /> : null}
-          <Told run={run} />
+          <TrialView run={run} />
         </div>
       )}
     </li>

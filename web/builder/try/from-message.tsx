@@ -26,11 +26,11 @@ export function FromMessage() {
   useEffect(() => {
     if (id === '') return undefined;
     const leaving = new AbortController();
-    const told = async (): Promise<void> => {
+    const loadText = async (): Promise<void> => {
       const now = await bring(id, leaving.signal);
       if (!leaving.signal.aborted) setBrought(now);
     };
-    void told();
+    void loadText();
     return () => leaving.abort();
   }, [id]);
   switch (brought.kind) {

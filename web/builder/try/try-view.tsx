@@ -13,7 +13,7 @@ import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { FromMessage } from './from-message.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
-import { Told } from './told.tsx';
+import { TrialView } from './trial-view.tsx';
 import { attempt, keyOf, nothingAsked, stopAll, useTrials, write, type Asked } from './trials.ts';
 import { some } from '../../kit/words.ts';
 import type { Earlier } from '../../../src/config/say-expectation.ts';
@@ -110,7 +110,7 @@ function Asking({ brain, name }: AskingProps) {
           Stop
         </Button>
       </div>
-      <div aria-live="polite">{run === undefined ? null : <Told run={run} />}</div>
+      <div aria-live="polite">{run === undefined ? null : <TrialView run={run} />}</div>
     </>
   );
 }

@@ -42,7 +42,7 @@ export function Approvals() {
         field="state"
         values={approvalStates}
         chosen={state}
-        say={(one) => stateWords[one]}
+        format={(one) => stateWords[one]}
       />
       <Paged pages={pages} words={['call', 'calls']}>
         {(rows) => <Rows key={state} rows={rows} state={state} onWish={setWish} />}

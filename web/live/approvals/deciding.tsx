@@ -78,7 +78,7 @@ export function Deciding({ wish, onClose, onDecided }: Props) {
           The brain <AsWritten text={approval.brain} /> asks for it. {isOpen ? what : null}
         </p>
         <Arguments of={approval} />
-        <Told stage={stage} id={approval.id} />
+        <Result stage={stage} id={approval.id} />
       </div>
     </Dialog>
   );
@@ -98,7 +98,7 @@ async function askFor({ approval: { id }, word }: Wish): Promise<Stage> {
   return { kind: 'late', approval: other.kind === 'ok' ? other.value : null };
 }
 
-function Told({ stage, id }: { readonly stage: Stage; readonly id: string }) {
+function Result({ stage, id }: { readonly stage: Stage; readonly id: string }) {
   switch (stage.kind) {
     case 'asking':
       return <Refusal refused={stage.refused} />;

@@ -15,7 +15,7 @@ type Restored = Omit<Extract<Applied, { kind: 'applied' }>, 'kind'>;
 type Stage =
   | { readonly kind: 'looking' }
   | { readonly kind: 'restoring' }
-  | { readonly kind: 'restored'; readonly told: Restored }
+  | { readonly kind: 'restored'; readonly result: Restored }
   | { readonly kind: 'refused'; readonly refused: Refused };
 
 type Props = {
@@ -38,7 +38,7 @@ export function Earlier({ revision, now: latest, onClose, onRestored }: Props) {
     const question = { method: 'POST', ifMatch: now.revision } as const;
     const answer = await ask<Restored>(`${path}/restore`, question);
     if (answer.kind === 'refused') setStage({ kind: 'refused', refused: answer });
-    else setStage({ kind: 'restored', told: answer.value });
+    else setStage({ kind: 'restored', result: answer.value });
     onRestored();
   };
   const isOver = stage.kind === 'restored' || stage.kind === 'refused';
@@ -91,13 +91,13 @@ function Outcome({ stage }: { readonly stage: Stage }) {
     case 'refused':
       return <NotRestored refused={stage.refused} />;
     case 'restored':
-      return <Done told={stage.told} />;
+      return <Done result={stage.result} />;
     default:
       return stage satisfies never;
   }
 }
 
-function Done({ told: { revision, changes, warnings } }: { readonly told: Restored }) {
+function Done({ result: { revision, changes, warnings } }: { readonly result: Restored }) {
   return (
     <div role="status" className="flex flex-col gap-2">
       <Notice tone="good">

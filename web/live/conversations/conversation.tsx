@@ -9,7 +9,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { moment, some } from '../../kit/words.ts';
 import { Reveal } from '../reveal.tsx';
 import { useRefresh } from '../use-refresh.ts';
-import { Takeovers } from './by-hand.tsx';
+import { Takeover } from './takeover.tsx';
 import { pathOf } from './path-of.ts';
 import { NamedTurn } from '../links/named-turn.tsx';
 import { Turns } from './turns.tsx';
@@ -61,7 +61,7 @@ export function Conversation({ id }: { readonly id: string }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
-          <Takeovers id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
+          <Takeover id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
           <TurnsOf conversation={value} />
           <Notes of={value} />
         </>

@@ -94,10 +94,10 @@ function Session({ turns, cut }: SessionProps) {
 }
 
 /** A turn. The one in the URL is marked, in view, and focused. */
-function Turn({ turn: told }: { readonly turn: TurnText }) {
-  const { messageId, at, sender, text, reply, model, byHand } = told;
-  const { open = '', turn } = usePlace();
-  const isNamed = messageId !== null && turn === messageId;
+function Turn({ turn }: { readonly turn: TurnText }) {
+  const { messageId, at, sender, text, reply, model, byHand } = turn;
+  const { open = '', turn: named } = usePlace();
+  const isNamed = messageId !== null && named === messageId;
   const place = useRef<HTMLLIElement>(null);
   useLayoutEffect(() => {
     if (isNamed) focusOn(place.current);

@@ -23,7 +23,7 @@ export class Following implements Disposable {
   /** Letters without a final result; the one that was read last is at the end. */
   readonly #open = new Set<string>();
   /** Letters that an event named. */
-  readonly #told = new Set<string>();
+  readonly #named = new Set<string>();
   /** Ids of letters, by their own id and by the id of their message. */
   readonly #byId = new Map<string, string[]>();
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -47,10 +47,10 @@ export class Following implements Disposable {
   }
 
   hear(liveEvent: PageEvent): void {
-    const told = toldBy(liveEvent);
-    if (told === null) return;
-    for (const id of this.#byId.get(told) ?? []) if (this.#open.has(id)) this.#told.add(id);
-    if (this.#told.size > 0) this.#ask('told');
+    const named = idNamedBy(liveEvent);
+    if (named === null) return;
+    for (const id of this.#byId.get(named) ?? []) if (this.#open.has(id)) this.#named.add(id);
+    if (this.#named.size > 0) this.#ask('told');
   }
 
   [Symbol.dispose](): void {
@@ -70,13 +70,13 @@ export class Following implements Disposable {
   async #askSome(): Promise<void> {
     this.#isAsking = true;
     this.#timer = null;
-    const ids = [...new Set([...this.#told, ...this.#open])].slice(0, askedAtOnce);
-    for (const id of ids) this.#told.delete(id);
+    const ids = [...new Set([...this.#named, ...this.#open])].slice(0, askedAtOnce);
+    for (const id of ids) this.#named.delete(id);
     await Promise.all(ids.map((id) => this.#askFor(id)));
     this.#isAsking = false;
     if (this.#isOver) return;
     this.#options.onChange([...this.#fates.values()]);
-    this.#ask(this.#told.size > 0 ? 'told' : 'idle');
+    this.#ask(this.#named.size > 0 ? 'told' : 'idle');
   }
 
   async #askFor(id: string): Promise<void> {
@@ -93,7 +93,7 @@ export class Following implements Disposable {
 const idLength = 22;
 
 /** The id of the message or letter whose result the event may have changed. */
-function toldBy(liveEvent: PageEvent): string | null {
+function idNamedBy(liveEvent: PageEvent): string | null {
   const { kind } = liveEvent;
   if (kind === 'turn_finished' || kind === 'command_answered') return liveEvent.id;
   if (kind === 'reply_delivered' || kind === 'delivery_failed') return liveEvent.message;

@@ -46,9 +46,9 @@ export function groupsOf(rows: readonly DeadLetterReason[]): readonly Group[] {
   return [...groups.values()]
     .map(([first, ...rest]): Group => {
       const all = [first!, ...rest];
-      const { status: _, ...told } = first!;
+      const { status: _, ...shared } = first!;
       const statuses = all.flatMap(({ status }) => status ?? []);
-      return { ...told, count: all.reduce((sum, { count }) => sum + count, 0), statuses };
+      return { ...shared, count: all.reduce((sum, { count }) => sum + count, 0), statuses };
     })
     .toSorted((a, b) => b.count - a.count);
 }

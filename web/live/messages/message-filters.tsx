@@ -11,16 +11,21 @@ import { spans } from './message-filter.ts';
 
 type Choice = { readonly value: string; readonly label: string };
 
-type Say = (value: string) => string;
+type Format = (value: string) => string;
 
 const any: Choice = { value: '', label: 'any' };
-const asIs: Say = (value) => value;
+const asIs: Format = (value) => value;
 
 /** The filters of the list; the page's URL holds all of them. */
 export function MessageFilters({ place }: { readonly place: Place }) {
   const { value: names } = useAsked<ConfigNames>('config/names');
   const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });
-  const select = (name: string, label: string, choices: readonly Choice[], say: Say = spaced) => {
+  const select = (
+    name: string,
+    label: string,
+    choices: readonly Choice[],
+    format: Format = spaced,
+  ) => {
     const value = place[name] ?? '';
     const isKnown = choices.some((choice) => choice.value === value);
     return (
@@ -28,7 +33,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
         id={`filter-${name}`}
         label={label}
         value={value}
-        options={isKnown ? choices : [...choices, { value, label: say(value) }]}
+        options={isKnown ? choices : [...choices, { value, label: format(value) }]}
         onChange={(event) => set({ [name]: event.target.value })}
       />
     );
@@ -56,8 +61,8 @@ export function MessageFilters({ place }: { readonly place: Place }) {
 /** Parameters of the page's URL. */
 export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
 
-function choicesOf(names: readonly string[], say: Say = spaced): readonly Choice[] {
-  return [any, ...names.map((name) => ({ value: name, label: say(name) }))];
+function choicesOf(names: readonly string[], format: Format = spaced): readonly Choice[] {
+  return [any, ...names.map((name) => ({ value: name, label: format(name) }))];
 }
 
 type TimeProps = { readonly place: Place; readonly set: (change: Place) => void };

@@ -10,13 +10,13 @@ type PageEvent = LiveEvent | Dropped;
 /** Beyond this number, the oldest messages are removed. */
 export const messagesKept = 10_000;
 /** The most messages outside the list for which it remembers the time of an event. */
-const toldKept = 1_000;
+const eventTimesMax = 1_000;
 
 export class MessageList {
   readonly #rows = new Map<string, MessageRow>();
   readonly #movedAt = new Map<string, number>();
   /** Times of events about messages that are not in the list, or were not at that time. */
-  readonly #toldAt = new Map<string, number>();
+  readonly #eventAt = new Map<string, number>();
   readonly #clock: () => number;
   #ids: string[] = [];
   #isSorted = true;
@@ -48,7 +48,7 @@ export class MessageList {
   addPage(rows: readonly MessageRow[], askedAt: number): boolean {
     let isOld = false;
     for (const row of rows) {
-      isOld ||= !this.#rows.has(row.id) && (this.#toldAt.get(row.id) ?? -Infinity) >= askedAt;
+      isOld ||= !this.#rows.has(row.id) && (this.#eventAt.get(row.id) ?? -Infinity) >= askedAt;
       if ((this.#movedAt.get(row.id) ?? -Infinity) < askedAt) this.#put(row);
     }
     return isOld;
@@ -64,11 +64,11 @@ export class MessageList {
     filter: MessageFilter,
     reachesEnd: boolean,
   ): boolean {
-    const told = new Set(rows.map(({ id }) => id));
+    const newestIds = new Set(rows.map(({ id }) => id));
     const oldest = rows.at(-1)?.id;
     for (const [id, row] of this.#rows) {
       const isWithin = reachesEnd || (oldest !== undefined && id > oldest);
-      if (!isWithin || told.has(id) || !matches(row, filter)) continue;
+      if (!isWithin || newestIds.has(id) || !matches(row, filter)) continue;
       if ((this.#movedAt.get(id) ?? -Infinity) >= askedAt) continue;
       this.#rows.delete(id);
       this.#ids = this.#ids.filter((one) => one !== id);
@@ -102,10 +102,10 @@ export class MessageList {
   #noteUnknown(liveEvent: PageEvent): void {
     const id = 'message' in liveEvent ? liveEvent.message : 'id' in liveEvent ? liveEvent.id : null;
     if (id === null || this.#rows.has(id)) return;
-    this.#toldAt.delete(id);
-    this.#toldAt.set(id, this.#clock());
-    const [first] = this.#toldAt.keys();
-    if (this.#toldAt.size > toldKept) this.#toldAt.delete(first!);
+    this.#eventAt.delete(id);
+    this.#eventAt.set(id, this.#clock());
+    const [first] = this.#eventAt.keys();
+    if (this.#eventAt.size > eventTimesMax) this.#eventAt.delete(first!);
   }
 
   #put(row: MessageRow): void {

@@ -10,7 +10,7 @@ import { MessageList } from './message-list.ts';
 const showEveryMs = 200;
 const pageRows = 200;
 /** The most readers that receive events: the shown one, and those that Back can return to. */
-const hearingMax = 3;
+const listeningMax = 3;
 
 export type Shown = {
   readonly rows: readonly MessageRow[];
@@ -28,10 +28,10 @@ const nothing: Shown = {
   lastWasEmpty: false,
 };
 
-const hearing = new Set<MessageReader>();
+const listening = new Set<MessageReader>();
 
 useToken.subscribe(() => {
-  for (const one of hearing) one.end();
+  for (const one of listening) one.end();
 });
 
 /**
@@ -47,9 +47,9 @@ export class MessageReader {
   #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the cursor to older messages is known. */
-  #reached = false;
+  #isCursorKnown = false;
   /** Time of the request whose newest messages are shown. */
-  #newestOf = -Infinity;
+  #newestAskedAt = -Infinity;
 
   constructor(filter: MessageFilter) {
     this.filter = filter;
@@ -60,21 +60,21 @@ export class MessageReader {
    * @returns a function that stops the updates
    */
   attach(show: (shown: Shown) => void): () => void {
-    this.#leave ??= this.#begin();
+    this.#leave ??= this.#listen();
     // The last one in the order was shown last.
-    hearing.delete(this);
-    hearing.add(this);
-    const [oldest] = hearing;
-    if (hearing.size > hearingMax) oldest?.end();
+    listening.delete(this);
+    listening.add(this);
+    const [oldest] = listening;
+    if (listening.size > listeningMax) oldest?.end();
     this.#show = show;
-    this.#tell({ rows: this.list.matching(this.filter) });
+    this.#update({ rows: this.list.matching(this.filter) });
     return () => {
       if (this.#show === show) this.#show = null;
     };
   }
 
   end(): void {
-    hearing.delete(this);
+    listening.delete(this);
     this.#leave?.();
     this.#leave = null;
     this.#ending.abort();
@@ -91,26 +91,26 @@ export class MessageReader {
   }
 
   /** Starts with an empty list, since it knows no events of the time when it did not listen. */
-  #begin(): () => void {
+  #listen(): () => void {
     this.#ending = new AbortController();
-    this.#forget();
-    return listen((liveEvent) => this.#heard(liveEvent));
+    this.#clear();
+    return listen((liveEvent) => this.#apply(liveEvent));
   }
 
-  #forget(): void {
+  #clear(): void {
     this.list.clear();
-    this.#reached = false;
-    this.#newestOf = -Infinity;
+    this.#isCursorKnown = false;
+    this.#newestAskedAt = -Infinity;
   }
 
-  #heard(liveEvent: PageEvent): void {
+  #apply(liveEvent: PageEvent): void {
     if (liveEvent.kind === 'dropped') {
-      this.#forget();
+      this.#clear();
       if (this.#show !== null) void this.newest();
     } else if (this.list.apply(liveEvent)) this.#showSoon();
   }
 
-  #tell(change: Partial<Shown>): void {
+  #update(change: Partial<Shown>): void {
     this.shown = { ...this.shown, ...change };
     this.#show?.(this.shown);
   }
@@ -122,21 +122,21 @@ export class MessageReader {
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
     // The answer to a later request may have arrived already.
-    if (after === null && askedAt < this.#newestOf) return;
+    if (after === null && askedAt < this.#newestAskedAt) return;
     if (answer.kind === 'refused') {
-      this.#tell({ refused: answer, asking: false });
+      this.#update({ refused: answer, asking: false });
       return;
     }
-    if (after === null) this.#newestOf = askedAt;
+    if (after === null) this.#newestAskedAt = askedAt;
     const { rows, next } = answer.value;
     const isOld =
       after === null
         ? this.list.addNewest(rows, askedAt, this.filter, next === null)
         : this.list.addPage(rows, askedAt);
     // After a gap the newest are read again; the cursor for older ones is known by then.
-    const movesEnd = after !== null || !this.#reached;
-    this.#reached = true;
-    this.#tell({
+    const movesEnd = after !== null || !this.#isCursorKnown;
+    this.#isCursorKnown = true;
+    this.#update({
       rows: this.list.matching(this.filter),
       refused: null,
       asking: false,
@@ -150,7 +150,7 @@ export class MessageReader {
     if (this.#show === null) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#tell({ rows: this.list.matching(this.filter) });
+      this.#update({ rows: this.list.matching(this.filter) });
     }, showEveryMs);
   }
 }

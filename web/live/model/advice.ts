@@ -35,7 +35,7 @@ export function isLocalRuntime(name: string): boolean {
 }
 
 /** Whether a probe, which sends no text of anybody, can see that the failure is over. */
-export function isSeenByLooks(kind: FailureKind): boolean {
+export function isSeenByProbes(kind: FailureKind): boolean {
   return kind === 'connect_failed' || kind === 'connect_timeout' || kind === 'not_found';
 }
 
@@ -47,7 +47,7 @@ export function adviceFor(kind: FailureKind, name: string): Advice {
 
 type Advices = Readonly<Partial<Record<FailureKind, (modelId: string) => Advice>>>;
 
-const told = (text: string): Step => ({ kind: 'told', text });
+const textStep = (text: string): Step => ({ kind: 'told', text });
 const replace: Step = { kind: 'replace' };
 const address: Step = { kind: 'address' };
 
@@ -62,7 +62,7 @@ const away = (modelId: string): Advice =>
 const troubled = (): Advice => ({
   wrong: 'Ollama had trouble with it.',
   steps: [
-    told(
+    textStep(
       'Mostly a model needs more memory than is free. Close what you do not need, quit Ollama, ' +
         'and start it again.',
     ),
@@ -80,7 +80,7 @@ const ofRuntime: Advices = {
   timeout: () => ({
     wrong: 'It did not answer in time.',
     steps: [
-      told(
+      textStep(
         'A first answer loads the model, which may take minutes: ask it again below. A model ' +
           'that is large for this machine stays slow.',
       ),
@@ -97,12 +97,12 @@ const ofRuntime: Advices = {
 
 const unreached = (): Advice => ({
   wrong: 'Its provider cannot be reached.',
-  steps: [told('See whether this machine is connected to the internet.'), address],
+  steps: [textStep('See whether this machine is connected to the internet.'), address],
 });
 
 const passing = (wrong: string) => (): Advice => ({
   wrong,
-  steps: [told('That mostly passes by itself: ask it again in some minutes.'), replace],
+  steps: [textStep('That mostly passes by itself: ask it again in some minutes.'), replace],
 });
 
 const ofHosted: Advices = {
@@ -113,7 +113,7 @@ const ofHosted: Advices = {
   rate_limited: () => ({
     wrong: 'Its provider takes nothing more now.',
     steps: [
-      told(
+      textStep(
         'Too much was asked within a short time, or the account has nothing left to pay with. ' +
           "The provider's own page has the account.",
       ),
@@ -128,5 +128,5 @@ const ofHosted: Advices = {
 function byTable(kind: FailureKind, name: string): Advice {
   const remedy = remedyForModel(kind, name);
   const wrong = sentence(upper(failure(kind).detail));
-  return { wrong, steps: [...(remedy === null ? [] : [told(remedy)]), { kind: 'replace' }] };
+  return { wrong, steps: [...(remedy === null ? [] : [textStep(remedy)]), { kind: 'replace' }] };
 }

@@ -10,7 +10,7 @@ import type { Step } from './advice.ts';
 type Props = {
   readonly steps: readonly Step[];
   /** null: there was no probe. */
-  readonly look: ModelProbe | null;
+  readonly probe: ModelProbe | null;
   /** The path in the configuration, `brains[0].models[1]`; null: not known. */
   readonly place: string | null;
   /** Called to replace the model by another one. */
@@ -18,12 +18,12 @@ type Props = {
 };
 
 /** The steps of the advice in order, each with its button or command. */
-export function Steps({ steps, look, place, onOther }: Props) {
+export function Steps({ steps, probe, place, onOther }: Props) {
   return (
     <ol className="flex list-decimal flex-col gap-4 ps-6">
       {steps.map((step) => (
         <li key={keyOf(step)}>
-          <Shown step={step} look={look} place={place} onOther={onOther} />
+          <Shown step={step} probe={probe} place={place} onOther={onOther} />
         </li>
       ))}
     </ol>
@@ -34,7 +34,7 @@ const keyOf = (step: Step): string => (step.kind === 'told' ? step.text : step.k
 
 type ShownProps = Omit<Props, 'steps'> & { readonly step: Step };
 
-function Shown({ step, look, place, onOther }: ShownProps) {
+function Shown({ step, probe, place, onOther }: ShownProps) {
   switch (step.kind) {
     case 'start':
       return <Start />;
@@ -52,17 +52,17 @@ function Shown({ step, look, place, onOther }: ShownProps) {
         </Block>
       );
     case 'replace':
-      return <Replace look={look} place={place} onOther={onOther} />;
+      return <Replace probe={probe} place={place} onOther={onOther} />;
     case 'key':
-      return <Key name={look?.keyEnv ?? null} />;
+      return <Key name={probe?.keyEnv ?? null} />;
     case 'address':
       return (
         <Block>
           <p className="wrap-anywhere">
             Or is it elsewhere?{' '}
-            {look === null ? null : (
+            {probe === null ? null : (
               <>
-                svc asks at <code>{look.address}</code>.{' '}
+                svc asks at <code>{probe.address}</code>.{' '}
               </>
             )}
             <InBuilder place={place} field="base_url">
@@ -144,8 +144,8 @@ function Waits() {
   return <p className="text-soft">This page sees by itself when that is done.</p>;
 }
 
-function Replace({ look, place, onOther }: Omit<ShownProps, 'step'>) {
-  const others = look?.others ?? [];
+function Replace({ probe, place, onOther }: Omit<ShownProps, 'step'>) {
+  const others = probe?.others ?? [];
   return (
     <Block>
       <p>

@@ -34,7 +34,7 @@ export function Navigation({ groups, current }: Props) {
         <Link
           key={title}
           to={{ view: entries[0]!.name }}
-          current={standing(entries, views, current)}
+          current={ariaCurrentOf(entries, views, current)}
           className={`relative inline-flex shrink-0 items-center gap-1.5 ${look}`}
         >
           {title}
@@ -65,7 +65,7 @@ export function WithinGroup({ groups, current }: Props) {
   );
 }
 
-function standing(
+function ariaCurrentOf(
   entries: readonly NavigationEntry[],
   views: readonly string[],
   current: string,

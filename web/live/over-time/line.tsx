@@ -8,7 +8,7 @@ type Props = {
   /** The name of the values, which screen readers read first. */
   readonly name: string;
   readonly values: readonly (number | null)[];
-  readonly say: (value: number) => string;
+  readonly format: (value: number) => string;
   readonly tone?: 'accent' | 'bad';
 };
 
@@ -18,13 +18,13 @@ const tones = { accent: 'text-accent', bad: 'text-bad' };
  * A bar for each step of a span. The background is grey where svc did not run, and a line marks
  * each new configuration.
  */
-export function Line({ of, name, values, say, tone = 'accent' }: Props) {
+export function Line({ of, name, values, format, tone = 'accent' }: Props) {
   const most = Math.max(0, ...values.map((value) => value ?? 0));
   const steps = Math.max(1, values.length);
   return (
     <svg
       role="img"
-      aria-label={labelOf(of, name, values, say(most))}
+      aria-label={labelOf(of, name, values, format(most))}
       viewBox={`0 0 ${steps} ${barsHigh}`}
       preserveAspectRatio="none"
       className={`h-8 w-full forced-colors:text-[CanvasText] ${tones[tone]}`}

@@ -9,7 +9,7 @@ export function SpanChoice() {
       field="span"
       values={spanNames}
       chosen={useSpan()}
-      say={(span) => spans[span].label}
+      format={(span) => spans[span].label}
     />
   );
 }

@@ -45,8 +45,8 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
 
 /** Leaves out the warning that the first concern already shows. */
 function otherWarnings(status: Status): Status['warnings'] {
-  const told = storageTrouble(status);
-  return status.warnings.filter((one) => one !== told);
+  const storage = storageTrouble(status);
+  return status.warnings.filter((one) => one !== storage);
 }
 
 function ofService(status: Status): readonly Concern[] {
@@ -122,17 +122,17 @@ function ofReceivers(status: Status, now: number): readonly Concern[] {
 /** Brains whose messages get no answer, and failing models, whose messages others may answer. */
 function ofUnanswered({ answering, models }: Status, now: number): readonly Concern[] {
   const brains = (answering ?? []).flatMap((one) => ofBrain(one, now));
-  const told = new Set(brains.map(({ model }) => model));
+  const coveredModels = new Set(brains.map(({ model }) => model));
   const isAnswered = brains.length === 0;
   return [
     ...brains.map(({ concern }) => concern),
-    ...models.flatMap((one) => (told.has(one.model) ? [] : ofModel(one, isAnswered, now))),
+    ...models.flatMap((one) => (coveredModels.has(one.model) ? [] : ofModel(one, isAnswered, now))),
   ];
 }
 
-type Told = { readonly concern: Concern; readonly model: string | null };
+type BrainConcern = { readonly concern: Concern; readonly model: string | null };
 
-function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
+function ofBrain(one: AnsweringStatus, now: number): readonly BrainConcern[] {
   const { brain, standing, since, model, reason } = one;
   if (standing !== 'failing' && standing !== 'degraded') return [];
   const begin =
@@ -183,13 +183,13 @@ function sentences(first: string, ...more: readonly (string | null)[]): string {
 }
 
 function ofBacklog(status: Status, now: number): readonly Concern[] {
-  const told = new Set(failingReceivers(status).map(({ channel }) => channel));
+  const coveredChannels = new Set(failingReceivers(status).map(({ channel }) => channel));
   return status.backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
     const concerns: Concern[] = [];
     const waitedMs = oldestAt === null ? 0 : now - oldestAt;
     const areMessages = inbox > outbox;
     // The concern about a failing receiver already covers the replies that wait for it.
-    if (waitedMs > longWaitMs && (areMessages || !told.has(channel))) {
+    if (waitedMs > longWaitMs && (areMessages || !coveredChannels.has(channel))) {
       const many = count(inbox + outbox);
       const what = `On ${channelName(channel)} ${many} wait, the oldest for ${length(waitedMs)}.`;
       const place = areMessages

@@ -55,7 +55,7 @@ function Accepted({ status: { perMinute }, figures }: Shown & { readonly status:
           of={figures}
           name={`Messages ${everyStep(figures)}`}
           values={figures.whole.accepted}
-          say={count}
+          format={count}
         />
       )}
     </Figure>
@@ -76,7 +76,7 @@ function Unanswered({ figures }: Shown) {
         of={figures}
         name={`Not answered ${everyStep(figures)}`}
         values={failed}
-        say={count}
+        format={count}
         tone="bad"
       />
     </Figure>
@@ -93,7 +93,7 @@ function EndToEnd({ status: { times }, figures }: Shown & { readonly status: Sta
       place={{ view: 'messages', outcome: 'reply' }}
     >
       {figures === null ? null : (
-        <Line of={figures} name="95 % within" values={figures.whole.p95Ms} say={length} />
+        <Line of={figures} name="95 % within" values={figures.whole.p95Ms} format={length} />
       )}
     </Figure>
   );
@@ -111,7 +111,7 @@ function Waiting({ status: { counts, backlog }, figures, now }: Shown & Props) {
       place={{ view: 'messages', state: 'waiting' }}
     >
       {figures === null ? null : (
-        <Line of={figures} name="Waiting" values={figures.whole.queue} say={count} />
+        <Line of={figures} name="Waiting" values={figures.whole.queue} format={count} />
       )}
     </Figure>
   );
@@ -130,7 +130,7 @@ function DeadLetters({ status: { counts }, figures }: Shown & { readonly status:
           of={figures}
           name="Dead letters"
           values={figures.whole.deadLetters}
-          say={count}
+          format={count}
           tone="bad"
         />
       )}
@@ -153,7 +153,7 @@ function Tokens({ figures }: Shown) {
         of={figures}
         name={`Tokens ${everyStep(figures)}`}
         values={inputTokens.map((value, at) => value + (outputTokens[at] ?? 0))}
-        say={count}
+        format={count}
       />
     </Figure>
   );

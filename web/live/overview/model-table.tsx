@@ -42,7 +42,7 @@ const columns: readonly Column<Row>[] = [
       model.inUse === false ? (
         <State tone="off">not in use now</State>
       ) : (
-        <Standing of={model} reason={model.reason} now={now} />
+        <Health of={model} reason={model.reason} now={now} />
       ),
   },
   { title: 'Answers', number: true, cell: ({ model }) => count(model.answers) },
@@ -64,14 +64,14 @@ const columns: readonly Column<Row>[] = [
   { title: '95 % within', number: true, cell: ({ model }) => length(model.times.p95Ms) },
 ];
 
-type StandingProps = {
+type HealthProps = {
   readonly of: Pick<ModelCallsStatus & ProviderStatus, 'standing' | 'since' | 'shownAt' | 'window'>;
   readonly reason: FailureKind | null;
   readonly now: number;
 };
 
 /** A model's health, since when, and the counts behind it. */
-export function Standing({ of, reason, now }: StandingProps) {
+export function Health({ of, reason, now }: HealthProps) {
   const { standing, since, shownAt, window } = of;
   if (standing === null || standing === 'unknown') {
     return <State tone="off">{standingWords.unknown}</State>;

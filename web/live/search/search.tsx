@@ -79,20 +79,24 @@ function Searching({ views, input }: Props) {
         onDone={close}
       />
       <Refusal refused={finding.refused} />
-      <Told finding={finding} isSearching={search.trim() !== ''} isEmpty={groups.length === 0} />
+      <Progress
+        finding={finding}
+        isSearching={search.trim() !== ''}
+        isEmpty={groups.length === 0}
+      />
       <Reach />
     </div>
   );
 }
 
-type ToldProps = {
+type ProgressProps = {
   readonly finding: Finding;
   readonly isSearching: boolean;
   readonly isEmpty: boolean;
 };
 
 /** The progress of the search. Screen readers announce it after a pause in typing. */
-function Told({ finding, isSearching, isEmpty }: ToldProps) {
+function Progress({ finding, isSearching, isEmpty }: ProgressProps) {
   const { isAsking, unfinished, older, refused } = finding;
   const none = isEmpty && isSearching && !isAsking && refused === null;
   return (

@@ -10,8 +10,8 @@ import { count } from '../../kit/words.ts';
 import { bothOf, byWords, hasCost, roughCost, tokensIn } from './spend-words.ts';
 
 /** A row for each model, brain, day or sender. */
-export function SpendTable({ told }: { readonly told: SpendSummary }) {
-  const { by, rows, total } = told;
+export function SpendTable({ summary }: { readonly summary: SpendSummary }) {
+  const { by, rows, total } = summary;
   return (
     <Table
       name="Spend"

@@ -54,11 +54,11 @@ const limitNames: Readonly<Record<LimitSummary['limit'], string>> = {
 
 /** `Tokens today: 250 of 1,000 used, 150 reserved`. */
 export function describeLimit({ limit, most, used, reserved }: LimitSummary): string {
-  const say = (amount: string): string =>
+  const format = (amount: string): string =>
     limit === 'cost_per_day' ? roughCost(amount) : count(Number(amount));
-  if (used === null) return `${limitNames[limit]}: ${say(most)} at most`;
-  const held = reserved === null || reserved === '0' ? '' : `, ${say(reserved)} reserved`;
-  return `${limitNames[limit]}: ${say(used)} of ${say(most)} used${held}`;
+  if (used === null) return `${limitNames[limit]}: ${format(most)} at most`;
+  const held = reserved === null || reserved === '0' ? '' : `, ${format(reserved)} reserved`;
+  return `${limitNames[limit]}: ${format(used)} of ${format(most)} used${held}`;
 }
 
 /** The use of a budget as a state. @param percent that is used or reserved */

@@ -30,23 +30,23 @@ export function Spend() {
         <ByChoice />
         {by === 'sender' ? (
           <OperatorOnly may="see who used how much">
-            <Told key={path} path={path} />
+            <SpendView key={path} path={path} />
           </OperatorOnly>
         ) : (
-          <Told key={path} path={path} />
+          <SpendView key={path} path={path} />
         )}
       </Panel>
     </>
   );
 }
 
-function Told({ path }: { readonly path: string }) {
-  const { value: told, refused } = useAsked<SpendSummary>(path, everyMs);
+function SpendView({ path }: { readonly path: string }) {
+  const { value: summary, refused } = useAsked<SpendSummary>(path, everyMs);
   const { days } = useChosen();
-  if (told === null) {
+  if (summary === null) {
     return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
   }
-  const { rows, total } = told;
+  const { rows, total } = summary;
   if (rows.length === 0 && total.calls === 0) {
     return (
       <div className="flex flex-col gap-2">
@@ -74,7 +74,7 @@ function Told({ path }: { readonly path: string }) {
           No model has a <code>price</code> in the configuration, so nothing is told in money.
         </p>
       )}
-      <SpendTable told={told} />
+      <SpendTable summary={summary} />
     </>
   );
 }
@@ -100,7 +100,7 @@ function SpanChoice() {
       field="days"
       values={spans}
       chosen={days}
-      say={(span) => spanLabels[span]}
+      format={(span) => spanLabels[span]}
     />
   );
 }
@@ -108,6 +108,6 @@ function SpanChoice() {
 function ByChoice() {
   const { by } = useChosen();
   return (
-    <OneOf name="Add up by" field="by" values={keys} chosen={by} say={(key) => byWords[key]} />
+    <OneOf name="Add up by" field="by" values={keys} chosen={by} format={(key) => byWords[key]} />
   );
 }

@@ -9,7 +9,7 @@ import { meant } from './fields.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt } from './value.ts';
 
-export type Standing =
+export type ModelUse =
   /** The document does not name the model's provider yet. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'asked' }
@@ -21,13 +21,13 @@ export type Standing =
 const model = schema.fields.brains.items.fields.models.items.fields;
 
 /** @returns one for each model that the brain lists, in that order */
-export function standingsOf(brain: Json | undefined): readonly Standing[] {
+export function modelUsesOf(brain: Json | undefined): readonly ModelUse[] {
   const listed = valueAt(brain, ['models']);
   if (!isList(listed)) return [];
   const isPrivate = valueAt(brain, ['sensitivity']) === 'private';
   const models = listed.map(knownOf);
   const staysLocal = valueAt(brain, ['agent', 'memory', 'scope']) === 'brain';
-  return models.map((one): Standing => {
+  return models.map((one): ModelUse => {
     if (one === null) return { kind: 'unknown' };
     if (isPrivate && isDropped(one)) return { kind: 'never', why: neverWhy(one) };
     if (!staysLocal || !isDropped(one)) return { kind: 'asked' };

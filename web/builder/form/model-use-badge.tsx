@@ -1,25 +1,25 @@
 import { State } from '../../kit/state.tsx';
-import type { Standing } from '../document/shield.ts';
+import type { ModelUse } from '../document/privacy-filter.ts';
 
 /** A badge on a model that is never asked or not used, with the reason. */
-export function StandingMark({ standing }: { readonly standing: Standing }) {
-  switch (standing.kind) {
+export function ModelUseBadge({ modelUse }: { readonly modelUse: ModelUse }) {
+  switch (modelUse.kind) {
     case 'asked':
     case 'unknown':
       return null;
     case 'never':
       return (
         <span className="text-sm font-normal">
-          <State tone="wait">never asked</State> <span className="text-soft">{standing.why}</span>
+          <State tone="wait">never asked</State> <span className="text-soft">{modelUse.why}</span>
         </span>
       );
     case 'unused':
       return (
         <span className="text-sm font-normal">
-          <State tone="off">unused</State> <span className="text-soft">{standing.why}</span>
+          <State tone="off">unused</State> <span className="text-soft">{modelUse.why}</span>
         </span>
       );
     default:
-      return standing satisfies never;
+      return modelUse satisfies never;
   }
 }

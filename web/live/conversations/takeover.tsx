@@ -18,7 +18,7 @@ type Asked = { readonly [Field in keyof Hold]: Hold[Field] | null };
 type Props = { readonly id: string; readonly counted: Counted };
 
 /** Takes a conversation over from its brain, answers it, and returns it to the brain. */
-export function Takeovers({ id, counted }: Props) {
+export function Takeover({ id, counted }: Props) {
   const own = encodeURIComponent(id);
   const { value, refused, again } = useAsked<Asked>(`holds/${own}`, everyMs);
   const [busy, setBusy] = useState(false);

@@ -8,7 +8,7 @@ import { announce } from '../shell/announce.tsx';
 import { leadTo } from '../shell/going.ts';
 
 /** A problem in words: what is wrong, and what to do. */
-export function Told({ problem }: { readonly problem: ConfigProblem }) {
+export function ProblemText({ problem }: { readonly problem: ConfigProblem }) {
   const isError = problem.severity === 'error';
   const said = useDraft(({ document }) => withPlaces(problem.message, document));
   const text = said.charAt(0).toUpperCase() + said.slice(1);
@@ -25,7 +25,7 @@ export function Told({ problem }: { readonly problem: ConfigProblem }) {
 }
 
 /** The problems below an input, each with its fixes. */
-export function ToldList({
+export function ProblemList({
   problems,
   id,
 }: {
@@ -38,7 +38,7 @@ export function ToldList({
       {problems.map((problem) => (
         <div key={problem.code + problem.message}>
           <p>
-            <Told problem={problem} />
+            <ProblemText problem={problem} />
           </p>
           <Fixes problem={problem} />
         </div>

@@ -4,7 +4,7 @@ import { Growing, Result } from './result.tsx';
 import type { Run } from './trials.ts';
 
 /** The progress of a trial, or its result. */
-export function Told({ run }: { readonly run: Run }) {
+export function TrialView({ run }: { readonly run: Run }) {
   const { now } = run;
   switch (now.kind) {
     case 'asking':
