@@ -1,3 +1,4 @@
+/** Buttons, and links that look like one. */
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 
 type Kind = 'plain' | 'main' | 'danger' | 'quiet';

@@ -1,3 +1,4 @@
+/** A search input with a list of choices, in a dialog. */
 import {
   useEffect,
   useId,

@@ -1,3 +1,4 @@
+/** Reads streams of server-sent events. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { StreamReader } from './api.ts';
 

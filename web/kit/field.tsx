@@ -1,3 +1,4 @@
+/** Inputs with a label, a hint and an error. */
 import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes } from 'react';
 import { visible } from './visible.ts';
 

@@ -1,3 +1,4 @@
+/** Long texts of other people, in full or at their beginning. */
 import { Fragment, useState } from 'react';
 import { Button } from './button.tsx';
 import { beginningOf, piecesOf, shownMax } from './shorten.ts';

@@ -1,3 +1,4 @@
+/** Highlighted texts, and errors of the service. */
 import type { ReactNode } from 'react';
 import type { Refused } from './api.ts';
 

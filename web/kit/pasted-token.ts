@@ -1,3 +1,4 @@
+/** Cleans a token that a person pasted. */
 import { partsOf } from './visible.ts';
 
 export type PastedToken =

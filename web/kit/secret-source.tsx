@@ -1,3 +1,4 @@
+/** Words for the places where the service finds a secret. */
 import type { SecretPresence, SecretStore } from '../../src/admin/secret-control.ts';
 import { State } from './state.tsx';
 

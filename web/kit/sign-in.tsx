@@ -1,3 +1,4 @@
+/** The form for the administrator's token. */
 import { useLayoutEffect, useRef, useState, type FormEvent } from 'react';
 import type { Status } from '../../src/admin/admin.ts';
 import { ask, type Refused } from './api.ts';

@@ -1,3 +1,4 @@
+/** The banner of a page whose token was refused. */
 import { useApplication } from './application.ts';
 import { useArrival } from './arrival.ts';
 import { Button } from './button.tsx';

@@ -1,3 +1,4 @@
+/** A state as a word with a mark, and the tones of the API's states. */
 import type { ReactNode } from 'react';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'off';

@@ -1,3 +1,4 @@
+/** Reads an API path and keeps its last answer. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ask, type Refused } from './api.ts';
 import { bearerOf, useToken } from './token.ts';

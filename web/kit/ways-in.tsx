@@ -1,3 +1,4 @@
+/** The sign-in dialog, which any place of a page can open. */
 import { create } from 'zustand';
 import { useApplication } from './application.ts';
 import { ButtonLink } from './button.tsx';

@@ -1,3 +1,4 @@
+/** The live view: its list of views, and the frame around them. */
 import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';

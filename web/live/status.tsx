@@ -1,3 +1,4 @@
+/** The service's status, read once for all views. */
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
 import type { Status } from '../../src/admin/admin.ts';
 import { useAsked, type Asked } from '../kit/use-asked.ts';

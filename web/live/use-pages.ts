@@ -1,3 +1,4 @@
+/** Reads a long list of the API page by page. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Page } from '../../src/domain/page.ts';
 import { useKeptThing } from '../kit/entry.ts';

@@ -1,3 +1,4 @@
+/** Inputs for texts, numbers, names and yes or no. */
 import { useRef, type ChangeEvent } from 'react';
 import type { ChoiceField, DecimalField, IntegerField } from '../../../src/config/field.ts';
 import { inputLook } from '../../kit/field.tsx';

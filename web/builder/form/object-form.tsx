@@ -1,3 +1,7 @@
+/**
+ * The form of an object: an input for each field by its kind, with special ones for brains and
+ * variables.
+ */
 import type { ObjectField, MapField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';

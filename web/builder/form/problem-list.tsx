@@ -1,3 +1,4 @@
+/** Problems in words, with the buttons of their fixes. */
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { fixesOf, type Fix } from '../document/fixes.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';

@@ -1,3 +1,4 @@
+/** The row of an input in a form: label, description and problems. */
 import type { ReactNode } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Field } from '../../../src/config/field.ts';

@@ -60,7 +60,7 @@ function labelOf({ kind, title, facts, remark, problems }: GraphNode): string {
   return [`${kind} ${title}`, facts, ...(remark === null ? [] : [remark]), ...wrong].join(', ');
 }
 
-/** @param traffic throughput of the running service; null: the service does not report it */
+/** @param throughput of the running service; null: the service does not report it */
 export function flowEdges(
   { edges }: Drawing,
   selection: Path,

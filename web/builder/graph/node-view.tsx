@@ -1,3 +1,4 @@
+/** The drawing of one node of the graph. */
 import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { AsWritten } from '../../kit/as-written.tsx';

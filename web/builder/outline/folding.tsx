@@ -1,3 +1,4 @@
+/** Opens and closes the outline on small screens. */
 import type { ReactNode } from 'react';
 import { create } from 'zustand';
 import { Button } from '../../kit/button.tsx';

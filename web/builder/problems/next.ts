@@ -1,3 +1,4 @@
+/** Goes from problem to problem. */
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';

@@ -1,3 +1,4 @@
+/** The result of an attempt to apply, in the review and in short beside the other tabs. */
 import { useEffect } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { Button } from '../../kit/button.tsx';

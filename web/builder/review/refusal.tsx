@@ -1,3 +1,4 @@
+/** Words and next steps for each reason why svc refuses a configuration. */
 import type { ReactNode } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Refused } from '../../kit/api.ts';

@@ -1,3 +1,4 @@
+/** Announcements for screen readers. */
 import { create } from 'zustand';
 
 const useAnnounced = create<{ readonly text: string }>(() => ({ text: '' }));

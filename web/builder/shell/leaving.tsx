@@ -1,3 +1,4 @@
+/** The sign-out, and the question about drafts before it. */
 import { leave as putOut } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';

@@ -1,3 +1,4 @@
+/** Which dialog is open over the page. */
 import { create } from 'zustand';
 
 type Overlay = 'palette' | 'keys' | 'leaving';

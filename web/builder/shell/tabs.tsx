@@ -1,3 +1,4 @@
+/** The tabs of the builder, and the one that is open. */
 import { useRef, type KeyboardEvent } from 'react';
 import { goTo, usePlace } from '../../kit/place.ts';
 import { views } from './views.ts';

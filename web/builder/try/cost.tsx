@@ -1,3 +1,4 @@
+/** A warning before a trial that may cost money. */
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { Notice } from '../../kit/notice.tsx';
 import type { Path } from '../../../src/config/edit/path.ts';

@@ -1,3 +1,4 @@
+/** The result of a trial: reply, votes, tool calls and answers. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/config-trials.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

@@ -1,3 +1,4 @@
+/** The dialog that confirms the decision about a tool call. */
 import { useState } from 'react';
 import type { ApprovalText, Verdict, ApprovalRow } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

@@ -1,3 +1,4 @@
+/** The waiting messages of a conversation under takeover, and the answer to them. */
 import { useId, useRef, useState } from 'react';
 import type { Media } from '../../../src/domain/message.ts';
 import { AsWritten } from '../../kit/as-written.tsx';

@@ -1,3 +1,4 @@
+/** The dialog that replays or discards dead letters. */
 import { useEffect, useRef, useState } from 'react';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';

@@ -14,7 +14,7 @@ export type FlowNode = {
   readonly name: string;
   readonly tone: Tone;
   readonly state: string;
-  /** The names of the nodes at the ends of its lines. */
+  /** The names of the nodes that it passes messages to. */
   readonly to: readonly string[];
   readonly place: Place;
   /** The path in the configuration in use: `brains[0].models[1]`. */

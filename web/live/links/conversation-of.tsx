@@ -1,3 +1,4 @@
+/** The conversation and the sender of a message, for tables. */
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import type { Column } from '../../kit/table.tsx';

@@ -1,3 +1,4 @@
+/** Links of a turn, and the turn in the URL. */
 import { Link } from '../../kit/link.tsx';
 import { usePlace } from '../../kit/place.ts';
 import { deliveriesPlace, messagePlace } from './places.ts';

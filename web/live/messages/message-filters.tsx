@@ -1,3 +1,4 @@
+/** The inputs of the message filters. */
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { messageStates } from '../../../src/domain/records.ts';

@@ -20,7 +20,7 @@ export class MessageList {
   readonly #clock: () => number;
   #ids: string[] = [];
   #isSorted = true;
-  /** True: older messages were removed, so the list cannot read backwards from its end. */
+  /** True: older messages were removed, and the list cannot get them back. */
   isFull = false;
 
   /** @param clock milliseconds of any monotonic clock */

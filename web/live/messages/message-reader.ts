@@ -1,3 +1,4 @@
+/** Fills the message list of one filter from the API and the events. */
 import type { Page } from '../../../src/domain/page.ts';
 import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
 import { ask, type Refused } from '../../kit/api.ts';

@@ -1,3 +1,4 @@
+/** Holds the message list still while a person uses it. */
 import { useRef } from 'react';
 import type { MessageRow } from '../../../src/domain/records.ts';
 import { useKept } from '../../kit/entry.ts';

@@ -1,3 +1,4 @@
+/** The messages of a filter as React state. */
 import { useCallback, useEffect, useState } from 'react';
 import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
 import type { Refused } from '../../kit/api.ts';

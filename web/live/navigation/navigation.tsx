@@ -1,3 +1,4 @@
+/** The links between the views, in groups with badges. */
 import { Link } from '../../kit/link.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { some } from '../../kit/words.ts';

@@ -1,3 +1,4 @@
+/** Channels on which messages wait long for an answer. */
 import type { Status } from '../../../src/admin/admin.ts';
 
 /** A message that waits longer than this may need a person. */

@@ -1,3 +1,4 @@
+/** The table of models, and the words for the health of one. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/model-probes.ts';

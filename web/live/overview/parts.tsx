@@ -1,3 +1,4 @@
+/** The tables of channels and brains. */
 import { NoBrain, NoChannel } from '../next-step.tsx';
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
