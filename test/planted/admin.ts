@@ -158,7 +158,7 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'The builder shows a cloud model of a private brain as one that is asked.',
-    file: 'web/builder/document/shield.ts',
+    file: 'web/builder/document/privacy-filter.ts',
     find: "if (isPrivate && isDropped(one)) return { kind: 'never',",
     replace: "if (!isPrivate && isDropped(one)) return { kind: 'never',",
   },

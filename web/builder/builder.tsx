@@ -11,7 +11,7 @@ import { useDraft } from './document/store.ts';
 import { headingOfView } from './shell/going.ts';
 import { Shell } from './shell/shell.tsx';
 
-/** Nothing of a configuration is here before somebody has signed in. */
+/** Shows the sign-in form first: nothing of a configuration is on the page before it. */
 export function Builder() {
   const token = useToken((state) => state.token);
   const { now } = useArrival();
@@ -19,7 +19,7 @@ export function Builder() {
   useFocusKept(placeOfFocus);
   useWatch(true);
   if (token !== null) return <Shell />;
-  // Who was put out has not left: the draft of theirs stays before them.
+  // After the service ended the session, the draft stays on the page.
   if (hasDraft && (now.kind !== 'out' || now.why !== null)) return <Shell />;
   return now.kind === 'out' ? <Door why={now.why} /> : <Entering />;
 }

@@ -1,4 +1,4 @@
-/** What a question brings along, and when a service that says nothing is given up. */
+/** The headers and body of a request, and the time limit for a silent service. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -8,7 +8,7 @@ import { ask, onBearerRefused } from './api.ts';
 import { lastEvent } from './events.ts';
 import { useToken } from './token.ts';
 
-/** A page asks where it came from; here that is a server of the test. */
+/** The page asks its own origin; here that is a server of the test. */
 async function serviceThat(answers: RequestListener): Promise<AsyncDisposable> {
   const server = createServer(answers).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** Asks the service that served this page; the bearer goes along where there is one. */
+/** Requests to the service that served this page, with the bearer if a person is signed in. */
 import { noteReached } from './reached.ts';
 import { bearerOf, useToken } from './token.ts';
 import { length } from './words.ts';
@@ -9,7 +9,7 @@ export type Answered<T> =
 
 /**
  * No answer, or a problem (RFC 9457). `code` is stable; `detail` is a sentence for a person;
- * `extra` holds the members that belong to the code. Without an answer `status` is 0.
+ * `extra` holds the members that belong to the code. Without an answer, `status` is 0.
  */
 export type Refused = {
   readonly kind: 'refused';
@@ -21,22 +21,22 @@ export type Refused = {
 
 export type Question = {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** A text is sent as it is, any other value as JSON. */
+  /** A string is sent as it is, any other value as JSON. */
   readonly body?: unknown;
-  /** The revision that is to be changed. */
+  /** The revision that the request changes. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
-  /** For the whole answer, or from one event to the next; absent: half a minute. */
+  /** Limit for the whole answer, or between two events of a stream; absent: 30 seconds. */
   readonly limitMs?: number;
-  /** Asks for a stream of events, which this reads. */
+  /** Asks for a stream of events, and reads it with this function. */
   readonly readStream?: StreamReader;
-  /** Used instead of the token that is signed in, to try another. */
+  /** Replaces the signed-in token, to try another one. */
   readonly token?: string;
 };
 
 /**
- * @param heard is to be called with each event
- * @returns the value of the answer, as JSON; empty: null
+ * @param heard call it for each event
+ * @returns the answer's value as JSON text; empty: null
  */
 export type StreamReader = (
   body: ReadableStream<BufferSource>,
@@ -44,24 +44,24 @@ export type StreamReader = (
 ) => Promise<string>;
 
 const limitMs = 30_000;
-/** For requests that open connections, or ask models, before the answer. */
+/** For requests that open connections or ask models before the answer. */
 export const longLimitMs = 120_000;
 
 let bearerRefused: (refused: Refused, token: string) => void = () => {};
 
-/** Calls `listener` whenever the service refuses the token that is signed in. One listens. */
+/** Calls `listener` whenever the service refuses the signed-in token. There is one listener. */
 export function onBearerRefused(listener: typeof bearerRefused): void {
   bearerRefused = listener;
 }
 
-/** The code of who is not signed in, where the service has no more to tell. */
+/** The error code for a missing or wrong token, if the service gives no other reason. */
 const wantsBearer = 'unauthorized';
-/** What a person is told in the place of how a program would sign in. */
+/** Replaces the service's detail, which tells a program how to sign in. */
 const signedOut = 'You are signed out. Sign in again, and do it once more.';
 
 /**
- * Tells who listens that the service refused the bearer that was sent.
- * @param sent null: none was
+ * Tells the listener that the service refused the bearer of a request.
+ * @param sent null: the request had no bearer
  */
 export function noteStatus(answer: Refused, sent: string | null): void {
   if (answer.status === 401 && sent !== null) bearerRefused(answer, sent);
@@ -69,7 +69,7 @@ export function noteStatus(answer: Refused, sent: string | null): void {
 
 /**
  * @param path below /api/v1/, each part already encoded
- * @returns of an answer without a body, null as its value
+ * @returns null as the value of an answer without a body
  */
 export async function ask<T>(path: string, question: Question = {}): Promise<Answered<T>> {
   const { signal, limitMs: ownMs = limitMs, readStream } = question;
@@ -113,7 +113,7 @@ function lateDetail(ms: number): string {
   );
 }
 
-/** The headers of every request of the pages; a header holds bytes, each written as a letter. */
+/** The headers of every request. A header holds bytes, so each byte becomes one character. */
 export function headersFor(
   token: string | null = bearerOf(useToken.getState()),
 ): Readonly<Record<string, string>> {
@@ -138,7 +138,7 @@ function requestOf(question: Question, signal: AbortSignal): RequestInit {
   };
 }
 
-/** A problem of the API, read by a page. */
+/** Reads a problem of the API. */
 export function refusedWith(status: number, text: string): Refused {
   try {
     const { code, detail, ...extra } = JSON.parse(text) as Record<string, unknown>;
@@ -146,7 +146,7 @@ export function refusedWith(status: number, text: string): Refused {
       return refused(status, code, code === wantsBearer ? signedOut : detail, extra);
     }
   } catch {
-    // Something between page and service answered; its words are not for a person.
+    // A proxy answered instead of the service; its body is no text for a person.
   }
   return refused(status, 'unexpected', `The service answered with the status ${status}.`);
 }

@@ -1,8 +1,8 @@
 /**
- * What this page knows of the application around the service, where there is one: the window that
- * shows the page belongs to it, and it has a page of its own, which is there when the service is
- * not. A tab remembers that there is one, so that a page that is loaded again says what helps
- * there; the rest is kept in memory alone.
+ * The page's knowledge of the desktop application around the service, if there is one. The
+ * application owns the window of the page, and has a page of its own, which also works without the
+ * service. The tab remembers that there is an application, so that a reloaded page gives the right
+ * advice. The rest is in memory only.
  */
 import { create } from 'zustand';
 import type { ApplicationView } from '../../src/admin/application.ts';
@@ -11,11 +11,11 @@ import { ask } from './api.ts';
 
 type Application = {
   readonly isThere: boolean;
-  /** Somebody is there who can show a window; as far as the service knows. */
+  /** True: the service says that a process is there which can show a window. */
   readonly hasShell: boolean;
-  /** The address of its own page; null: nobody has told this page. */
+  /** The URL of the application's own page; null: not known. */
   readonly page: string | null;
-  /** Whoever is signed in may look alone: the configuration has no admin block. */
+  /** True: the configuration has no admin block, so nobody can change anything. */
   readonly isReadOnly: boolean;
 };
 
@@ -34,7 +34,7 @@ function remember(isThere: boolean): void {
     if (isThere) sessionStorage.setItem(remembered, 'yes');
     else sessionStorage.removeItem(remembered);
   } catch {
-    // A browser that keeps nothing: the page asks the service instead.
+    // The browser stores nothing: the page asks the service instead.
   }
 }
 
@@ -42,7 +42,7 @@ export const useApplication = create<Application>(() => {
   return { isThere: isRemembered(), hasShell: true, page: null, isReadOnly: false };
 });
 
-/** Somebody came in by the application. */
+/** Notes that a person signed in through the application. */
 export function cameIn({ token, page }: SignedIn): void {
   const own = ownPage(page);
   const isThere = own !== null || useApplication.getState().isThere;
@@ -50,13 +50,16 @@ export function cameIn({ token, page }: SignedIn): void {
   useApplication.setState({ isThere, hasShell: true, page: own, isReadOnly: token === null });
 }
 
-/** The service says whether there is one. */
+/** Notes the service's answer whether there is an application. */
 export function noteIsThere(isThere: boolean): void {
   remember(isThere);
   useApplication.setState({ isThere });
 }
 
-/** What the service says of it now; its page is told to those alone who are signed in. */
+/**
+ * Notes the service's answer about the application. Only a signed-in person gets the URL of its
+ * page.
+ */
 export function noteApplication({ shell, page }: ApplicationView, isSignedIn: boolean): void {
   const { page: before } = useApplication.getState();
   const known = isSignedIn ? ownPage(page) : before;
@@ -64,19 +67,19 @@ export function noteApplication({ shell, page }: ApplicationView, isSignedIn: bo
 }
 
 /**
- * Where somebody is led who waits for svc: by the application's own page, which says why where svc
- * is not there, to its pages as soon as it is. See apps/desktop/page/page-server.ts.
+ * The URL to wait at for svc. The application's own page explains why svc is not there, and goes to
+ * svc's pages once it is. See apps/desktop/page/page-server.ts.
  */
 export const wayOn = (page: string): string => `${page}?waited`;
 
-/** Only a page of this machine is led to. */
+/** Accepts only a page of this machine. */
 function ownPage(page: string | null): string | null {
   if (page === null || !URL.canParse(page)) return null;
   const { protocol, hostname } = new URL(page);
   return protocol === 'http:' && hostname === '127.0.0.1' ? page : null;
 }
 
-/** @returns why the window does not come, as a sentence; null: it comes */
+/** @returns a sentence that says why no window comes; null: it comes */
 export async function askForWindow(): Promise<string | null> {
   const answer = await ask<null>('sign-in/ask', { method: 'POST', body: {} });
   if (answer.kind === 'ok') return null;

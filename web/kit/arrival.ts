@@ -1,12 +1,11 @@
 /**
- * How somebody comes in, and is put out again. A link holds a code behind its `#`, which is taken
- * out of the address at once and traded for a token; a window of its own hands over a token
- * instead; else a person types one (sign-in.tsx). The token is in the memory of this page alone, so
- * that a page that is loaded again has none.
- *
- * entering → in, or out;  in → out: signed out, or the service takes no more what it handed over;
- * in → entering: a window of its own that is asked anew; in → in: a token that was typed has
- * lapsed (token.ts), and another is
+ * Signs a person in and out. A link holds a code behind its `#`: the page removes it from the URL
+ * at once and exchanges it for a token. A window of the application hands over a token instead.
+ * Otherwise a person types one (sign-in.tsx). Only the memory of this page holds the token, so a
+ * reloaded page has none.
+ * States: entering → in or out; in → out after a sign-out, or when the service refuses a
+ * handed-over token; in → entering when the page asks its window again; in → in when a typed token
+ * has lapsed (token.ts) and the person types another.
  */
 import { create } from 'zustand';
 import type { SignedIn } from '../../apps/desktop/desktop.ts';
@@ -15,8 +14,8 @@ import { cameIn, useApplication } from './application.ts';
 import { useToken } from './token.ts';
 
 /**
- * `in`: what is handed over may be no token, where a service is for looking at alone. `out`: nobody
- * is signed in; `why` is a sentence, or null where there is nothing to tell.
+ * `in`: a handed-over sign-in can come without a token, if the service is read-only. `out`: nobody
+ * is signed in; `why` is a sentence, or null if there is nothing to explain.
  */
 export type Arrival =
   | { readonly kind: 'entering' }
@@ -29,25 +28,28 @@ export const useArrival = create<{ readonly now: Arrival }>(() => ({
 
 const set = (now: Arrival): void => useArrival.setState({ now });
 
-/** Comes in with what the address holds, or by the window; again with each new link. */
+/** Signs in by the code in the URL or by the window, and again for each new link. */
 export function arrive(): void {
   addEventListener('hashchange', () => void comeByLink());
   onBearerRefused(putOut);
   if (!comeByLink()) void comeByWindow();
 }
 
-/** What a window of its own lends to the page. */
+/** The function that a window of the application gives to the page. */
 type Shell = { readonly signIn: () => Promise<SignedIn> };
 
 declare global {
-  // A global that another program defines is a `var` to TypeScript.
+  // TypeScript requires `var` for a global that another program defines.
   var svcShell: Shell | undefined;
 }
 
-/** As src/admin/http/sign-in.ts makes them; any other word behind the `#` is a place here. */
+/**
+ * The form of the codes of src/admin/http/sign-in.ts; any other text behind the `#` is a place
+ * here.
+ */
 const codePattern = /^#[\w-]{22}$/;
 
-/** @returns whether the address held a code */
+/** @returns whether the URL held a code */
 function comeByLink(): boolean {
   const { hash, pathname, search } = location;
   if (!codePattern.test(hash)) return false;
@@ -63,10 +65,10 @@ async function trade(code: string): Promise<void> {
   else takeOver(answer.value);
 }
 
-/** A window that does not say who it is within this time is one without a shell. */
+/** A window that does not answer within this time has lost its shell. */
 const windowMs = 10_000;
 
-/** Asks the window that shows this page, where it is one of the application. */
+/** Asks the application's window for a token, if the page is in one. */
 export async function comeByWindow(): Promise<void> {
   const shell = globalThis.svcShell;
   if (shell === undefined) return;
@@ -86,27 +88,31 @@ function takeOver({ token = null, page = null }: Partial<SignedIn>): void {
   set({ kind: 'in', how: 'handed' });
 }
 
-/** Comes in with a token that a person typed, and the service took. */
+/** Signs in with a typed token that the service has accepted. */
 export function enterWith(token: string): void {
   useToken.setState({ token, hasLapsed: false });
   set({ kind: 'in', how: 'typed' });
 }
 
-/** @param why a sentence for the person; null: they asked for it */
+/** @param why a sentence for the person; null: they signed out themselves */
 export function leave(why: string | null): void {
   useToken.setState({ token: null, hasLapsed: false });
   set({ kind: 'out', why });
 }
 
-/** The service takes the token no more. Who typed it keeps all that is before them meanwhile. */
+/**
+ * Called when the service refuses the token. After a typed token the page stays as it is until the
+ * next sign-in.
+ */
 function putOut({ code, detail }: Refused, token: string): void {
   const { now } = useArrival.getState();
   const isOld = token !== useToken.getState().token;
   if (isOld || now.kind !== 'in') return;
   if (now.how === 'typed') return useToken.setState({ hasLapsed: true });
   const isToldWhy = code.startsWith('signed_out_');
-  // Another page goes on: to take it back unasked would put that one out, and so on for ever. And
-  // what was refused just after it was handed over would be again.
+  // After `signed_out_moved`, another page has the session: asking for it back would sign that page
+  // out, and so on for ever. A token that was refused shortly after it was handed over would be
+  // refused again.
   const mayAskAgain = code !== 'signed_out_moved' && performance.now() - handedAt > againMs;
   if (globalThis.svcShell !== undefined && mayAskAgain) void comeByWindow();
   else leave(isToldWhy || !useApplication.getState().isThere ? detail : begunAnew);

@@ -3,13 +3,14 @@ import { needsQuotes, partsOf } from './visible.ts';
 
 type Props = {
   readonly text: string;
-  /** Whether the text may have several lines; otherwise it is a name, or something as short. */
+  /** True: the text may have several lines. False: it is a name or another short text. */
   readonly lines?: boolean;
 };
 
 /**
- * Shows what others wrote: it turns no text around it, hides nothing, and a blank name is in
- * quotes. Where only a plain text can be shown, use `visible`.
+ * Shows text of other people safely. The text cannot change the direction of the text around it,
+ * hides no characters, and a blank name is in quotes. Where only plain text is possible, use
+ * `visible`.
  */
 export function AsWritten({ text, lines = false }: Props) {
   const parts = useMemo(() => partsOf(text, lines), [text, lines]);

@@ -1,3 +1,4 @@
+/** Buttons, and links that look like one. */
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 
 type Kind = 'plain' | 'main' | 'danger' | 'quiet';
@@ -20,10 +21,10 @@ function shapeOf(kind: Kind, small: boolean): string {
   return `${shape} ${size} ${looks[kind]}`;
 }
 
-/** `main` is the one thing to do next, `danger` takes something away, `quiet` is one of a row. */
+/** `main`: the main action. `danger`: it deletes something. `quiet`: one of many in a list. */
 export function Button({ kind = 'plain', small = false, className = '', ...rest }: Props) {
   const ground = kind === 'quiet' ? '' : 'disabled:border-line disabled:bg-raised';
-  // The colours are set here, since tools that measure contrast do not see the browser's own.
+  // Set explicitly, since tools that measure contrast do not see the browser's own colours.
   const forced = 'forced-colors:text-[ButtonText] forced-colors:disabled:text-[GrayText]';
   const off = `disabled:text-soft disabled:opacity-100 disabled:hover:bg-transparent ${ground}`;
   return (
@@ -43,7 +44,7 @@ type LinkProps = {
   readonly children: ReactNode;
 };
 
-/** A way to another page that is the thing to do, as a button would be. */
+/** A link to another page that looks like a button. */
 export function ButtonLink({ href, kind = 'plain', small = false, children }: LinkProps) {
   return (
     <a href={href} rel="noreferrer" className={`${shapeOf(kind, small)} no-underline`}>

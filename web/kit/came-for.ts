@@ -1,13 +1,13 @@
-/** What somebody came for who opened a dialog: it has the focus, and the way out never does. */
+/** Finds the element of a new dialog that gets the focus. The close button never does. */
 
 const usable = ':not(:disabled):not([type="hidden"])';
 const fields = `input${usable}, select${usable}, textarea${usable}`;
 const buttons = `button${usable}, a[href]`;
 
 /**
- * The first field; without one, what to press: what does no harm where something would be taken
- * away, else the one thing to do. Without either, the words.
- * @param content what a person reads and fills in
+ * The first field; without one, the harmless button if an action deletes something, otherwise the
+ * main one. Without either, the text.
+ * @param content the text and fields of the dialog
  * @param actions the buttons below it; null: there are none
  */
 export function cameFor(
@@ -23,7 +23,7 @@ function toPress(actions: HTMLElement | null): HTMLElement | null {
   return main ?? firstSeen(actions, `button${usable}:not([data-kind="danger"])`);
 }
 
-/** What is folded away can have no focus. */
+/** A hidden element cannot have the focus. */
 function firstSeen(inside: HTMLElement | null, selector: string): HTMLElement | null {
   const found = inside?.querySelectorAll<HTMLElement>(selector) ?? [];
   return [...found].find((one) => one.checkVisibility()) ?? null;

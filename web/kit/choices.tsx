@@ -1,3 +1,4 @@
+/** A search input with a list of choices, in a dialog. */
 import {
   useEffect,
   useId,
@@ -10,33 +11,33 @@ import {
 import { inputLook } from './field.tsx';
 
 export type Choice = {
-  /** Of all that are offered at once. */
+  /** Unique among all choices. */
   readonly key: string;
   readonly body: ReactNode;
   readonly run: () => void;
 };
 
-/** `title` null: there is only this one group. */
+/** `title` null: there is only this group. */
 export type ChoiceGroup = { readonly title: string | null; readonly choices: readonly Choice[] };
 
 type Props = {
-  /** What the line is called. */
+  /** The label of the input. */
   readonly label: string;
-  /** The line to write in, for a caller that gives it the focus. */
+  /** The input, for a caller that focuses it. */
   readonly input: RefObject<HTMLInputElement | null>;
   readonly search: string;
   readonly onSearch: (search: string) => void;
   readonly charactersMax?: number;
   readonly groups: readonly ChoiceGroup[];
-  /** Something was chosen: comes before it is done. */
+  /** Called before the chosen action runs. */
   readonly onDone: () => void;
 };
 
-/** A line to write in, and what it finds, in a dialog; the arrows choose, Enter does it. */
+/** A search input and its results in a dialog. Arrow keys choose, Enter runs the choice. */
 export function Choices(props: Props) {
   const { label, input, search, onSearch, charactersMax, groups, onDone } = props;
   const id = useId();
-  // What is found later does not move the choice to another row.
+  // Later results do not move the choice to another row.
   const [chosen, setChosen] = useState<string | null>(null);
   const all = groups.flatMap(({ choices }) => choices);
   const at = Math.max(
@@ -47,11 +48,11 @@ export function Choices(props: Props) {
   const run = (choice: Choice | undefined): void => {
     if (choice === undefined) return;
     onDone();
-    // The dialog gives the focus back first; then what was chosen may move it.
+    // The dialog returns the focus first; then the action may move it.
     setTimeout(choice.run, 50);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    // It ends a word that an input method puts together.
+    // This Enter ends a word of an input method.
     if (event.nativeEvent.isComposing) return;
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step !== 0) setChosen(all[(at + step + all.length) % Math.max(1, all.length)]?.key ?? null);
@@ -88,7 +89,7 @@ export function Choices(props: Props) {
 
 type OfferedProps = Pick<Props, 'groups'> & {
   readonly id: string;
-  /** Its key. */
+  /** The key of the chosen row. */
   readonly chosen: string | undefined;
   readonly onRun: (choice: Choice) => void;
 };
@@ -160,7 +161,7 @@ function Option({ id, choice, chosen, onRun }: OptionProps) {
       aria-selected={chosen}
       onClick={onRun}
       onKeyDown={(event) => {
-        // Assistive technology may give an option the focus itself.
+        // Assistive technology may focus an option itself.
         if (event.key !== 'Enter' && event.key !== ' ') return;
         event.preventDefault();
         onRun();
@@ -172,7 +173,7 @@ function Option({ id, choice, chosen, onRun }: OptionProps) {
   );
 }
 
-/** A name, and what is said of it behind it. */
+/** A name, followed by a note. */
 export function ChoiceName({ name, note }: { readonly name: ReactNode; readonly note: ReactNode }) {
   return (
     <>

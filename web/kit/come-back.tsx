@@ -3,7 +3,7 @@ import { askForWindow } from './application.ts';
 import { comeByWindow } from './arrival.ts';
 import { Button } from './button.tsx';
 
-/** For somebody in the application whom this page knows no more: one press, and no token. */
+/** Signs a person in the application in again with one press, without a token. */
 export function ComeBack() {
   const [said, setSaid] = useState<string | null>(null);
   const isWindow = globalThis.svcShell !== undefined;

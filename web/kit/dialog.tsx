@@ -8,15 +8,15 @@ type Props = {
   readonly open: boolean;
   readonly title: string;
   readonly onClose: () => void;
-  /** The buttons; a close button stands above in any case. */
+  /** The buttons; there is always a close button as well. */
   readonly actions?: ReactNode;
   readonly wide?: boolean;
-  /** Where the focus goes on opening; otherwise to what one came for (came-for.ts). */
+  /** The element that gets the focus first; by default came-for.ts finds it. */
   readonly first?: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
 };
 
-/** A question over the page. It keeps the focus, closes at Escape, and gives the focus back. */
+/** A modal dialog. It keeps the focus inside, closes on Escape, and returns the focus. */
 export function Dialog(props: Props) {
   const { open, title, onClose, actions, wide = false, first, children } = props;
   const opener = useRef<Element | null>(null);
@@ -25,8 +25,8 @@ export function Dialog(props: Props) {
   useLayoutEffect(() => {
     if (open) opener.current = document.activeElement;
   }, [open]);
-  // It is asked some frames after the dialog was closed: by then the person may be elsewhere, or
-  // where it was opened from is gone, and the page knows better than the dialog where to go on.
+  // Called some frames after the dialog closed. By then the person may be elsewhere, or the opener
+  // may be gone; then the page decides about the focus.
   const goesBack = (): boolean => !isElsewhere() && (opener.current?.isConnected ?? true);
   const width = wide ? 'max-w-4xl' : 'max-w-lg';
   const place = 'fixed inset-x-2 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col gap-3';

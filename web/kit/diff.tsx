@@ -14,13 +14,13 @@ const looks: Readonly<Record<DiffLine['kind'], string>> = {
 const marks: Readonly<Record<DiffLine['kind'], string>> = { same: ' ', added: '+', removed: '−' };
 
 type Props = {
-  /** Read out as its name. */
+  /** The name for screen readers. */
   readonly name: string;
   readonly before: string;
   readonly after: string;
 };
 
-/** Two texts line by line: what is gone, what is new, and a few lines around it. */
+/** Two texts line by line: removed lines, added lines, and a few lines around them. */
 export function Diff({ name, before, after }: Props) {
   const rows = useMemo(() => folded(diffLines(before, after), around), [before, after]);
   if (rows.every(({ kind }) => kind === 'gap')) {

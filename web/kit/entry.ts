@@ -1,7 +1,7 @@
 /**
- * What a person had before them, for each entry of the browser's history: how far the page was
- * scrolled, which link had the focus, and what its views keep. So Back leads to the same. It is in
- * memory alone, for as long as the page is open and nobody signs in or out.
+ * Remembers the page's state for each entry of the browser's history: the scroll position, the
+ * focused link, and values of its views. So Back restores them. The state is in memory only, until
+ * the page closes or somebody signs in or out.
  */
 import { useCallback, useState } from 'react';
 import { useToken } from './token.ts';
@@ -13,24 +13,24 @@ type Entry = {
 };
 
 /**
- * The address of the link with the focus, which of those with it, and where in the window it stood;
- * null: none had it.
+ * The focused link: its URL, its index among the links to that URL, and its position in the window.
+ * null: no link had the focus.
  */
 type Focused = { readonly href: string; readonly nth: number; readonly topPx: number };
 
-/** Of the oldest nothing is kept. */
+/** Beyond this number, the oldest entry is removed. */
 const entriesMax = 50;
-/** What is read from svc is there by then, or does not come. */
+/** The time limit for the data from svc after Back. */
 const backWithinMs = 5_000;
 
 const entries = new Map<string, Entry>();
 let made = 0;
-/** Where Back has led to, until it is as it was. */
+/** The entry that Back has opened, until its state is restored. */
 let returning: Entry | null = null;
 
 useToken.subscribe(() => entries.clear());
 
-/** The state of a new entry, by which it is known for as long as the page is open. */
+/** The state of a new history entry, which identifies it while the page is open. */
 export function newEntry(): { readonly entry: string } {
   made++;
   return { entry: `${performance.timeOrigin} ${made}` };
@@ -52,8 +52,8 @@ function entryOf(key: string): Entry {
 }
 
 /**
- * Like `useState`; Back to this entry of the history begins with the value that it had last.
- * @param name of the value among all of the entry
+ * Like `useState`, but Back to this history entry restores the last value.
+ * @param name of the value, unique within the entry
  */
 export function useKept<T>(name: string, initial: T): readonly [T, (value: T) => void] {
   const [key] = useState(entryHere);
@@ -71,7 +71,7 @@ export function useKept<T>(name: string, initial: T): readonly [T, (value: T) =>
   return [value, set];
 }
 
-/** Made once for an entry of the history, and there again when Back leads to it. */
+/** Creates a value once for a history entry; Back to the entry returns the same value. */
 export function useKeptThing<T>(name: string, make: () => T): T {
   const [value] = useState(() => {
     const { kept } = entryOf(entryHere());
@@ -81,7 +81,10 @@ export function useKeptThing<T>(name: string, make: () => T): T {
   return value;
 }
 
-/** Notes what the person has before them; to be called once. @returns what ends it */
+/**
+ * Records the page's state in its history entries. Call it once.
+ * @returns a function that stops it
+ */
 export function followEntries(): () => void {
   history.scrollRestoration = 'manual';
   const onScroll = (): void => {
@@ -97,10 +100,10 @@ export function followEntries(): () => void {
   const onBack = (): void => {
     const back = entries.get(entryHere()) ?? null;
     returning = back;
-    // Where the view stays the same nobody arrives.
+    // If the view does not change, nothing calls `arriveAt`.
     setTimeout(() => void (returning === back && (returning = null)), backWithinMs);
   };
-  // A reload knows nothing of what is here: the browser goes back to where the page was.
+  // After a reload this state is gone, so the browser restores the position.
   const onLeave = (): void => void (history.scrollRestoration = 'auto');
   addEventListener('pagehide', onLeave);
   addEventListener('scroll', onScroll, { passive: true });
@@ -127,9 +130,9 @@ function linksTo(href: string): HTMLAnchorElement[] {
 }
 
 /**
- * A view was gone to: by Back it becomes what it was as soon as its parts are there, otherwise it
- * is read from its top.
- * @returns what gives up waiting for them
+ * Called when another view is shown. After Back it restores the state as soon as the view's parts
+ * are there; otherwise it scrolls to the top.
+ * @returns a function that stops waiting for the parts
  */
 export function arriveAt(main: HTMLElement | null): () => void {
   const back = returning;
@@ -149,7 +152,7 @@ export function arriveAt(main: HTMLElement | null): () => void {
     if (returning === back) returning = null;
   };
   const timer = setTimeout(end, backWithinMs);
-  // A person who does something meanwhile is where they want to be.
+  // An action of the person ends the wait.
   for (const what of ['pointerdown', 'keydown', 'wheel']) {
     addEventListener(what, end, { signal: ending.signal, capture: true, passive: true });
   }
@@ -162,7 +165,7 @@ function isAsItWas({ scrollPx, focus }: Entry): boolean {
   const link = focus === null ? null : linksTo(focus.href)[Math.max(0, focus.nth)];
   if (link === undefined) return false;
   const room = document.documentElement.scrollHeight - innerHeight;
-  // What stands above the link may come later; the browser then keeps the link where it is.
+  // Content above the link may arrive later; then the browser keeps the link at its place.
   const offPx = link === null ? 0 : link.getBoundingClientRect().top - focus!.topPx;
   const wantedPx = link === null ? scrollPx : scrollY + offPx;
   if (room < wantedPx) return false;

@@ -1,10 +1,11 @@
+/** Reads streams of server-sent events. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { StreamReader } from './api.ts';
 
 /**
  * Reads a stream of events to its end.
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
- * @returns rejects when the stream breaks off
+ * @returns a promise that rejects when the stream breaks
  */
 export async function readEvents(
   body: ReadableStream<BufferSource>,
@@ -17,7 +18,7 @@ export async function readEvents(
   }
 }
 
-/** Reads a stream whose last event is the answer. @param onEvent is called with each */
+/** Reads a stream whose last event is the answer. @param onEvent called for each event */
 export function lastEvent(onEvent: (event: unknown) => void): StreamReader {
   return async (body, heard) => {
     let last = '';

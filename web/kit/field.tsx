@@ -1,3 +1,4 @@
+/** Inputs with a label, a hint and an error. */
 import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes } from 'react';
 import { visible } from './visible.ts';
 
@@ -7,7 +8,7 @@ export const inputLook =
   'disabled:bg-raised disabled:text-soft';
 
 type Around = {
-  /** Of the input that it is about. */
+  /** The id of the input. */
   readonly id: string;
   readonly label: ReactNode;
   readonly hint?: ReactNode;
@@ -15,13 +16,13 @@ type Around = {
   readonly children: ReactNode;
 };
 
-/** Ids of the sentences below an input, for its `aria-describedby`. */
+/** Ids of the texts below an input, for its `aria-describedby`. */
 export function describedBy(id: string, hint: unknown, fault: unknown): string | undefined {
   const ids = [hint ? `${id}-hint` : '', fault ? `${id}-fault` : ''].filter((one) => one !== '');
   return ids.length === 0 ? undefined : ids.join(' ');
 }
 
-/** An input with its label above, what it means and what is wrong with it below. */
+/** An input with its label above, and its hint and error below. */
 export function Field({ id, label, hint, fault, children }: Around) {
   return (
     <div className="flex flex-col gap-1">

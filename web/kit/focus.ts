@@ -1,28 +1,28 @@
 /**
- * After an action the focus is on what the action led to, otherwise on the heading of the view. It
- * is never nowhere: the keyboard would begin the page anew, and a screen reader fall silent.
- * What takes the focus as it is shown takes it in a layout effect: a moment later it would take it
- * from a button that was reached meanwhile.
+ * Keeps the keyboard focus on the page. After an action the focus is on the action's result, or on
+ * the heading of the view. It is never lost: the keyboard would start again at the top, and a
+ * screen reader would be silent. A new element takes the focus in a layout effect; later it would
+ * take it from a button that the person has reached meanwhile.
  */
 import { useLayoutEffect } from 'react';
 
-/** Puts the focus on something that a person reads, and brings it into view. */
+/** Focuses an element for reading, and scrolls it into view. */
 export function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   if (element.tabIndex < 0 && !element.hasAttribute('tabindex')) element.tabIndex = -1;
   element.focus();
 }
 
-/** A part that places the focus itself does so within this many frames. */
+/** A component that moves the focus itself does so within this many frames. */
 const framesLeft = 3;
 
 /**
- * Moves the focus when its element goes, or can be used no more; to be used once in a page.
- * @param home where the focus goes then; null: not there yet, the next change of the page asks
- *   again
+ * Moves the focus when its element is removed or disabled. Use it once in a page.
+ * @param home the element that gets the focus then; null: not there yet, so the next change of the
+ *   page asks again
  */
 export function useFocusKept(home: () => HTMLElement | null): void {
-  // Before the page is painted: from then on something can have the focus.
+  // Before the first paint, since from then on an element can have the focus.
   useLayoutEffect(() => {
     let last: Element | null = null;
     let asked = 0;

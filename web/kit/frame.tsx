@@ -5,13 +5,13 @@ import { useKeptFocus } from './use-kept-focus.ts';
 type Props = {
   readonly title: string;
   readonly navigation: ReactNode;
-  /** Beside the theme: sign in, sign out. */
+  /** Beside the theme switch: sign in, sign out. */
   readonly aside?: ReactNode;
   readonly children: ReactNode;
 };
 
-/** What surrounds every view: the way to the others, and a way past it for the keyboard. */
-export function LiveEvent({ title, navigation, aside, children }: Props) {
+/** The frame around every view: the navigation, and a link that skips it. */
+export function PageFrame({ title, navigation, aside, children }: Props) {
   useKeptFocus();
   return (
     <div className="mx-auto flex min-h-screen max-w-[90rem] flex-col">

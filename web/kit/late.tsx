@@ -3,9 +3,9 @@ import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
 /**
- * A part of a page that is loaded when it is first shown. It is kept once it is loaded; a load that
- * failed is tried again when asked for.
- * @param name as it stands behind "the"
+ * A component that loads when it is first shown. A loaded component stays; after a failed load the
+ * person can try again.
+ * @param name of the component, without "the"
  */
 export function late(name: string, load: () => Promise<ComponentType>): ComponentType {
   let loaded: ComponentType | null = null;

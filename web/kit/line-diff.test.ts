@@ -1,4 +1,4 @@
-/** A diff is right when either side can be read out of it again, and small when lines are equal. */
+/** A diff contains both texts, and is small when lines are equal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diffLines, folded, type DiffLine } from './line-diff.ts';

@@ -1,4 +1,4 @@
-/** What differs between two texts, line by line, with as few changes as there can be. */
+/** The differences between two texts, line by line, with as few changes as possible. */
 import { diffArrays } from 'diff/lib/diff/array.js';
 
 /** `old` and `now` are line numbers from 1; null: the line is not in that text. */
@@ -9,13 +9,13 @@ export type DiffLine = {
   readonly now: number | null;
 };
 
-/** Lines that are the same and far from any change, left out. */
+/** Equal lines that are left out, since they are far from any change. */
 export type DiffGap = { readonly kind: 'gap'; readonly lines: number };
 
-/** More differences than this are told as everything removed and added. */
+/** With more differences than this, the result is all lines removed and all lines added. */
 const editsMax = 1_000;
 
-/** The whole of both texts. */
+/** All lines of both texts. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [old, now] = [linesOf(before), linesOf(after)];
   const changes = diffArrays(old, now, { maxEditLength: editsMax }) ?? [
@@ -32,7 +32,7 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
   );
 }
 
-/** Only lines within so many lines of a change, and how much is left out between. */
+/** Keeps only lines close to a change, with gaps between them. */
 export function folded(
   lines: readonly DiffLine[],
   around: number,
@@ -59,7 +59,7 @@ export function folded(
   return shown;
 }
 
-/** The last line's end is no line of its own. */
+/** The end of the last line starts no further line. */
 function linesOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();

@@ -1,3 +1,4 @@
+/** Long texts of other people, in full or at their beginning. */
 import { Fragment, useState } from 'react';
 import { Button } from './button.tsx';
 import { beginningOf, piecesOf, shownMax } from './shorten.ts';
@@ -5,11 +6,11 @@ import { count } from './words.ts';
 
 type Props = {
   readonly text: string;
-  /** Read out as the name of the place that it scrolls in. */
+  /** The name of the scroll area for screen readers. */
   readonly name: string;
 };
 
-/** A text of somebody else's, however long: its beginning, and all of it when asked for. */
+/** A text of any length by another author: its beginning, and all of it after a press. */
 export function LongText({ text, name }: Props) {
   const [of, setOf] = useState<string | null>(null);
   const whole = of === text;
@@ -37,7 +38,7 @@ export function LongText({ text, name }: Props) {
   );
 }
 
-/** A text that grows: of a long one the end is in view. */
+/** A growing text, scrolled to its end. */
 export function GrowingText({ text, name }: Props) {
   if (text.length <= shownMax) return <LongText text={text} name={name} />;
   return (

@@ -2,7 +2,7 @@ import { StrictMode, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { applyTheme } from './theme.ts';
 
-/** Puts the page where index.html has a place for it. */
+/** Renders the page into the element of index.html. */
 export function mount(page: ReactNode): void {
   applyTheme();
   const place = document.getElementById('page');

@@ -1,3 +1,4 @@
+/** Highlighted texts, and errors of the service. */
 import type { ReactNode } from 'react';
 import type { Refused } from './api.ts';
 
@@ -10,7 +11,7 @@ const looks: Readonly<Record<Tone, string>> = {
   plain: 'border-line bg-card',
 };
 
-/** A few sentences set apart. A notice that is `bad` or `wait` is read out when it appears. */
+/** A highlighted text. Screen readers announce a `bad` or `wait` notice when it appears. */
 export function Notice({
   tone = 'plain',
   children,
@@ -26,7 +27,7 @@ export function Notice({
   );
 }
 
-/** What the service answered instead; nothing where all is well, or signing in is what helps. */
+/** The service's error; nothing without an error, or if a new sign-in is the remedy. */
 export function Refusal({ refused }: { readonly refused: Refused | null }) {
   if (refused === null || refused.code === 'given_up' || refused.status === 401) return null;
   return <Notice tone="bad">{refused.detail}</Notice>;

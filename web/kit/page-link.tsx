@@ -9,7 +9,7 @@ type Props = {
   readonly children: ReactNode;
 };
 
-/** Leads to another of svc's pages. Whoever came in by the application is signed in there too. */
+/** A link to another page of svc. A person in the application is signed in there too. */
 export function PageLink({ href, className, children }: Props) {
   const follow = (event: MouseEvent): void => {
     const isPlain = !event.metaKey && !event.ctrlKey && !event.shiftKey && event.button === 0;
@@ -24,7 +24,7 @@ export function PageLink({ href, className, children }: Props) {
   );
 }
 
-/** A window of its own hands the next page a token by itself. */
+/** A window of the application gives the next page a token itself. */
 function isHandedOver(): boolean {
   const { now } = useArrival.getState();
   const { token } = useToken.getState();

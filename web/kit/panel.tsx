@@ -1,7 +1,7 @@
 import { useId, type ReactNode } from 'react';
 import { AsWritten } from './as-written.tsx';
 
-/** A part of a page under a heading of its own. */
+/** A section of a page with its own heading. */
 export function Panel({
   title,
   aside,

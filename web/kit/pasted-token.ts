@@ -1,10 +1,11 @@
+/** Cleans a token that a person pasted. */
 import { partsOf } from './visible.ts';
 
 export type PastedToken =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'fault'; readonly fault: string };
 
-/** What somebody pasted as a token, without the blanks and unseen characters around it. */
+/** A pasted token, without the white space and invisible characters around it. */
 export function readPasted(written: string): PastedToken {
   const parts = partsOf(written.trim());
   const first = parts.findIndex(({ kind }) => kind === 'text');

@@ -1,6 +1,6 @@
 /**
- * Where the person is, kept in the page's address (`/ui?view=messages&channel=webhook`), so that
- * it can be shared, goes back and forth, and survives a reload. It never holds what people wrote.
+ * Keeps the person's place in the page's URL (`/ui?view=messages&channel=webhook`). So it can be
+ * shared, works with Back and Forward, and survives a reload. It never holds text of people.
  */
 import { useCallback, useSyncExternalStore } from 'react';
 import { newEntry } from './entry.ts';
@@ -23,13 +23,13 @@ function listen(wake: () => void): () => void {
   };
 }
 
-/** The address of a place of this page. Empty values are left out. */
+/** The URL of a place of this page, without empty values. */
 export function hrefOf(place: Place): string {
   const given = Object.entries(place).filter(([, value]) => value !== '');
   return given.length === 0 ? location.pathname : `?${new URLSearchParams(given).toString()}`;
 }
 
-/** Goes to a place; `replace` leaves no step to go back to. */
+/** Goes to a place. `replace` adds no entry to the history. */
 export function goTo(place: Place, { replace = false } = {}): void {
   const href = hrefOf(place);
   if (replace) history.replaceState(history.state, '', href);
@@ -37,7 +37,7 @@ export function goTo(place: Place, { replace = false } = {}): void {
   dispatchEvent(new Event(changed));
 }
 
-/** What an anchor needs in order to lead to a place without a reload. */
+/** The props of an anchor that goes to a place without a reload. */
 export function useLink(place: Place) {
   const href = hrefOf(place);
   const onClick = useCallback(

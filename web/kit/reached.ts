@@ -1,16 +1,16 @@
-/** Whether the service answers this page, told by whoever asks it something. */
+/** Whether the service answers this page. Every request reports it. */
 import { create } from 'zustand';
 
 type Reached = {
-  /** When the first of the questions that nobody answered was given up; null: it answers. */
+  /** The time of the first of the unanswered requests; null: the service answers. */
   readonly goneSince: number | null;
-  /** The last time that it did not answer, once that is over; null: none, or it is seen. */
+  /** The last interruption, once it is over; null: none, or the person has seen it. */
   readonly wasGone: { readonly since: number; readonly until: number } | null;
 };
 
 export const useReached = create<Reached>(() => ({ goneSince: null, wasGone: null }));
 
-/** @param answered whether anything came back, be it a refusal */
+/** @param answered true for any answer, also a refusal */
 export function noteReached(answered: boolean): void {
   const { goneSince } = useReached.getState();
   if (answered === (goneSince === null)) return;
@@ -20,7 +20,7 @@ export function noteReached(answered: boolean): void {
   }
 }
 
-/** The person has seen that it answers again. */
+/** Called when the person has seen that the service answers again. */
 export function forgetGone(): void {
   useReached.setState({ wasGone: null });
 }

@@ -12,13 +12,13 @@ import { useAsked } from './use-asked.ts';
 type Props = {
   readonly presence: SecretPresence;
   readonly onClose: () => void;
-  /** It is kept now. */
+  /** Called after the value is stored. */
   readonly onDone: () => void;
 };
 
 /**
- * Asks for the value of a variable and has it kept. The value stands in the input alone, until it
- * is sent or the dialog closes, and comes back from nowhere.
+ * Asks for the value of a variable and has the service store it. Only the input holds the value,
+ * until it is sent or the dialog closes. Nothing shows it again.
  */
 export function SecretDialog({ presence, onClose, onDone }: Props) {
   const { name, inKeychain } = presence;
@@ -55,11 +55,11 @@ export function SecretDialog({ presence, onClose, onDone }: Props) {
   );
 }
 
-/** A locked keychain asks to be unlocked, and one that refuses may ask once more. */
+/** A locked keychain can be unlocked, and one that refused may be asked again. */
 const canBeAsked = ({ state }: SecretStore): boolean =>
   state === 'ready' || state === 'locked' || state === 'denied';
 
-/** The service takes values from its own machine alone. */
+/** The service accepts values only from its own machine. */
 const isOnMachine = (): boolean => /^(?:127\.0\.0\.1|localhost|\[::1\])$/.test(location.hostname);
 
 type FormProps = {
@@ -73,7 +73,7 @@ function ValueForm({ name, store, onKept }: FormProps) {
   const [fault, setFault] = useState<string | null>(null);
   const [refused, setRefused] = useState<Refused | null>(null);
   const [busy, setBusy] = useState(false);
-  // The dialog opened before there was an input to put the focus into.
+  // The dialog opened before the input was there to be focused.
   useLayoutEffect(() => input.current?.focus(), []);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -121,7 +121,7 @@ function ValueForm({ name, store, onKept }: FormProps) {
   );
 }
 
-/** What is undone here is typing, and nothing of the page. */
+/** Undo keys undo typing here, and nothing of the page. */
 function keepKeys(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey) event.stopPropagation();
 }

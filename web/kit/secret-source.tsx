@@ -1,3 +1,4 @@
+/** Words for the places where the service finds a secret. */
 import type { SecretPresence, SecretStore } from '../../src/admin/secret-control.ts';
 import { State } from './state.tsx';
 
@@ -10,13 +11,13 @@ const words: Readonly<Record<Exclude<Source, 'missing'>, string>> = {
   keychain: 'keychain',
 };
 
-/** Where the value of a variable stands, for the service. */
+/** Where the service finds the value of a variable. */
 export function SourceBadge({ source }: { readonly source: Source }) {
   if (source === 'missing') return <State tone="bad">not set where svc runs</State>;
   return <State tone="good">set: {words[source]}</State>;
 }
 
-/** What the keychain of a system is called there. */
+/** The names of the keychains of each system. */
 export const storeNames: Readonly<Record<SecretStore['kind'], string>> = {
   secret_service: 'Secret Service',
   keychain: 'macOS Keychain',
@@ -24,7 +25,7 @@ export const storeNames: Readonly<Record<SecretStore['kind'], string>> = {
   none: 'none for this system',
 };
 
-/** How a value is given where the keychain is not the way. */
+/** Ways to set a value without the keychain. */
 export function OtherWays({ name }: { readonly name: string }) {
   return (
     <div className="flex flex-col gap-1">

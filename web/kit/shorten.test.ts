@@ -1,4 +1,4 @@
-/** A text is shortened between its characters, and only where it is too long. */
+/** A text is cut between characters, and only if it is too long. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { beginningOf, piecesOf } from './shorten.ts';

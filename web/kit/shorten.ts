@@ -1,7 +1,7 @@
-/** The part of somebody else's text beyond this length is only shown when it is asked for. */
+/** The length from which the rest of a text shows only after a press. */
 export const shownMax = 2_000;
 
-/** The beginning of a text, without half a character at its end. @param max UTF-16 units */
+/** The beginning of a text, which never ends with half a character. @param max UTF-16 units */
 export function beginningOf(text: string, max = shownMax): string {
   if (text.length <= max) return text;
   const isHalf = (text.codePointAt(max - 1) ?? 0) > 0xffff;
@@ -11,8 +11,8 @@ export function beginningOf(text: string, max = shownMax): string {
 const unbroken = /\S{50}(?<![\u200d\p{RI}])(?=[^\s\p{M}\p{Emoji_Modifier}\u200d\p{RI}])/gu;
 
 /**
- * The text in pieces between which a line may break. A run of letters without an end costs the
- * browser the square of its length to wrap, which at 20,000 is seconds; a run of 50 is nothing.
+ * Splits a text into pieces between which a line may break. The browser's cost to wrap an unbroken
+ * run grows with the square of its length: 20,000 characters take seconds, 50 take no time.
  */
 export function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];

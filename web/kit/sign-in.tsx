@@ -1,3 +1,4 @@
+/** The form for the administrator's token. */
 import { useLayoutEffect, useRef, useState, type FormEvent } from 'react';
 import type { Status } from '../../src/admin/admin.ts';
 import { ask, type Refused } from './api.ts';
@@ -8,11 +9,11 @@ import { readPasted } from './pasted-token.ts';
 
 type Props = {
   readonly onDone?: () => void;
-  /** False: something else of the page is what one came for. */
+  /** False: another element of the page is more important for the focus. */
   readonly isFirst?: boolean;
 };
 
-/** Asks for the administrator's token and tries it; it is kept in memory alone. */
+/** Asks for the administrator's token and tries it. The token is in memory only. */
 export function SignIn({ onDone, isFirst = true }: Props) {
   const [written, setWritten] = useState('');
   const [fault, setFault] = useState<string | null>(null);
@@ -32,7 +33,7 @@ export function SignIn({ onDone, isFirst = true }: Props) {
     if (pasted.kind === 'fault') return refuse(pasted.fault);
     const { token } = pasted;
     setBusy(true);
-    // A wrong bearer is refused here as well, though none is needed.
+    // Works without a bearer too, but the service refuses a wrong one.
     const answer = await ask('status', { token });
     const why = answer.kind === 'refused' ? await faultOf(answer) : null;
     setBusy(false);
@@ -72,7 +73,7 @@ async function faultOf({ status, detail }: Refused): Promise<string> {
   return isReadOnly ? readOnly : 'The service does not accept it.';
 }
 
-/** For who has a token of their own, beside another way in. */
+/** A link to the token form, for a person who has a token beside another way to sign in. */
 export function TokenInstead({ onDone }: Pick<Props, 'onDone'>) {
   const details = useRef<HTMLDetailsElement>(null);
   const opened = (): void => {

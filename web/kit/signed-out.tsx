@@ -1,3 +1,4 @@
+/** The banner of a page whose token was refused. */
 import { useApplication } from './application.ts';
 import { useArrival } from './arrival.ts';
 import { Button } from './button.tsx';
@@ -8,7 +9,7 @@ import { askToSignIn } from './ways-in.tsx';
 
 const lapsed = 'svc does not take your token any more: it was changed, or svc was started anew.';
 
-/** Why the page cannot act for the person any more; null: it can, or they asked for it. */
+/** A sentence that says why the person is signed out; null: they are not, or they asked for it. */
 export function useSignedOut(): string | null {
   const hasLapsed = useToken((state) => state.hasLapsed);
   const { now } = useArrival();
@@ -17,11 +18,11 @@ export function useSignedOut(): string | null {
 }
 
 type Props = {
-  /** What becomes of what they have before them, as a sentence; null: nothing can be said. */
+  /** A sentence about unsaved content of the page; null: there is none. */
   readonly stays: string | null;
 };
 
-/** The one banner of a page whose token is refused, with the way on; nothing where all is well. */
+/** The banner of a page whose token was refused, with a way to sign in again. Otherwise nothing. */
 export function SignedOut({ stays }: Props) {
   const why = useSignedOut();
   const isThere = useApplication((state) => state.isThere);

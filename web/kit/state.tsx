@@ -1,3 +1,4 @@
+/** A state as a word with a mark, and the tones of the API's states. */
 import type { ReactNode } from 'react';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'off';
@@ -9,7 +10,7 @@ const colours: Readonly<Record<Tone, string>> = {
   off: 'text-soft',
 };
 
-/** A round, a turned and a straight mark: the state is not told by colour alone. */
+/** A round, a turned and a straight mark, so that colour is not the only sign of a state. */
 const marks: Readonly<Record<Tone, string>> = {
   good: 'rounded-full',
   wait: 'rotate-45 rounded-[1px]',
@@ -17,7 +18,7 @@ const marks: Readonly<Record<Tone, string>> = {
   off: 'rounded-full border-2 border-current bg-transparent!',
 };
 
-/** A state in a word, with a mark before it. */
+/** A state in one word, with a mark before it. */
 export function State({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   return (
     <span className={`inline-flex items-center gap-1.5 font-medium ${colours[tone]}`}>
@@ -45,5 +46,5 @@ const tones: Readonly<Record<string, Tone>> = {
   deny: 'bad',
 };
 
-/** The tone of a state's name in the API; what is unknown is `off`. */
+/** The tone for a state's name in the API; an unknown state is `off`. */
 export const toneOf = (state: string): Tone => tones[state] ?? 'off';

@@ -1,6 +1,6 @@
 /**
- * Follows the service's events. EventSource can send no bearer, so this is fetch and a parser.
- * States: connecting → open → lost → connecting …; paused while the page is out of view.
+ * Follows the service's events. EventSource cannot send a bearer, so this uses fetch and a parser.
+ * States: connecting → open → lost → connecting …; paused while the page is hidden.
  */
 import { headersFor, noteStatus, refusedWith } from './api.ts';
 import { readEvents } from './events.ts';
@@ -21,7 +21,7 @@ type Listener = {
 
 const pauseMs = { least: 1_000, most: 30_000 };
 
-/** @returns what ends it */
+/** @returns a function that ends it */
 export function follow(listener: Listener): () => void {
   const ending = new AbortController();
   void run(listener, ending.signal);
@@ -50,7 +50,7 @@ async function run(listener: Listener, ended: AbortSignal): Promise<void> {
   }
 }
 
-/** One connection, until it breaks, the page is hidden, or it is ended. */
+/** One connection, until it breaks, the page is hidden, or the caller ends it. */
 async function once(
   listener: Listener,
   lastId: string | null,
@@ -75,11 +75,11 @@ async function once(
     listener.onState('open');
     await readEvents(response.body, ({ id, data }) => {
       if (id !== undefined) note(id);
-      const liveEvent = frameOf(data);
+      const liveEvent = liveEventOf(data);
       if (liveEvent !== null) listener.onLiveEvent(liveEvent);
     });
   } catch {
-    // Broken off; the loop around it tries again.
+    // The connection broke; the loop in `run` tries again.
   } finally {
     ended.removeEventListener('abort', close);
     document.removeEventListener('visibilitychange', hide);
@@ -93,13 +93,13 @@ async function reach(open: () => Promise<Response>): Promise<Response> {
     noteReached(true);
     return response;
   } catch (error) {
-    // Given up by this page itself, it tells nothing of the service.
+    // An abort by this page says nothing about the service.
     if (!(error instanceof DOMException)) noteReached(false);
     throw error;
   }
 }
 
-function frameOf(data: string): LiveEvent | null {
+function liveEventOf(data: string): LiveEvent | null {
   try {
     return JSON.parse(data) as LiveEvent;
   } catch {

@@ -2,26 +2,26 @@ import { Fragment, type ReactNode } from 'react';
 
 export type Column<Row> = {
   readonly title: string;
-  /** Figures are set to the right. */
+  /** Numbers are right-aligned. */
   readonly number?: boolean;
   readonly cell: (row: Row) => ReactNode;
 };
 
 type Props<Row> = {
-  /** Read out as the table's name. */
+  /** The table's name for screen readers. */
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Shown instead of rows where there are none. */
+  /** Shown if there are no rows. */
   readonly none: ReactNode;
-  /** What is shown below a row, over the whole width; null: nothing. */
+  /** Content below a row over the full width; null: none. */
   readonly renderDetail?: (row: Row) => ReactNode;
 };
 
 /**
- * A plain table, for up to some 200 rows. Where there is too little room for many columns, each row
- * is a card, with the column's title before each value.
+ * A simple table, for up to about 200 rows. If the space is too small for its columns, each row
+ * becomes a card with the column's title before each value.
  */
 export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: Props<Row>) {
   if (rows.length === 0) return <div className="text-soft">{none}</div>;
@@ -76,12 +76,15 @@ function Below({ columns, children }: { readonly columns: number; readonly child
   );
 }
 
-/** A name without a gap in it breaks before it takes the room of the other columns. */
+/** A name without spaces breaks before it takes the space of other columns. */
 const nameLook =
   '[&_bdi]:inline-block [&_bdi]:max-w-[40ch] [&_bdi]:align-top [&_bdi]:break-words ' +
   '[&_a_bdi]:underline [&_s_bdi]:line-through';
 
-/** Many columns become cards; between, they are scrolled to: broken words are worse to read. */
+/**
+ * Tables with many columns become cards. In between they scroll, since broken words are worse to
+ * read.
+ */
 const widthOf = (columns: number): string =>
   columns > 3 ? 'as-cards @min-[36rem]:min-w-[44rem]' : '';
 

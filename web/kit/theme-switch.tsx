@@ -1,6 +1,6 @@
 import { themes, useTheme, type Theme } from './theme.ts';
 
-/** Light, dark, or as the system says. */
+/** Selects light, dark, or the system's theme. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useTheme();
   return (

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says; remembered by the browser. */
+/** The theme: light, dark, or the system's. The browser remembers it. */
 import { useSyncExternalStore } from 'react';
 
 export const themes = ['system', 'light', 'dark'] as const;
@@ -15,7 +15,7 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   return [theme, setTheme];
 }
 
-/** To be called before the first paint. */
+/** Call it before the first paint. */
 export function applyTheme(theme: Theme = readTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
@@ -25,7 +25,7 @@ function setTheme(theme: Theme): void {
   try {
     localStorage.setItem(key, theme);
   } catch {
-    // Where the browser keeps nothing, the theme lasts as long as the page is open.
+    // If the browser stores nothing, the theme lasts as long as the page.
   }
   applyTheme(theme);
   for (const wake of listeners) wake();

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { AsWritten } from './as-written.tsx';
 import { Button } from './button.tsx';
 
-/** Lines to be copied as they stand. */
+/** Lines that a person copies as they are. */
 export function ToCopy({ text }: { readonly text: string }) {
   const [said, setSaid] = useState('');
   const copy = async (): Promise<void> => {

@@ -1,21 +1,22 @@
+/** Reads an API path and keeps its last answer. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ask, type Refused } from './api.ts';
 import { bearerOf, useToken } from './token.ts';
 
 export type Asked<T> = {
-  /** The last answer; null before the first. It stays while a later one fails. */
+  /** The last answer; null before the first. It stays when a later request fails. */
   readonly value: T | null;
-  /** When the last answer came, milliseconds since 1970; null before the first. */
+  /** The time of the last answer in milliseconds since 1970; null before the first. */
   readonly answeredAt: number | null;
   readonly refused: Refused | null;
-  /** Asks now. */
+  /** Sends the request now. */
   readonly again: () => void;
 };
 
 /**
- * What a path of the API answers, asked again after every `everyMs` while the page is in view, at
+ * The answer of an API path. It is read again every `everyMs` while the page is visible, and at
  * once when the path changes or somebody signs in or out.
- * @param path below /api/v1/; null: nothing is asked
+ * @param path below /api/v1/; null: no request
  */
 export function useAsked<T>(path: string | null, everyMs: number | null = null): Asked<T> {
   const bearer = useToken(bearerOf);
@@ -48,7 +49,7 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
       if (everyMs !== null) timer = setTimeout(() => void look(), everyMs);
     };
     const seen = (): void => {
-      // A page that was opened in the background asks when it is first seen.
+      // A page in a background tab waits until it is visible.
       if (document.hidden || (everyMs === null && asked)) return;
       clearTimeout(timer);
       void look();
@@ -60,7 +61,7 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', seen);
     };
-    // Who asks, and that it is asked again, are reasons to begin anew.
+    // A new bearer or a new round starts again.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [path, everyMs, bearer, round]);
   const again = useCallback(() => setRound((before) => before + 1), []);

@@ -1,15 +1,15 @@
 import { useLayoutEffect } from 'react';
 
 const inDialog = '[role="dialog"], [role="alertdialog"]';
-/** Elements where the keyboard may go on, the nearest first. */
+/** Elements that can get the focus instead, the nearest first. */
 const parts = 'section, main';
 
 /**
- * When the element with the focus is taken from the page, the focus goes to the part of the page
- * around it, and not to the very beginning. A dialog counts as the place from which it was opened.
+ * When the focused element is removed, moves the focus to the section around it instead of the top
+ * of the page. For an element in a dialog, it is the section that opened the dialog.
  */
 export function useKeptFocus(): void {
-  // Before the page is painted: from then on something can have the focus.
+  // Before the first paint, since from then on an element can have the focus.
   useLayoutEffect(() => {
     let held: Element | null = null;
     let around: readonly HTMLElement[] = [];
@@ -18,7 +18,7 @@ export function useKeptFocus(): void {
       held = target;
       if (target.closest(inDialog) === null) around = partsAround(target);
     };
-    /** The person has moved the focus away; it is not lost because its element is gone. */
+    /** The person moved the focus away, so it is not lost when its element is removed later. */
     const leave = ({ target, relatedTarget }: FocusEvent): void => {
       queueMicrotask(() => {
         const isLeft = relatedTarget === null && target === held && document.hasFocus();
@@ -33,7 +33,7 @@ export function useKeptFocus(): void {
       giveFocus(part ?? document.getElementById('main'));
     };
     let due = 0;
-    // A dialog gives the focus back a moment after it has closed, and views take it themselves.
+    // A dialog returns the focus shortly after it closes, and some views focus themselves.
     const lookSoon = (): void => {
       if (held === null || held.isConnected) return;
       cancelAnimationFrame(due);

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** The time, milliseconds since 1970, looked at anew after every `everyMs`. */
+/** The time in milliseconds since 1970, updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,17 +1,17 @@
 /**
- * Text of others, made so that it cannot pass for something else: characters that steer or cannot
- * be seen are shown by their numbers. Joiners and variants that belong to emoji or to a script
+ * Makes text of other people safe to show: characters that are invisible or that control the text
+ * direction appear as their code points. Joiners and variants that belong to emoji or to a script
  * stay. Rules: Unicode Technical Report 36, 2.10 and 3.6; UAX 9, 2.
  */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
-  /** `U+202E`; several in a row are one mark. */
+  /** `U+202E`; several in a row become one mark. */
   | { readonly kind: 'mark'; readonly text: string };
 
 const hidden =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
-/** Scripts that are written with joiners. */
+/** Scripts that use joiners. */
 const joining = new RegExp(
   `^[${'Arab Deva Beng Gujr Knda Mlym Sinh Taml Telu Khmr'.replaceAll(/(\w+) ?/g, '\\p{sc=$1}')}]$`,
   'u',
@@ -21,7 +21,7 @@ const varied = /^[\p{Emoji}\p{sc=Han}]$/u;
 /** The flags of England, Scotland and Wales. */
 const flagged = /\u{1F3F4}[\u{E0020}-\u{E007E}]*$/u;
 
-/** @param lines whether the text may have several lines: line ends and tabs stay */
+/** @param lines true: the text may have several lines, so line ends and tabs stay */
 export function partsOf(text: string, lines = false): readonly Part[] {
   const parts: Part[] = [];
   let shown = 0;
@@ -44,10 +44,10 @@ export function partsOf(text: string, lines = false): readonly Part[] {
   return parts;
 }
 
-/** Whether a name needs quotes to be seen as it is: it is blank, or begins or ends with a blank. */
+/** Whether a name needs quotes to be visible: it is blank, or begins or ends with a blank. */
 export const needsQuotes = (name: string): boolean => /^$|^\p{Zs}|\p{Zs}$/u.test(name);
 
-/** A name for a place that takes only plain text: a choice of a list, a label that is read out. */
+/** A name for places that take only plain text: an option of a list, a label for screen readers. */
 export function visible(name: string): string {
   const shown = partsOf(name)
     .map(({ kind, text }) => (kind === 'mark' ? `[${text}]` : text))

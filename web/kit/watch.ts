@@ -1,7 +1,7 @@
 /**
- * Looks after what is around the page: whether there is an application, and whether the service is
- * still there. In the application it asks in the background as well, since a token that nobody uses
- * for long is withdrawn.
+ * Checks whether there is a desktop application around the page, and whether the service still
+ * answers. In the application it also asks in the background, since the service withdraws an unused
+ * token.
  */
 import { useEffect } from 'react';
 import { create } from 'zustand';
@@ -14,31 +14,31 @@ import { noteReached, useReached } from './reached.ts';
 import { useToken } from './token.ts';
 
 const everyMs = 5_000;
-/** While nobody answers. */
+/** The interval while the service does not answer. */
 const goneEveryMs = 500;
-/** A service that is silent for so long has ended: a listener on this machine answers at once. */
+/** A service that is silent for this long has ended: on this machine a listener answers at once. */
 const goneAfterMs = 1_000;
 
-/** Whether the service has ended, or cannot be reached, as far as its pages can tell. */
+/** Whether the service has ended or cannot be reached. */
 export const useGone = create<{ readonly isGone: boolean }>(() => ({ isGone: false }));
 
-/** What the service keeps everything in; null while that is not known. */
+/** The storage backend of the service; null: not known. */
 export const useStorage = create<{ readonly storage: StorageBackend | null }>(() => {
   return { storage: null };
 });
 
-/** The revision of the configuration in use, as it was last told; null before. */
+/** The last known revision of the configuration in use; null: not known. */
 export const useRevision = create<{ readonly revision: string | null }>(() => ({ revision: null }));
 
-/** Whether svc can be changed by nobody, whatever their token. */
+/** True: nobody can change svc, with any token. */
 export const useReadOnly = create<{ readonly isReadOnly: boolean }>(() => {
   return { isReadOnly: false };
 });
 
 /**
- * To be used once in a page.
- * @param always for a page that asks nothing by itself: outside of the application, too, it looks
- *   whether the service answers, and takes the token
+ * Use it once in a page.
+ * @param always for a page that sends no requests by itself: it then checks, also outside the
+ *   application, whether the service answers and accepts the token
  */
 export function useWatch(always = false): void {
   useEffect(() => {
@@ -49,31 +49,31 @@ export function useWatch(always = false): void {
 }
 
 async function watch(over: AbortSignal, always: boolean): Promise<void> {
-  await lookForOne(over);
+  await askFirstStatus(over);
   while (!over.aborted) {
-    if (useApplication.getState().isThere) await look(over);
-    else if (always && !document.hidden) await pairingRequest(over);
+    if (useApplication.getState().isThere) await askApplication(over);
+    else if (always && !document.hidden) await askStatus(over);
     const { goneSince } = useReached.getState();
     useGone.setState({ isGone: goneSince !== null && Date.now() - goneSince >= goneAfterMs });
     await rest(goneSince === null ? everyMs : goneEveryMs, over);
   }
 }
 
-async function lookForOne(signal: AbortSignal): Promise<void> {
+async function askFirstStatus(signal: AbortSignal): Promise<void> {
   const answer = await ask<Pick<Status, 'application' | 'storage'>>('status', { signal });
   if (answer.kind === 'refused') return;
   noteIsThere(answer.value.application === true);
   useStorage.setState({ storage: answer.value.storage });
 }
 
-async function look(signal: AbortSignal): Promise<void> {
+async function askApplication(signal: AbortSignal): Promise<void> {
   const { token } = useToken.getState();
   const answer = await ask<ApplicationView>('application', { signal });
   if (answer.kind === 'ok') noteApplication(answer.value, token !== null);
 }
 
-/** One that is halted takes the question, and is silent. */
-async function pairingRequest(signal: AbortSignal): Promise<void> {
+/** Reads the status, outside the application. A halted process accepts requests without answers. */
+async function askStatus(signal: AbortSignal): Promise<void> {
   const asking = { signal, limitMs: everyMs };
   const answer = await ask<Pick<Status, 'access' | 'revision'>>('status', asking);
   if (answer.kind === 'ok') {
@@ -83,7 +83,7 @@ async function pairingRequest(signal: AbortSignal): Promise<void> {
   } else if (answer.code === 'too_slow') noteReached(false);
 }
 
-/** Ends sooner where a question of another found nobody there. */
+/** Ends early if another request found that the service does not answer. */
 function rest(ms: number, over: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

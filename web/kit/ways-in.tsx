@@ -1,3 +1,4 @@
+/** The sign-in dialog, which any place of a page can open. */
 import { create } from 'zustand';
 import { useApplication } from './application.ts';
 import { ButtonLink } from './button.tsx';
@@ -8,21 +9,21 @@ import { bearerOf, useToken } from './token.ts';
 
 const useAsking = create<{ readonly asking: boolean }>(() => ({ asking: false }));
 
-/** Opens the way to what needs the bearer, from wherever it is needed. */
+/** Opens the sign-in dialog, from any place that needs the bearer. */
 export const askToSignIn = (): void => useAsking.setState({ asking: true });
 
 const close = (): void => useAsking.setState({ asking: false });
 
 useToken.subscribe((state) => void (bearerOf(state) !== null && close()));
 
-/** What the way in is called here: no token opens a service that is for looking at alone. */
+/** The label of the sign-in button. A read-only service has no token to sign in with. */
 export function useWayIn(): string {
   return useApplication(({ isReadOnly }) => isReadOnly) ? letMeChange : 'Sign in';
 }
 
 const letMeChange = 'Let me change things';
 
-/** Where `askToSignIn` leads, over whatever is shown; to be used once in a page. */
+/** The sign-in dialog of `askToSignIn`, over any view. Use it once in a page. */
 export function WayIn() {
   const { asking } = useAsking();
   const wayIn = useWayIn();

@@ -1,4 +1,4 @@
-/** Numbers and times in words. Lengths are milliseconds, times milliseconds since 1970. */
+/** Numbers and times in words. Lengths are in milliseconds, times in milliseconds since 1970. */
 const decimals = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const whole = new Intl.NumberFormat();
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
@@ -23,7 +23,7 @@ function two(much: number, unit: string, little: number, smaller: string): strin
   return little === 0 ? `${much} ${unit}` : `${much} ${unit} ${little} ${smaller}`;
 }
 
-/** The time of day; with the date where it is not today. */
+/** The time of day; on another day than today, with the date. */
 export function moment(at: number | null, now = Date.now()): string {
   if (at === null) return '–';
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
@@ -37,7 +37,7 @@ export function ago(at: number | null, now = Date.now()): string {
   return ms < 2_000 ? 'just now' : `${length(Math.floor(ms / 1_000) * 1_000)} ago`;
 }
 
-/** How long something has lasted: in whole seconds, since those go by before the eyes. */
+/** The time since a moment, in whole seconds, for a counter on the page. */
 export function lasted(since: number, now = Date.now()): string {
   return length(Math.max(1_000, Math.floor((now - since) / 1_000) * 1_000));
 }
@@ -51,7 +51,7 @@ export function ahead(at: number, now = Date.now()): string {
 /** `no_consensus` → `no consensus`. */
 export const spaced = (code: string): string => code.replaceAll('_', ' ');
 
-/** Makes words from inside a sentence into the beginning of one. */
+/** Makes the first letter a capital. */
 export const upper = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** `1 message`, `2 messages`. */
@@ -59,5 +59,5 @@ export function some(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** Ends a sentence that has no end, so that another may follow. */
+/** Ends a sentence with a full stop if it has no end, so that another can follow. */
 export const sentence = (words: string): string => (/[.!?…:]$/.test(words) ? words : `${words}.`);

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../kit/button.tsx';
 
-/** Puts a value into the clipboard, as JSON that a person can read. */
+/** A button that copies a value as formatted JSON. */
 export function CopyJson({ value }: { readonly value: unknown }) {
   const [said, setSaid] = useState('');
   const copy = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** One connection to the stream of events for all views of the page. */
+/** One connection to the event stream, for all views of the page. */
 import { useEffect, useEffectEvent } from 'react';
 import { create } from 'zustand';
 import type { Dropped, LiveEvent } from '../../src/domain/live-event.ts';
@@ -12,13 +12,13 @@ let leave: (() => void) | null = null;
 /** The state of the connection. */
 export const useFeed = create<{ readonly state: StreamState }>(() => ({ state: 'connecting' }));
 
-/** Calls `listener` with each event for as long as the component is shown. */
+/** Calls `listener` for each event while the component is shown. */
 export function useLiveEvents(listener: (liveEvent: PageEvent) => void): void {
   const latest = useEffectEvent(listener);
   useEffect(() => listen((liveEvent) => latest(liveEvent)), []);
 }
 
-/** @returns what ends it; the connection ends with its last listener */
+/** The connection ends with its last listener. @returns a function that removes the listener */
 export function listen(listener: (liveEvent: PageEvent) => void): () => void {
   listeners.add(listener);
   leave ??= follow({

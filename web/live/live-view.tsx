@@ -1,7 +1,8 @@
+/** The live view: its list of views, and the frame around them. */
 import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';
-import { LiveEvent } from '../kit/frame.tsx';
+import { PageFrame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch, useGone } from '../kit/watch.ts';
 import { Approvals } from './approvals/approvals.tsx';
@@ -38,17 +39,17 @@ type LiveViewEntry = {
   readonly title: string;
   readonly shows: ComponentType;
   readonly group: Group;
-  /** The view that leads to this one, for a view that is not in the navigation itself. */
+  /** For a view outside the navigation: the view that links to it. */
   readonly under?: string;
-  /** It is of use only where several instances may share one storage. */
+  /** True: useful only if several instances share one storage. */
   readonly ofShared?: true;
 };
 
-/** What stands in the navigation, in this order. */
+/** The groups of the navigation, in this order. */
 const groups = ['Overview', 'Messages', 'Conversations', 'Delivery', 'Models', 'Settings'] as const;
 type Group = (typeof groups)[number];
 
-/** To add a view: write a component, and a line here. The first one is shown when none is named. */
+/** To add a view: write a component and add a line here. The first one is the default. */
 const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'overview', title: 'Overview', shows: Overview, group: 'Overview' },
   { name: 'flow', title: 'Flow', shows: FlowMap, group: 'Overview' },
@@ -92,7 +93,7 @@ export function LiveView() {
   const where = { groups: shown, current: under ?? name };
   return (
     <StatusOfService>
-      <LiveEvent
+      <PageFrame
         title="svc"
         navigation={<Navigation {...where} />}
         aside={
@@ -106,12 +107,12 @@ export function LiveView() {
         <WithinGroup {...where} />
         <Around />
         {isEntering ? null : <Shown key={name} />}
-      </LiveEvent>
+      </PageFrame>
     </StatusOfService>
   );
 }
 
-/** Names the page after its view, and puts the focus into a view that was gone to. */
+/** Sets the page's title, and focuses a newly opened view. */
 function useArrival(where: string, title: string): void {
   const before = useRef(where);
   useEffect(() => {
@@ -122,7 +123,7 @@ function useArrival(where: string, title: string): void {
   }, [where, title]);
 }
 
-/** What is to be told above every view: that the page is signed out, or that svc has ended. */
+/** Banners above every view: the page is signed out, or svc has ended. */
 function Around() {
   const { isGone } = useGone();
   const page = useApplication((state) => state.page);
@@ -131,7 +132,7 @@ function Around() {
   return <SignedOut stays={hasLapsed ? 'What you have begun here stays.' : null} />;
 }
 
-/** The application's own page says what happened, and leads back once svc runs again. */
+/** Goes to the application's own page, which explains the end and returns once svc runs again. */
 function LeadThere({ page }: { readonly page: string }) {
   useEffect(() => location.replace(wayOn(page)), [page]);
   return (
@@ -150,7 +151,7 @@ const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
   paused: ['off', 'Resting'],
 };
 
-/** Says whether what is shown is current. It also holds the connection while views come and go. */
+/** Shows whether the data is current. It also keeps the connection open between views. */
 function FeedMark() {
   useLiveEvents(() => undefined);
   const [tone, word] = words[useFeed(({ state }) => state)];

@@ -1,10 +1,10 @@
-/** What a person can do next where a list is empty. */
+/** Advice for a person who sees an empty list. */
 import { findKind, channelName } from '../../src/channels/registry.ts';
 import { PageLink } from '../kit/page-link.tsx';
 import { ToCopy } from '../kit/to-copy.tsx';
 import { useStatus } from './status.tsx';
 
-/** How a first message comes in, by the channels that have a route. */
+/** How to send a first message, by the channels that have a route. */
 export function FirstMessage() {
   const { value: status } = useStatus();
   if (status === null) return null;
@@ -33,7 +33,7 @@ export function FirstMessage() {
   );
 }
 
-/** Conversations are kept with storage alone; then they begin with the first message. */
+/** Without storage there are no conversations; with storage, the first message begins one. */
 export function FirstConversation() {
   const { value: status } = useStatus();
   return (
@@ -51,7 +51,7 @@ export function FirstConversation() {
   );
 }
 
-/** The builder is there where there is a bearer; else the file is the way. */
+/** The builder needs a bearer; without one, a person edits the file. */
 function ToConfigure() {
   const { value: status } = useStatus();
   if (status?.access !== 'operator') {

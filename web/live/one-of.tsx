@@ -2,17 +2,17 @@ import { Button } from '../kit/button.tsx';
 import { goTo, usePlace } from '../kit/place.ts';
 
 type Props<Value extends string> = {
-  /** Read out first: what is chosen. */
+  /** The group's name, which screen readers read first. */
   readonly name: string;
-  /** What the page's address calls it. */
+  /** The parameter in the page's URL. */
   readonly field: string;
   readonly values: readonly Value[];
   readonly chosen: Value;
-  readonly say: (value: Value) => string;
+  readonly format: (value: Value) => string;
 };
 
-/** A few values beside each other, one of which holds; it is in the page's address. */
-export function OneOf<Value extends string>({ name, field, values, chosen, say }: Props<Value>) {
+/** A few values side by side, one of which is selected; the page's URL holds it. */
+export function OneOf<Value extends string>({ name, field, values, chosen, format }: Props<Value>) {
   const place = usePlace();
   return (
     <div role="group" aria-label={name} className="flex flex-wrap gap-1">
@@ -25,7 +25,7 @@ export function OneOf<Value extends string>({ name, field, values, chosen, say }
           className="forced-colors:aria-pressed:underline"
           onClick={() => goTo({ ...place, [field]: value }, { replace: true })}
         >
-          {say(value)}
+          {format(value)}
         </Button>
       ))}
     </div>

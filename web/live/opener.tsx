@@ -3,10 +3,10 @@ import type { Column } from '../kit/table.tsx';
 
 type Opener<Row> = {
   readonly title: string;
-  /** The key of the row that is open; null: none is. */
+  /** The key of the open row; null: none. */
   readonly opened: string | null;
   readonly keyOf: (row: Row) => string;
-  /** Read out behind "Open". */
+  /** Text behind "Open" for screen readers. */
   readonly nameOf: (row: Row) => string;
   readonly onOpen: (key: string | null) => void;
 };

@@ -4,12 +4,12 @@ import { useToken } from '../kit/token.ts';
 import { askToSignIn, useWayIn } from '../kit/ways-in.tsx';
 
 type Props = {
-  /** What an operator may do here, as the rest of "Only an operator may …": `see the audit`. */
+  /** The end of the sentence "Only an operator may …": `see the audit`. */
   readonly may: string;
   readonly children: ReactNode;
 };
 
-/** Shows what needs the bearer; without a bearer, the way to sign in. */
+/** Shows content that needs the bearer; without a bearer, a sign-in button. */
 export function OperatorOnly({ may, children }: Props) {
   const token = useToken((state) => state.token);
   const wayIn = useWayIn();

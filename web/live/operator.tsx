@@ -5,7 +5,7 @@ import { PageLink } from '../kit/page-link.tsx';
 import { useToken } from '../kit/token.ts';
 import { askToSignIn, useWayIn, WayIn } from '../kit/ways-in.tsx';
 
-/** Signs in for what needs the bearer: texts, and every change. */
+/** The sign-in button for actions that need the bearer: to read texts, and every change. */
 export function Operator() {
   const token = useToken((state) => state.token);
   const page = useApplication((state) => state.page);

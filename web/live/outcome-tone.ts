@@ -1,4 +1,4 @@
-/** How outcomes are coloured: what went as it should is quiet, so that all else is seen. */
+/** The colours of outcomes. An expected outcome has no colour, so that others stand out. */
 import type { DeliveryState } from '../../src/domain/records.ts';
 import type { ToolOutcome } from '../../src/domain/tool-use.ts';
 import type { TurnOutcome } from '../../src/domain/trace.ts';
@@ -6,7 +6,7 @@ import type { Tone } from '../kit/state.tsx';
 
 type Outcome = TurnOutcome | DeliveryState | ToolOutcome;
 
-/** Amber: it may still become well. Red: somebody has no answer, or something did not happen. */
+/** Amber: it may still succeed. Red: the sender got no answer, or a step did not happen. */
 const tones: Readonly<Record<Outcome, Tone>> = {
   reply: 'off',
   command: 'off',

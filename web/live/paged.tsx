@@ -6,12 +6,12 @@ import type { Pages } from './use-pages.ts';
 
 type Props<Row> = {
   readonly pages: Pages<Row>;
-  /** The word for one row, and for several: `['use', 'uses']`. */
+  /** The noun for one row, and its plural: `['use', 'uses']`. */
   readonly words: readonly [string, string];
   readonly children: (rows: readonly Row[]) => ReactNode;
 };
 
-/** A list as far as it is read, how much that is, and the way to older rows. */
+/** A list as far as it is loaded, the number of its rows, and a button for older ones. */
 export function Paged<Row>({ pages: { rows, refused, older }, words, children }: Props<Row>) {
   return (
     <>

@@ -6,14 +6,14 @@ import { useAsked } from '../kit/use-asked.ts';
 import { askToSignIn, useWayIn } from '../kit/ways-in.tsx';
 
 type Props<T> = {
-  /** A path of the API; asked only once somebody wants to see it. */
+  /** The API path, which is read only after a press. */
   readonly path: string;
-  /** What is revealed, as the rest of "Reveal …": `what was said`. */
+  /** The end of the label "Reveal …": `what was said`. */
   readonly what: string;
   readonly children: (value: T) => ReactNode;
 };
 
-/** What people wrote: not there until the operator asks for it, and gone when they sign out. */
+/** Text of people: the operator reveals it with a press, and it disappears at sign-out. */
 export function Reveal<T>({ path, what, children }: Props<T>) {
   const bearer = useToken(bearerOf);
   const wayIn = useWayIn();
@@ -37,7 +37,7 @@ function Hidden<T>({
 }: Omit<Props<T>, 'children'> & { readonly shows: Props<T>['children'] }) {
   const [wanted, setWanted] = useState(false);
   const { value, refused } = useAsked<T>(wanted ? path : null);
-  // The one button stays where it is, and so does the focus.
+  // One button, which stays at its place, so that it keeps the focus.
   return (
     <div className="flex flex-col gap-2">
       <Button

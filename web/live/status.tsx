@@ -1,3 +1,4 @@
+/** The service's status, read once for all views. */
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
 import type { Status } from '../../src/admin/admin.ts';
 import { useAsked, type Asked } from '../kit/use-asked.ts';
@@ -6,7 +7,7 @@ const everyMs = 2_000;
 
 const StatusContext = createContext<Asked<Status> | null>(null);
 
-/** Asks for the status once for all views. */
+/** Reads the status once for all views. */
 export function StatusOfService({ children }: { readonly children: ReactNode }) {
   const { value, answeredAt, refused, again } = useAsked<Status>('status', everyMs);
   const asked = useMemo(
@@ -16,7 +17,7 @@ export function StatusOfService({ children }: { readonly children: ReactNode }) 
   return <StatusContext value={asked}>{children}</StatusContext>;
 }
 
-/** What the service last told of itself. */
+/** The last status of the service. */
 export function useStatus(): Asked<Status> {
   const status = useContext(StatusContext);
   if (status === null) throw new Error('The status is asked for around every view.');

@@ -1,8 +1,8 @@
 import { useEffect, useEffectEvent } from 'react';
 
 /**
- * Single keys of a view, by what they are called in `KeyboardEvent.key`. They are plain letters
- * where somebody writes, and nothing happens while a dialog is open.
+ * Single-key shortcuts of a view, by `KeyboardEvent.key`. They do nothing in a text field or while
+ * a dialog is open.
  */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const press = useEffectEvent((event: KeyboardEvent) => {

@@ -1,3 +1,4 @@
+/** Reads a long list of the API page by page. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Page } from '../../src/domain/page.ts';
 import { useKeptThing } from '../kit/entry.ts';
@@ -7,12 +8,12 @@ import { useToken } from '../kit/token.ts';
 const pageRows = 100;
 
 export type Pages<Row> = {
-  /** null before the first answer. The rows stay while a later question fails. */
+  /** null before the first answer. The rows stay when a later request fails. */
   readonly rows: readonly Row[] | null;
   readonly refused: Refused | null;
-  /** Reads one page more; null: these are all. */
+  /** Reads one more page; null: there are no more. */
   readonly older: (() => void) | null;
-  /** Reads the shown rows anew. When asked for meanwhile, it reads them once more afterwards. */
+  /** Reads the shown rows again. A call during a read starts another read after it. */
   readonly again: () => void;
 };
 
@@ -24,13 +25,13 @@ type Known<Row> = {
 };
 
 /**
- * A list of the API, from its beginning to where the person wants it.
- * @param path below /api/v1/, with the filters of its query; null: nothing is asked
+ * The rows of an API list, from its beginning to the last page that the person opened.
+ * @param path below /api/v1/, with the query; null: no request
  */
 export function usePages<Row>(path: string | null): Pages<Row> {
   const token = useToken((state) => state.token);
   const [known, setKnown] = useState<Known<Row>>(nothing);
-  /** How many pages of which path a person has come to see. */
+  /** By path: the number of pages that the person has opened. */
   const seen = useKeptThing('pages', () => new Map<string, number>());
   const load = useRef<() => void>(() => undefined);
   useEffect(() => {
@@ -56,7 +57,7 @@ export function usePages<Row>(path: string | null): Pages<Row> {
     load.current = () => void read();
     void read();
     return () => giveUp.abort();
-    // Who asks is a reason to begin anew.
+    // A new token starts again.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [path, token, seen]);
   const again = useCallback(() => load.current(), []);

@@ -2,12 +2,12 @@ import { useEffect, useEffectEvent, useRef } from 'react';
 import type { LiveEventKind } from '../../src/domain/live-event.ts';
 import { listen, useFeed } from './feed.ts';
 
-/** Events come in bursts; a list is read once after each. */
+/** Events come in bursts, so there is one read for each burst. */
 const restMs = 1_000;
 
 /**
- * Reads something anew soon after an event that may have changed it; and when the stream of events
- * opens, since no event told what happened between the first reading and the opening.
+ * Reads again shortly after an event that may have changed the data. It also reads when the event
+ * stream opens, since no event covers the time between the first read and the opening.
  */
 export function useRefresh(kinds: readonly LiveEventKind[], again: () => void): void {
   const concerns = useEffectEvent(

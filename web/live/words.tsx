@@ -1,6 +1,6 @@
 import { AsWritten } from '../kit/as-written.tsx';
 
-/** What somebody wrote, as they wrote it, line by line; it is never taken for markup. */
+/** Text of a person, line by line as written; it is never rendered as markup. */
 export function Words({ children }: { readonly children: string }) {
   if (children === '') return null;
   return (

@@ -3,6 +3,6 @@ import { mount } from '../kit/mount.tsx';
 import { SetupPage } from './setup-page.tsx';
 import { arrive } from '../kit/arrival.ts';
 
-// Before anything is shown: from then on the code is in no address and no history.
+// Before the first render, so that the code is in no URL and no history entry.
 arrive();
 mount(<SetupPage />);

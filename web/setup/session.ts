@@ -1,35 +1,35 @@
-/** The way as the service tells it: the page that is shown, and the answers to it. */
+/** The session of the first run: the page that the service shows, and the person's answers. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Answer, Frontend, Page } from '../../apps/setup/setup.ts';
 import type { WizardState } from '../../apps/setup/browser/wizard.ts';
 import { ask, type Answered } from '../kit/api.ts';
 
 export type Session = {
-  /** Null before the first. */
+  /** null before the first answer of the service. */
   readonly state: WizardState | null;
-  /** Why nothing new can come; null: all is well. */
+  /** Why nothing new can come; null: the session goes on. */
   readonly lost: string | null;
   /**
-   * @param revision of the page that was answered: another may have come since
-   * @returns why it was not taken, as a sentence; null: it was
+   * @param revision of the answered page, since another may have come meanwhile
+   * @returns a sentence that says why the service refused it; null: it accepted it
    */
   readonly answer: (answer: Answer, revision: number) => Promise<string | null>;
 };
 
-/** A question waits up to 20 s for something new; a machine that was asleep takes longer. */
+/** The service holds a request up to 20 s for news; a machine that slept takes longer. */
 const waitLimitMs = 60_000;
 const pauseMs = 2_000;
 
-/** There is nothing more to come, so nobody is asked. */
+/** Nothing more can come, so the page stops asking. */
 const isLast = ({ step, work, choices }: Page): boolean =>
   step === 'last' && work === null && choices.length === 0;
 
-/** Follows the way while somebody is signed in. */
+/** Follows the session while a person is signed in. */
 export function useSession(): Session {
   const [state, setState] = useState<WizardState | null>(null);
   const [lost, setLost] = useState<string | null>(null);
   const newest = useRef<WizardState | null>(null);
-  /** @returns whether an answer came that shows a state */
+  /** @returns whether the answer showed a state */
   const take = useCallback((answer: Answered<WizardState>): boolean => {
     if (answer.kind === 'ok') {
       if ((newest.current?.revision ?? 0) < answer.value.revision) {

@@ -13,7 +13,7 @@ import { StepLines } from './step-lines.tsx';
 import { useNow } from '../kit/use-now.ts';
 import { lasted } from '../kit/words.ts';
 
-/** The first run: one step at a time, as the service tells it. */
+/** The page of the first run: one step at a time, as the service gives it. */
 export function SetupPage() {
   const arrival = useArrival(({ now }) => now);
   const token = useToken((state) => state.token);
@@ -57,7 +57,7 @@ function Way() {
   );
 }
 
-/** In the application its own page leads on: to the service, once that runs. */
+/** The application's own page continues, and opens the service once it runs. */
 function GoOn() {
   const page = useApplication((state) => state.page);
   if (page === null) return null;
@@ -70,10 +70,10 @@ function GoOn() {
   );
 }
 
-/** How long nobody answers before the page leads away from here. */
+/** The time without an answer before the page leaves. */
 const lostMs = 1_500;
 
-/** The application's own page says what happened, and leads back to where the first run goes on. */
+/** Goes to the application's own page, which explains the end and returns to the first run. */
 function Lost({ why }: { readonly why: string }) {
   const page = useApplication((state) => state.page);
   useEffect(() => {
@@ -89,10 +89,10 @@ function Lost({ why }: { readonly why: string }) {
   );
 }
 
-/** Pages of one step under one title are one place, which only changes. */
+/** Pages of one step with the same title are one place with changing content. */
 const keyOf = ({ step, title }: Page): string => `${step} ${title}`;
 
-/** While the same is asked, what somebody has begun to type stays. */
+/** Typed text stays while the fields and choices are the same. */
 const askedOf = ({ fields, choices }: Page): string =>
   [...fields.map(({ name }) => name), '', ...choices.map(({ id }) => id)].join(' ');
 
@@ -104,10 +104,10 @@ function Shown({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Where the keyboard goes on when a new step is shown, and what is read out then. */
+/** The heading of a new step, which gets the focus, so that screen readers read it. */
 function Heading({ title }: { readonly title: string }) {
   const element = useRef<HTMLHeadingElement>(null);
-  // Before the step is painted: later it would take the focus from a button that was reached.
+  // Before the first paint: later it would take the focus from a button that the person reached.
   useLayoutEffect(() => {
     focusOn(element.current);
     document.title = `${title} – svc`;
@@ -119,7 +119,7 @@ function Heading({ title }: { readonly title: string }) {
   );
 }
 
-/** A page that is loaded again has lost its token: the browser asks before it does that. */
+/** Asks before a reload, since the page would lose its token. */
 function useUnloadAsked(isAsked: boolean): void {
   const hold = useCallback((event: BeforeUnloadEvent) => event.preventDefault(), []);
   useEffect(() => {
@@ -195,7 +195,7 @@ const labels: Readonly<Record<StepName, string>> = {
   last: 'Done',
 };
 
-/** Where one is on the way. */
+/** The steps, with the present one marked. */
 function Progress({ step }: { readonly step: StepName }) {
   const now = stepNames.indexOf(step);
   return (
@@ -220,7 +220,7 @@ function Progress({ step }: { readonly step: StepName }) {
   );
 }
 
-/** What goes on; the seconds are for the eye alone, or a screen reader would read each. */
+/** The running work. The seconds are hidden from screen readers, which would read each of them. */
 function Working({ work: { text, slow } }: { readonly work: Work }) {
   const now = useNow();
   const [since] = useState(now);

@@ -6,20 +6,20 @@ import { Notice } from '../kit/notice.tsx';
 
 type Props = {
   readonly page: Page;
-  /** @returns why it was not taken; null: it was */
+  /** @returns why the service refused it; null: it accepted it */
   readonly onAnswer: (answer: Answer) => Promise<string | null>;
 };
 
 const charactersMax = 4_096;
 
-/** What a page asks for, and what can be done on it. */
+/** The fields and buttons of a page. */
 export function StepForm({ page: { fields, choices }, onAnswer }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
   const [faults, setFaults] = useState<Faults>({});
   const [refused, setRefused] = useState<string | null>(null);
   const [isSent, setSent] = useState(false);
-  // The Enter key in a field does this.
+  // The button that the Enter key presses.
   const first = (choices.find(({ takes }) => takes.length > 0) ?? choices[0])?.id;
   if (first === undefined) return null;
   const inputOf = (name: string): HTMLInputElement | null => {
@@ -36,7 +36,7 @@ export function StepForm({ page: { fields, choices }, onAnswer }: Props) {
     if (missing !== undefined) return inputOf(missing)?.focus();
     setSent(true);
     const answer = onAnswer({ choice: choice.id, fields: Object.fromEntries(written) });
-    // From here on nothing in this page holds what was typed, whatever becomes of it.
+    // From here on the page holds no secret that was typed, whatever the answer is.
     for (const { name } of fields.filter(({ kind }) => kind === 'secret')) {
       const input = inputOf(name);
       if (input !== null) input.value = '';
@@ -91,7 +91,7 @@ type AskedProps = {
   readonly fault: string | undefined;
 };
 
-/** The input keeps what is typed, and React does not: so emptying it leaves no copy. */
+/** Only the input holds the text, not React, so emptying it leaves no copy. */
 function Asked({ field: { name, label, kind, value, isOptional }, id, fault }: AskedProps) {
   const isSecret = kind === 'secret';
   const hints = [
@@ -116,13 +116,13 @@ function Asked({ field: { name, label, kind, value, isOptional }, id, fault }: A
 
 type ChoicesProps = {
   readonly choices: readonly Choice[];
-  /** Id of the choice that submitting the form takes. */
+  /** The id of the choice that submits the form. */
   readonly first: string;
   readonly isSent: boolean;
   readonly onTake: (choice: Choice) => void;
 };
 
-/** What leads on comes first, one below the other; ways around it stand in one row below. */
+/** Main choices first, one below the other; the alternatives are in one row below. */
 function Choices({ choices, first, isSent, onTake }: ChoicesProps) {
   const forward = choices.filter(({ role }) => role === 'forward');
   const around = choices.filter(({ role }) => role !== 'forward');
@@ -155,7 +155,7 @@ type TakenProps = {
   readonly choice: Choice;
   readonly isMain: boolean;
   readonly isSent: boolean;
-  /** Null: it submits the form. */
+  /** null: the button submits the form. */
   readonly onTake: (() => void) | null;
 };
 

@@ -3,7 +3,7 @@ import { LongText } from '../kit/long-text.tsx';
 import { Notice } from '../kit/notice.tsx';
 import { ToCopy } from '../kit/to-copy.tsx';
 
-/** What a page says. Lines to copy that follow each other are one block. */
+/** The text of a page. Consecutive lines to copy become one block. */
 export function StepLines({ lines }: { readonly lines: readonly Line[] }) {
   return (
     <div aria-live="polite" className="flex flex-col gap-3">
@@ -31,7 +31,7 @@ function blocksOf(lines: readonly Line[]): readonly BlockOf[] {
   return blocks;
 }
 
-/** A page of this machine: what svc itself serves. */
+/** Whether it is a URL of this machine, which svc serves. */
 const isAddress = (text: string): boolean =>
   /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?\/[\w./-]*$/.test(text);
 
@@ -56,7 +56,7 @@ function Block({ kind, text }: BlockOf) {
   }
 }
 
-/** It opens beside this page, which would be signed out otherwise. */
+/** Opens in another tab, since this page would lose its sign-in. */
 function Address({ url }: { readonly url: string }) {
   return (
     <p>

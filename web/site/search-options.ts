@@ -1,7 +1,7 @@
-/** What the index of the documents is made with, and read with. */
+/** The options of the search index, for the build and for the search. */
 import type { Options } from 'minisearch';
 
-/** A stretch of a page, as it is found. */
+/** A section of a page, as the search finds it. */
 export type Entry = {
   readonly id: number;
   /** From the root of the site, with the anchor. */
@@ -11,7 +11,7 @@ export type Entry = {
   readonly text: string;
 };
 
-/** The variable of the page that the script with the index sets. */
+/** The global variable that the index script sets. */
 export const indexName = 'svcSearchIndex';
 
 export const searchOptions: Options<Entry> = {

@@ -1,7 +1,6 @@
 /**
- * The search of the documents' site, without a server, also of pages that were opened as files: the
- * index is a script, which is loaded once somebody wants to search, and asked here. Without this
- * script, the pages have no field for it.
+ * The search of the documentation site, which needs no server and also works on local files. The
+ * index is a script that loads at the first search. Without JavaScript, pages have no search field.
  */
 import MiniSearch, { type AsPlainObject, type SearchResult } from 'minisearch';
 import { indexName, searchOptions, type Entry } from './search-options.ts';
@@ -41,7 +40,7 @@ async function search(): Promise<void> {
   try {
     loaded ??= load();
     const index = await loaded;
-    // Another letter was typed meanwhile.
+    // The person has typed on meanwhile.
     if (field.value !== asked) return;
     const found = asked.trim() === '' ? [] : index.search(asked);
     list.replaceChildren(...found.slice(0, shownMax).map(itemOf));

@@ -20,7 +20,7 @@ const root = join(import.meta.dirname, '../../..');
 const examples = globSync('examples/*.json', { cwd: root }).map((file) => {
   return [file, readFileSync(join(root, file), 'utf8')] as const;
 });
-/** The same in other hands: one line, tabs, the line ends of Windows, a byte order mark. */
+/** The examples in other styles: one line, tabs, Windows line ends, a byte order mark. */
 const texts = examples.flatMap(([file, text]) => {
   const value: unknown = JSON.parse(text);
   return [
@@ -31,7 +31,7 @@ const texts = examples.flatMap(([file, text]) => {
   ] as const;
 });
 
-/** Every place of a value, outermost first. */
+/** Every path within a value, outermost first. */
 function* placesOf(value: Json, path: Path = []): Generator<readonly [Path, Json]> {
   yield [path, value];
   if (isList(value)) for (const [at, one] of value.entries()) yield* placesOf(one, [...path, at]);
@@ -42,7 +42,7 @@ function* placesOf(value: Json, path: Path = []): Generator<readonly [Path, Json
 
 const parse = (text: string): Json => JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
 
-/** What an edit took out and put in, and that it is one stretch of the text. */
+/** The text that an edit removed and the text that it inserted: one stretch each. */
 function stretch(before: string, after: string): { readonly out: string; readonly in: string } {
   let start = 0;
   while (start < before.length && before[start] === after[start]) start++;
@@ -55,7 +55,7 @@ function stretch(before: string, after: string): { readonly out: string; readonl
   };
 }
 
-/** Lines that are in one of them and not, as often, in the other. */
+/** Lines of `a` that `b` does not have as often. */
 function linesOnlyIn(a: string, b: string): readonly string[] {
   const rest = b.split('\n');
   return a.split('\n').filter((line) => {

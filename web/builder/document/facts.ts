@@ -1,4 +1,7 @@
-/** Asks the service about the draft what no page can know: folders and files where svc runs. */
+/**
+ * Asks the service for facts about the draft that no page can know: folders and files where svc
+ * runs.
+ */
 import { useEffect } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { ask } from '../../kit/api.ts';
@@ -8,7 +11,7 @@ type Answer = { readonly problems: readonly ConfigProblem[] };
 
 const restMs = 500;
 
-/** Asks while the page itself finds no error and the service answers; to be used once. */
+/** Asks whenever the page itself finds no error and the service answers. Use it once. */
 export function useFactsAsked(): void {
   const text = useDraft((state) => state.text);
   useEffect(() => {
@@ -21,7 +24,9 @@ export function useFactsAsked(): void {
   }, [text]);
 }
 
-/** Asks for files of a draft that is otherwise in order; the service looks at no others. */
+/**
+ * Asks about the files of a draft without errors; the service checks the files of no other draft.
+ */
 async function askFacts(text: string, signal: AbortSignal): Promise<void> {
   if (problemsNow().some(({ severity }) => severity === 'error')) return;
   const { document } = useDraft.getState();

@@ -1,11 +1,11 @@
-/** The schema's field at a place of a configuration. */
+/** Finds the schema's field for a path of a configuration. */
 import type { ChoiceField, Field, ObjectField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
 
-/** null: the schema knows nothing there. */
+/** @returns null if the schema has no field there */
 export function fieldAt(path: Path): Field | null {
   let field: Field = schema;
   for (const step of path) {
@@ -26,7 +26,7 @@ export function fieldAt(path: Path): Field | null {
   return field;
 }
 
-/** An entry of a map: the variable of svc that has the value. */
+/** The field for an entry of a map: the name of the variable of svc that holds the value. */
 export const variableName = {
   type: 'text',
   format: 'env',
@@ -39,18 +39,20 @@ export function keysAt(path: Path): readonly string[] {
   return field?.type === 'object' ? Object.keys(field.fields) : [];
 }
 
-/** The contract's name for a text of a file; the text itself where it stands for no name. */
+/**
+ * Maps a text of a file to the contract's name for it; a text without such a name stays as it is.
+ */
 export function meant(field: ChoiceField, value: Json | undefined): string | null {
   if (typeof value !== 'string' || value === '') return null;
   const synonyms = field.synonyms ?? {};
   return Object.hasOwn(synonyms, value) ? synonyms[value]! : value;
 }
 
-/** What the conditions of an object now ask of its keys. */
+/** Keys that the conditions of an object require or fix for its present values. */
 export type Demands = {
   readonly required: ReadonlySet<string>;
   readonly forbidden: ReadonlySet<string>;
-  /** The one value that a field may have. */
+  /** By key: the one value that the field may have. */
   readonly only: ReadonlyMap<string, string>;
 };
 

@@ -1,4 +1,4 @@
-/** Each fix that is offered makes its problem go away, and no error in its place. */
+/** Each offered fix removes its problem and adds no error. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { editText } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from './fields.ts';
 import { fixesOf } from './fixes.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
-import { standingsOf } from './shield.ts';
+import { modelUsesOf } from './privacy-filter.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const everything = readFileSync(join(root, 'test/golden/0.1-everything.json'), 'utf8');
@@ -30,7 +30,7 @@ const base = {
 };
 const agent = (more: object) => ({ brains: [{ ...brain, agent: { tools: ['time'], ...more } }] });
 
-/** Code, what is changed of a configuration without problems, and the labels of its fixes. */
+/** A problem's code, a change to a configuration without problems, and the labels of the fixes. */
 const cases: readonly (readonly [string, object, readonly string[]])[] = [
   ['unknown_key', { chanels: 'x' }, ['Remove it', 'Keep as a note']],
   ['unknown_key', { storge: {} }, ['Rename to storage', 'Remove it', 'Keep as a note']],
@@ -178,7 +178,7 @@ test('whatever is broken in a whole configuration, its fixes do something', () =
 test('the shield and an agent say of each model whether it is asked', () => {
   const models = [cloudModel(), model, { ...model, model_id: 'n' }, { provider: 'x' }];
   const kinds = (more: object) =>
-    standingsOf({ ...brain, models, ...more }).map(({ kind }) => kind);
+    modelUsesOf({ ...brain, models, ...more }).map(({ kind }) => kind);
   assert.deepEqual(kinds({}), ['asked', 'asked', 'asked', 'unknown']);
   assert.deepEqual(kinds({ sensitivity: 'private' }), ['never', 'asked', 'asked', 'unknown']);
   const noting = { memory: { scope: 'brain' } };

@@ -1,4 +1,4 @@
-/** What can be done about a problem by one press: edits that a person would have made. */
+/** Fixes for problems: edits that one press of a button makes. */
 import { channelName } from '../../../src/channels/registry.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -24,7 +24,7 @@ type Fault = {
   readonly key: string | number;
 };
 
-/** None where a person has to decide something that nobody can guess. */
+/** @returns an empty list where only a person can decide */
 export function fixesOf(problem: ConfigProblem, document: JsonObject): readonly Fix[] {
   const path = pathOf(problem.path);
   const make = fixers[problem.code as ProblemCode];
@@ -118,7 +118,7 @@ function unknownKey({ path, outer, key, value, document }: Fault): readonly Fix[
   return [...other, { label: 'Remove it', edits: [remove(path)] }, ...note];
 }
 
-/** No entry where nobody can guess its text: an empty text would be the next fault. */
+/** Offers no entry whose text nobody can guess: an empty text would be the next problem. */
 function firstEntry({ path, document }: Fault): readonly Fix[] {
   const entry = startOf([...path, 0], document);
   if (entry === '') return [];
@@ -152,7 +152,7 @@ function unknownValue({ path, outer, key, value, document }: Fault): readonly Fi
   return field?.type === 'choice' ? oneOf(path, wordOf(value), field.names) : [];
 }
 
-/** The value that was meant, written as the field wants it. */
+/** Rewrites the value in the type that the field requires. */
 function ofAnotherType({ path, value, document }: Fault): readonly Fix[] {
   const field = fieldAt(path);
   if (value === null || value === '') return removal({ path } as Fault);
@@ -182,7 +182,7 @@ function converted(field: Field, value: Json): Json | undefined {
   return undefined;
 }
 
-/** Whether a value that stands in the place of a list is one entry of it. */
+/** Whether a value in the place of a list is a valid entry of that list. */
 function isEntryOf(items: Field, value: Json): boolean {
   if (items.type !== 'object') return typeof value === 'string';
   return isObject(value) && Object.keys(value).some((key) => Object.hasOwn(items.fields, key));
@@ -226,7 +226,7 @@ function routeTo(channel: Json, brain: string, document: JsonObject): readonly F
   return [{ label, edits: [insert(['routes'], at, { channel, brain })] }];
 }
 
-/** The name nearest to what was written, or the only name. */
+/** Replaces the name by the most similar known name, or by the only one. */
 function oneOf(path: Path, written: string, names: readonly string[]): readonly Fix[] {
   const meant = nearest(written, names) ?? (names.length === 1 ? names[0]! : null);
   return meant === null ? [] : setTo(path, meant);

@@ -1,19 +1,21 @@
-/** Keeps the draft while it is written, and knows what was kept before. */
+/** Saves the draft in the browser as the person types, and offers drafts that it saved before. */
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import { KeptDrafts, type KeptDraft, type Unkept } from './kept.ts';
 import { isDirty, useDraft, type Base } from './store.ts';
 
 type Keeping = {
-  /** The draft goes on from this one, and the person has not said that they saw it. */
+  /**
+   * The saved draft that this page continues, until the person has confirmed the notice about it.
+   */
   readonly resumed: KeptDraft | null;
   /**
-   * Drafts of other tabs and earlier visits that wait for a word: newest first as the page opened,
-   * then those that came since. A person decides about the first one, so a new draft is never put
-   * before it.
+   * Saved drafts of other tabs and earlier visits that the person can take up. The list begins with
+   * those that were there when the page opened, newest first; later ones follow. The person decides
+   * about the first one, so a new draft never comes before it.
    */
   readonly offered: readonly KeptDraft[];
-  /** Why the draft is not kept as it is; null: it is kept, or there is none. */
+  /** Why the browser does not hold the draft as it is now; null: it does, or there is no draft. */
   readonly unkept: Unkept | null;
 };
 
@@ -27,12 +29,12 @@ const drafts = new KeptDrafts(
 );
 const restMs = 400;
 /**
- * Ids and texts of drafts that are not to be offered again while this page shows what is in use.
- * Texts, since a draft has another id after a reload of its tab.
+ * Ids and texts of drafts that the page does not offer again while the same configuration is in
+ * use. The set has texts too, since a draft gets a new id when its tab reloads.
  */
 const aside = new Set<string>();
 
-/** Opens what is in use, or the draft that this tab had of it. */
+/** Opens the configuration in use, or the saved draft that this tab had of it. */
 export function openDraft(base: Base): void {
   const { resumed, offered } = drafts.begin(base);
   aside.clear();
@@ -40,34 +42,34 @@ export function openDraft(base: Base): void {
   useKeeping.setState({ resumed, offered, unkept: null });
 }
 
-/** The draft stays kept where it can be; nothing of it stays in the page. */
+/** Empties the page. The draft stays saved in the browser where possible. */
 export function closeDraft(): void {
   keepNow();
   useDraft.getState().close();
   useKeeping.setState(nothing);
 }
 
-/** @returns why the draft is not kept as it is now; null where nothing would be lost */
+/** @returns why the draft could not be saved as it is now; null if nothing would be lost */
 export function keepNow(): Unkept | null {
   const unkept = drafts.keep(useDraft.getState());
   useKeeping.setState({ unkept });
   return unkept;
 }
 
-/** Drafts that this browser keeps now, of all tabs and visits. */
+/** The number of saved drafts in this browser, of all tabs and visits. */
 export function keptCount(): number {
   return drafts.count;
 }
 
-/** Nothing of any draft stays in this browser, but what other tabs have open. */
+/** Deletes every draft from the browser's storage. Other tabs keep the draft that is open there. */
 export function throwAllAway(): void {
   useDraft.getState().close();
   drafts.forgetAll();
 }
 
 /**
- * Offers what other tabs keep now. A browser tells a page of another tab's draft a moment later, so
- * the first look may have missed one that is seconds old.
+ * Offers the drafts that other tabs have saved by now. A browser shows a page the draft of another
+ * tab with a delay, so the first read can miss a draft that is seconds old.
  */
 function lookAgain(): void {
   const { base, text: own } = useDraft.getState();
@@ -83,8 +85,8 @@ function lookAgain(): void {
 }
 
 /**
- * Keeps the draft while it says something else than what is in use, and heeds what other tabs do
- * with theirs; to be used once.
+ * Saves the draft while it differs from the configuration in use, and follows the drafts of other
+ * tabs. Use it once.
  */
 export function useKeepingUp(): void {
   useEffect(() => {
@@ -92,8 +94,8 @@ export function useKeepingUp(): void {
     const stop = useDraft.subscribe((draft, before) => {
       if (draft.text === before.text && draft.base === before.base) return;
       clearTimeout(timer);
-      // A text that is no JSON is not kept. The text before it is kept, though it had no time to
-      // rest.
+      // A text that is no JSON is not saved. Save the text before it, whose delay had not passed
+      // yet.
       if (before.readable && !draft.readable && draft.base === before.base) drafts.keep(before);
       timer = setTimeout(keepNow, restMs);
     });
@@ -117,7 +119,7 @@ export function goOn(): void {
   useKeeping.setState({ resumed: null });
 }
 
-/** The person does not want the draft that the page went on with. */
+/** Drops the saved draft that the page continued. */
 export function dropResumed(): void {
   const { base, replace } = useDraft.getState();
   if (base !== null) replace(base.text);
@@ -125,7 +127,7 @@ export function dropResumed(): void {
   goOn();
 }
 
-/** An offered draft becomes this page's draft; the text before can be had again by Undo. */
+/** Makes an offered draft this page's draft; Undo brings the former text back. */
 export function takeUp(kept: KeptDraft): void {
   useDraft.getState().replace(kept.text);
   if (keepNow() === null) throwAway(kept);
@@ -137,7 +139,7 @@ export function throwAway(kept: KeptDraft): void {
   lookAgain();
 }
 
-/** The draft stays kept, and is offered again at the next visit. */
+/** Keeps the draft in the browser. The next visit offers it again. */
 export function setAside({ id, text }: KeptDraft): void {
   aside.add(id).add(text);
   lookAgain();

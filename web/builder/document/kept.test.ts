@@ -1,4 +1,4 @@
-/** Drafts that the browser keeps: whose they are, and what becomes of them. */
+/** Drafts in the browser's storage: which tab owns them, and when they are removed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeptDrafts, type Shelf } from './kept.ts';
@@ -29,7 +29,7 @@ const draftOf = (text: string, base = baseOf('r1')) => {
 };
 const textsOf = (drafts: readonly { readonly text: string }[]) => drafts.map(({ text }) => text);
 
-/** Each call is a page of one tab: the first, or one after a reload. */
+/** Each call is a page of one tab: the first load, or a reload. */
 const tabOf =
   (all: Shelf, tab = shelf()) =>
   () =>

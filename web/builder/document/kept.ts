@@ -1,8 +1,8 @@
 /**
- * Drafts that survive a reload: kept by the browser, each with the revision that it began from. A
- * page writes and removes its own draft alone. A draft of another tab or an earlier visit is
- * removed when a person says so, or when it equals what is in use. A text that may hold a secret is
- * not kept.
+ * Drafts that survive a reload: the browser stores each with the revision that it began from. A
+ * page writes and removes only its own draft. A draft of another tab or an earlier visit is removed
+ * when a person says so, or when it equals the configuration in use. A text that may hold a secret
+ * is not stored.
  */
 import { isDirty, type Base, type Draft } from './store.ts';
 import { locate, type Json } from '../../../src/config/locate.ts';
@@ -16,45 +16,50 @@ export type KeptDraft = {
   readonly text: string;
   readonly revision: string;
   readonly savedAt: number;
-  /** More was written after that, which could not be kept. */
+  /** The draft has later changes that could not be stored. */
   readonly more: boolean;
 };
 
-/** Why a draft is not kept as it is now. */
+/** Why a draft is not stored as it is now. */
 export type Unkept =
   | { readonly kind: 'no_json' }
-  /** `place` as a problem names it. */
+  /** `place`: a path in the form that problems use. */
   | { readonly kind: 'secret'; readonly place: string }
-  /** The browser keeps nothing, or no more. */
+  /** The browser stores nothing, or its space is used up. */
   | { readonly kind: 'full' };
 
-/** What the browser keeps for this tab, or for all of them; it may throw at anything. */
+/** The browser's storage for this tab, or for all tabs. Every call may throw. */
 export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
 
 export type Begun = {
-  /** What this tab wrote before a reload, where nothing else came into use since. */
+  /**
+   * The draft that this tab wrote before a reload, if the configuration in use is still the same.
+   */
   readonly resumed: KeptDraft | null;
-  /** Other drafts that are kept, newest first. */
+  /** Other stored drafts, newest first. */
   readonly offered: readonly KeptDraft[];
 };
 
 const keptPlace = 'svc-builder-draft';
-/** At most so many drafts are kept; the oldest goes first. */
+/** When there are more drafts, the oldest is removed. */
 const draftsMax = 20;
 
 export class KeptDrafts {
   readonly #tab: () => Shelf;
   readonly #all: () => Shelf;
-  /** The draft that this page writes. */
+  /** The id of the draft that this page writes. */
   #own = newId();
 
-  /** @param tab lasts as long as the tab; `all` is seen by every tab */
+  /**
+   * @param tab storage of this tab alone
+   * @param all storage that every tab sees
+   */
   constructor(tab: () => Shelf, all: () => Shelf) {
     this.#tab = tab;
     this.#all = all;
   }
 
-  /** The page shows what is in use. It writes a draft of its own from now on. */
+  /** Starts a draft of this page for the configuration in use. */
   begin(base: Base): Begun {
     const last = tried(() => this.#tab().getItem(keptPlace)) ?? this.#own;
     const found = this.#list().filter((kept) => {
@@ -63,19 +68,18 @@ export class KeptDrafts {
     });
     const resumed = found.find(({ id, revision }) => id === last && revision === base.revision);
     this.#own = newId();
-    // A copied tab has the id of the original's draft as well, so a draft that goes on gets a new
-    // id.
+    // A copied tab also has the id of the original's draft. So a continued draft gets a new id.
     if (resumed !== undefined) this.#rename(resumed);
     tried(() => this.#tab().setItem(keptPlace, this.#own));
     return { resumed: resumed ?? null, offered: found.filter((kept) => kept !== resumed) };
   }
 
-  /** Drafts that other tabs and earlier visits have kept by now, newest first. */
+  /** Drafts that other tabs and earlier visits have stored by now, newest first. */
   others(base: Base): readonly KeptDraft[] {
     return this.#list().filter(({ id, text }) => id !== this.#own && text !== base.text);
   }
 
-  /** Keeps the draft as it is now, or forgets it where it equals what is in use. */
+  /** Stores the draft as it is now, or removes it if it equals the configuration in use. */
   keep(draft: Draft): Unkept | null {
     const { base, text, readable } = draft;
     if (base === null) return null;
@@ -91,17 +95,17 @@ export class KeptDrafts {
     return this.#put(kept) ? null : this.#unkept({ kind: 'full' });
   }
 
-  /** Forgets the draft that the page went on with, or wrote. */
+  /** Removes the draft that this page continued or wrote. */
   forgetOwn(): void {
     this.forget(this.#own);
   }
 
-  /** How many drafts are kept, of all tabs and visits. */
+  /** The number of stored drafts, of all tabs and visits. */
   get count(): number {
     return this.#list().length;
   }
 
-  /** Forgets the drafts of all tabs and visits, also those that cannot be read. */
+  /** Removes the drafts of all tabs and visits, unreadable ones too. */
   forgetAll(): void {
     const names = this.#names();
     tried(() => names.forEach((name) => this.#all().removeItem(name)));
@@ -147,7 +151,7 @@ export class KeptDrafts {
     return names.filter((name) => name.startsWith(`${keptPlace}.`));
   }
 
-  /** null: there is no such draft, or it cannot be read. */
+  /** @returns null if there is no such draft, or it cannot be read */
   #read(id: string): KeptDraft | null {
     const kept = tried((): unknown =>
       JSON.parse(this.#all().getItem(`${keptPlace}.${id}`) ?? 'null'),
@@ -160,7 +164,10 @@ export class KeptDrafts {
   }
 }
 
-/** null where the browser keeps nothing, or no more: then a draft lasts as long as its page. */
+/**
+ * @returns null if the browser stores nothing or has no space: then a draft lasts as long as its
+ *   page
+ */
 function tried<T>(what: () => T): T | null {
   try {
     return what();
@@ -174,9 +181,12 @@ function newId(): string {
   return `${high!.toString(36)}${low!.toString(36)}`;
 }
 
-// Whether a configuration's text holds what may be a secret: such a text is kept nowhere.
+// Secrets: a text that may hold one is not stored.
 
-/** The place of the first text that may be a secret, as a problem names it; null: there is none. */
+/**
+ * @returns the path of the first text that may be a secret, in the form that problems use; null if
+ *   there is none
+ */
 export function secretPlace(text: string): string | null {
   for (const { code, path } of validateText(text).problems) {
     if (code === 'value_not_name') return path;
@@ -188,7 +198,7 @@ export function secretPlace(text: string): string | null {
   return place === null ? null : textOf(place);
 }
 
-/** Looks at texts and at keys, in notes too, since nobody checks the content of notes. */
+/** Searches texts and keys, also in notes, whose content nothing else checks. */
 function placeIn(value: Json, path: Path): Path | null {
   if (typeof value === 'string') return mayBeSecret(value) ? path : null;
   const inner = isList(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
@@ -201,17 +211,17 @@ function placeIn(value: Json, path: Path): Path | null {
 }
 
 const shapes: readonly RegExp[] = [
-  // A user name or password before the host of an address.
+  // A user name or password before the host of a URL.
   /:\/\/[^\s/?#]*@/,
   /[?&#][^=&\s]*(?:token|secret|key|pass|pwd|auth|sig|credential)[^=&\s]*=[^&\s]/i,
   /\bbearer\s+(?=\S*\d)[\w.~+/=-]{8,}/i,
-  // How the keys of well-known issuers begin.
+  // The prefixes of keys of well-known issuers.
   /(?<![A-Za-z0-9])(?:[spr]k[-_]|gsk_|hf_|xox[a-z]-|glpat-|AIza|eyJ)[\w-]{6,}/,
   /(?<![A-Za-z0-9])(?:gh[opsur]|github_pat)_\w{6,}/,
   /(?<!\d)\d{6,}:[\w-]{30,}/,
 ];
 
-/** Known shapes of secrets, and long runs of letters and digits that nobody would name. */
+/** Matches known forms of secrets, and long runs of letters and digits that are no name. */
 export function mayBeSecret(text: string): boolean {
   if (shapes.some((shape) => shape.test(text))) return true;
   return [...text.matchAll(/(?<!sha256:)(?<![A-Za-z0-9])[A-Za-z0-9]{20,}/g)].some(([run]) => {

@@ -1,4 +1,4 @@
-/** A text that may be a secret is known at any place; what people write is not taken for one. */
+/** A text that may be a secret is recognised at any place; an ordinary text is not. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

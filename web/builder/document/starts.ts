@@ -1,4 +1,4 @@
-/** What a new part of a configuration begins as: what it must have, and what is likely meant. */
+/** Initial values of new parts of a configuration: the required fields, and likely choices. */
 import type { ChannelKind } from '../../../src/channels/kind.ts';
 import { channelTypes, kindOf, type ChannelType } from '../../../src/channels/registry.ts';
 import type { Field } from '../../../src/config/field.ts';
@@ -11,7 +11,7 @@ import { isList, valueAt, wordOf } from './value.ts';
 
 /**
  * A new value for a place: an optional block, or an entry of a list.
- * @param path of the block; of an entry, with its place in the list
+ * @param path of the block; for an entry, with its index in the list
  */
 export function startOf(path: Path, document: JsonObject): Json {
   const last = path.at(-1);
@@ -36,7 +36,7 @@ const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json
   admin: () => ({ token_env: 'ADMIN_TOKEN' }),
 };
 
-/** A channel of a type, with what it must have. */
+/** A channel of a type, with its required fields. */
 export function channelOf(type: ChannelType): JsonObject {
   const { mode, token, requires, fields }: ChannelKind = kindOf(type);
   const own = requires.map((key) => [key, emptyOf(fields[key]!)] as const);
@@ -60,7 +60,7 @@ export function routedOf(document: JsonObject): readonly string[] {
   return namesIn(document['routes'], (route) => meant(channel, route['channel']));
 }
 
-/** First those that need no account on a platform. */
+/** Types that need no account on a platform come first. */
 const easiest = channelTypes.toSorted((one, two) => {
   return Number(kindOf(one).isMessenger) - Number(kindOf(two).isMessenger);
 });
@@ -92,7 +92,7 @@ export function freeName(wanted: string, taken: readonly string[]): string {
   return name;
 }
 
-/** The first tool that the agent lists and no grant names. */
+/** The first tool of the agent that no grant names. */
 function ungranted(path: Path, document: JsonObject): Json {
   const agent = valueAt(document, path.slice(0, -2));
   const tools = valueAt(agent, ['tools']);

@@ -36,7 +36,7 @@ function placesOf(value: Json, path: Path = []): (readonly [Path, Json])[] {
   return [[path, value], ...inner];
 }
 
-/** Something that a person might do next. */
+/** Makes a random edit that a person could make. */
 function editSomething(random: (below: number) => number): void {
   const { document, edit, remove, insert, move, replace, text } = state();
   const places = placesOf(document);
@@ -82,7 +82,7 @@ test('over a hundred edits undone give the start back, and redone the end', () =
 });
 
 test('the keystrokes of one field are one step, and what is selected is none', (t) => {
-  // Keystrokes that lie far apart are steps of their own; here no time passes.
+  // Keystrokes far apart in time are separate steps; here the time stands still.
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
   open('{ "a": "", "b": "" }');
   for (const written of ['s', 'sv', 'svc']) state().edit(['a'], written, 'a');

@@ -1,6 +1,7 @@
 /**
- * The configuration that is being written. Its text is the only state; outline, graph, forms and
- * JSON are views of it. Undo and redo go over texts, byte for byte, and not over what is selected.
+ * The draft: the configuration that a person edits. Its text is the only state; outline, graph,
+ * forms and JSON are views of it. Undo and redo restore texts byte for byte; they do not change the
+ * selection.
  */
 import { temporal } from 'zundo';
 import { create, useStore } from 'zustand';
@@ -15,21 +16,23 @@ import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isEqual, valueAt } from './value.ts';
 
-/** The configuration that the service has in use: what the draft began as. */
+/** The configuration that the service has in use, from which the draft began. */
 export type Base = {
   readonly revision: string;
   readonly text: string;
   readonly place?: ConfigInUse['place'];
-  /** null: it is in no file. */
+  /** null: no file holds it. */
   readonly file: string | null;
   readonly usedAt: number;
 };
 
 type Written = {
   readonly text: string;
-  /** What the text says; while the text is no JSON object, what it said last. */
+  /** The parsed text; while the text is no JSON object, the last one that was. */
   readonly document: JsonObject;
-  /** False: the text is no JSON object; forms and graph show the last one, and change nothing. */
+  /**
+   * False: the text is no JSON object. Forms and graph show the last document and are read-only.
+   */
   readonly readable: boolean;
 };
 
@@ -39,29 +42,29 @@ export type Facts = {
 };
 
 export type Draft = Written & {
-  /** null: nothing has been loaded. */
+  /** null: nothing is loaded. */
   readonly base: Base | null;
-  /** What is wrong with the text: as of a moment ago. `problemsNow` asks at once. */
+  /** The problems of the text a moment ago. `problemsNow` checks at once. */
   readonly problems: readonly ConfigProblem[];
-  /** What the service alone can tell, with the document that it was told of. */
+  /** Problems that only the service can find, with the document that it checked. */
   readonly facts: Facts | null;
   readonly selection: Path;
-  /** Begins with a configuration in use, or with a draft of it. Ends the history. */
+  /** Begins with the configuration in use, or with a draft of it. Clears the history. */
   readonly open: (base: Base, text?: string) => void;
-  /** Forgets the draft, its base and the history. */
+  /** Removes the draft, its base and the history. */
   readonly close: () => void;
-  /** The text is in use now, as this revision. The history stays. */
+  /** Makes the text the new base, after the service took it into use. The history stays. */
   readonly rebase: (base: Base) => void;
   /**
-   * Edits of the text that are one step of the history; all of them or none.
-   * @param group steps of one name, one soon after the other, are one step
+   * Applies edits of the text as one step of the history: all of them or none.
+   * @param group steps of the same group, shortly after each other, become one step
    */
   readonly apply: (edits: readonly Edit[], group?: string) => boolean;
   readonly edit: (path: Path, value: Json, group?: string) => boolean;
   readonly remove: (path: Path, group?: string) => boolean;
   readonly insert: (list: Path, index: number, value: Json) => boolean;
   readonly move: (list: Path, from: number, to: number) => boolean;
-  /** Takes a whole text: of the JSON tab, of a template. */
+  /** Replaces the whole text: from the JSON tab, or by a template. */
   readonly replace: (text: string, group?: string) => void;
   readonly select: (path: Path) => void;
 };
@@ -70,7 +73,7 @@ const stepsMax = 500;
 const groupMs = 1_500;
 const checkMs = 120;
 
-/** Of the edits under way: the same group soon after is no new step. */
+/** The group of the last step; the same group before `until` makes no new step. */
 let group: { readonly name: string; readonly until: number } | null = null;
 let pending: string | null = null;
 
@@ -148,14 +151,14 @@ export function redo(): void {
   useDraft.temporal.getState().redo();
 }
 
-/** How many steps there are to undo and to redo. */
+/** The number of steps to undo and to redo. */
 export function useHistory(): { readonly past: number; readonly future: number } {
   const past = useStore(useDraft.temporal, (state) => state.pastStates.length);
   const future = useStore(useDraft.temporal, (state) => state.futureStates.length);
   return { past, future };
 }
 
-/** What is wrong with the text as it is now. */
+/** Checks the text as it is now, without a delay. */
 export function problemsNow(): readonly ConfigProblem[] {
   const { text, facts } = useDraft.getState();
   const problems = problemsOf(text, facts);
@@ -163,15 +166,15 @@ export function problemsNow(): readonly ConfigProblem[] {
   return problems;
 }
 
-/** The service has said what is wrong with the document; what the page knows is left out. */
-export function reportFacts(of: JsonObject, told: readonly ConfigProblem[]): void {
+/** Takes the service's problems of a document, except those that the page finds itself. */
+export function reportFacts(of: JsonObject, found: readonly ConfigProblem[]): void {
   const known = new Set(problemsOf(useDraft.getState().text, null).map(nameOf));
-  const problems = told.filter((problem) => !known.has(nameOf(problem)));
+  const problems = found.filter((problem) => !known.has(nameOf(problem)));
   useDraft.setState({ facts: { of, problems } });
   problemsNow();
 }
 
-/** Whether the draft says something else than what is in use. */
+/** Whether the draft differs from the configuration in use. */
 export function isDirty({ base, text, document, readable }: Draft): boolean {
   if (base === null || text === base.text) return false;
   return !readable || !isEqual(document, baseDocument(base));
@@ -179,7 +182,7 @@ export function isDirty({ base, text, document, readable }: Draft): boolean {
 
 const documents = new WeakMap<Base, JsonObject>();
 
-/** What the configuration in use says. */
+/** The document of the configuration in use. */
 export function baseDocument(base: Base): JsonObject {
   const known = documents.get(base);
   if (known !== undefined) return known;
@@ -188,7 +191,7 @@ export function baseDocument(base: Base): JsonObject {
   return document;
 }
 
-/** Facts stay until the service is asked anew, except where the text has changed since. */
+/** Keeps the service's problems until it answers again, except at places that changed since. */
 function problemsOf(text: string, facts: Facts | null): readonly ConfigProblem[] {
   const { problems } = validateText(text);
   if (facts === null || facts.problems.length === 0) return problems;

@@ -1,4 +1,4 @@
-/** Looking into the value of a configuration's text. */
+/** Reads values of a configuration's document. */
 import { isObject } from '../../../src/lib/json.ts';
 import { isEqual, isList } from '../../../src/config/json-value.ts';
 import type { Json } from '../../../src/config/locate.ts';
@@ -6,7 +6,7 @@ import type { Path } from '../../../src/config/edit/path.ts';
 
 export { isEqual, isList };
 
-/** The value at a path; undefined where there is none. */
+/** @returns undefined if there is no value at the path */
 export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   let at = value;
   for (const step of path) {
@@ -16,7 +16,7 @@ export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   return at;
 }
 
-/** A text as it is, anything else as JSON; nothing as an empty text. */
+/** A text as it is, another value as JSON, undefined as an empty text. */
 export function wordOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 }

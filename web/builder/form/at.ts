@@ -1,4 +1,4 @@
-/** What a form knows of one place of the draft. */
+/** Hooks that give a form the value and the problems of one place of the draft. */
 import { useMemo } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Json } from '../../../src/config/locate.ts';
@@ -17,6 +17,6 @@ export function useProblems(path: Path): readonly ConfigProblem[] {
   return useMemo(() => problems.filter((problem) => problem.path === at), [problems, at]);
 }
 
-/** Absent, null and an empty text are one to the service. */
+/** The service treats absent, null and an empty text alike. */
 export const isAbsent = (value: Json | undefined): boolean =>
   value === undefined || value === null || value === '';

@@ -9,14 +9,14 @@ import { announce } from '../shell/announce.tsx';
 import { idOf, leadTo } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import type { InputProps } from './row.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { keyOf, labelOf, sentence } from './words.tsx';
 
 type Props = InputProps<ObjectField> & { readonly children: ReactNode };
 
 /**
- * An object inside another: its fields under a heading; where it is absent, a way to add it. It is
- * no landmark, since several entries of a list have one of that name.
+ * An object inside another: its fields under a heading, or a button to add it. It is no landmark of
+ * the page, since several entries of a list have a block of that name.
  */
 export function Block({ path, field, required, children }: Props) {
   const value = useValue(path);
@@ -59,7 +59,7 @@ export function Block({ path, field, required, children }: Props) {
       <p id={`${id}-hint`} className="text-sm text-soft">
         {sentence(field.description)}
       </p>
-      <ToldList problems={problems} id={`${id}-fault`} />
+      <ProblemList problems={problems} id={`${id}-fault`} />
       {isOdd ? (
         <p className="text-sm">
           It holds <code>{wordOf(value)}</code>.

@@ -2,7 +2,7 @@ import type { ComponentType } from 'react';
 import type { ListField, ObjectField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { standingsOf } from '../document/shield.ts';
+import { modelUsesOf } from '../document/privacy-filter.ts';
 import { startOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isList } from '../document/value.ts';
@@ -11,22 +11,22 @@ import { goToField, idOf, leadTo, setOpened, useGoing } from '../shell/going.ts'
 import { useProblems, useValue } from './at.ts';
 import { Moves } from './moves.tsx';
 import type { InputProps } from './row.tsx';
-import { StandingMark } from './standing.tsx';
-import { ToldList } from './told.tsx';
+import { ModelUseBadge } from './model-use-badge.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { entryName, keyOf, labelOf, sentence, singleOf } from './words.tsx';
 
 type FormProps = { readonly path: Path; readonly field: ObjectField };
 
 type Props = InputProps<ListField> & {
   readonly item: ObjectField;
-  /** Shows an entry's fields. */
+  /** The component for an entry's fields. */
   readonly form: ComponentType<FormProps>;
 };
 
-/** So many entries are open at first; further entries are opened when they are wanted. */
+/** The number of entries that are open at first. */
 const openMax = 2;
 
-/** A list of objects: a card for each, with its place and a way out. */
+/** A list of objects: a card for each, with buttons to move and remove it. */
 export function Entries({ path, field, required, item, form }: Props) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -51,10 +51,10 @@ export function Entries({ path, field, required, item, form }: Props) {
         <code className="text-soft">{key}</code>
       </div>
       <p className="text-sm text-soft">{sentence(field.description)}</p>
-      <ToldList problems={problems} id={`${id}-fault`} />
+      <ProblemList problems={problems} id={`${id}-fault`} />
       {entries.map((_, at) => (
         <Card
-          // The place in the list is what an entry is: its name can change while it is written.
+          // The index identifies an entry: its name can change while a person types.
           // oxlint-disable-next-line react/no-array-index-key
           key={at}
           path={[...path, at]}
@@ -116,7 +116,7 @@ function Card({ path, of, item, opens, form: Form }: CardProps) {
       </div>
       {open ? (
         <div className="border-t border-line p-3">
-          <ToldList problems={problems} id={`${id}-fault`} />
+          <ProblemList problems={problems} id={`${id}-fault`} />
           <Form path={path} field={item} />
         </div>
       ) : null}
@@ -126,11 +126,11 @@ function Card({ path, of, item, opens, form: Form }: CardProps) {
 
 function ModelMark({ path }: { readonly path: Path }) {
   const brain = useValue(path.slice(0, -2));
-  const standing = standingsOf(brain)[Number(path.at(-1))];
-  return standing === undefined ? null : <StandingMark standing={standing} />;
+  const modelUse = modelUsesOf(brain)[Number(path.at(-1))];
+  return modelUse === undefined ? null : <ModelUseBadge modelUse={modelUse} />;
 }
 
-/** How many problems are inside. */
+/** Shows the number of problems inside. */
 function Faults({ path }: { readonly path: Path }) {
   const inside = useDraft((state) => state.problems).filter((problem) => {
     const at = pathOf(problem.path);

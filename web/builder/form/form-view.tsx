@@ -5,7 +5,7 @@ import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { fieldAt } from '../document/fields.ts';
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
-import { standingsOf } from '../document/shield.ts';
+import { modelUsesOf } from '../document/privacy-filter.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { LiveLink } from '../outline/live-link.tsx';
@@ -16,10 +16,10 @@ import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
 import { ObjectForm } from './object-form.tsx';
-import { StandingMark } from './standing.tsx';
+import { ModelUseBadge } from './model-use-badge.tsx';
 import { keyOf, sentence } from './words.tsx';
 
-/** The fields of what is selected in the outline; of nothing, of the whole configuration. */
+/** The fields of the outline's selection; without a selection, of the whole configuration. */
 export function FormView() {
   const selection = useDraft((state) => state.selection);
   const document = useDraft((state) => state.document);
@@ -116,7 +116,7 @@ function Removal({ path, title }: PageProps) {
   const remove = (): void => {
     const draft = useDraft.getState();
     if (!draft.remove(path)) return;
-    // A block that is absent has a place of its own; an entry of a list has none.
+    // The outline has a line for an absent block, and none for a removed entry of a list.
     if (typeof path.at(-1) === 'number') draft.select(path.slice(0, -1));
     else leadTo(path);
     announce(`${title} is removed; undo brings it back.`);
@@ -128,22 +128,22 @@ function Removal({ path, title }: PageProps) {
   );
 }
 
-/** The shield, where it changes what happens. */
+/** Explains the privacy filter, where it removes a model. */
 function About({ path }: { readonly path: Path }) {
   const isModel = keyOf(path) === 'models';
   const isBrain = path.length === 2 && path[0] === 'brains';
   const brain = useValue(isModel ? path.slice(0, -2) : path);
   if (!isModel && !isBrain) return null;
-  const standings = standingsOf(brain);
-  const standing = isModel ? standings[Number(path.at(-1))] : undefined;
-  if (standing?.kind === 'never' || standing?.kind === 'unused') {
+  const modelUses = modelUsesOf(brain);
+  const modelUse = isModel ? modelUses[Number(path.at(-1))] : undefined;
+  if (modelUse?.kind === 'never' || modelUse?.kind === 'unused') {
     return (
       <Notice tone="wait">
-        <StandingMark standing={standing} />
+        <ModelUseBadge modelUse={modelUse} />
       </Notice>
     );
   }
-  const never = standings.filter(({ kind }) => kind === 'never').length;
+  const never = modelUses.filter(({ kind }) => kind === 'never').length;
   if (never === 0 || isModel) return null;
   return (
     <Notice tone="wait">

@@ -13,7 +13,7 @@ import { useValue } from './at.ts';
 
 type GrantRow = { readonly tool: string; readonly modes: Readonly<Record<string, string>> };
 
-/** What the grants of an agent come to: each tool on each channel that is configured. */
+/** The effect of an agent's grants: each tool on each configured channel. */
 export function GrantsTable({ agent }: { readonly agent: Path }) {
   const value = useValue(agent);
   const channels = useDraft((state) => channelsOf(state.document).join(' '));
@@ -42,7 +42,7 @@ export function GrantsTable({ agent }: { readonly agent: Path }) {
 
 type WhoProps = { readonly agent: Json | undefined; readonly rows: readonly GrantRow[] };
 
-/** Where a call asks and nobody is listed, it is easily thought that nobody is asked. */
+/** Warns where a call needs an approval and nobody is listed to give it. */
 function WhoDecides({ agent, rows }: WhoProps) {
   const approvers = valueAt(agent, ['approvers']);
   const hasApprovers = isList(approvers) && approvers.length > 0;
@@ -71,7 +71,7 @@ function columnsOf(types: readonly string[]): readonly Column<GrantRow>[] {
 
 const channelField = schema.fields.routes.items.fields.channel;
 
-/** Without grants everything is allowed; with some, what none of them names is denied. */
+/** Without grants everything is allowed; with grants, a tool that none of them names is denied. */
 function modeOf(agent: Json | undefined, tool: string, type: string): string {
   const grants = valueAt(agent, ['governance']);
   if (!isList(grants) || grants.length === 0) return 'allow';

@@ -1,3 +1,4 @@
+/** Inputs for texts, numbers, names and yes or no. */
 import { useRef, type ChangeEvent } from 'react';
 import type { ChoiceField, DecimalField, IntegerField } from '../../../src/config/field.ts';
 import { inputLook } from '../../kit/field.tsx';
@@ -9,15 +10,15 @@ import { isAbsent, useProblems, useValue } from './at.ts';
 import { aboutOf, Row, type InputProps } from './row.tsx';
 import { keyOf, meaningOf, placeholderOf } from './words.tsx';
 
-/** Fields that hold more than a line. */
+/** Fields with a text of several lines. */
 const longKeys = new Set(['system_prompt']);
 
 type TextProps = InputProps & {
-  /** The input was left; `before` is the text in it when it was entered. */
+  /** Called when the input loses the focus; `before` is its text when it got the focus. */
   readonly onLeave?: (before: string) => void;
 };
 
-/** A text. While it is written, an empty text stays; left empty, it is removed from the file. */
+/** A text. An empty text stays while the person types; on blur it is removed from the file. */
 export function TextInput({ path, field, required, onLeave }: TextProps) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -47,7 +48,7 @@ export function TextInput({ path, field, required, onLeave }: TextProps) {
   );
 }
 
-/** A whole number; other text stays as it was written, with the problem that says so. */
+/** A whole number. Other text stays as written, with the problem that says so. */
 export function IntegerInput(props: InputProps<IntegerField>) {
   return <NumberInput {...props} inputMode="numeric" isNumber={isWhole} />;
 }
@@ -66,12 +67,12 @@ type NumberProps = InputProps & {
   readonly isNumber: (written: string) => boolean;
 };
 
-/** While it is written, what would be shown otherwise as a number (`0.10`) is still a text. */
+/** While the person types, an unfinished number (`0.10`) stays a text. */
 function NumberInput({ path, field, required, inputMode, isNumber }: NumberProps) {
   const value = useValue(path);
   const problems = useProblems(path);
   const group = textOf(path);
-  /** Who only comes by leaves the text as it is. */
+  /** Focus and blur without typing leave the text as it is. */
   const isTyped = useRef(false);
   const write = (written: string, isLeft: boolean): void => {
     const isSame = isLeft || String(Number(written)) === written;
@@ -104,7 +105,7 @@ function NumberInput({ path, field, required, inputMode, isNumber }: NumberProps
   );
 }
 
-/** One of some names. A synonym is shown as what it means, and stays as written until changed. */
+/** One of several names. A synonym shows as its meaning, and stays as written until changed. */
 export function ChoiceInput({ path, field, required, only }: InputProps<ChoiceField>) {
   const value = useValue(path);
   const known = meant(field, value);

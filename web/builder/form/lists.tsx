@@ -9,10 +9,10 @@ import { idOf } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import { Moves } from './moves.tsx';
 import { aboutOf, Row, type InputProps } from './row.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { keyOf, labelOf, singleOf } from './words.tsx';
 
-/** A list of texts: each a line, with its place and a way out. */
+/** A list of texts: a line for each, with buttons to move and remove it. */
 export function TextList({ path, field, required }: InputProps<ListField>) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -30,7 +30,7 @@ export function TextList({ path, field, required }: InputProps<ListField>) {
   return (
     <Row path={path} field={field} required={required} problems={problems} group>
       {entries?.map((_, at) => (
-        // Entries are texts that change while they are written: their place is what they are.
+        // The index identifies an entry: its text changes while a person types.
         // oxlint-disable-next-line react/no-array-index-key
         <Entry key={at} path={path} at={at} of={entries.length} single={single} />
       ))}
@@ -89,7 +89,7 @@ function Entry({ path, at, of, single }: EntryProps) {
           onDone={(said) => announce(said)}
         />
       </div>
-      <ToldList problems={problems} id={`${idOf(here)}-fault`} />
+      <ProblemList problems={problems} id={`${idOf(here)}-fault`} />
     </div>
   );
 }

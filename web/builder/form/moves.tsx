@@ -6,12 +6,12 @@ type Props = {
   readonly list: Path;
   readonly at: number;
   readonly of: number;
-  /** The name of what is moved or removed, for people who cannot see it. */
+  /** The name of the entry, for screen readers. */
   readonly name: string;
   readonly onDone: (said: string) => void;
 };
 
-/** Up, down and out, for an entry of a list. */
+/** Buttons that move an entry of a list up or down, or remove it. */
 export function Moves({ list, at, of, name, onDone }: Props) {
   const move = (to: number): void => {
     if (useDraft.getState().move(list, at, to)) onDone(`${name} is ${to + 1} of ${of} now.`);

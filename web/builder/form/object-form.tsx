@@ -1,3 +1,7 @@
+/**
+ * The form of an object: an input for each field by its kind, with special ones for brains and
+ * variables.
+ */
 import type { ObjectField, MapField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
@@ -24,7 +28,7 @@ import { TextList } from './lists.tsx';
 import { Row, type InputProps } from './row.tsx';
 import { SecretInput } from './secret-input.tsx';
 import { Ticks } from './ticks.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { toolOf } from './tool-words.ts';
 import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { announce } from '../shell/announce.tsx';
@@ -34,7 +38,7 @@ import { inputLook } from '../../kit/field.tsx';
 
 type Props = { readonly path: Path; readonly field: ObjectField };
 
-/** Every field that an object may have, and what else stands in it. */
+/** Every field that an object may have, and its other keys. */
 export function ObjectForm({ path, field }: Props) {
   const value = useValue(path);
   const demands = demandsOf(field, value);
@@ -60,7 +64,7 @@ export function ObjectForm({ path, field }: Props) {
   );
 }
 
-/** A key that does not belong here is not offered; where it is in the file, it can be removed. */
+/** Hides a key that does not belong here; a key that is in the file stays, to be removed. */
 function isShown(key: string, object: Readonly<Record<string, Json>>, demands: Demands): boolean {
   const tool = toolOf(key);
   if (tool !== null && 'tools' in object && isAbsent(object[key])) {
@@ -114,7 +118,7 @@ function FieldOf({ path, field, required, only }: InputProps) {
   }
 }
 
-/** Chooses one of the brains of the configuration. */
+/** Selects one of the brains of the configuration. */
 function BrainInput({ path, field, required }: InputProps) {
   const value = useValue(path);
   const names = useDraft((state) => JSON.stringify(brainsOf(state.document)));
@@ -128,7 +132,7 @@ function BrainInput({ path, field, required }: InputProps) {
   );
 }
 
-/** A note of the person who wrote the file, or a key that nothing knows. */
+/** A note of the file's author, or an unknown key. */
 function Stranger({ path }: { readonly path: Path }) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -154,12 +158,12 @@ function Stranger({ path }: { readonly path: Path }) {
           </Button>
         ) : null}
       </p>
-      <ToldList problems={problems} id={`${idOf(path)}-fault`} />
+      <ProblemList problems={problems} id={`${idOf(path)}-fault`} />
     </div>
   );
 }
 
-/** The name of a brain: routes that named it go along when it is given another one. */
+/** The name of a brain. Renaming it also renames it in the routes. */
 function BrainNameInput(props: InputProps) {
   const { path } = props;
   const follow = (before: string): void => {
@@ -177,7 +181,7 @@ function BrainNameInput(props: InputProps) {
   return <TextInput {...props} onLeave={follow} />;
 }
 
-/** Variables of another program, each with the name of the variable of svc that has its value. */
+/** Variables of another program, each with the name of the variable of svc that holds its value. */
 function VariableMap({ path, field, required }: InputProps<MapField>) {
   const value = useValue(path);
   const problems = useProblems(path);

@@ -1,4 +1,7 @@
-/** Where the variables that a draft names are set: asked of the service, never their values. */
+/**
+ * Where the variables of a draft are set, by the service's answer. Their values never come to the
+ * page.
+ */
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import { formatFault } from '../../../src/config/formats.ts';
@@ -13,18 +16,18 @@ type Answer = { readonly rows: readonly SecretPresence[] };
 
 type Presence = {
   readonly known: ReadonlyMap<string, SecretPresence>;
-  /** Grows when something was changed, so that all are asked for again. */
+  /** Increases when a value was set, so that the page asks again for all. */
   readonly round: number;
 };
 export const usePresence = create<Presence>(() => ({ known: new Map(), round: 0 }));
 
-/** To be called when a value was set. */
+/** Call it after a value was set. */
 export const askAgain = (): void => usePresence.setState(({ round }) => ({ round: round + 1 }));
 
 const restMs = 300;
 const namesMax = 200;
 
-/** Names of variables in a document, each once; nothing that may be a secret itself. */
+/** Names of variables in a document, each once, without any text that may be a secret. */
 export function namesIn(value: Json): readonly string[] {
   const found = new Set<string>();
   const take = (name: Json): void => {
@@ -45,7 +48,7 @@ export function namesIn(value: Json): readonly string[] {
   return [...found].sort();
 }
 
-/** Keeps what is known up to date with the draft; to be used once. */
+/** Asks the service again when the draft's variables change. Use it once. */
 export function usePresenceAsked(): void {
   const names = useDraft((state) => namesIn(state.document).slice(0, namesMax).join(' '));
   const round = usePresence((state) => state.round);
@@ -59,7 +62,7 @@ export function usePresenceAsked(): void {
       clearTimeout(timer);
       giveUp.abort();
     };
-    // A round begins anew.
+    // A new round asks again for all.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [names, round]);
 }

@@ -1,18 +1,19 @@
+/** The row of an input in a form: label, description and problems. */
 import type { ReactNode } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { idOf } from '../shell/going.ts';
 import { hintOf, keyOf, labelOf } from './words.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 
-/** What every input of a form is given. */
+/** Props of every input of a form. */
 export type InputProps<F extends Field = Field> = {
   readonly path: Path;
   readonly field: F;
-  /** True also where only a condition asks for the field. */
+  /** True also if a condition requires the field. */
   readonly required: boolean;
-  /** The one value that a condition lets it have. */
+  /** The one value that a condition allows. */
   readonly only?: string | undefined;
 };
 
@@ -21,16 +22,16 @@ type Props = {
   readonly field: Field;
   readonly required: boolean;
   readonly problems: readonly ConfigProblem[];
-  /** Beside the label: a badge, a button. */
+  /** Content beside the label: a badge, a button. */
   readonly aside?: ReactNode;
-  /** Replaces the words of the schema. */
+  /** Replaces the schema's description. */
   readonly hint?: ReactNode;
-  /** The children are several inputs: the label names the group of them. */
+  /** True: the children are several inputs, and the label names their group. */
   readonly group?: boolean;
   readonly children: ReactNode;
 };
 
-/** A label with the field's own name, the input, what it means, and what is wrong with it. */
+/** A label with the field's own name, the input, its description, and its problems. */
 export function Row(props: Props) {
   const { path, field, required, problems, aside, group = false, children } = props;
   const id = idOf(path);
@@ -63,12 +64,12 @@ export function Row(props: Props) {
       <p id={`${id}-hint`} className="text-sm text-soft">
         {props.hint ?? hintOf(field)}
       </p>
-      <ToldList problems={problems} id={`${id}-fault`} />
+      <ProblemList problems={problems} id={`${id}-fault`} />
     </div>
   );
 }
 
-/** What reads an input out together with its sentences. */
+/** ARIA attributes that tie an input to its description and problems. */
 export function aboutOf(path: Path, problems: readonly ConfigProblem[]) {
   const id = idOf(path);
   const isWrong = problems.some(({ severity }) => severity === 'error');

@@ -23,8 +23,8 @@ const usual: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The name of a variable. What is written becomes part of the draft when the person goes on. Text
- * that may be a secret never does: a draft is kept by the browser, a secret never is.
+ * The name of a variable. The text becomes part of the draft on blur, but never if it may be a
+ * secret: the browser stores drafts, and must not store secrets.
  */
 export function SecretInput({ path, field, required }: InputProps) {
   const value = useValue(path);
@@ -53,7 +53,7 @@ export function SecretInput({ path, field, required }: InputProps) {
       field={field}
       required={required}
       problems={problems}
-      aside={<Standing name={stands} byHand={path.join('.') === 'admin.token_env'} />}
+      aside={<VariableSource name={stands} byHand={path.join('.') === 'admin.token_env'} />}
     >
       <input
         {...about}
@@ -68,7 +68,7 @@ export function SecretInput({ path, field, required }: InputProps) {
         onKeyDown={(event) => {
           if (event.key === 'Enter') take();
           if (event.key === 'Escape') setWritten(null);
-          // Text that is not part of the draft yet is undone in the input itself.
+          // Text outside the draft is undone in the input itself.
           if (written !== null && (event.ctrlKey || event.metaKey)) event.stopPropagation();
         }}
         className={`${inputLook} font-mono`}
@@ -89,14 +89,14 @@ export function SecretInput({ path, field, required }: InputProps) {
   );
 }
 
-type StandingProps = {
+type VariableSourceProps = {
   readonly name: string;
-  /** The value is none that the service takes: it opens this page. */
+  /** True: the service takes this value from no page, since it opens this page. */
   readonly byHand: boolean;
 };
 
-/** Where the service finds the variable, and how to give it a value, which no draft ever has. */
-function Standing({ name, byHand }: StandingProps) {
+/** Where the service finds the variable, and how to set its value, which no draft holds. */
+function VariableSource({ name, byHand }: VariableSourceProps) {
   const presence = usePresence((state) => state.known.get(name));
   const [asked, setAsked] = useState<SecretPresence | null>(null);
   if (presence === undefined) return null;

@@ -11,13 +11,13 @@ import { isList, valueAt, wordOf } from '../document/value.ts';
 import { idOf } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import { Row, type InputProps } from './row.tsx';
-import { ToldList } from './told.tsx';
+import { ProblemList } from './problem-list.tsx';
 import { cageOf, toolWords } from './tool-words.ts';
 import { keyOf, meaningOf, sentence } from './words.tsx';
 
 type Props = InputProps<ListField> & { readonly names: ChoiceField };
 
-/** A list of some names: each is in it or not. */
+/** A list of known names, with a box for each. */
 export function Ticks({ path, field, required, names }: Props) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -86,7 +86,7 @@ function Tick({ id, name, checked, onChange, children }: TickProps) {
   );
 }
 
-/** The index of each name, and entries that no box can show: unknown names and repeated ones. */
+/** The index of each name, and the entries without a box: unknown names and repeated ones. */
 function placesOf(entries: readonly Json[], names: ChoiceField) {
   const known = new Map<string, number>();
   const odd: number[] = [];
@@ -111,7 +111,7 @@ function OddEntry({ path }: { readonly path: Path }) {
           Take it out
         </Button>
       </p>
-      <ToldList problems={problems} id={`${idOf(path)}-fault`} />
+      <ProblemList problems={problems} id={`${idOf(path)}-fault`} />
     </div>
   );
 }
@@ -119,13 +119,13 @@ function OddEntry({ path }: { readonly path: Path }) {
 type Ticked = {
   readonly path: Path;
   readonly name: string;
-  /** The index of the name; undefined: it is not in the list. */
+  /** The index of the name; undefined: the list does not have it. */
   readonly at: number | undefined;
   readonly on: boolean;
   readonly isTools: boolean;
 };
 
-/** A tool that may only run within limits brings their block along. */
+/** Ticking a tool that needs limits also adds the block of its limits. */
 function tick({ path, name, at, on, isTools }: Ticked): void {
   const { document, apply } = useDraft.getState();
   const list = valueAt(document, path);

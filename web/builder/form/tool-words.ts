@@ -1,4 +1,4 @@
-/** What each tool may do, and the block that it must have: the page on agents in a sentence. */
+/** A sentence for each tool about what it may do, and the block of limits that it needs. */
 export const toolWords: Readonly<Record<string, string>> = {
   time: 'Tells date and time in a zone. Reaches nothing.',
   echo: 'Gives its own text back. Reaches nothing.',
@@ -21,10 +21,10 @@ const cages: Readonly<Record<string, string>> = {
   memory_note: 'memory',
 };
 
-/** The key of the block that limits a tool; null: it needs none. */
+/** The key of the block that limits a tool; null: it needs no limits. */
 export const cageOf = (tool: string): string | null => cages[tool] ?? null;
 
-/** The tool that a block limits; null: it is no such block. */
+/** The tool that a block limits; null: the block limits no tool. */
 export const toolOf = (block: string): string | null => {
   return Object.keys(cages).find((tool) => cages[tool] === block) ?? null;
 };

@@ -1,4 +1,4 @@
-/** Names and sentences of fields for a person who does not read JSON. */
+/** Names and descriptions of fields, for a person who does not read JSON. */
 import type { ReactNode } from 'react';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
@@ -72,10 +72,10 @@ const singles: Readonly<Record<string, string>> = {
   order: 'entry',
 };
 
-/** The word for one entry of a list. */
+/** The noun for one entry of a list. */
 export const singleOf = (key: string): string => singles[key] ?? 'entry';
 
-/** What an entry of a list is called. */
+/** The title of an entry of a list. */
 export function entryName(list: string, entry: Json, at: number): string {
   switch (list) {
     case 'channels':
@@ -115,18 +115,18 @@ const meanings: Readonly<Record<string, string>> = {
   brain: 'brain: one set for all',
 };
 
-/** A name of the contract with what it means; what people call it otherwise comes first. */
+/** A name of the contract with its meaning; another common name comes first. */
 export const meaningOf = (name: string): string => meanings[name] ?? choiceOf(name);
 
-/** A sentence of the schema in the words of the form; its marks of code are shown as such. */
+/** A sentence of the schema in the words of the form, with its code marks as `<code>`. */
 export function sentence(text: string): ReactNode {
   const parts = inPlainWords(text).split('`');
-  // The parts of one sentence never change places.
+  // The parts of one sentence never change their order.
   // oxlint-disable-next-line react/no-array-index-key
   return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
-/** What the field means, what it is when absent, and what it may be. */
+/** The field's meaning, its default, and its allowed values. */
 export function hintOf(field: Field): ReactNode {
   return (
     <>
@@ -163,14 +163,14 @@ function rangeOf(field: Field): string {
   return ` A whole number, ${range}${zeroIsDefault === true ? '; 0 is the default' : ''}.`;
 }
 
-/** What an empty input stands for. */
+/** The value that an empty input means. */
 export function placeholderOf(field: Field): string {
   if (field.type === 'object' || field.type === 'list' || field.type === 'map') return '';
   if (field.default === undefined) return '';
   return field.type === 'choice' ? choiceOf(field.default) : String(field.default);
 }
 
-/** The key that a path ends with; of an entry, that of its list. */
+/** The last key of a path; for an entry, the key of its list. */
 export function keyOf(path: Path): string {
   return path.findLast((step) => typeof step === 'string') ?? '';
 }

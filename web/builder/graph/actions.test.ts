@@ -1,4 +1,4 @@
-/** What a person does in the graph, on the text of the configuration. */
+/** Actions of the graph on the text of the configuration. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

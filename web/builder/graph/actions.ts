@@ -1,6 +1,6 @@
 /**
- * What can be done to the document from the graph: each makes a whole new text, so that it is one
- * step of the history, however many places it touches. null: it cannot be done.
+ * Actions of the graph on the document. Each returns a whole new text, so that it is one step of
+ * the history. null: the action is not possible.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { channelTypes, type ChannelType } from '../../../src/channels/registry.ts';
@@ -14,7 +14,7 @@ import { entriesOf, textAt } from './reading.ts';
 
 type Written = { readonly text: string; readonly document: JsonObject };
 
-/** Gives a channel's messages to a brain, whatever they were given to before. */
+/** Routes a channel to a brain, and replaces its former route. */
 export function route({ text, document }: Written, channel: string, brain: string): string | null {
   const known = entriesOf(document, ['routes']).find(({ value }) => {
     return canonical(textAt(value, 'channel')) === canonical(channel);
@@ -29,7 +29,7 @@ export function unroute({ text, document }: Written, channel: string): string | 
   });
 }
 
-/** Lets a brain ask another brain's model as well, with the settings that it has there. */
+/** Adds another brain's model to a brain, with its settings there. */
 export function shareModel(written: Written, model: Path, brain: Path): string | null {
   const value = valueAt(written.document, model);
   const list = [...brain, 'models'];
@@ -40,7 +40,7 @@ export function shareModel(written: Written, model: Path, brain: Path): string |
   return append(written, list, value);
 }
 
-/** The types that no channel has yet: a configuration has at most one channel of each type. */
+/** The channel types that the configuration does not have: it has at most one channel of a type. */
 export function freeTypes(document: JsonObject): readonly ChannelType[] {
   const taken = channelsOf(document);
   return channelTypes.filter((type) => !taken.includes(type));
@@ -56,7 +56,7 @@ export function addTo(written: Written, list: Path): string | null {
   return append(written, list, startOf([...list, at], written.document));
 }
 
-/** Removes a channel, brain, model or route; a channel or brain goes with its routes. */
+/** Removes a channel, brain, model or route; the routes of a channel or brain go with it. */
 export function removeFrom({ text, document }: Written, path: Path): string | null {
   const without = removeAt(text, path);
   const [list] = path;

@@ -5,7 +5,7 @@ import { addChannel, addTo, freeTypes } from './actions.ts';
 import { change } from './doing.ts';
 import { entriesOf } from './reading.ts';
 
-/** Offers what can be added; an added part is selected, so that its form is a step away. */
+/** Buttons that add a part and select it, so that its form is one step away. */
 export function Adding() {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);

@@ -1,4 +1,4 @@
-/** Does to the draft what a person asks for in the graph. */
+/** Applies the actions of the graph to the draft. */
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
@@ -8,7 +8,7 @@ import { textAt } from './reading.ts';
 
 type Written = { readonly text: string; readonly document: JsonObject };
 
-/** @returns whether it could be done: not while the text is no JSON */
+/** @returns false if it was not possible, for example while the text is no JSON */
 export function change(
   act: (now: Written) => string | null,
   { select, group }: { readonly select?: Path; readonly group?: string } = {},
@@ -22,7 +22,7 @@ export function change(
   return true;
 }
 
-/** From a channel to a brain, or from a brain to a model of another. */
+/** Connects a channel to a brain, or a brain to a model of another brain. */
 export function connect(source: string, target: string): void {
   const [from, to] = [pathOf(source), pathOf(target)];
   if (from[0] === 'brains') {

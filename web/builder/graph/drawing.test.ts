@@ -1,4 +1,4 @@
-/** What the graph shows, and where: it follows from the document alone. */
+/** The graph's nodes and positions, which follow from the document alone. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

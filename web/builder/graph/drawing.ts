@@ -1,6 +1,6 @@
 /**
  * The configuration as three columns: channels, brains, models. Positions follow from the document
- * alone and are never kept.
+ * alone and are never stored.
  */
 import { describeProvider } from '../../../src/domain/model-words.ts';
 import { findKind, channelName } from '../../../src/channels/registry.ts';
@@ -13,16 +13,16 @@ import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
 type Common = {
-  /** The node's place in the document, as a problem names it; unique. */
+  /** The node's path in the form that problems use; unique. */
   readonly id: string;
   readonly path: Path;
   readonly title: string;
-  /** What the node is, in a few words. */
+  /** A short description of the node. */
   readonly facts: string;
-  /** What a person should know of it: that nothing leads to it, or that it is never asked. */
+  /** A warning: nothing leads to the node, or the service never asks it. */
   readonly remark: string | null;
   readonly dim: boolean;
-  /** Problems of the node and of what is inside it, without parts that have nodes of their own. */
+  /** Problems of the node and of its parts without nodes of their own. */
   readonly problems: readonly ConfigProblem[];
   readonly x: number;
   readonly y: number;
@@ -39,7 +39,7 @@ export type GraphNode =
       readonly name: string;
     });
 
-/** `path`: the route, or the model that it leads to. */
+/** `path`: of the route, or of the model at the end. */
 export type GraphEdge = {
   readonly id: string;
   readonly kind: 'route' | 'asks';
@@ -48,7 +48,10 @@ export type GraphEdge = {
   readonly target: string;
   readonly dim: boolean;
   readonly label: string;
-  /** What a running svc calls its two ends: a channel's type, a brain's and a model's name. */
+  /**
+   * The names of its two ends in a running svc: the type of a channel, the name of a brain or
+   * model.
+   */
   readonly from: string;
   readonly to: string;
 };
@@ -81,7 +84,7 @@ function routesOf(document: JsonObject): readonly Route[] {
   }));
 }
 
-/** Gives each problem to the one node that it is about. */
+/** Finds the one node that a problem belongs to. */
 class Finder {
   readonly #byId = new Map<string, ConfigProblem[]>();
 
@@ -100,7 +103,7 @@ class Finder {
   }
 }
 
-/** A route has no node: its problems are shown where it begins. */
+/** A route has no node: its problems belong to its channel. */
 function idFor(document: JsonObject, path: Path): string | null {
   const [list, index, inner, at] = path;
   if (typeof index !== 'number') return null;
@@ -195,7 +198,7 @@ function modelNodes(
   });
 }
 
-/** Puts each channel beside the brain that it leads to, as far as there is room; the rest below. */
+/** Puts each channel beside its brain where there is space, and the other channels below. */
 function channelNodes(
   document: JsonObject,
   routes: readonly Route[],
@@ -236,7 +239,7 @@ function channelNodes(
     });
 }
 
-/** Where it listens, or how it connects. */
+/** The address where it listens, or the way it connects. */
 function channelFacts(channel: JsonObject | null, type: string): string {
   const kind = findKind(type);
   if (!kind?.listener) return textAt(channel, 'mode') || (kind?.mode ?? '');
@@ -246,7 +249,7 @@ function channelFacts(channel: JsonObject | null, type: string): string {
   return (textAt(block, 'bind') || bind) + (textAt(block, 'path') || path);
 }
 
-/** In pixels: title, facts, a remark, and the first problem in two lines. */
+/** In pixels: title, facts, a remark, and two lines of the first problem. */
 function heightOf(remark: string | null, problems: readonly ConfigProblem[]): number {
   return 56 + (remark === null ? 0 : 20) + (problems.length === 0 ? 0 : 40);
 }

@@ -1,11 +1,11 @@
-/** The drawing as the graph library takes it, with every size said so that it measures nothing. */
+/** Nodes and edges for the graph library, with every size given, so that it measures nothing. */
 import { Position, type Edge } from '@xyflow/react';
 import type { ThroughputStatus } from '../../../src/admin/admin.ts';
 import { isSamePath, type Path } from '../../../src/config/edit/path.ts';
 import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
 import type { FlowNode } from './node-view.tsx';
 
-/** How much of their width the columns take: on a telephone all three are to be seen. */
+/** The share of the full width that a column takes: on a phone, all three columns are visible. */
 export const wideness = { whole: 1, narrow: 0.5 } as const;
 
 export type Wideness = keyof typeof wideness;
@@ -54,13 +54,13 @@ function flowNode(shown: GraphNode, part: number): FlowNode {
   };
 }
 
-/** What a screen reader says of a node. */
+/** The node's text for screen readers. */
 function labelOf({ kind, title, facts, remark, problems }: GraphNode): string {
   const wrong = problems.map(({ severity, message }) => `${severity}: ${message}`);
   return [`${kind} ${title}`, facts, ...(remark === null ? [] : [remark]), ...wrong].join(', ');
 }
 
-/** @param traffic of the service that runs; null: it does not tell */
+/** @param throughput of the running service; null: the service does not report it */
 export function flowEdges(
   { edges }: Drawing,
   selection: Path,

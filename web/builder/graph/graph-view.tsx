@@ -20,7 +20,7 @@ import { Selected } from './selected.tsx';
 const nodeTypes = { shown: NodeView };
 const fit = { padding: 0.08, maxZoom: 1, minZoom: 0.5 };
 
-/** What a screen reader says of the use of the graph. */
+/** Instructions for screen readers. */
 const spoken = {
   'node.a11yDescription.default': 'Press Enter to choose it, and Enter again for its form.',
   'node.a11yDescription.keyboardDisabled':
@@ -29,7 +29,7 @@ const spoken = {
   'edge.a11yDescription.default': 'Press Enter to choose the route, then Delete to take it out.',
 };
 
-/** Channels, brains and models in three columns, and what is chosen beside them. */
+/** Channels, brains and models in three columns, and the selected node beside them. */
 export function GraphView() {
   const document = useDraft((state) => state.document);
   const problems = useDraft((state) => state.problems);
@@ -50,13 +50,15 @@ export function GraphView() {
   );
 }
 
-/** Where there is less room than so many pixels, the columns are narrow. */
+/** Below this width in pixels, the columns are narrow. */
 const narrowBelow = 500;
 
-/** So many nodes are shown all at once; of more, the first ones at a readable size. */
+/**
+ * Up to this number, all nodes fit in the view; of more, the first ones show at a readable size.
+ */
 const fittedMax = 24;
 
-/** Keeps all nodes in view while their room changes, until a person has moved the view. */
+/** Keeps all nodes in view while the size changes, until a person moves the view. */
 function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   const { fitView } = useReactFlow();
   const width = useStore((state) => state.width);
@@ -64,7 +66,7 @@ function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   const isMoved = useRef(false);
   useEffect(() => {
     if (width > 0 && height > 0 && count <= fittedMax && !isMoved.current) void fitView(fit);
-    // How wide the columns are is a reason to fit them anew.
+    // A new column width fits the view again.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [width, height, count, wide, fitView]);
   return useCallback((event: unknown) => {
@@ -129,7 +131,10 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
   );
 }
 
-/** No key removes a node, since a whole brain would go by accident; the panel has a button. */
+/**
+ * No key removes a node, since a person could remove a whole brain by accident; the panel has a
+ * button.
+ */
 const keepNodes = ({ edges }: { edges: Edge[] }) => Promise.resolve({ nodes: [], edges });
 
 const isConnection = ({ source, target }: Connection | Edge): boolean => {
@@ -142,7 +147,7 @@ function openForm(): void {
   goTo({ view: 'form' });
 }
 
-/** Enter on a node that is selected already opens its form. */
+/** Enter on a selected node opens its form. */
 function openOnEnter(event: KeyboardEvent): void {
   if (event.key !== 'Enter' || !(event.target instanceof Element)) return;
   if (event.target.matches('.react-flow__node.selected')) openForm();

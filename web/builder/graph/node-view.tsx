@@ -1,3 +1,4 @@
+/** The drawing of one node of the graph. */
 import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -10,7 +11,7 @@ export type FlowNode = Node<{ readonly shown: GraphNode }>;
 
 const kinds = { channel: 'Channel', brain: 'Brain', model: 'Model' } as const;
 
-/** One channel, brain or model. Its height is the drawing's, so nothing is measured. */
+/** One channel, brain or model. Its height comes from the drawing, so nothing is measured. */
 export const NodeView = memo(function NodeView({ data, selected }: NodeProps<FlowNode>) {
   const { shown } = data;
   const { kind, title, facts, remark, dim, problems } = shown;

@@ -1,13 +1,13 @@
-/** Reads what a document says of its brains and models, whether or not it is right. */
+/** Reads brains and models from a document that may be invalid. */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { rankModels } from '../../../src/config/rank.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
-import { standingsOf, type Standing } from '../document/shield.ts';
+import { modelUsesOf, type ModelUse } from '../document/privacy-filter.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 
-/** `value` is null where it is no object. */
+/** `value` is null if it is no object. */
 export type Entry = {
   readonly index: number;
   readonly path: Path;
@@ -23,23 +23,23 @@ export function entriesOf(document: JsonObject, path: Path): readonly Entry[] {
   }));
 }
 
-/** Empty where there is no text. */
+/** Empty if there is no text. */
 export function textAt(value: Json | null | undefined, key: string): string {
   const found = valueAt(value ?? undefined, [key]);
   return typeof found === 'string' ? found : '';
 }
 
 export type ModelReading = Omit<Entry, 'path'> & {
-  readonly state: Standing['kind'];
-  /** What becomes of the model, in a few words. */
+  readonly state: ModelUse['kind'];
+  /** The model's state in a few words. */
   readonly remark: string | null;
 };
 
-/** The models of a brain as they are listed, each with what becomes of it. */
+/** The models of a brain in their order, each with its state. */
 export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
   const models = entriesOf(brain ?? {}, ['models']);
-  const standings = standingsOf(brain ?? undefined);
-  const asked = models.filter(({ index }) => standings[index]?.kind === 'asked');
+  const modelUses = modelUsesOf(brain ?? undefined);
+  const asked = models.filter(({ index }) => modelUses[index]?.kind === 'asked');
   const order = valueAt(brain ?? undefined, ['policy', 'order']);
   const ranked = rankModels(
     isList(order) ? order.filter((entry) => typeof entry === 'string') : [],
@@ -49,13 +49,13 @@ export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
     })),
   ).map((at) => asked[at]!.index);
   return models.map(({ index, value }) => {
-    const { kind } = standings[index] ?? { kind: 'unknown' };
+    const { kind } = modelUses[index] ?? { kind: 'unknown' };
     const rank = ranked.length > 1 ? `rank ${ranked.indexOf(index) + 1} of ${ranked.length}` : null;
     return { index, value, state: kind, remark: kind === 'asked' ? rank : remarks[kind] };
   });
 }
 
-const remarks: Readonly<Record<Exclude<Standing['kind'], 'asked'>, string | null>> = {
+const remarks: Readonly<Record<Exclude<ModelUse['kind'], 'asked'>, string | null>> = {
   unknown: null,
   never: 'never asked: private brain',
   unused: 'left out: notes of the whole brain',

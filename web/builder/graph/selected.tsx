@@ -14,7 +14,7 @@ import { change } from './doing.ts';
 import type { Drawing, GraphNode } from './drawing.ts';
 import { entriesOf, textAt } from './reading.ts';
 
-/** The selected node: what is wrong with it, what it is connected to, what can be done. */
+/** The selected node: its problems, its connections, its actions. */
 export function Selected({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
   const node =
@@ -108,7 +108,7 @@ function Connections({ node }: { readonly node: GraphNode }) {
   }
 }
 
-/** Which brain answers a channel. */
+/** The brain that answers a channel. */
 function RouteOf({ node }: { readonly node: GraphNode }) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
@@ -141,7 +141,7 @@ function RouteOf({ node }: { readonly node: GraphNode }) {
   );
 }
 
-/** Which channels a brain answers, and which models of other brains it could ask too. */
+/** The channels that a brain answers, and models of other brains that it could also ask. */
 function EndsOf({ node }: { readonly node: GraphNode }) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);

@@ -3,7 +3,10 @@ import { useDraft } from '../document/store.ts';
 import { openEditor, type Editor } from './editor.ts';
 import { useShowing } from './showing.ts';
 
-/** The editor in a shadow root: its styles are sheets of that root, which the policy lets pass. */
+/**
+ * The editor in a shadow root. Its styles are sheets of that root, which the content security
+ * policy allows.
+ */
 export function EditorBox() {
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
@@ -18,7 +21,7 @@ export function EditorBox() {
   }, []);
   useEffect(() => {
     editor.current?.show(text);
-    // A check comes a moment after a text, and is about that text.
+    // Problems arrive shortly after the text that they are about.
     editor.current?.mark(problems);
   }, [text, problems]);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** CodeMirror, with our colours, our problems and our history. */
+/** CodeMirror with the page's colours, the draft's problems and the draft's history. */
 import { json } from '@codemirror/lang-json';
 import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
 import { EditorState, Prec, type ChangeSet, type Text } from '@codemirror/state';
@@ -9,16 +9,16 @@ import { redo, undo, useDraft } from '../document/store.ts';
 import type { TextPlace } from './showing.ts';
 
 export type Editor = {
-  /** Shows the draft's text as it became in another view. */
+  /** Shows the text after another view changed it. */
   show(text: string): void;
   mark(problems: readonly ConfigProblem[]): void;
   goTo(place: TextPlace): void;
   close(): void;
 };
 
-/** @param root its styles go there */
+/** @param root receives the styles */
 export function openEditor(root: ShadowRoot, text: string): Editor {
-  // The editor's own changes are in the draft already.
+  // The draft already has the editor's own changes.
   let isShowing = false;
   const view = new EditorView({
     root,
@@ -64,20 +64,20 @@ export function openEditor(root: ShadowRoot, text: string): Editor {
   };
 }
 
-/** Undo and redo are the draft's: one history for every view of it. */
+/** Undo and redo of the draft: all its views share one history. */
 const historyKeys = [
   { key: 'Mod-z', run: () => (undo(), true), preventDefault: true },
   { key: 'Mod-Shift-z', run: () => (redo(), true), preventDefault: true },
   { key: 'Mod-y', run: () => (redo(), true), preventDefault: true },
 ];
 
-/** The editor takes each of these for one line end. */
+/** CodeMirror treats each of these as one line end. */
 const lineEnds = /\r\n?|\n/g;
 
-/** Makes the editor's changes in the file's text: lines that nobody touched keep their ends. */
+/** Applies the editor's changes to the file's text. Unchanged lines keep their line ends. */
 function carryOver(text: string, changes: ChangeSet): string {
   const lineEnd = /\r\n?|\n/.exec(text)?.[0] ?? '\n';
-  // Where the second character of a two-character line end is; the editor has only the first.
+  // The index of the second character of each two-character line end; the editor counts one.
   const doubles = Array.from(text.matchAll(/\r\n/g), ({ index }) => index + 1);
   const inText = (at: number): number => {
     let offset = at;
@@ -96,7 +96,7 @@ function carryOver(text: string, changes: ChangeSet): string {
   return result + text.slice(done);
 }
 
-/** The one stretch that differs, so that the cursor stays where it is. */
+/** The one stretch that differs, so that the cursor stays at its place. */
 function changeOf(before: string, after: string) {
   const most = Math.min(before.length, after.length);
   let from = 0;
@@ -115,7 +115,7 @@ function diagnosticIn(doc: Text) {
   return (problem: ConfigProblem): Diagnostic => {
     const from = offsetIn(doc, problem);
     const { to: lineEnd } = doc.lineAt(from);
-    // Marks as far as the end of the word, the text in quotes, or the sign.
+    // The mark ends with the word, the quoted text, or the sign.
     const word = /^(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|.)/.exec(doc.sliceString(from, lineEnd));
     const { severity, message, remedy } = problem;
     const to = from + (word?.[0].length ?? 0);
@@ -169,7 +169,7 @@ const colours = EditorView.theme({
     backgroundColor: 'var(--accent-ground)',
     color: 'var(--ink)',
   },
-  // Of the highlighter: keys, texts, numbers and words, in colours of the page.
+  // The highlighter's classes for keys, texts, numbers and words, in colours of the page.
   '.ͼc, .ͼl': { color: 'var(--link)' },
   '.ͼe': { color: 'var(--good)' },
   '.ͼd, .ͼb': { color: 'var(--wait)' },

@@ -6,7 +6,7 @@ import { AsWritten } from '../../kit/as-written.tsx';
 
 type Props = {
   readonly row: Row;
-  /** Whether Tab leads to this line. */
+  /** Whether the Tab key focuses this line. */
   readonly current: boolean;
   readonly selected: boolean;
   readonly open: boolean;
@@ -59,7 +59,7 @@ export function Branch({ row, current, selected, open, onToggle }: Props) {
   );
 }
 
-/** How many problems there are, in the place or in what its line hides. */
+/** The number of problems at the place, or below its folded line. */
 function Marks({ row, open }: { readonly row: Row; readonly open: boolean }) {
   const problems = useDraft((state) => state.problems);
   const shownBelow = open ? row.node.children : [];

@@ -1,15 +1,16 @@
+/** Opens and closes the outline on small screens. */
 import type { ReactNode } from 'react';
 import { create } from 'zustand';
 import { Button } from '../../kit/button.tsx';
 import { goToContent } from '../shell/going.ts';
 
-/** Whether the outline is open while it is above the content; beside it, it is always open. */
+/** Whether the outline is open above the content. Beside the content it is always open. */
 const useFolding = create<{ readonly open: boolean }>(() => ({ open: false }));
 
-/** What the classes `lg:` mean, in theme.css of Tailwind. */
+/** The width of the `lg:` classes, from theme.css of Tailwind. */
 const beside = '(min-width: 64rem)';
 
-/** On a small screen the outline is behind a button, so that the content is seen first. */
+/** On a small screen the outline is behind a button, so that the content comes first. */
 export function Folding({ children }: { readonly children: ReactNode }) {
   const open = useFolding((state) => state.open);
   return (
@@ -38,7 +39,7 @@ export function searchOutline(): void {
   requestAnimationFrame(() => document.getElementById('outline-search')?.focus());
 }
 
-/** Somebody has chosen: an outline above the content closes, to make room for the content. */
+/** Closes an outline above the content after a choice, to make space for the content. */
 export function leaveOutline(): void {
   if (matchMedia(beside).matches) return;
   useFolding.setState({ open: false });

@@ -6,7 +6,7 @@ import { baseDocument, useDraft } from '../document/store.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { valueAt, wordOf } from '../document/value.ts';
 
-/** From a channel, brain or model to what it does now; nothing for what is not in use. */
+/** A link from a channel, brain or model to its live view, if it is in use. */
 export function LiveLink({ path }: { readonly path: Path }) {
   const document = useDraft((state) => state.document);
   const base = useDraft((state) => state.base);
@@ -25,7 +25,10 @@ export function LiveLink({ path }: { readonly path: Path }) {
 
 type LivePlace = { readonly words: string } & Readonly<Record<string, string>>;
 
-/** @param document the draft; `used` is what is in use */
+/**
+ * @param document the draft
+ * @param used the document in use
+ */
 function livePlace(path: Path, document: JsonObject, used: JsonObject): LivePlace | null {
   const entry = valueAt(document, path);
   const [list, , inside] = path;

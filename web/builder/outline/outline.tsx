@@ -10,9 +10,9 @@ import { goToField } from '../shell/going.ts';
 import { Branch } from './branch.tsx';
 import { firstFound, rowsOf, treeOf, type Row } from './tree.ts';
 
-/** Everything in the configuration, for eye and keyboard; what is selected is in the form. */
+/** The tree of the whole configuration, for eye and keyboard. The form shows its selection. */
 export function Outline() {
-  // Whoever writes waits for their letters, not for the outline.
+  // Typing must not wait for the outline.
   const document = useDeferredValue(useDraft((state) => state.document));
   const selection = useDraft((state) => state.selection);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -127,7 +127,7 @@ function pressed(event: KeyboardEvent, tree: Pressed): boolean {
   }
 }
 
-/** Alt and an arrow move an entry up or down in its list. */
+/** Alt with an arrow key moves an entry up or down in its list. */
 function moved(key: string, path: Path): boolean {
   const step = key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0;
   const at = path.at(-1);

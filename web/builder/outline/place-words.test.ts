@@ -1,4 +1,4 @@
-/** Places as people know them. */
+/** Paths in words. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../src/config/locate.ts';

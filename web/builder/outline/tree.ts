@@ -1,20 +1,20 @@
-/** The configuration as a tree of the things in it: what the outline shows. */
+/** The configuration as a tree of its parts, which the outline shows. */
 import { findKind } from '../../../src/channels/registry.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from '../document/fields.ts';
 import { startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
-import { standingsOf } from '../document/shield.ts';
+import { modelUsesOf } from '../document/privacy-filter.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 
 export type TreeNode = {
-  /** Also a key: no two nodes have one path. */
+  /** Unique, so also a key. */
   readonly path: Path;
   readonly label: string;
-  /** A word beside the node; for a model that is never asked, that it is not. */
+  /** A word beside the node, such as a warning that a model is never asked. */
   readonly note: string | null;
-  /** It is not in the file. */
+  /** True: the file does not have it. */
   readonly absent: boolean;
   readonly children: readonly TreeNode[];
 };
@@ -31,7 +31,7 @@ export function treeOf(document: JsonObject): readonly TreeNode[] {
   ];
 }
 
-/** The node that a place belongs to: the form opens with that node. */
+/** The node whose form shows the place. */
 export function pageOf(path: Path, document: JsonObject): Path {
   let best: Path = [];
   const look = (nodes: readonly TreeNode[]): void => {
@@ -45,7 +45,7 @@ export function pageOf(path: Path, document: JsonObject): Path {
   return best;
 }
 
-/** The names of a place, outermost first: `Brains`, `triage`, `llama3.2`. */
+/** The titles of a place's nodes, outermost first: `Brains`, `triage`, `llama3.2`. */
 export function crumbsOf(path: Path, document: JsonObject): readonly TreeNode[] {
   const crumbs: TreeNode[] = [];
   let nodes = treeOf(document);
@@ -77,7 +77,7 @@ function channelNode(entry: Json, path: Path): TreeNode {
   return leaf(path, channelName(valueAt(entry, ['type'])));
 }
 
-/** What people call the platform, whichever name of the type is in the file. */
+/** The platform's common name, for any name of the type in the file. */
 export function channelName(type: Json | undefined): string {
   const name = meant(schema.fields.channels.items.fields.type, type);
   return name === null ? 'a channel' : (findKind(name)?.name ?? name);
@@ -85,11 +85,11 @@ export function channelName(type: Json | undefined): string {
 
 function brainNode(entry: Json, path: Path): TreeNode {
   const models = valueAt(entry, ['models']);
-  const standings = standingsOf(entry);
+  const modelUses = modelUsesOf(entry);
   const children = isList(models)
     ? models.map((model, at) => {
-        const standing = standings[at]?.kind;
-        const note = standing === 'never' ? 'never asked' : standing === 'unused' ? 'unused' : null;
+        const modelUse = modelUses[at]?.kind;
+        const note = modelUse === 'never' ? 'never asked' : modelUse === 'unused' ? 'unused' : null;
         return leaf([...path, 'models', at], modelName(model), note);
       })
     : [];
@@ -114,7 +114,7 @@ function leaf(path: Path, label: string, note: string | null = null): TreeNode {
   return { path, label, note, absent: false, children: [] };
 }
 
-/** A node, and how deep it is in the tree. */
+/** A node and its depth in the tree. */
 export type Row = {
   readonly node: TreeNode;
   readonly key: string;
@@ -124,7 +124,7 @@ export type Row = {
   readonly siblings: number;
 };
 
-/** The rows that can be seen: of open nodes, or what a search finds and what holds it. */
+/** The visible rows: those of open nodes, or the search results and their ancestors. */
 export function rowsOf(
   nodes: readonly TreeNode[],
   isOpen: (key: string) => boolean,
@@ -143,7 +143,7 @@ export function rowsOf(
   return walk(nodes, 1, null);
 }
 
-/** The first row of a search that bears its words; other rows only hold such a row. */
+/** The first row that matches the search; its ancestors do not match. */
 export function firstFound(rows: readonly Row[], search: string): Row | undefined {
   const wanted = search.trim().toLowerCase();
   return rows.find(({ node }) => node.label.toLowerCase().includes(wanted)) ?? rows[0];

@@ -1,3 +1,4 @@
+/** Goes from problem to problem. */
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
@@ -6,14 +7,16 @@ import { goToField } from '../shell/going.ts';
 
 const isTextShown = (): boolean => new URLSearchParams(location.search).get('view') === 'json';
 
-/** In the order of telling: errors before warnings, each in the order of the file. */
+/** Errors come before warnings, each in the order of the file. */
 export function errorsFirst(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
   return problems.toSorted(
     (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
   );
 }
 
-/** Leads to a problem's field, or to its place in the text where that is shown or no field is. */
+/**
+ * Goes to a problem's field, or to its place in the text if the text is open or there is no field.
+ */
 export function goToProblem(problem: ConfigProblem): void {
   const { readable } = useDraft.getState();
   const isOfText = problem.path === '' || problem.code === 'duplicate_key' || isTextShown();
@@ -23,7 +26,7 @@ export function goToProblem(problem: ConfigProblem): void {
 
 let lastProblem = '';
 
-/** Leads to the problem after the one that this led to last. */
+/** Goes to the problem after the last one that it went to. */
 export function nextProblem(): void {
   const problems = errorsFirst(useDraft.getState().problems);
   const names = problems.map(({ code, path }) => `${code} ${path}`);

@@ -4,11 +4,11 @@ import { Button } from '../../kit/button.tsx';
 import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';
 import { useDraft } from '../document/store.ts';
-import { Fixes, Told } from '../form/told.tsx';
+import { Fixes, ProblemText } from '../form/problem-list.tsx';
 import { placeWords } from '../outline/place-words.ts';
 import { errorsFirst, goToProblem } from './next.ts';
 
-/** All that is wrong with the draft, errors before warnings; each leads to its place. */
+/** All problems of the draft, errors before warnings, each with a link to its place. */
 export function Problems() {
   const problems = useDraft((state) => state.problems);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -54,7 +54,7 @@ function One({ problem, onMended }: OneProps) {
   return (
     <>
       <p>
-        <Told problem={problem} />
+        <ProblemText problem={problem} />
       </p>
       <div className="mt-1">
         <Button

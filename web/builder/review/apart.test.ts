@@ -1,4 +1,4 @@
-/** A draft is taken apart: what can be applied now, and what waits for a restart. */
+/** Splits a draft: changes that can be applied now, and changes that need a restart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { restartFields } from '../../../src/config/changes/lifetime.ts';

@@ -1,4 +1,6 @@
-/** What of a draft can be applied while svc runs, apart from what needs a restart. */
+/**
+ * Separates the changes of a draft that svc can apply while it runs from those that need a restart.
+ */
 import { keyed } from '../../../src/config/changes/entries.ts';
 import { restartFields } from '../../../src/config/changes/lifetime.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -11,21 +13,21 @@ import { isObject } from '../../../src/lib/json.ts';
 import { isEqual, valueAt } from '../document/value.ts';
 
 export type Apart =
-  /** The text of the draft without what needs the restart. */
+  /** The text of the draft without the changes that need a restart. */
   | { readonly kind: 'rest'; readonly text: string }
-  /** Nothing else is changed. */
+  /** The draft has no other change. */
   | { readonly kind: 'alone' }
-  /** The rest cannot run without it. */
+  /** The other changes are invalid without it. */
   | { readonly kind: 'together'; readonly problem: ConfigProblem };
 
 /**
- * @param base what is in use
+ * @param base the document in use
  * @param text of the draft, a JSON object
  * @param fields that need a restart, as paths in the draft
  */
 export function apartFrom(base: JsonObject, text: string, fields: readonly string[]): Apart {
   const draft = documentOf(text);
-  // From the end, so that no entry of a list before it moves.
+  // From the end, so that no index before it changes.
   const rest = fields.toReversed().reduce((so, field) => {
     const path = pathOf(field);
     const before = valueAt(base, placeBefore(path, draft, base));
@@ -41,7 +43,7 @@ export function apartFrom(base: JsonObject, text: string, fields: readonly strin
     : { kind: 'alone' };
 }
 
-/** The same channel or brain stands elsewhere in what is in use, where entries came or went. */
+/** The path of the same channel or brain in the document in use, where its index may differ. */
 function placeBefore(path: Path, draft: JsonObject, base: JsonObject): Path {
   const [list, at, ...inside] = path;
   if (typeof list !== 'string' || typeof at !== 'number') return path;

@@ -1,7 +1,7 @@
 /**
- * Takes the draft, or an earlier configuration, into use. It goes on while another tab of the
- * builder is shown. States: idle → sending → applied or refused; what another person applied in the
- * meantime is a conflict until somebody has chosen.
+ * Takes the draft or an earlier configuration into use, also while another tab of the builder is
+ * open. States: idle → sending → applied or refused. If another person applied a configuration
+ * meanwhile, there is a conflict until somebody chooses.
  */
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -11,7 +11,7 @@ import { useDraft, type Base } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
 
-/** What the service answers. */
+/** The service's answer. */
 type Taken = {
   readonly revision: string;
   readonly usedAt: number;
@@ -23,20 +23,20 @@ export type ApplyState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'sending' }
   | (Of & { readonly kind: 'applied'; readonly taken: Taken; readonly what: What })
-  /** `sent`: what was to be taken into use. */
+  /** `sent`: the text that was to be taken into use. */
   | (Of & { readonly kind: 'refused'; readonly refused: Refused; readonly sent: string });
 
-/** What is in use now. `rest`: what of the draft needed no restart. */
+/** What is in use now. `rest`: the changes of the draft that needed no restart. */
 export type What = 'draft' | 'rest' | 'earlier';
 
-/** The draft as it was at the attempt. */
+/** The draft's text at the time of the attempt. */
 type Of = { readonly text: string };
 
 type Applying = {
   readonly state: ApplyState;
-  /** The configuration in use, where it is no longer the draft's base. */
+  /** The configuration in use, if it is no longer the draft's base. */
   readonly theirs: Base | null;
-  /** The state that the person has been told of; null: none yet. */
+  /** The state that the person has seen; null: none yet. */
   readonly seen: ApplyState | null;
 };
 
@@ -48,23 +48,25 @@ const { getState: now, setState: become } = useApplying;
 
 useToken.subscribe((signedIn) => {
   const { state } = now();
-  // Somebody has signed in again: that they were out is told no more.
+  // After a new sign-in, the message that the session ended goes away.
   const wasOut = state.kind === 'refused' && state.refused.status === 401;
   const isOver = wasOut && bearerOf(signedIn) !== null;
   if (signedIn.token === null || isOver) become(idle);
 });
 
 type Wish = {
-  /** Left out: the draft as it is. Else a part of it; what is left stays the draft. */
+  /**
+   * Absent: the draft as it is. Otherwise a part of it; the remaining changes stay in the draft.
+   */
   readonly text?: string;
   /**
-   * The revision of a text that somebody wrote into the file by hand, and that this one may
-   * replace; the service keeps it in the history.
+   * The revision of a text that somebody wrote into the file by hand, and that this text may
+   * replace. The service adds it to the history.
    */
   readonly edited?: string;
 };
 
-/** Puts the draft, or a part of it, into use. */
+/** Takes the draft, or a part of it, into use. */
 export async function apply({ text: part, edited }: Wish = {}): Promise<void> {
   const { base, text: draft } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
@@ -81,7 +83,9 @@ export async function apply({ text: part, edited }: Wish = {}): Promise<void> {
   await refusedWith(answer, base, text, draft);
 }
 
-/** Puts an earlier configuration into use. A draft that equals what was in use goes along. */
+/**
+ * Takes an earlier configuration into use. A draft that equals the configuration in use follows it.
+ */
 export async function restore(revision: string, text: string): Promise<void> {
   const { base, text: draft } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
@@ -96,7 +100,7 @@ export async function restore(revision: string, text: string): Promise<void> {
   taken(answer.value, text, 'earlier');
 }
 
-/** Somebody signed out since the request: whoever signs in next is shown what is in use. */
+/** Somebody signed out since the request: the next person sees the configuration in use. */
 const isOver = (base: Base): boolean => useDraft.getState().base !== base;
 
 function taken(value: Taken, text: string, what: What): void {
@@ -106,7 +110,9 @@ function taken(value: Taken, text: string, what: What): void {
   become({ state: { kind: 'applied', taken: value, what, text: draft }, theirs: null });
 }
 
-/** Without an answer the draft may still have been taken: what is in use tells. */
+/**
+ * Without an answer, the service may still have taken the draft: the configuration in use shows it.
+ */
 async function refusedWith(
   refused: Refused,
   base: Base,
@@ -125,7 +131,7 @@ async function refusedWith(
       if (used.value.revision !== base.revision) {
         const isClean = draft === base.text;
         meet(used.value);
-        // Then the refusal is told beside what is in use, and not about a text that is gone.
+        // Then the refusal shows beside the configuration in use, and not with a text that is gone.
         const { text: theirs } = used.value;
         if (isClean) {
           return become({ state: { kind: 'refused', refused, text: theirs, sent: theirs } });
@@ -136,7 +142,7 @@ async function refusedWith(
   become({ state: { kind: 'refused', refused, text: draft, sent: text } });
 }
 
-/** Looks whether what is in use is still what the draft began as. */
+/** Checks whether the draft's base is still in use. */
 export async function lookAgain(): Promise<void> {
   const used = await ask<Base>('config');
   if (used.kind === 'refused') {
@@ -148,7 +154,7 @@ export async function lookAgain(): Promise<void> {
   if (isOther) meet(used.value);
 }
 
-/** The same as `lookAgain`, but says nothing where all is as it was, or nobody answers. */
+/** Like `lookAgain`, but reports nothing if nothing changed or the service does not answer. */
 export async function noticeOthers(): Promise<void> {
   const { base } = useDraft.getState();
   const used = await ask<Base>('config');
@@ -158,8 +164,8 @@ export async function noticeOthers(): Promise<void> {
 }
 
 /**
- * Where nothing was changed here there is nothing to choose: the draft begins with theirs. Where
- * theirs is the draft itself, somebody wrote it into the file by hand, and it is in use.
+ * Without changes in the draft there is nothing to choose: it becomes theirs. If theirs equals the
+ * draft, somebody wrote the draft into the file by hand, and it is in use.
  */
 function meet(theirs: Base): void {
   const { base, text, open, rebase, selection, select } = useDraft.getState();
@@ -175,7 +181,7 @@ function meet(theirs: Base): void {
   announce('Somebody else has changed the configuration: theirs is shown now.');
 }
 
-/** The conflict is over: the draft is a change of theirs now. */
+/** Ends the conflict: the draft becomes a change of theirs. */
 export function settle(theirs: Base, text: string): void {
   const { replace, rebase, text: draft } = useDraft.getState();
   if (text !== draft) replace(text);

@@ -15,7 +15,7 @@ const looks: Readonly<Record<Change['kind'], string>> = {
 
 type Props = { readonly changes: readonly Change[]; readonly none: string };
 
-/** Changes in words; those that change nothing for the service come last. */
+/** Changes in words; changes without an effect on the service come last. */
 export function ChangeList({ changes, none }: Props) {
   if (changes.length === 0) return <p className="text-soft">{none}</p>;
   const notes = changes.filter(({ kind }) => kind === 'note');

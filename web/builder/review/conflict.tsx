@@ -12,7 +12,9 @@ import { mergeThree, type Conflict, type Side } from './merge.ts';
 import { rewrite } from './rewrite.ts';
 import type { Value } from '../../../src/config/changes/entries.ts';
 
-/** Somebody else applied a configuration since the draft began: whose holds? */
+/**
+ * Somebody else applied a configuration since the draft began. The person chooses between the two.
+ */
 export function ConflictChoice({ theirs }: { readonly theirs: Base }) {
   const base = useDraft((state) => state.base);
   const text = useDraft((state) => state.text);
@@ -134,7 +136,7 @@ function Pick({ conflict, picked, onPick }: PickProps) {
 
 function Said({ value }: { readonly value: Value }) {
   if (value === undefined) return <em>not there</em>;
-  // A whole brain is read line by line.
+  // A whole brain is shown over several lines.
   const text = JSON.stringify(value, null, isObject(value) ? 2 : 0);
   return <code className="break-all whitespace-pre-wrap">{text}</code>;
 }

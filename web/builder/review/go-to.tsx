@@ -3,7 +3,7 @@ import { useDraft } from '../document/store.ts';
 import { placeWords } from '../outline/place-words.ts';
 import { goToField } from '../shell/going.ts';
 
-/** Leads to the field of a place, and names whose it is. The whole file has no field. */
+/** A link to the field of a path, with the name of its part. The whole file has no field. */
 export function GoTo({ path }: { readonly path: string }) {
   const words = useDraft(({ document }) => placeWords(path, document));
   if (path === '') return <span>the file</span>;

@@ -13,13 +13,13 @@ import { LookAgain } from './look-again.tsx';
 import { NotRead } from './not-read.tsx';
 
 type Props = {
-  /** What was to take the place of the file. */
+  /** The text that was to replace the file. */
   readonly sent: string;
 };
 
 /**
- * What somebody wrote into the file by hand, shown before anything is put over it. It is not lost
- * then: it goes into the history.
+ * Shows a text that somebody wrote into the file by hand, before the draft replaces it. The service
+ * adds the replaced text to the history.
  */
 export function HandEdit({ sent }: Props) {
   const { value: disk, refused, again } = useAsked<ConfigOnDisk>('config/disk');
@@ -69,7 +69,9 @@ function Edit({ text, sent }: { readonly text: string; readonly sent: string }) 
   );
 }
 
-/** From then on it is the draft that replaces what is in use, and the file says it already. */
+/**
+ * Makes the text of the file the draft, so that applying it replaces only the configuration in use.
+ */
 function TakeUp({ text }: { readonly text: string }) {
   return (
     <Button small className="mt-2" onClick={() => useDraft.getState().replace(text)}>

@@ -17,7 +17,7 @@ import { ChangeList } from './change-list.tsx';
 import { NotRead } from './not-read.tsx';
 import { changesOf } from '../../../src/config/changes/changes.ts';
 
-/** What was in use before, and the way back to it. */
+/** Earlier configurations, each with a button that takes it into use again. */
 export function History() {
   const revision = useDraft((state) => state.base?.revision ?? '');
   return <Rows key={revision} />;
@@ -76,7 +76,7 @@ const lookColumn = (look: (row: ConfigRow) => void): Column<ConfigRow> => ({
 
 type EarlierProps = { readonly row: ConfigRow; readonly onClose: () => void };
 
-/** One earlier configuration, as what would change if it were in use again. */
+/** One earlier configuration, shown as the changes that it would make. */
 function Earlier({ row, onClose }: EarlierProps) {
   const { value, refused, again } = useAsked<ConfigKept>(
     `config/history/${encodeURIComponent(row.revision)}`,

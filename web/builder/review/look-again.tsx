@@ -1,7 +1,7 @@
 import { Button } from '../../kit/button.tsx';
 import { lookAgain } from './applying.ts';
 
-/** Asks what is in use by now, and tells where that is another one. */
+/** A button that checks whether another configuration is in use by now. */
 export function LookAgain() {
   return (
     <Button small className="mt-2" onClick={() => void lookAgain()}>

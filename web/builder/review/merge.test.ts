@@ -1,4 +1,4 @@
-/** What two people changed at one time: merged where it differs, asked where it meets. */
+/** Changes of two people: different fields are merged; for the same field, a person is asked. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { templates, textOf } from '../../../src/config/templates/templates.ts';

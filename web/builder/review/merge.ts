@@ -1,6 +1,6 @@
 /**
- * A three-way merge of configurations, by what the entries are and not by their places. Changes of
- * different fields go together; where both sides changed one field, a person is asked.
+ * A three-way merge of configurations, which matches entries by their names and not by index.
+ * Changes of different fields are merged; where both sides changed one field, a person chooses.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { isObject } from '../../../src/lib/json.ts';
@@ -9,7 +9,7 @@ import { keyed, type Value } from '../../../src/config/changes/entries.ts';
 
 export type Side = 'mine' | 'theirs';
 
-/** Both sides changed this place, each to something else; undefined: the place is empty. */
+/** Both sides changed this place to different values; undefined: the place is empty. */
 export type Conflict = {
   /** `brains → triage → policy → kind`. */
   readonly path: string;
@@ -20,11 +20,11 @@ export type Conflict = {
 
 export type Merged = {
   readonly document: Value;
-  /** Every conflict, decided or not: where nothing is picked, theirs holds. */
+  /** Every conflict, decided or not: theirs counts until somebody chooses. */
   readonly conflicts: readonly Conflict[];
 };
 
-/** @param picks by the path of a conflict */
+/** @param picks the choices, by the path of a conflict */
 export function mergeThree(
   base: Value,
   mine: Value,
@@ -71,8 +71,8 @@ function mergeObjects(
 }
 
 /**
- * Channels, brains, models, routes and grants: the order is theirs, unless only we moved entries. A
- * brain that one side renamed is the same brain.
+ * Channels, brains, models, routes and grants: the order is theirs, unless only mine moved entries.
+ * A brain that one side renamed counts as the same brain.
  */
 function mergeLists({ base, mine, theirs }: Three, at: readonly string[], settle: Settle): Json {
   const name = at.at(-1) ?? '';
@@ -97,7 +97,7 @@ function entriesOf(list: Value, name: string): Map<string, Json> {
   return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
 }
 
-/** The keys of one list that the other has too, in the order of the one. */
+/** The keys that both lists have, in the order of `one`. */
 function orderOf(one: ReadonlyMap<string, Json>, other: ReadonlyMap<string, Json>): Json {
   return [...one.keys()].filter((key) => other.has(key));
 }
@@ -106,9 +106,10 @@ function isOfEntries(value: Value): boolean {
   return isList(value) && value.every((entry) => isObject(entry));
 }
 
-// Which entries of two versions of a list are the same entry, and in which order they come.
+// Matching: which entries of two versions of a list are the same entry, and in which order they
+// come.
 
-/** All keys of both: the first one's order, with each missing key behind its predecessor. */
+/** All keys of both, in the order of the first; each missing key follows its predecessor. */
 function mergeOrders(first: readonly string[], then: readonly string[]): readonly string[] {
   const merged = [...first];
   for (const [index, key] of then.entries()) {
@@ -118,7 +119,7 @@ function mergeOrders(first: readonly string[], then: readonly string[]): readonl
   return merged;
 }
 
-/** Keys that only the first version has at that place stay before the new one. */
+/** Keys that only the first version has at that place come before the new key. */
 function placeBehind(key: string, merged: readonly string[], then: readonly string[]): number {
   const place = merged.indexOf(key) + 1;
   const next = merged.findIndex((other, at) => at >= place && then.includes(other));
@@ -126,8 +127,8 @@ function placeBehind(key: string, merged: readonly string[], then: readonly stri
 }
 
 /**
- * Entries that have another name now and are the same otherwise, for the most part.
- * @param from, to by name
+ * Matches entries that have new names and are mostly the same otherwise.
+ * @param from, to entries by name
  * @returns new names to old ones
  */
 function renamesOf(
@@ -147,7 +148,7 @@ function renamesOf(
   return renames;
 }
 
-/** How much of two entries is the same, their names left out: 0 to 1. */
+/** The share of two entries that is equal, without their names: 0 to 1. */
 function shareOf(a: Json | undefined, b: Json | undefined): number {
   if (!isObject(a) || !isObject(b)) return 0;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);

@@ -12,11 +12,14 @@ import { valueAt } from '../document/value.ts';
 
 type Props = {
   readonly base: Base;
-  /** What needs a restart, as paths in the draft. */
+  /** Paths in the draft of the fields that need a restart. */
   readonly fields: readonly string[];
 };
 
-/** What cannot change while svc runs: the way to apply the rest now, and what finishes it. */
+/**
+ * Fields that cannot change while svc runs: a button that applies the other changes now, and the
+ * remaining steps.
+ */
 export function NeedsRestart({ base, fields }: Props) {
   const text = useDraft((state) => state.text);
   const document = useDraft((state) => state.document);
@@ -61,31 +64,31 @@ function describeApart(apart: Apart): string {
   }
 }
 
-/** As the outline calls them, each once, inside a sentence. */
+/** The outline's names for the fields, each once, for use inside a sentence. */
 function namesOf(fields: readonly string[], document: JsonObject): string {
   const names = fields.map((field) => {
     const path = pathOf(field);
     const label = crumbsOf(path, document).at(-1)?.label ?? field;
-    // A name of a platform, or of a brain, is written as it is.
+    // The name of a platform or a brain keeps its capitals.
     return path.length > 1 && typeof path[1] === 'number' ? label : label.toLowerCase();
   });
   return [...new Set(names)].join(', ');
 }
 
 type FinishProps = {
-  /** What needs a restart, as paths in the draft. */
+  /** Paths in the draft of the fields that need a restart. */
   readonly fields: readonly string[];
 };
 
 const isOfStorage = (field: string): boolean => /^storage(?:$|\.)/.test(field);
 
-/** What is done at the machine of svc, so that all of the draft is in use. */
+/** The steps on the machine of svc that take the whole draft into use. */
 function Finish({ fields }: FinishProps) {
   const document = useDraft((state) => state.document);
   const base = useDraft((state) => state.base);
   const file = base?.file ?? 'svc.json';
   const isShared = base?.place === 'database';
-  // Where the database is, each machine has from its own file.
+  // Each machine reads the place of the database from its own file.
   const isUsed = isShared && !fields.every(isOfStorage);
   return (
     <ol className="ms-5 flex list-decimal flex-col gap-2">
@@ -108,14 +111,14 @@ const restart =
   'Restart svc: with systemd by sudo systemctl restart svc; in a terminal by Ctrl-C and the same ' +
   'command as before.';
 
-/** A block as it stands in the file; a field inside one by its path. */
+/** A block as JSON in the file; a field inside a block by its path. */
 function lineOf(at: string, value: Json | undefined): string {
   if (value === undefined) return `${at}: take it out`;
   const name = pathOf(at).length === 1 ? JSON.stringify(at) : at;
   return `${name}: ${JSON.stringify(value, null, 2)}`;
 }
 
-/** For a shell. */
+/** Quotes a file name for a shell. */
 function quoted(file: string): string {
   return /^[\w./\\:~-]+$/.test(file) ? file : `'${file.replaceAll("'", String.raw`'\''`)}'`;
 }

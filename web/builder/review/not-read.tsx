@@ -5,8 +5,8 @@ import { Notice } from '../../kit/notice.tsx';
 type Props = { readonly refused: Refused | null; readonly again: () => void };
 
 /**
- * Why something could not be read, and the way to it; nothing where all is well, or where signing
- * in again is what helps.
+ * Why a read failed, and a retry button; nothing if no read failed, or if a new sign-in is the
+ * remedy.
  */
 export function NotRead({ refused, again }: Props) {
   if (refused === null || refused.code === 'given_up' || refused.status === 401) return null;

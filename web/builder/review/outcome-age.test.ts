@@ -1,4 +1,4 @@
-/** Words about one text are not told of another. */
+/** A message about one text does not show for another text. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Refused } from '../../kit/api.ts';

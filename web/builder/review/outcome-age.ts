@@ -1,10 +1,10 @@
-/** Whether the words about an attempt still hold for the draft as it is now. */
+/** Whether the message about an attempt still applies to the draft as it is now. */
 import type { ApplyState } from './applying.ts';
 
-/** `gone`: nothing is left that the words could be about. */
+/** `gone`: the text of the attempt is no longer there. */
 export type Age = 'now' | 'before_edit' | 'gone';
 
-/** @param now the draft, and what is in use */
+/** @param now the draft and the configuration in use */
 export function ageOf(
   state: ApplyState,
   now: { readonly text: string; readonly used: string },

@@ -1,3 +1,4 @@
+/** The result of an attempt to apply, in the review and in short beside the other tabs. */
 import { useEffect } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { Button } from '../../kit/button.tsx';
@@ -18,7 +19,7 @@ function useOutcome(): { readonly state: ApplyState; readonly age: Age } {
 
 const see = (): void => useApplying.setState(({ state }) => ({ seen: state }));
 
-/** How the last attempt ended. */
+/** The result of the last attempt. */
 export function Outcome() {
   const { state, age } = useOutcome();
   const isConflict = useApplying(({ theirs }) => theirs !== null);
@@ -56,7 +57,7 @@ export function Outcome() {
   }
 }
 
-/** The same in a few words, for a person who went to another tab before the attempt had ended. */
+/** The result in a few words, for a person who changed the tab before the attempt ended. */
 export function OutcomeElsewhere() {
   const { state, age } = useOutcome();
   const isSeen = useApplying(({ seen }) => seen === state);

@@ -22,7 +22,7 @@ const words: Readonly<Record<CheckLine['kind'], string>> = {
   failed: 'Failed',
 };
 
-/** A channel or a model is the first word of what a line is about. */
+/** The subject of a line begins with a channel or a model. */
 const named = (subject: string): string =>
   subject.replace(/^\S+/, (name) => channelName(formatModelName(name)));
 
@@ -43,15 +43,15 @@ export function Preflight() {
         receiver, and asks each bot who it is. No text of a conversation is sent to anyone.
       </p>
       <div aria-live="polite">
-        {last === null ? null : <Told answer={last.answer} isOld={last.text !== text} />}
+        {last === null ? null : <PreflightResult answer={last.answer} isOld={last.text !== text} />}
       </div>
     </Panel>
   );
 }
 
-type ToldProps = { readonly answer: Answered<Preflighted>; readonly isOld: boolean };
+type PreflightResultProps = { readonly answer: Answered<Preflighted>; readonly isOld: boolean };
 
-function Told({ answer, isOld }: ToldProps) {
+function PreflightResult({ answer, isOld }: PreflightResultProps) {
   const document = useDraft((state) => state.document);
   if (answer.kind === 'refused') return <Refusal refused={answer} />;
   const { lines, problems } = answer.value;

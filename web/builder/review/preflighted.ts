@@ -1,4 +1,4 @@
-/** What the last preflight found. It stays while another tab of the builder is shown. */
+/** The result of the last preflight. It survives a change of the builder's tab. */
 import { create } from 'zustand';
 import type { Preflighted } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, type Answered } from '../../kit/api.ts';
@@ -7,10 +7,10 @@ import { useDraft } from '../document/store.ts';
 import { useApplying, type ApplyState } from './applying.ts';
 
 export type Preflight = {
-  /** The draft that was looked at. */
+  /** The draft that the service checked. */
   readonly text: string;
   readonly answer: Answered<Preflighted>;
-  /** What had become of the last attempt to apply. */
+  /** The state of the last attempt to apply at that time. */
   readonly after: ApplyState;
 };
 
@@ -22,7 +22,10 @@ useToken.subscribe(({ token }) => {
   if (token === null) usePreflight.setState({ last: null });
 });
 
-/** Asks the service to look at what the draft names, without anything of a conversation. */
+/**
+ * Asks the service to check the secrets, addresses, models and receivers of the draft. Nobody gets
+ * the text of a conversation.
+ */
 export async function runPreflight(): Promise<void> {
   const { text } = useDraft.getState();
   const { state: after } = useApplying.getState();
@@ -35,7 +38,7 @@ export async function runPreflight(): Promise<void> {
   usePreflight.setState({ busy: false, last: { text, answer, after } });
 }
 
-/** Why svc would refuse the draft as it is, by what was found or tried last; null: not known. */
+/** Why svc would refuse the draft as it is, by the last preflight or attempt; null: not known. */
 export function useRefusalKnown(): string | null {
   const text = useDraft((state) => state.text);
   const { last } = usePreflight();

@@ -1,3 +1,4 @@
+/** Words and next steps for each reason why svc refuses a configuration. */
 import type { ReactNode } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Refused } from '../../kit/api.ts';
@@ -11,13 +12,13 @@ import { NeedsRestart } from './needs-restart.tsx';
 
 type Props = {
   readonly refused: Refused;
-  /** What was to be taken into use. */
+  /** The text that was to be taken into use. */
   readonly sent: string;
 };
 
 /**
- * Why a configuration was not taken into use, and what comes next. The service runs on with the one
- * before.
+ * Why the service refused a configuration, and the next step. The service continues with the former
+ * one.
  */
 export function NotApplied({ refused, sent }: Props) {
   const document = useDraft((state) => state.document);
@@ -68,7 +69,7 @@ function adviceFor({ code, status, extra }: Refused, sent: string): Advice {
         ),
       };
     case 'restart_required':
-      return { title: 'This needs a restart', next: <Takeovers fields={extra['fields']} /> };
+      return { title: 'This needs a restart', next: <FieldsByHand fields={extra['fields']} /> };
     case 'would_lock_out':
       return { title: 'It would lock you out', next: null };
     case 'file_changed':
@@ -90,8 +91,8 @@ function adviceFor({ code, status, extra }: Refused, sent: string): Advice {
 }
 
 /**
- * Where each problem is listed, the sentence that strings them together is left out; where a
- * button does it, the sentence that says how a program would.
+ * Leaves out the sentence that joins the problems if each problem is listed, and the advice for
+ * programs if there is a button for it.
  */
 function shownDetail(refused: Refused): string {
   if (refused.code === 'file_changed') return `${stays} The file is as it was edited.`;
@@ -104,8 +105,8 @@ function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
   return (problems as ConfigProblem[]).filter(({ severity }) => severity === 'error');
 }
 
-/** What belongs to the process, and what the service alone knows to come by hand only. */
-function Takeovers({ fields }: { readonly fields: unknown }) {
+/** Fields of the process, and fields that the service accepts only from the file itself. */
+function FieldsByHand({ fields }: { readonly fields: unknown }) {
   const base = useDraft((state) => state.base);
   if (base === null || !Array.isArray(fields)) return null;
   return <NeedsRestart base={base} fields={fields as readonly string[]} />;

@@ -13,7 +13,7 @@ import { Preflight } from './preflight.tsx';
 import { Outcome } from './outcome.tsx';
 import { TakeIntoUse } from './take-into-use.tsx';
 
-/** What the draft changes, whether it would work, and the step that takes it into use. */
+/** The draft's changes, the preflight, and the button that takes the draft into use. */
 export function ReviewView() {
   const base = useDraft((state) => state.base);
   const theirs = useApplying((state) => state.theirs);
@@ -87,7 +87,7 @@ function TextDiff({ before, after }: { readonly before: string; readonly after: 
   );
 }
 
-/** When an attempt ends, the focus goes to the heading of its outcome. */
+/** At the end of an attempt, the focus moves to the heading of its result. */
 function useOutcomeFocused(): void {
   const kind = useApplying(({ state }) => state.kind);
   const before = useRef(kind);
@@ -95,7 +95,7 @@ function useOutcomeFocused(): void {
     const hasEnded = before.current === 'sending' && kind !== 'sending';
     before.current = kind;
     if (!hasEnded) return undefined;
-    // A dialog that led here gives the focus back first.
+    // A dialog that led here returns the focus first.
     const timer = setTimeout(() => focusOn(headingOfView()), 50);
     return () => clearTimeout(timer);
   }, [kind]);

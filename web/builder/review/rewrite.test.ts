@@ -1,4 +1,4 @@
-/** A text that is made to say another document says it, and is otherwise as it was. */
+/** A rewritten text has the other document's values; the rest of it stays the same. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

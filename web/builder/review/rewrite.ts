@@ -1,4 +1,4 @@
-/** Makes a text say another document by small edits: what both say stays byte for byte. */
+/** Changes a text to another document's values by small edits: equal parts stay byte for byte. */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { insertEntry, moveEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
@@ -37,7 +37,7 @@ class Writer {
     else this.#take(setValue(this.text, path, target, keysAt));
   }
 
-  /** Takes out what is gone, then puts each entry in its place, from the first on. */
+  /** Removes missing entries, then moves each entry to its index, from the first on. */
   #entries(path: Path, target: readonly Json[]): void {
     const name = String(path.at(-1));
     const wanted = keyed(target, name);

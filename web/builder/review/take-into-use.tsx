@@ -14,7 +14,7 @@ import { useWhyNot } from './why-not.ts';
 
 type Props = { readonly base: Base; readonly changes: readonly Change[] };
 
-/** The step that takes the draft into use. It is off where svc would refuse, and says why. */
+/** The button that takes the draft into use. It is off, with a reason, where svc would refuse. */
 export function TakeIntoUse({ base, changes }: Props) {
   const problems = useDraft((state) => state.problems);
   const document = useDraft((state) => state.document);

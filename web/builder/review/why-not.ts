@@ -1,4 +1,4 @@
-/** Whether "Apply" would be refused for certain, and why, in words beside it. */
+/** Whether the service would certainly refuse "Apply", with the reason that shows beside it. */
 import { useSignedOut } from '../../kit/signed-out.tsx';
 import { useGone, useReadOnly } from '../../kit/watch.ts';
 import { some } from '../../kit/words.ts';
@@ -6,7 +6,10 @@ import { useDraft } from '../document/store.ts';
 import { useApplying } from './applying.ts';
 import { useRefusalKnown } from './preflighted.ts';
 
-/** @param restart the changes that need one. @returns a sentence; null: it may be tried */
+/**
+ * @param restart the number of changes that need a restart
+ * @returns a sentence; null: the person may try
+ */
 export function useWhyNot(restart: number): string | null {
   const isSame = useDraft(({ base, text }) => text === base?.text);
   const isNowhere = useDraft(({ base }) => base?.place === 'nowhere');

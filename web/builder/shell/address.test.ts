@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressOf, placeNamed, tells } from './address.ts';
+import { addressOf, placeNamed, isAddressOf } from './address.ts';
 
 test('an address names places of the schema, and nothing that a person wrote', () => {
   assert.equal(addressOf(['brains', 0, 'models', 1]), 'brains[0].models[1]');
@@ -13,8 +13,8 @@ test('an address names places of the schema, and nothing that a person wrote', (
 
 test('the address of a field tells the form that it stands in', () => {
   const document = { brains: [{ name: 'helper', models: [{ model_id: 'm' }] }] };
-  assert.ok(tells('brains[0].name', ['brains', 0], document));
-  assert.ok(!tells('brains[0].models[0]', ['brains', 0], document));
-  assert.ok(!tells('', ['brains'], document));
-  assert.ok(tells('', [], document));
+  assert.ok(isAddressOf('brains[0].name', ['brains', 0], document));
+  assert.ok(!isAddressOf('brains[0].models[0]', ['brains', 0], document));
+  assert.ok(!isAddressOf('', ['brains'], document));
+  assert.ok(isAddressOf('', [], document));
 });

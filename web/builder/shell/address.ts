@@ -1,6 +1,6 @@
 /**
- * What is selected, in the page's address: `?view=form&at=brains[0].models[1]`. It holds places
- * and keys of the schema alone, so nothing that a person wrote.
+ * Keeps the selection in the page's URL: `?view=form&at=brains[0].models[1]`. The URL holds only
+ * indexes and keys of the schema, so no text of a person.
  */
 import { useEffect } from 'react';
 import type { JsonObject } from '../../../src/config/locate.ts';
@@ -17,12 +17,12 @@ import { useDraft } from '../document/store.ts';
 import { pageOf } from '../outline/tree.ts';
 import { leadTo } from './going.ts';
 
-/** Empty where the schema has no such place. */
+/** Empty if the schema has no such path. */
 export function addressOf(path: Path): string {
   return fieldAt(path) === null ? '' : textOf(path);
 }
 
-/** The place in an address, whoever wrote it; the whole configuration where it names no place. */
+/** The path in a URL; the whole configuration if it names no valid path. */
 export function placeNamed(at: string): Path {
   try {
     const path = pathOf(at);
@@ -32,13 +32,13 @@ export function placeNamed(at: string): Path {
   }
 }
 
-/** Whether an address already names the selected place, or a field of it. */
-export function tells(at: string, selection: Path, document: JsonObject): boolean {
+/** Whether a URL already names the selection, or a field of it. */
+export function isAddressOf(at: string, selection: Path, document: JsonObject): boolean {
   const path = placeNamed(at);
   return startsWith(path, selection) && isSamePath(pageOf(path, document), selection);
 }
 
-/** Keeps the address and the selection the same; to be used once, over a draft. */
+/** Keeps the URL and the selection equal. Use it once, with a draft. */
 export function useAddress(): void {
   const { view = '', at = '' } = usePlace();
   const selection = useDraft((state) => state.selection);
@@ -49,12 +49,12 @@ export function useAddress(): void {
   }, []);
   useEffect(() => {
     const { document } = useDraft.getState();
-    if (tells(at, selection, document)) return;
+    if (isAddressOf(at, selection, document)) return;
     goTo({ view, at: addressOf(selection) }, { replace: true });
   }, [view, at, selection]);
 }
 
-/** Selects the place that the address names, and leads to the field where it names a field. */
+/** Selects the path in the URL, and focuses the field if it names a field. */
 function follow(): void {
   const path = placeNamed(new URLSearchParams(location.search).get('at') ?? '');
   const { document, select } = useDraft.getState();

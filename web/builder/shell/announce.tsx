@@ -1,8 +1,9 @@
+/** Announcements for screen readers. */
 import { create } from 'zustand';
 
 const useAnnounced = create<{ readonly text: string }>(() => ({ text: '' }));
 
-/** Says to people who cannot see it that something was done. */
+/** Announces to screen readers that something was done. */
 export function announce(text: string): void {
   useAnnounced.setState({ text });
 }

@@ -4,11 +4,11 @@ import { Notice } from '../../kit/notice.tsx';
 type Props = {
   readonly tone?: 'good' | 'wait';
   readonly words: ReactNode;
-  /** What can be done about it. */
+  /** Buttons for the next step. */
   readonly children?: ReactNode;
 };
 
-/** A few words over the whole builder, and buttons beside them. */
+/** A short message above the whole builder, and buttons beside it. */
 export function Banner({ tone = 'wait', words, children }: Props) {
   return (
     <div className="px-3 pt-3">

@@ -10,8 +10,8 @@ import { Gone } from './gone.tsx';
 import { unkeptWords } from './unkept-words.ts';
 
 /**
- * Banners about the service, who is signed in, and drafts: this one goes on, there are others, this
- * one is not kept.
+ * Banners about the service, the signed-in person, and drafts: a continued one, offered ones, one
+ * that is not saved.
  */
 export function Banners() {
   const { resumed, offered, unkept } = useKeeping();
@@ -26,7 +26,7 @@ export function Banners() {
       {first === undefined ? null : (
         <Offered key={first.id} kept={first} more={offered.length - 1} />
       )}
-      {/* While a text is written in the JSON tab it is no JSON now and then: it says so itself. */}
+      {/* The JSON tab shows itself that a text is no JSON, which is usual while a person types. */}
       {unkept === null || unkept.kind === 'no_json' ? null : (
         <Banner words={`This draft lasts as long as the page: ${unkeptWords(unkept)}`} />
       )}
@@ -59,7 +59,7 @@ function Resumed({ kept }: { readonly kept: KeptDraft }) {
 
 type OfferedProps = { readonly kept: KeptDraft; readonly more: number };
 
-/** A draft of another tab or an earlier visit; or something else came into use since. */
+/** A draft of another tab, of an earlier visit, or of a former configuration. */
 function Offered({ kept, more }: OfferedProps) {
   const isOfBase = useDraft((state) => state.base?.revision === kept.revision);
   const others = more === 0 ? '' : ` ${some(more, 'more is', 'more are')} there too.`;

@@ -1,4 +1,4 @@
-/** What the palette offers: every place of the configuration, and what can be done to it. */
+/** The entries of the palette: every place of the configuration, and actions. */
 import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { startOf } from '../document/starts.ts';
 import { redo, undo, useDraft } from '../document/store.ts';
@@ -10,9 +10,9 @@ import { signOut } from './leaving.tsx';
 import { views } from './views.ts';
 
 export type Command = {
-  /** Also a key. */
+  /** Unique, so also a key. */
   readonly name: string;
-  /** What is shown beside the name. */
+  /** Text beside the name. */
   readonly note: string;
   readonly run: () => void;
 };
@@ -62,8 +62,8 @@ function addBlock(path: Path): void {
   if (draft.edit(path, startOf(path, draft.document))) goToField(path);
 }
 
-/** The commands in which every word of the search is found, in their order. */
-export function found(all: readonly Command[], search: string): readonly Command[] {
+/** The commands that contain every word of the search, in their order. */
+export function matchingCommands(all: readonly Command[], search: string): readonly Command[] {
   const words = search.toLowerCase().split(/\s+/);
   return all.filter(({ name, note }) => {
     const text = `${name} ${note}`.toLowerCase();

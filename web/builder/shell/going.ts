@@ -1,4 +1,4 @@
-/** Leading a person to a place of the configuration, and the focus with them. */
+/** Goes to a place of the configuration and moves the focus there. */
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import { focusOn } from '../../kit/focus.ts';
@@ -8,23 +8,23 @@ import { useDraft } from '../document/store.ts';
 import { pageOf } from '../outline/tree.ts';
 
 type Going = {
-  /** Cards that a person opened or closed, by their place. */
+  /** Cards that a person opened or closed, by path. */
   readonly opened: Readonly<Record<string, boolean>>;
-  /** Where the focus is to go; null when it is there, or has nowhere to go. */
+  /** The target of the focus; null when it has arrived, or without a target. */
   readonly target: Path | null;
 };
 
 export const useGoing = create<Going>(() => ({ opened: {}, target: null }));
 
-/** The id of the element that shows a place in a form. */
+/** The id of the element of a path in a form. */
 export const idOf = (path: Path): string => `field-${textOf(path)}`;
 
-/** The heading of the tab that is shown; the tab itself where it has no heading. */
+/** The heading of the open tab; without a heading, the tab itself. */
 export function headingOfView(): HTMLElement | null {
   return document.querySelector<HTMLElement>('#view h2') ?? document.getElementById('view');
 }
 
-/** Brings what is shown in the tab into view, and the focus to it. */
+/** Scrolls the open tab into view and focuses it. */
 export function goToContent(): void {
   requestAnimationFrame(() => {
     focusOn(headingOfView());
@@ -32,20 +32,20 @@ export function goToContent(): void {
   });
 }
 
-/** Opens a tab, and puts the focus on its heading. */
+/** Opens a tab and focuses its heading. */
 export function goToView(view: string): void {
   goTo({ view });
   requestAnimationFrame(() => focusOn(headingOfView()));
 }
 
-/** Opens the form of a place, and puts the focus on its field. */
+/** Opens the form of a path and focuses its field. */
 export function goToField(path: Path): void {
   useDraft.getState().select(pageOf(path, useDraft.getState().document));
   goTo({ view: 'form' });
   leadTo(path);
 }
 
-/** Puts the focus on a field of the form that is shown, and opens the cards around it. */
+/** Focuses a field of the open form, and opens the cards around it. */
 export function leadTo(path: Path): void {
   const around = path.map((_, at) => [textOf(path.slice(0, at + 1)), true] as const);
   useGoing.setState(({ opened }) => {
@@ -59,7 +59,7 @@ export function setOpened(path: Path, open: boolean): void {
 
 const framesMax = 12;
 
-/** To be used by the form: moves the focus when somebody is led here. */
+/** Moves the focus to the target when the form shows it. The form uses it. */
 export function useArrival(): void {
   const target = useGoing((state) => state.target);
   useEffect(() => {
@@ -68,7 +68,7 @@ export function useArrival(): void {
     let asked = 0;
     const look = (): void => {
       const exact = document.getElementById(idOf(target));
-      // The card around the field opens first, and then what is inside that card.
+      // The card around the field opens first, then the card inside it.
       if (exact === null && frames++ < framesMax) {
         asked = requestAnimationFrame(look);
         return;

@@ -9,19 +9,19 @@ import { useDraft } from '../document/store.ts';
 import { noticeOthers } from '../review/applying.ts';
 import { Banner } from './banner.tsx';
 
-/** A shorter while is told to nobody: a listener that moved has one, too. */
+/** A shorter interruption is not shown, since a restart of the listener has one too. */
 const toldMs = 1_000;
 
-/** That the service does not answer, for how long, and that it does again. */
+/** Shows that the service does not answer, for how long, and that it answers again. */
 export function Gone() {
   const { isGone } = useGone();
   const { goneSince, wasGone } = useReached();
   const page = useApplication((state) => state.page);
-  // However short it was, another configuration may be in use since.
+  // Even after a short interruption, another configuration may be in use.
   useEffect(() => {
     if (wasGone !== null) void noticeOthers();
   }, [wasGone]);
-  // A restart may be too short to be seen, and others may apply.
+  // A restart can be too short to notice, and other people may apply a configuration.
   const { revision } = useRevision();
   useEffect(() => {
     const { base } = useDraft.getState();
@@ -49,7 +49,7 @@ function Silent({ since }: { readonly since: number }) {
       words={
         <>
           svc does not answer since {moment(since, now)}
-          {/* What changes each second is not read out each second. */}
+          {/* Hidden from screen readers, which would read each second. */}
           <span aria-hidden="true"> ({lasted(since, now)})</span>: it was stopped, or the way to it
           is cut. Your draft stays; nothing can be tried or applied until it answers.
         </>

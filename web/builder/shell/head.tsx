@@ -11,7 +11,7 @@ import { signOut } from './leaving.tsx';
 import { openOverlay } from './overlay.ts';
 import { useView } from './tabs.tsx';
 
-/** What is being changed, whether it is changed, and the way back. */
+/** The name of the file, whether the draft has changes, and the way back. */
 export function Head() {
   const { past, future } = useHistory();
   const base = useDraft((state) => state.base);
@@ -63,7 +63,7 @@ export function Head() {
   );
 }
 
-/** Whoever came in by the application leaves by its window. */
+/** Links to other pages. In the application there is no sign-out: a person closes its window. */
 function Elsewhere() {
   const page = useApplication((state) => state.page);
   const isHanded = useArrival(({ now }) => now.kind === 'in' && now.how === 'handed');

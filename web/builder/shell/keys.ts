@@ -1,4 +1,4 @@
-/** The keys that work everywhere. */
+/** Keyboard shortcuts that work in every tab. */
 import { useEffect } from 'react';
 import { goTo } from '../../kit/place.ts';
 import { redo, undo } from '../document/store.ts';
@@ -7,7 +7,7 @@ import { nextProblem } from '../problems/next.ts';
 import { openOverlay } from './overlay.ts';
 import { views } from './views.ts';
 
-/** As the help shows them. */
+/** The shortcuts as the help shows them. */
 export const keys: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'Go to anything, do anything'],
   ['Ctrl Z', 'Undo'],
@@ -55,7 +55,7 @@ function actionOf(event: KeyboardEvent): (() => void) | null {
   return key === '?' ? () => openOverlay('keys') : null;
 }
 
-/** Whether the letter belongs to a text. */
+/** Whether the key types into a text field. */
 function isWriting(event: KeyboardEvent): boolean {
   const at = event.composedPath()[0];
   if (!(at instanceof HTMLElement)) return false;

@@ -1,3 +1,4 @@
+/** The sign-out, and the question about drafts before it. */
 import { leave as putOut } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -6,13 +7,13 @@ import { keepNow, keptCount, throwAllAway, useKeeping } from '../document/keepin
 import { closeOverlay, openOverlay, useOverlay } from './overlay.ts';
 import { unkeptWords } from './unkept-words.ts';
 
-/** Signs out; asks first where drafts would stay behind, or be lost. */
+/** Signs out, after a question if drafts would stay in the browser or be lost. */
 export function signOut(): void {
   if (keepNow() === null && keptCount() === 0) putOut(null);
   else openOverlay('leaving');
 }
 
-/** Asked of somebody who signs out: what becomes of the drafts? */
+/** Asks a person who signs out whether the drafts stay. */
 export function Leaving() {
   const open = useOverlay((state) => state.open);
   const unkept = useKeeping((state) => state.unkept);

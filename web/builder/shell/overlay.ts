@@ -1,8 +1,9 @@
+/** Which dialog is open over the page. */
 import { create } from 'zustand';
 
 type Overlay = 'palette' | 'keys' | 'leaving';
 
-/** What is open over the page. */
+/** The dialog that is open over the page. */
 export const useOverlay = create<{ readonly open: Overlay | null }>(() => ({ open: null }));
 
 export function openOverlay(open: Overlay): void {

@@ -23,9 +23,9 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { Leaving } from './leaving.tsx';
 import { closeOverlay, useOverlay } from './overlay.ts';
 import { ChoiceName, Choices } from '../../kit/choices.tsx';
-import { commands, found } from './commands.ts';
+import { commands, matchingCommands } from './commands.ts';
 
-/** Loads the configuration in use, and shows the draft of it. */
+/** Loads the configuration in use, and shows its draft. */
 export function Shell() {
   const { value, refused, again } = useAsked<Base>('config');
   const base = useDraft((state) => state.base);
@@ -91,7 +91,7 @@ function Desk() {
   );
 }
 
-/** Past what stands before the view; and past what stands in it before the first node. */
+/** Links that skip the page's header, and in the graph everything before the first node. */
 function Skips() {
   const look =
     'sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card ' +
@@ -111,7 +111,7 @@ function Skips() {
   );
 }
 
-/** The lines stand before the nodes, and may be many. */
+/** The graph has edges before its nodes, possibly many. */
 function toFirstNode(event: MouseEvent): void {
   const node = document.querySelector<HTMLElement>('#graph .react-flow__node');
   if (node === null) return;
@@ -119,7 +119,7 @@ function toFirstNode(event: MouseEvent): void {
   node.focus();
 }
 
-/** Review tells it itself. */
+/** The review tab shows the result itself. */
 function Elsewhere() {
   return useView().name === 'review' ? null : <OutcomeElsewhere />;
 }
@@ -156,7 +156,7 @@ function Unreadable() {
   );
 }
 
-/** What opens over the page by a key. */
+/** Dialogs that open by a key. */
 function Overlays() {
   const search = useRef<HTMLInputElement>(null);
   const open = useOverlay((state) => state.open);
@@ -188,15 +188,15 @@ const shownMax = 50;
 
 type Props = {
   readonly onDone: () => void;
-  /** The line to write in, for a caller that gives it the focus. */
+  /** The input, for a caller that focuses it. */
   readonly input: RefObject<HTMLInputElement | null>;
 };
 
-/** Every place of the draft, and what can be done to it. */
+/** The palette: every place of the draft, and actions. */
 function Palette({ onDone, input }: Props) {
   const all = useMemo(() => commands(), []);
   const [search, setSearch] = useState('');
-  const choices = found(all, search)
+  const choices = matchingCommands(all, search)
     .slice(0, shownMax)
     .map(({ name, note, run }) => {
       return { key: name + note, run, body: <ChoiceName name={name} note={note} /> };

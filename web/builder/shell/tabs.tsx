@@ -1,8 +1,9 @@
+/** The tabs of the builder, and the one that is open. */
 import { useRef, type KeyboardEvent } from 'react';
 import { goTo, usePlace } from '../../kit/place.ts';
 import { views } from './views.ts';
 
-/** The tab that the address names; the first one where it names none. */
+/** The tab in the URL, by default the first one. */
 export function useView() {
   const { view } = usePlace();
   return views.find(({ name }) => name === view) ?? views[0];
@@ -10,7 +11,7 @@ export function useView() {
 
 const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
 
-/** The views of the draft as tabs; the arrows go from one to the next. */
+/** The views of the draft as tabs; arrow keys move between them. */
 export function Tabs() {
   const current = useView();
   const list = useRef<HTMLDivElement>(null);

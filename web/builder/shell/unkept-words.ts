@@ -2,7 +2,7 @@ import type { Unkept } from '../document/kept.ts';
 import { useDraft } from '../document/store.ts';
 import { placeWords } from '../outline/place-words.ts';
 
-/** Why a draft is not kept, and what to do. */
+/** Why a draft is not saved, and what to do. */
 export function unkeptWords(unkept: Unkept): string {
   switch (unkept.kind) {
     case 'no_json':

@@ -11,11 +11,11 @@ type BuilderView = {
   readonly shows: ComponentType;
 };
 
-// Most people never open these, and the editor weighs more than the rest of the page.
+// Loaded late: most people never open these, and the editor is larger than the rest of the page.
 const JsonView = late('editor', async () => (await import('../json/editor-box.tsx')).EditorBox);
 const TryView = late('trials', async () => (await import('../try/try-view.tsx')).TryView);
 
-/** The tabs of the middle. To add one: write a component, and a line here. */
+/** The tabs in their order. To add one: write a component and add a line here. */
 export const views: readonly [BuilderView, ...BuilderView[]] = [
   { name: 'graph', title: 'Graph', shows: GraphView },
   { name: 'form', title: 'Form', shows: FormView },

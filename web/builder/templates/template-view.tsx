@@ -10,7 +10,7 @@ import { changesOf } from '../../../src/config/changes/changes.ts';
 import { rewrite } from '../review/rewrite.ts';
 import { addBeside, beginWith } from './using.ts';
 
-/** Whole configurations to begin with, and what each would replace. */
+/** Whole configurations to begin with, each with the changes that it would make. */
 export function TemplateView() {
   const [chosen, setChosen] = useState<Template | null>(null);
   return (
@@ -45,7 +45,7 @@ export function TemplateView() {
 
 type UsingProps = { readonly template: Template; readonly onClose: () => void };
 
-/** Uses the template in the place of the configuration, or beside it. */
+/** Replaces the configuration by the template, or adds the template to it. */
 function Using({ template, onClose }: UsingProps) {
   const document = useDraft((state) => state.document);
   const replaced = beginWith(document, template.document);

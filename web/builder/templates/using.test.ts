@@ -1,4 +1,4 @@
-/** What a template replaces, what it leaves, and that the outcome is whole. */
+/** A template replaces some parts and keeps others, and the result is valid. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../src/config/locate.ts';

@@ -1,4 +1,4 @@
-/** What a template makes of a configuration that is there. */
+/** Combines a template with the present configuration. */
 import { keyed } from '../../../src/config/changes/entries.ts';
 import { isOfProcess } from '../../../src/config/changes/lifetime.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
@@ -7,16 +7,16 @@ import { isObject } from '../../../src/lib/json.ts';
 import { isList } from '../document/value.ts';
 import { brainsOf, freeName } from '../document/starts.ts';
 
-/** The parts that can change while the service runs. */
+/** The keys that can change while the service runs. */
 const replaced = new Set(
   Object.entries(schema.fields).flatMap(([key, field]) => (isOfProcess(field) ? [] : [key])),
 );
 
 /**
- * Puts the template in the place of the configuration. Settings of the process stay, since they
- * only change with a restart, and so do notes. A channel of a kind that is there already stays as
- * it is: its address, its secret and where it replies are the person's. Storage is added where it
- * is needed and there is none.
+ * Replaces the configuration by the template. Settings of the process stay, since only a restart
+ * changes them, and so do notes. A channel of a type that is already there keeps its address,
+ * secret and reply target, since these are the person's. Storage is added if the template needs it
+ * and there is none.
  */
 export function beginWith(document: JsonObject, template: JsonObject): JsonObject {
   const kept = Object.entries(document).filter(([key]) => !replaced.has(key));
@@ -28,7 +28,7 @@ export function beginWith(document: JsonObject, template: JsonObject): JsonObjec
   return { ...Object.fromEntries(own), ...rest, ...(storage === undefined ? {} : { storage }) };
 }
 
-/** Adds the template's brain to the others, under a free name; null: the template has no brain. */
+/** Adds the template's brain under a free name; null: the template has no brain. */
 export function addBeside(document: JsonObject, template: JsonObject): JsonObject | null {
   const brains = listOf(document['brains']);
   if (brains.length === 0) return null;
@@ -45,7 +45,9 @@ export function addBeside(document: JsonObject, template: JsonObject): JsonObjec
   };
 }
 
-/** The channels of a template, each as the document has it where it has one of that kind. */
+/**
+ * The channels of a template; a type that the document already has keeps the document's settings.
+ */
 function keptIn(document: JsonObject, channels: Json): Json {
   const there = new Map(
     keyed(document['channels'], 'channels').map(({ key, value }) => [key, value] as const),

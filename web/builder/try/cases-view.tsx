@@ -10,13 +10,13 @@ import { useDraft } from '../document/store.ts';
 import { change } from '../graph/doing.ts';
 import { casesOf, dropCase, type KeptCase } from './cases.ts';
 import { CostWarning, paidModels } from './cost.tsx';
-import { Told } from './told.tsx';
+import { TrialView } from './trial-view.tsx';
 import { Expects, Judged } from './expected.tsx';
 import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
 
 type Props = { readonly brain: Path; readonly name: string };
 
-/** Test cases are kept in the configuration itself, for whoever changes it next. */
+/** Test cases are part of the configuration itself, so that the next person finds them. */
 export function Cases({ brain, name }: Props) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
@@ -105,14 +105,14 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
             <BeforeAfter before={run.before} after={run.now.result} />
           ) : null}
           {run.now.kind === 'told' ? <Judged expected={expected} result={run.now.result} /> : null}
-          <Told run={run} />
+          <TrialView run={run} />
         </div>
       )}
     </li>
   );
 }
 
-/** What the same words brought the last time, and now. */
+/** The former and the new result of the same text. */
 function BeforeAfter({ before, after }: { readonly before: TryResult; readonly after: TryResult }) {
   const isSame = before.decision.text === after.decision.text;
   return (

@@ -1,4 +1,4 @@
-/** Test cases stand in the brain's own `_try`, and nothing else of the file is touched. */
+/** Test cases are in the brain's own `_try`; the rest of the file stays the same. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../src/config/locate.ts';

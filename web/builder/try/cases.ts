@@ -1,7 +1,6 @@
 /**
- * Test cases of a brain. They travel with the configuration: in its file, as the brain's own
- * `_try`, a list of `{text, note?, history?, expect?}`; the service reads no key that begins with
- * `_`.
+ * Test cases of a brain. The configuration's file holds them as the brain's own `_try`, a list of
+ * `{text, note?, history?, expect?}`. The service reads no key that begins with `_`.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
@@ -20,11 +19,11 @@ export type TestCase = {
 };
 
 /**
- * `index` is the place in the list. Entries that are no case are left out, but stay in the file.
+ * `index` counts within the list in the file, which may have invalid entries that are not shown.
  */
 export type KeptCase = TestCase & { readonly index: number; readonly expected: Expected };
 
-/** Of the reply. `any`: nothing is written. */
+/** The expectation for the reply. `any`: there is none. */
 export type Expected =
   | { readonly kind: 'any' }
   | { readonly kind: 'told'; readonly expect: Expectation }
@@ -60,7 +59,7 @@ function historyOf(entry: Json): readonly Earlier[] {
 
 type Written = { readonly text: string; readonly document: JsonObject };
 
-/** null: the case cannot be kept there. */
+/** @returns null if the case cannot be added there */
 export function keepCase({ text, document }: Written, brain: Path, kept: TestCase): string | null {
   const path = [...brain, '_try'];
   const value: JsonObject = {

@@ -1,3 +1,4 @@
+/** A warning before a trial that may cost money. */
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { Notice } from '../../kit/notice.tsx';
 import type { Path } from '../../../src/config/edit/path.ts';
@@ -5,7 +6,7 @@ import { isObject } from '../../../src/lib/json.ts';
 import { valueAt } from '../document/value.ts';
 import { modelStates, textAt } from '../graph/reading.ts';
 
-/** The models of a brain whose answers may cost money, and for which words leave the machine. */
+/** Models of a brain that may cost money and that send text to another machine. */
 export function paidModels(document: JsonObject, brain: Path): readonly string[] {
   const value = valueAt(document, brain);
   return modelStates(isObject(value) ? value : null).flatMap(({ value: model, state }) => {

@@ -1,4 +1,4 @@
-/** What a test case expects, and whether the reply that came is that. */
+/** The expectation of a test case, and whether the reply meets it. */
 import type { TryResult } from '../../../src/admin/config-trials.ts';
 import { describeExpectation, type Expectation } from '../../../src/config/test-case.ts';
 import { LongText } from '../../kit/long-text.tsx';
@@ -50,7 +50,7 @@ export function Judged({ expected, result }: Props & { readonly result: TryResul
   );
 }
 
-/** What no page can tell from one reply. */
+/** Conditions that the page cannot check from one reply. */
 function leftOf({ matches, judge, of }: Expectation): string {
   const parts = [
     ...(matches === null ? [] : ['the pattern']),

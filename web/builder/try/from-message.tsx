@@ -15,22 +15,22 @@ type Brought =
   | { readonly kind: 'elsewhere'; readonly id: string; readonly brain: string };
 
 /**
- * Brings the text of the message that the address names into the field of its brain. What was said
- * is asked of the service, which writes down that it was read; no address ever holds it.
+ * Puts the text of the message in the URL into the field of its brain. The page asks the service
+ * for the text, and the service records that somebody read it. No URL holds the text.
  */
 export function FromMessage() {
   const { message = '' } = usePlace();
-  // The address tells of the brain as soon as that is chosen, and of the message no more.
+  // The URL drops the message as soon as a brain is selected.
   const [id] = useState(message);
   const [brought, setBrought] = useState<Brought>({ kind: id === '' ? 'nothing' : 'asking' });
   useEffect(() => {
     if (id === '') return undefined;
     const leaving = new AbortController();
-    const told = async (): Promise<void> => {
+    const loadText = async (): Promise<void> => {
       const now = await bring(id, leaving.signal);
       if (!leaving.signal.aborted) setBrought(now);
     };
-    void told();
+    void loadText();
     return () => leaving.abort();
   }, [id]);
   switch (brought.kind) {

@@ -1,3 +1,4 @@
+/** The result of a trial: reply, votes, tool calls and answers. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/config-trials.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -6,7 +7,7 @@ import { Notice } from '../../kit/notice.tsx';
 import { State, toneOf, type Tone } from '../../kit/state.tsx';
 import { length, some, spaced } from '../../kit/words.ts';
 
-/** What a trial brought: the reply, why it is this one, and what each model said. */
+/** The result of a trial: the reply, the reason for it, and each model's answer. */
 export function Result({ result }: { readonly result: TryResult }) {
   const { decision, ms, why, answers, tools, trace } = result;
   const winner = decision.kind === 'reply' ? decision.model : null;
@@ -36,7 +37,7 @@ export function Result({ result }: { readonly result: TryResult }) {
 }
 
 /**
- * The reply so far, in the place of the whole one. It is not read out, since each word would
+ * The partial reply, in place of the final one. Screen readers skip it, since each word would
  * interrupt the one before.
  */
 export function Growing({ text }: { readonly text: string }) {
@@ -89,7 +90,7 @@ function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boo
   );
 }
 
-/** Who agreed with whom; only a consensus counts votes. */
+/** Which models agreed; only a consensus counts votes. */
 function Votes({ steps }: { readonly steps: TryResult['trace']['steps'] }) {
   const policy = steps.find((step) => step.kind === 'policy');
   if (policy?.kind !== 'policy' || policy.votes.length === 0) return null;

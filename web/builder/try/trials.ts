@@ -1,4 +1,4 @@
-/** Trials of draft brains: what was answered, kept for as long as the page is open. */
+/** Trials of draft brains; their results stay while the page is open. */
 import { create } from 'zustand';
 import type { TrialEvent, TryResult } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, refusedWith } from '../../kit/api.ts';
@@ -9,20 +9,20 @@ import { useDraft } from '../document/store.ts';
 import type { Earlier } from '../../../src/config/test-case.ts';
 import type { TestCase } from './cases.ts';
 
-/** `text` is the reply as far as it is written. */
+/** `text`: the partial reply. */
 export type Trial =
   | { readonly kind: 'asking'; readonly text: string }
   | { readonly kind: 'told'; readonly result: TryResult; readonly at: number }
   | { readonly kind: 'refused'; readonly refused: Refused };
 
-/** `before` is what the same words brought the last time. */
+/** `before`: the former result of the same text. */
 export type Run = { readonly now: Trial; readonly before: TryResult | null };
 
 type Trials = {
   readonly runs: ReadonlyMap<string, Run>;
-  /** Several are run one after the other. */
+  /** True: a series of trials runs, one after the other. */
   readonly series: boolean;
-  /** What is written and not kept, by the brain's name. */
+  /** Typed text that is not saved, by the brain's name. */
   readonly asked: ReadonlyMap<string, Asked>;
 };
 
@@ -40,7 +40,7 @@ export function write(brain: string, part: Partial<Asked>): void {
   });
 }
 
-/** Names the words that are tried, on one brain. */
+/** The key of a text and its history on one brain. */
 export function keyOf(brain: string, { text, history }: Omit<TestCase, 'note'>): string {
   return JSON.stringify([brain, text, history.map(({ asked, answered }) => [asked, answered])]);
 }
@@ -51,13 +51,13 @@ export type Attempt = {
   readonly brain: string;
   readonly text: string;
   readonly history: readonly Earlier[];
-  /** For the grants of an agent; empty: the channel that is routed to the brain. */
+  /** Decides the grants of an agent; empty: the channel that is routed to the brain. */
   readonly channel: string;
-  /** Its stamp: no model elsewhere is asked, whatever the brain of the draft is. */
+  /** Sensitivity label: true asks no remote model, whatever the draft's brain says. */
   readonly isPrivate: boolean;
 };
 
-/** Asks the draft as it is now. */
+/** Runs a trial of the draft as it is now. */
 export async function attempt(asked: Attempt): Promise<void> {
   const { brain, text, history, channel, isPrivate } = asked;
   const key = keyOf(brain, { text, history });
@@ -91,7 +91,7 @@ export async function attempt(asked: Attempt): Promise<void> {
   put(key, { now: endOf(answer), before });
 }
 
-/** What is told of a reply, shown once a frame. */
+/** Collects partial replies and shows them once per frame. */
 class GrowingReply {
   readonly #show: (reply: string) => void;
   #text = '';
@@ -132,7 +132,7 @@ const brokenOff: Refused = {
   extra: {},
 };
 
-/** One after the other, since a service runs only a few at once. */
+/** One after the other, since the service runs only a few at once. */
 export async function attemptAll(attempts: readonly Attempt[]): Promise<void> {
   if (useTrials.getState().series) return;
   useTrials.setState({ series: true });
@@ -143,13 +143,13 @@ export async function attemptAll(attempts: readonly Attempt[]): Promise<void> {
   useTrials.setState({ series: false });
 }
 
-/** Ends what is under way; the service stops asking the models. */
+/** Ends the running trials; the service stops asking the models. */
 export function stopAll(): void {
   useTrials.setState({ series: false });
   for (const leaving of under.values()) leaving.abort();
 }
 
-/** Whoever signs in next sees none of these trials. */
+/** The next person who signs in sees none of these trials. */
 useToken.subscribe(({ token }) => {
   if (token !== null) return;
   stopAll();

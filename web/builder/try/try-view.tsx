@@ -13,12 +13,12 @@ import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { FromMessage } from './from-message.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
-import { Told } from './told.tsx';
+import { TrialView } from './trial-view.tsx';
 import { attempt, keyOf, nothingAsked, stopAll, useTrials, write, type Asked } from './trials.ts';
 import { some } from '../../kit/words.ts';
 import type { Earlier } from '../../../src/config/test-case.ts';
 
-/** Asks a brain of the draft: nothing is delivered, and nothing stored. */
+/** Asks a brain of the draft. The service delivers and stores nothing. */
 export function TryView() {
   const document = useDraft((state) => state.document);
   const selection = useDraft((state) => state.selection);
@@ -68,7 +68,7 @@ function Asking({ brain, name }: AskingProps) {
   const run = useTrials(({ runs }) => runs.get(keyOf(name, said)));
   const paid = isPrivate ? [] : paidModels(document, brain);
   const asking = run?.now.kind === 'asking';
-  // Whatever is written by now: each trial under way holds a model, and may cost money.
+  // Includes trials of other texts: each running trial holds a model, and may cost money.
   const anyAsking = useTrials(({ runs }) => {
     return runs.values().some(({ now }) => now.kind === 'asking');
   });
@@ -105,17 +105,17 @@ function Asking({ brain, name }: AskingProps) {
         <Button disabled={said.text === '' || !readable || isPrivate} onClick={keep}>
           Keep as a test case
         </Button>
-        {/* It keeps its place, so that a reply does not move while it is read. */}
+        {/* Hidden instead of removed, so that a reply does not move while a person reads it. */}
         <Button className={anyAsking ? '' : 'invisible'} onClick={stopAll}>
           Stop
         </Button>
       </div>
-      <div aria-live="polite">{run === undefined ? null : <Told run={run} />}</div>
+      <div aria-live="polite">{run === undefined ? null : <TrialView run={run} />}</div>
     </>
   );
 }
 
-/** What was private stays so for as long as anything of it may be left. */
+/** A private text stays private until the field is empty. */
 function textOf(text: string): Partial<Asked> {
   return text === '' ? { text, isPrivate: false } : { text };
 }
@@ -129,7 +129,7 @@ function Private() {
   );
 }
 
-/** An agent's grants may differ by channel; elsewhere it makes no difference. */
+/** Selects the channel, since an agent's grants may differ by channel. */
 function Channel({
   brain,
   value,
@@ -166,7 +166,7 @@ type Props = {
   readonly onChange: (turns: readonly Earlier[]) => void;
 };
 
-/** What was said before in the conversation, oldest first. */
+/** Earlier messages of the conversation, oldest first. */
 function History({ turns, onChange }: Props) {
   const put = (index: number, turn: Earlier): void => onChange(turns.with(index, turn));
   return (

@@ -3,8 +3,8 @@ import type { Expectation } from '../../../src/config/test-case.ts';
 import { missesOf } from '../../../src/app/test-cases/expectation.ts';
 
 /**
- * Sentences of what is not as expected. A pattern is let pass here: a page cannot give one up that
- * takes too long.
+ * Sentences about unmet expectations. Every pattern counts as matched here, since a page cannot
+ * stop one that takes too long.
  */
 export function verdictOf(expect: Expectation, { decision, tools }: TryResult): readonly string[] {
   if (decision.kind === 'apology') return ['Expected a reply, but there was none.'];

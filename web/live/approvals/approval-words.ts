@@ -1,4 +1,4 @@
-/** Calls that wait for a yes, in words. */
+/** Tool calls that need an approval, in words. */
 import { channelName } from '../../../src/channels/registry.ts';
 import type { Approval, ApprovalState, Verdict } from '../../../src/domain/approval.ts';
 import { outcomeWords } from '../../../src/domain/tool-use.ts';
@@ -18,7 +18,7 @@ export const toneOfState: Readonly<Record<ApprovalState, Tone>> = {
   expired: 'off',
 };
 
-/** Who decided: `operator`, what the list tells of a person, or a messenger and an id on it. */
+/** Describes the decider: `operator`, a name from the list, or a messenger and an id on it. */
 export function describeDecider(decidedBy: string): string {
   if (decidedBy === 'operator') return 'an operator';
   const colon = decidedBy.indexOf(':');
@@ -26,7 +26,7 @@ export function describeDecider(decidedBy: string): string {
   return `${decidedBy.slice(colon + 1)} on ${channelName(decidedBy.slice(0, colon))}`;
 }
 
-/** What became of a call that was decided. */
+/** Describes the result of a decided call. */
 export function describeFate(
   verdict: Verdict,
   { settledAt, outcome }: Pick<Approval, 'settledAt' | 'outcome'>,
@@ -38,7 +38,7 @@ export function describeFate(
   return settledAt === null ? 'it runs now, or soon' : 'it did not run';
 }
 
-/** Arguments as they will be given, laid out to be read. */
+/** The arguments of a call, formatted for reading. */
 export function laidOut(given: string): string {
   try {
     return JSON.stringify(JSON.parse(given), null, 2);

@@ -22,14 +22,14 @@ import { describeDecider, describeFate, stateWords, toneOfState } from './approv
 import { Deciding, type Wish } from './deciding.tsx';
 import { OpenedApproval } from './opened.tsx';
 
-/** Calls of tools that wait for a person's yes, and what became of those before. */
+/** Tool calls that wait for an approval, and the results of earlier ones. */
 export function Approvals() {
   const { state: named } = usePlace();
   const state = approvalStates.find((one) => one === named) ?? 'waiting';
   const pages = usePages<ApprovalRow>(`approvals?state=${state}`);
-  // A turn asks as it ends, and ends what was decided.
+  // A turn asks for approvals at its end, and finishes decided ones.
   useRefresh(['turn_finished', 'command_answered', 'operator_wrote'], pages.again);
-  // It outlives its row, which goes once it is decided.
+  // The dialog stays open after the decided row disappears.
   const [wish, setWish] = useState<Wish | null>(null);
   return (
     <Panel title="Approvals">
@@ -42,7 +42,7 @@ export function Approvals() {
         field="state"
         values={approvalStates}
         chosen={state}
-        say={(one) => stateWords[one]}
+        format={(one) => stateWords[one]}
       />
       <Paged pages={pages} words={['call', 'calls']}>
         {(rows) => <Rows key={state} rows={rows} state={state} onWish={setWish} />}

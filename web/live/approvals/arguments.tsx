@@ -3,7 +3,7 @@ import type { ApprovalText } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { laidOut } from './approval-words.ts';
 
-/** Exactly what a call is given: nothing in it is hidden from who decides. */
+/** The exact arguments of a call: the decider sees all of them. */
 export function Arguments({ of: { tool, arguments: given } }: { readonly of: ApprovalText }) {
   const id = useId();
   return (

@@ -1,3 +1,4 @@
+/** The dialog that confirms the decision about a tool call. */
 import { useState } from 'react';
 import type { ApprovalText, Verdict, ApprovalRow } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -17,7 +18,7 @@ export type Wish = { readonly approval: ApprovalText; readonly word: 'approve' |
 type Props = {
   readonly wish: Wish;
   readonly onClose: () => void;
-  /** It waits no more, whoever decided it. */
+  /** Called when the call no longer waits, whoever decided it. */
   readonly onDecided: () => void;
 };
 
@@ -25,7 +26,7 @@ type Stage =
   | { readonly kind: 'asking'; readonly refused: Refused | null }
   | { readonly kind: 'deciding' }
   | { readonly kind: 'decided'; readonly verdict: Exclude<Verdict, 'expired'> }
-  /** Somebody else was first; null: it is not kept any more. */
+  /** Somebody else decided first; null: the service no longer has the call. */
   | { readonly kind: 'late'; readonly approval: ApprovalText | null };
 
 const words = {
@@ -41,14 +42,14 @@ const words = {
   },
 } as const;
 
-/** Names what will run, or will not, before it is decided, and tells what becomes of it. */
+/** Confirms a decision: shows the call that will or will not run, and then its result. */
 export function Deciding({ wish, onClose, onDecided }: Props) {
   const { approval, word } = wish;
   const [stage, setStage] = useState<Stage>({ kind: 'asking', refused: null });
   const { title, what, act } = words[word];
   const isOpen = stage.kind === 'asking' || stage.kind === 'deciding';
   const decide = async (): Promise<void> => {
-    // A button that is off while it works would lose the focus.
+    // The button is not disabled meanwhile, since it would lose the focus.
     if (stage.kind === 'deciding') return;
     setStage({ kind: 'deciding' });
     const next = await askFor(wish);
@@ -78,7 +79,7 @@ export function Deciding({ wish, onClose, onDecided }: Props) {
           The brain <AsWritten text={approval.brain} /> asks for it. {isOpen ? what : null}
         </p>
         <Arguments of={approval} />
-        <Told stage={stage} id={approval.id} />
+        <Result stage={stage} id={approval.id} />
       </div>
     </Dialog>
   );
@@ -98,7 +99,7 @@ async function askFor({ approval: { id }, word }: Wish): Promise<Stage> {
   return { kind: 'late', approval: other.kind === 'ok' ? other.value : null };
 }
 
-function Told({ stage, id }: { readonly stage: Stage; readonly id: string }) {
+function Result({ stage, id }: { readonly stage: Stage; readonly id: string }) {
   switch (stage.kind) {
     case 'asking':
       return <Refusal refused={stage.refused} />;
@@ -133,7 +134,7 @@ const everyMs = 1_500;
 
 type FateProps = { readonly id: string; readonly verdict: Exclude<Verdict, 'expired'> };
 
-/** What becomes of a call that was just decided; asked of the list, which tells no text. */
+/** The result of a call that was just decided, read from the list, which holds no text. */
 function Fate({ id, verdict }: FateProps) {
   const [isOver, setIsOver] = useState(false);
   const path = `approvals?state=${verdict}&limit=100`;

@@ -16,7 +16,7 @@ type Props = {
   readonly onWish: (wish: Wish) => void;
 };
 
-/** What one call asks for, and the way to decide it. */
+/** The details of one call, and buttons to decide it. */
 export function OpenedApproval({ row, onWish }: Props) {
   return (
     <div className="flex flex-col gap-3 rounded-md bg-raised p-3">

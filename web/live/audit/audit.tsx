@@ -10,7 +10,7 @@ import { Paged } from '../paged.tsx';
 import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 
-/** What operators did. */
+/** The list of the operators' actions. */
 export function Audit() {
   return (
     <Panel title="Audit">
@@ -74,7 +74,7 @@ const columns: readonly Column<AuditRow>[] = [
   { title: 'Why', cell: ({ reason }) => (reason === null ? '–' : <AsWritten text={reason} />) },
 ];
 
-/** Of an HTTP status. */
+/** Tone and word for an HTTP status. */
 function endingOf(status: number): readonly [Tone, string] {
   if (status < 300) return ['good', 'done'];
   if (status === 404) return ['wait', 'not found'];

@@ -7,7 +7,7 @@ import { useRefresh } from '../use-refresh.ts';
 import { Names } from './names.tsx';
 import { OfOperator } from './of-operator.tsx';
 
-/** The configuration in use: names for everybody, its text and what was before for operators. */
+/** The configuration in use: names for everybody, its text and earlier ones for operators. */
 export function Configuration() {
   const { value, refused, again } = useAsked<ConfigNames>('config/names');
   useRefresh(['plan_used'], again);

@@ -15,7 +15,7 @@ type Restored = Omit<Extract<Applied, { kind: 'applied' }>, 'kind'>;
 type Stage =
   | { readonly kind: 'looking' }
   | { readonly kind: 'restoring' }
-  | { readonly kind: 'restored'; readonly told: Restored }
+  | { readonly kind: 'restored'; readonly result: Restored }
   | { readonly kind: 'refused'; readonly refused: Refused };
 
 type Props = {
@@ -25,9 +25,10 @@ type Props = {
   readonly onRestored: () => void;
 };
 
-/** An earlier configuration beside the one in use, and the way back to it. */
+/** An earlier configuration compared with the one in use, and a button that restores it. */
 export function Earlier({ revision, now: latest, onClose, onRestored }: Props) {
-  // What is compared is what is replaced: another one that comes into use meanwhile is refused.
+  // A restore replaces exactly the compared configuration: if another came into use meanwhile, the
+  // service refuses.
   const [now] = useState(latest);
   const path = `config/history/${encodeURIComponent(revision)}`;
   const { value: kept, refused } = useAsked<ConfigKept>(path);
@@ -37,7 +38,7 @@ export function Earlier({ revision, now: latest, onClose, onRestored }: Props) {
     const question = { method: 'POST', ifMatch: now.revision } as const;
     const answer = await ask<Restored>(`${path}/restore`, question);
     if (answer.kind === 'refused') setStage({ kind: 'refused', refused: answer });
-    else setStage({ kind: 'restored', told: answer.value });
+    else setStage({ kind: 'restored', result: answer.value });
     onRestored();
   };
   const isOver = stage.kind === 'restored' || stage.kind === 'refused';
@@ -90,13 +91,13 @@ function Outcome({ stage }: { readonly stage: Stage }) {
     case 'refused':
       return <NotRestored refused={stage.refused} />;
     case 'restored':
-      return <Done told={stage.told} />;
+      return <Done result={stage.result} />;
     default:
       return stage satisfies never;
   }
 }
 
-function Done({ told: { revision, changes, warnings } }: { readonly told: Restored }) {
+function Done({ result: { revision, changes, warnings } }: { readonly result: Restored }) {
   return (
     <div role="status" className="flex flex-col gap-2">
       <Notice tone="good">

@@ -14,7 +14,7 @@ const storageWords: Readonly<Record<ConfigNames['storage'], string>> = {
   postgres: 'PostgreSQL, on the server whose URL storage.url_env names',
 };
 
-/** What the configuration names; no setting, and no secret. */
+/** The names in the configuration, without any setting or secret. */
 export function Names({ names }: { readonly names: ConfigNames }) {
   const { revision, usedAt, channels, brains, routes, storage, session, secrets } = names;
   return (
@@ -83,13 +83,13 @@ function List({ children }: { readonly children: ReactNode }) {
   return <ul className="flex flex-wrap gap-x-4 gap-y-1">{children}</ul>;
 }
 
-/** null: each of them has a route. */
+/** @returns null if each of them has a route */
 function without(names: readonly string[], routed: readonly string[]): string | null {
   const left = names.filter((name) => !routed.includes(name));
   return left.length === 0 ? null : left.map(visible).join(', ');
 }
 
-/** The builder is there where there is a bearer; else the file and a restart are the way. */
+/** The builder needs a bearer; without one, a person edits the file and restarts svc. */
 function Builder() {
   const { value } = useStatus();
   if (value === null) return <>–</>;

@@ -16,7 +16,7 @@ const titles: Readonly<Record<ConfigRefused['code'], string>> = {
   not_saved: 'It could not be saved',
 };
 
-/** Why an earlier configuration was not restored; the one in use stays. */
+/** Why the service did not restore an earlier configuration. The one in use stays. */
 export function NotRestored({ refused }: { readonly refused: Refused }) {
   const { code, detail, extra } = refused;
   const title = code in titles ? titles[code as ConfigRefused['code']] : 'It was not restored';

@@ -12,7 +12,7 @@ import { count, moment } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { Earlier } from './earlier.tsx';
 
-/** The text, and what was before: nothing of it is there without the bearer. */
+/** The text of the configuration and earlier ones, only with the bearer. */
 export function OfOperator() {
   const token = useToken((state) => state.token);
   return token === null ? null : <Shown />;

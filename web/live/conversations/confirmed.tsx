@@ -5,17 +5,17 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 
 type Props = {
-  /** What the button says, and the dialog asks. */
+  /** The text of the button and the question of the dialog. */
   readonly label: string;
   readonly question: string;
-  /** Of the API, to be deleted. */
+  /** The API path to delete. */
   readonly path: string;
   readonly onDone: (deleted: number) => void;
-  /** What exactly is deleted. */
+  /** The exact list of deleted data. */
   readonly children: ReactNode;
 };
 
-/** A button that deletes only after a second word. */
+/** A button that deletes after a confirmation. */
 export function ConfirmedDelete({ label, question, path, onDone, children }: Props) {
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);

@@ -9,7 +9,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { moment, some } from '../../kit/words.ts';
 import { Reveal } from '../reveal.tsx';
 import { useRefresh } from '../use-refresh.ts';
-import { Takeovers } from './by-hand.tsx';
+import { Takeover } from './takeover.tsx';
 import { pathOf } from './path-of.ts';
 import { NamedTurn } from '../links/named-turn.tsx';
 import { Turns } from './turns.tsx';
@@ -24,12 +24,12 @@ import { Words } from '../words.tsx';
 
 const pageRows = 500;
 
-/** @param id of svc's own; a platform's may be somebody's name or number, and is in no address */
+/** @param id of svc. A platform's id may be a person's name or number, so no URL holds it */
 export function Conversation({ id }: { readonly id: string }) {
   const path = `conversations/${encodeURIComponent(id)}`;
   const { value, answeredAt, refused, again } = useAsked<ConversationText>(path);
   useRefresh(['message_accepted', 'turn_finished', 'command_answered', 'operator_wrote'], again);
-  // What was said in one that is deleted meanwhile is shown no more.
+  // The texts of a deleted conversation disappear.
   const isGone = refused?.status === 404;
   return (
     <>
@@ -61,7 +61,7 @@ export function Conversation({ id }: { readonly id: string }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
-          <Takeovers id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
+          <Takeover id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
           <TurnsOf conversation={value} />
           <Notes of={value} />
         </>
@@ -70,7 +70,7 @@ export function Conversation({ id }: { readonly id: string }) {
   );
 }
 
-/** What was said, only once somebody wants to see it. */
+/** The texts of a conversation, only after a press. */
 function TurnsOf({ conversation }: { readonly conversation: ConversationText }) {
   const path = `conversations/${pathOf(conversation)}/turns`;
   return (
@@ -114,7 +114,7 @@ function DeleteConversation({ conversation }: { readonly conversation: Conversat
   );
 }
 
-/** All that is kept of a conversation, as one JSON file. */
+/** Saves all data of a conversation as one JSON file. */
 function Export({ conversation }: { readonly conversation: ConversationText }) {
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refused | null>(null);
@@ -158,13 +158,13 @@ function save(name: string, value: unknown): void {
   anchor.href = href;
   anchor.download = name;
   anchor.click();
-  // The browser has begun to read it by the next task.
+  // By the next task the browser has begun to read it.
   setTimeout(() => URL.revokeObjectURL(href));
 }
 
 type Rows = { readonly rows: readonly NoteText[] };
 
-/** What an agent keeps of a conversation for later. */
+/** An agent's notes about a conversation. */
 function Notes({ of }: { readonly of: ConversationKey }) {
   const [round, setRound] = useState(0);
   const path = `notes/${pathOf(of)}`;

@@ -25,7 +25,7 @@ import { conversationPlace } from '../links/places.ts';
 const everyMs = 10_000;
 const pageRows = 100;
 
-/** What is kept of conversations: counts for everybody, who and what for the operator. */
+/** The stored conversations: counts for everybody, names and texts for the operator. */
 export function Conversations() {
   const { open } = usePlace();
   const token = useToken((state) => state.token);
@@ -90,7 +90,7 @@ const countColumns: readonly Column<CountRow>[] = [
   { title: 'Last turn', cell: ({ lastAt, now }) => (lastAt === null ? '–' : ago(lastAt, now)) },
 ];
 
-/** Page for page, in the order of channel and id. */
+/** Page by page, ordered by channel and id. */
 function List() {
   const [after, setAfter] = useKept<string | null>('after', null);
   const query = new URLSearchParams({ limit: String(pageRows), ...(after !== null && { after }) });
@@ -140,7 +140,7 @@ const heldEveryMs = 10_000;
 type Held = Hold & { readonly id: string; readonly channel: string; readonly waiting: number };
 type Row = Held & { readonly now: number };
 
-/** What operators answer by hand just now; nothing where nobody does. */
+/** The conversations that operators have taken over; nothing if there are none. */
 function HeldNow() {
   const now = useNow();
   const { value, refused, again } = useAsked<{ readonly rows: readonly Held[] }>(

@@ -4,8 +4,8 @@ import { ask, type Answered, type Refused } from '../../kit/api.ts';
 const pageRows = 500;
 
 /**
- * Reads the pages of a list behind `after`, until the last one or the end of the signal.
- * @returns why it stopped before the last page; null: it did not
+ * Reads the pages of a list behind `after`, until the last one or until the signal aborts.
+ * @returns why it stopped before the last page; null: it reached it
  */
 export async function readRest<T>(
   path: string,

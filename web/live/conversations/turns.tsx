@@ -17,19 +17,19 @@ import { Words } from '../words.tsx';
 import { readRest } from './read-rest.ts';
 
 type Props = {
-  /** A path of the API; the pages behind the first one are read from it. */
+  /** The API path of the pages behind the first one. */
   readonly path: string;
   readonly first: Page<TurnText>;
   readonly cuts: ConversationText['cuts'];
 };
 
-/** What was said and answered, a tab for each session, the active one first. */
+/** Messages and replies: a tab for each session, the active one first. */
 export function Turns({ path, first, cuts }: Props) {
   const { turns, refused, done } = useTurns(path, first);
   const sessions = [...new Set(turns.map(({ session }) => session))].toSorted((a, b) => b - a);
   const named = useNamedTurn();
   const leadsTo = turns.find(({ messageId }) => named !== null && messageId === named);
-  /** Chosen while that turn is named; another link leads to another session. */
+  /** The selected tab, while the URL names the same turn; another link selects another session. */
   const [chosen, setChosen] = useState<{ session: number; of: string | null } | null>(null);
   const shown = chosen?.of === named ? chosen.session : (leadsTo?.session ?? sessions[0]);
   if (sessions.length === 0) return <p className="text-soft">No turn is kept.</p>;
@@ -84,7 +84,7 @@ function Session({ turns, cut }: SessionProps) {
       )}
       <ol className="flex flex-col gap-4">
         {turns.map((turn, index) => (
-          // Not each turn has an id, and the order of what is kept does not change.
+          // Not each turn has an id, and the order never changes.
           // oxlint-disable-next-line react/no-array-index-key
           <Turn key={index} turn={turn} />
         ))}
@@ -93,11 +93,11 @@ function Session({ turns, cut }: SessionProps) {
   );
 }
 
-/** The one that the page's address names is marked, in view, and has the focus. */
-function Turn({ turn: told }: { readonly turn: TurnText }) {
-  const { messageId, at, sender, text, reply, model, byHand } = told;
-  const { open = '', turn } = usePlace();
-  const isNamed = messageId !== null && turn === messageId;
+/** A turn. The one in the URL is marked, in view, and focused. */
+function Turn({ turn }: { readonly turn: TurnText }) {
+  const { messageId, at, sender, text, reply, model, byHand } = turn;
+  const { open = '', turn: named } = usePlace();
+  const isNamed = messageId !== null && named === messageId;
   const place = useRef<HTMLLIElement>(null);
   useLayoutEffect(() => {
     if (isNamed) focusOn(place.current);

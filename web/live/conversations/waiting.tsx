@@ -1,3 +1,4 @@
+/** The waiting messages of a conversation under takeover, and the answer to them. */
 import { useId, useRef, useState } from 'react';
 import type { Media } from '../../../src/domain/message.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -17,21 +18,24 @@ type Row = {
   readonly media: Media | null;
 };
 
-/** How many messages of the conversation had no answer, and when that was so. */
+/** The number of unanswered messages of the conversation, and the time of that count. */
 export type Counted = { readonly waiting: number; readonly at: number };
 
 type Props = {
-  /** Paths of the API: where an answer goes, and what waits. */
+  /** API paths: `path` takes an answer, `read` lists the waiting messages. */
   readonly path: string;
   readonly read: string;
   readonly counted: Counted;
-  /** The answer as it is so far. */
+  /** The text of the answer so far. */
   readonly written: string;
   readonly onWrite: (text: string) => void;
   readonly done: () => void;
 };
 
-/** What waits in a held conversation, once an operator wants to see it, and the answer to it. */
+/**
+ * The waiting messages of a conversation under takeover, after a press, and the form to answer
+ * them.
+ */
 export function Waiting({ path, read, counted, written, onWrite, done }: Props) {
   const [wanted, setWanted] = useState(false);
   const { value, answeredAt, refused, again } = useAsked<{ readonly rows: readonly Row[] }>(
@@ -95,7 +99,7 @@ function Messages({ rows }: { readonly rows: readonly Row[] }) {
 
 type AnswerProps = Omit<Props, 'read' | 'counted'> & { readonly rows: readonly Row[] };
 
-/** It is an answer to all that is shown, and to nothing that came since. */
+/** Answers all shown messages, and none that came later. */
 function Answer({ path, rows, written, onWrite, done }: AnswerProps) {
   const id = useId();
   const [busy, setBusy] = useState(false);

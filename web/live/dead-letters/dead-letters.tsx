@@ -20,7 +20,7 @@ import { Letters } from './letters.tsx';
 import { MovingDialog, type Wish } from './moving.tsx';
 import { Reasons } from './reasons.tsx';
 
-/** What svc has given up: why, and what an operator may do with it. */
+/** Dead letters: the reasons, and an operator's actions. */
 export function DeadLetters() {
   const narrowing = useNarrowing();
   const now = useNow();
@@ -31,7 +31,7 @@ export function DeadLetters() {
     letters.again();
   };
   useRefresh(['dead_letter', 'operator_wrote'], again);
-  // Known since the page was opened: what stands above the rows would else come behind them.
+  // Known from the start, since the text above the rows must not appear after them.
   const storage = useStorage((known) => known.storage);
   const isOperator = useToken((state) => state.token) !== null;
   const [wish, setWish] = useState<Wish | null>(null);
@@ -80,7 +80,7 @@ function titleOf({ reason, box, message }: Narrowing): string {
   return reason === null ? 'Newest first' : `Only ${spaced(reason)}${of}, newest first`;
 }
 
-/** Without storage dead letters are told and gone; with storage an operator moves them. */
+/** Without storage, svc only reports dead letters; with storage, an operator can move them. */
 function MayMove({ storage }: { readonly storage: StorageBackend | null }) {
   if (storage === 'memory') {
     return (

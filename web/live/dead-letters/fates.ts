@@ -1,26 +1,26 @@
-/** What became of dead letters that were replayed, of their stories, in words. */
+/** The results of replayed dead letters, read from their messages' stories, in words. */
 import { describeWhy } from '../../../src/domain/ending.ts';
 import type { DeadLetter, Story } from '../../../src/domain/story.ts';
 import type { TurnOutcome } from '../../../src/domain/trace.ts';
 import { count, spaced } from '../../kit/words.ts';
 
-/** As much of a dead letter as it takes to move it and to follow it. */
+/** The fields of a dead letter that a move and its follow-up need. */
 export type Mover = Pick<DeadLetter, 'id' | 'box' | 'messageId'>;
 
 export type Fate =
-  /** `why`: how the last try failed; null: it was not tried yet. */
+  /** `why`: the failure of the last try; null: there was no try yet. */
   | { readonly kind: 'waits'; readonly why: string | null }
   | { readonly kind: 'delivered' }
-  /** The sender got an apology in the place of an answer. */
+  /** The sender got an apology instead of an answer. */
   | { readonly kind: 'unanswered'; readonly why: string }
   | { readonly kind: 'dead'; readonly why: string }
-  /** Its story is not kept any more. */
+  /** The service no longer has its story. */
   | { readonly kind: 'unknown' };
 
-/** Outcomes of turns in which the sender has what they asked for. */
+/** Outcomes of turns in which the sender got an answer. */
 const answered: ReadonlySet<TurnOutcome> = new Set(['reply', 'command', 'by_hand']);
 
-/** @param story null: there is none any more */
+/** @param story null: the service no longer has it */
 export function fateIn(story: Story | null, { id, box }: Mover): Fate {
   if (story === null) return { kind: 'unknown' };
   if (box === 'in') {
@@ -56,7 +56,7 @@ export function describeFates(fates: readonly Fate[]): string {
     .join(', ');
 }
 
-/** Of several reasons the most frequent ones are told. */
+/** Only the most frequent reasons are listed. */
 const reasonsMax = 3;
 
 function describeGroup(fates: readonly Fate[], words: string): string {

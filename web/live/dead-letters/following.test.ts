@@ -1,4 +1,4 @@
-/** What became of letters that were replayed: heard of, asked for, and said. */
+/** Results of replayed letters: events trigger a read, and the result is reported. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { failure } from '../../../src/domain/failure.ts';
@@ -52,7 +52,7 @@ test('fates are counted, with reasons', () => {
   );
 });
 
-/** A service whose stories are what the test says, and a clock that the test moves. */
+/** A service with the test's stories, and a clock that the test moves. */
 function followed(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const stories = new Map<string, Story | null | undefined>();

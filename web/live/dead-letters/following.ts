@@ -1,17 +1,17 @@
 /**
- * Follows dead letters that were replayed until each has come to an end. What the events tell of is
- * asked for first; of the others, which may be many, some each second, in turn.
+ * Follows replayed dead letters until each has a final result. It first reads the letters that an
+ * event named. Of the others, possibly many, it reads some each second, in turn.
  */
 import type { Story } from '../../../src/domain/story.ts';
 import type { PageEvent } from '../feed.ts';
 import { fateIn, type Fate, type Mover } from './fates.ts';
 
-/** At most so many are asked for at a time, and then there is a rest. */
+/** The most letters that one round reads; then there is a pause. */
 const askedAtOnce = 20;
 const restMs = { told: 100, idle: 1_000 } as const;
 
 type Options = {
-  /** @returns null: it is not known any more; undefined: it could not be read now */
+  /** @returns null: the service no longer has it; undefined: it could not be read now */
   readonly read: (message: string) => Promise<Story | null | undefined>;
   readonly onChange: (fates: readonly Fate[]) => void;
 };
@@ -20,11 +20,11 @@ export class Following implements Disposable {
   readonly #options: Options;
   readonly #letters = new Map<string, Mover>();
   readonly #fates = new Map<string, Fate>();
-  /** Those that have not come to an end, the one that was asked for last at the end. */
+  /** Letters without a final result; the one that was read last is at the end. */
   readonly #open = new Set<string>();
-  /** Those that an event told of. */
-  readonly #told = new Set<string>();
-  /** Letters by their own ids, and by the ids of their messages. */
+  /** Letters that an event named. */
+  readonly #named = new Set<string>();
+  /** Ids of letters, by their own id and by the id of their message. */
   readonly #byId = new Map<string, string[]>();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #isSoon = false;
@@ -47,10 +47,10 @@ export class Following implements Disposable {
   }
 
   hear(liveEvent: PageEvent): void {
-    const told = toldBy(liveEvent);
-    if (told === null) return;
-    for (const id of this.#byId.get(told) ?? []) if (this.#open.has(id)) this.#told.add(id);
-    if (this.#told.size > 0) this.#ask('told');
+    const named = idNamedBy(liveEvent);
+    if (named === null) return;
+    for (const id of this.#byId.get(named) ?? []) if (this.#open.has(id)) this.#named.add(id);
+    if (this.#named.size > 0) this.#ask('told');
   }
 
   [Symbol.dispose](): void {
@@ -60,7 +60,7 @@ export class Following implements Disposable {
 
   #ask(why: keyof typeof restMs): void {
     if (this.#isAsking || this.#isOver || this.#open.size === 0) return;
-    // What is due soon is not put off by what comes meanwhile.
+    // A later event does not delay a read that is due soon.
     if (this.#timer !== null && this.#isSoon) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#isSoon = why === 'told';
@@ -70,13 +70,13 @@ export class Following implements Disposable {
   async #askSome(): Promise<void> {
     this.#isAsking = true;
     this.#timer = null;
-    const ids = [...new Set([...this.#told, ...this.#open])].slice(0, askedAtOnce);
-    for (const id of ids) this.#told.delete(id);
+    const ids = [...new Set([...this.#named, ...this.#open])].slice(0, askedAtOnce);
+    for (const id of ids) this.#named.delete(id);
     await Promise.all(ids.map((id) => this.#askFor(id)));
     this.#isAsking = false;
     if (this.#isOver) return;
     this.#options.onChange([...this.#fates.values()]);
-    this.#ask(this.#told.size > 0 ? 'told' : 'idle');
+    this.#ask(this.#named.size > 0 ? 'told' : 'idle');
   }
 
   async #askFor(id: string): Promise<void> {
@@ -89,11 +89,11 @@ export class Following implements Disposable {
   }
 }
 
-/** An id has so many characters; of a part of a reply something follows. */
+/** The length of an id. The id of a part of a reply continues after it. */
 const idLength = 22;
 
-/** The message or the letter of which it tells something that may have ended it. */
-function toldBy(liveEvent: PageEvent): string | null {
+/** The id of the message or letter whose result the event may have changed. */
+function idNamedBy(liveEvent: PageEvent): string | null {
   const { kind } = liveEvent;
   if (kind === 'turn_finished' || kind === 'command_answered') return liveEvent.id;
   if (kind === 'reply_delivered' || kind === 'delivery_failed') return liveEvent.message;

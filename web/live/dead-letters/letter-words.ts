@@ -1,4 +1,4 @@
-/** What a dead letter is, what may be done, and what comes of it, in words. */
+/** Dead letters, their actions and results, in words. */
 import type { FailureKind, ActionBy } from '../../../src/domain/failure.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
 
@@ -23,11 +23,11 @@ const byKind: Partial<Readonly<Record<FailureKind, string>>> = {
   gone: 'Name another target in the configuration, then replay.',
 };
 
-/** What a person may do about a dead letter. */
+/** Advice about a dead letter. */
 export const adviceOn = ({ kind, whose }: Pick<DeadLetterReason, 'kind' | 'whose'>): string =>
   byKind[kind] ?? byWhose[whose];
 
-/** What a replay does: two things, for two kinds of dead letters. */
+/** The effect of a replay, which differs between the two boxes. */
 export const replayWords: Readonly<Record<Box, string>> = {
   out:
     'A reply goes out once more, behind everything else in its conversation and marked late. ' +
@@ -37,7 +37,7 @@ export const replayWords: Readonly<Record<Box, string>> = {
     'money, and the tools of an agent may act again.',
 };
 
-/** Reasons of one kind and one box are one reason to a person, whatever the status was. */
+/** To a person, reasons of one kind and one box are one reason, with any status. */
 export type Group = Omit<DeadLetterReason, 'status'> & { readonly statuses: readonly number[] };
 
 /** Most frequent first. */
@@ -46,14 +46,14 @@ export function groupsOf(rows: readonly DeadLetterReason[]): readonly Group[] {
   return [...groups.values()]
     .map(([first, ...rest]): Group => {
       const all = [first!, ...rest];
-      const { status: _, ...told } = first!;
+      const { status: _, ...shared } = first!;
       const statuses = all.flatMap(({ status }) => status ?? []);
-      return { ...told, count: all.reduce((sum, { count }) => sum + count, 0), statuses };
+      return { ...shared, count: all.reduce((sum, { count }) => sum + count, 0), statuses };
     })
     .toSorted((a, b) => b.count - a.count);
 }
 
-/** Dead letters of one reason, one box and one message; null: of any. */
+/** Limits the list to one reason, one box or one message; null: any. */
 export type Narrowing = {
   readonly reason: string | null;
   readonly box: string | null;

@@ -14,7 +14,7 @@ type Props = {
   readonly onMove: ((move: Move) => void) | null;
 };
 
-/** One dead letter, opened. */
+/** The details of one dead letter. */
 export function Letter({ letter, onMove }: Props) {
   const { id, box, messageId, acceptedAt, parts, failure } = letter;
   return (

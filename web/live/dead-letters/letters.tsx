@@ -12,12 +12,12 @@ import type { Wish } from './moving.tsx';
 
 type Props = {
   readonly letters: readonly DeadLetter[];
-  /** null: nothing can be moved here. */
+  /** null: no letter can be moved here. */
   readonly onWish: ((wish: Wish) => void) | null;
   readonly now: number;
 };
 
-/** The letters themselves: to open one, and to choose some. */
+/** The list of letters, to open one and to select some. */
 export function Letters({ letters, onWish, now }: Props) {
   const [opened, setOpened] = useKept<string | null>('letter', null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());

@@ -6,7 +6,7 @@ import { readRest } from '../conversations/read-rest.ts';
 import type { Mover } from './fates.ts';
 import { isWithin, type Move, type Narrowing } from './letter-words.ts';
 
-/** `stopped`: why the rest was not tried; null: all of them were. */
+/** `stopped`: why it did not try the rest; null: it tried all. */
 export type Moved = {
   readonly done: number;
   readonly all: number;
@@ -20,11 +20,11 @@ export type Moving = {
   readonly reason: string;
   readonly signal: AbortSignal;
   readonly onStep: (moved: Moved) => void;
-  /** Told of each that was moved, at once. */
+  /** Called at once for each moved letter. */
   readonly onMoved: (letter: Mover) => void;
 };
 
-/** Failures that hold for all letters: none of the others could be moved either. */
+/** Failures that apply to all letters, so that no further one is tried. */
 const ofAll = new Set(['not_kept', 'storage_failed', 'unauthorized', 'read_only', 'unreachable']);
 
 export async function moveLetters(moving: Moving): Promise<Moved> {
@@ -47,9 +47,9 @@ export async function moveLetters(moving: Moving): Promise<Moved> {
 }
 
 /**
- * All kept letters that match, oldest first, so that a replay keeps their order. They
- * are gathered before the first letter moves, since a list that changes has no next page.
- * @returns a sentence where they cannot be read
+ * All kept letters that match, oldest first, so that a replay keeps their order. All are read
+ * before the first one moves, since a changing list has no reliable next page.
+ * @returns a sentence if they cannot be read
  */
 export async function gatherLetters(
   narrowing: Narrowing,

@@ -1,3 +1,4 @@
+/** The dialog that replays or discards dead letters. */
 import { useEffect, useRef, useState } from 'react';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
@@ -10,7 +11,7 @@ import { replayWords, type Box, type Move, type Narrowing } from './letter-words
 import { gatherLetters, moveLetters, type Moved } from './move-letters.ts';
 import { useFollowing } from './use-following.ts';
 
-/** What to do with which letters: those that are named, oldest first, or all that match. */
+/** An action and its letters: the named ones, oldest first, or all that match. */
 export type Wish = {
   readonly move: Move;
   readonly number: number;
@@ -28,7 +29,7 @@ type Props = { readonly wish: Wish; readonly onClose: () => void; readonly onMov
 
 const charactersMax = 200;
 
-/** Says what will happen, does it when the operator agrees, and tells what came of it. */
+/** Confirms an action, runs it, and shows the result. */
 export function MovingDialog({ wish, onClose, onMoved }: Props) {
   const { move, number, boxes, which } = wish;
   const [reason, setReason] = useState('');
@@ -150,7 +151,7 @@ function OfDiscard() {
 type ProgressProps = {
   readonly stage: Stage;
   readonly move: Move;
-  /** Of those that are replayed. */
+  /** The results of the replayed letters. */
   readonly fates: readonly Fate[];
 };
 

@@ -13,11 +13,11 @@ import type { Wish } from './moving.tsx';
 type Props = {
   readonly asked: Asked<{ readonly rows: readonly DeadLetterReason[] }>;
   readonly narrowing: Narrowing;
-  /** null: nothing can be moved here. */
+  /** null: no letter can be moved here. */
   readonly onWish: ((wish: Wish) => void) | null;
 };
 
-/** Why there are dead letters, the most frequent reason first, and what to do about each. */
+/** The reasons of dead letters, the most frequent first, each with its actions. */
 export function Reasons({ asked: { value, refused }, narrowing, onWish }: Props) {
   const groups = groupsOf(value?.rows ?? []);
   return (

@@ -5,7 +5,7 @@ import { useLiveEvents } from '../feed.ts';
 import type { Fate, Mover } from './fates.ts';
 import { Following } from './following.ts';
 
-/** What becomes of letters that are replayed, for as long as it is shown. */
+/** Follows replayed letters while the component is shown. */
 export function useFollowing() {
   const [fates, setFates] = useState<readonly Fate[]>([]);
   const [following] = useState(() => new Following({ read: readStory, onChange: setFates }));

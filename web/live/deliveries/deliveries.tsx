@@ -23,7 +23,7 @@ import { useState } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { tryReply } from './try-now.ts';
 
-/** Replies on their way: what was tried and failed first, for it may need a person. */
+/** Replies on their way. Failed ones come first, since they may need a person. */
 export function Deliveries() {
   const place = usePlace();
   const { state = '', channel = '', message } = place;
@@ -64,7 +64,7 @@ export function Deliveries() {
   );
 }
 
-/** What became of the replies to one message. */
+/** The deliveries of the replies to one message. */
 function OfMessage({ message }: { readonly message: string }) {
   return (
     <>
@@ -123,10 +123,10 @@ function Filters({ place }: { readonly place: Place }) {
 
 type ListProps = {
   readonly title: string;
-  /** Empty: any state. The same for the channel. */
+  /** Empty: any state, and any channel. */
   readonly state: string;
   readonly channel: string;
-  /** The replies to this one alone. */
+  /** Only the replies to this message. */
   readonly message?: string;
   readonly none: string;
 };
@@ -212,7 +212,7 @@ const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRo
 
 type Stage = 'idle' | 'asking' | { readonly said: string };
 
-/** A reply that waits for another try is tried now. */
+/** A button that tries a waiting reply now. */
 function TryOne({ id }: { readonly id: string }) {
   const [stage, setStage] = useState<Stage>('idle');
   const start = async (): Promise<void> => {

@@ -16,12 +16,12 @@ import { useRefresh } from '../use-refresh.ts';
 import { tryGroup, type Tried } from './try-now.ts';
 
 type Props = {
-  /** Empty: of every channel. */
+  /** Empty: every channel. */
   readonly channel: string;
   readonly now: number;
 };
 
-/** Why replies wait for another try, the most frequent reason first, and trying them sooner. */
+/** Why replies wait for another try, the most frequent reason first, and buttons to try now. */
 export function Groups({ channel, now }: Props) {
   const { value, refused, again } = useAsked<{ readonly rows: readonly DeferredGroup[] }>(
     'deliveries/reasons',
@@ -29,11 +29,11 @@ export function Groups({ channel, now }: Props) {
   useRefresh(['reply_delivered', 'delivery_failed', 'operator_wrote'], again);
   const rows = (value?.rows ?? []).filter((group) => isOn(group, channel));
   const status = useStatus().value;
-  // A receiver has the name of a type, as the bots of a messenger are one.
+  // A receiver has the name of a channel type, since all bots of a messenger are one receiver.
   const failing = (status === null ? [] : failingReceivers(status)).filter(
     (one) => channel === '' || one.channel === channelTypeOf(channel as ChannelKey),
   );
-  // A group that is being tried stays in sight, also when nothing of it waits any more.
+  // A group that is being tried stays visible, also when no reply of it waits any more.
   const [begun, setBegun] = useState<readonly DeferredGroup[]>([]);
   const gone = begun.filter((one) => !rows.some((row) => keyOf(row) === keyOf(one)));
   const onBegin = (group: DeferredGroup): void =>

@@ -1,23 +1,26 @@
-/** Tries replies now that wait for another try: one, or all of a group, step by step. */
+/** Tries waiting replies now: one reply, or a whole group step by step. */
 import type { DeferredGroup } from '../../../src/domain/records.ts';
 import { ask } from '../../kit/api.ts';
 
-/** What one request moved. */
+/** The result of one request. */
 type Step = { readonly moved: number; readonly more: boolean; readonly before: number };
 
-/** `stopped`: why the rest was not tried; null: all of them were. */
+/** `stopped`: why it did not try the rest; null: it tried all. */
 export type Tried = { readonly moved: number; readonly stopped: string | null };
 
-/** svc moves no more while it has enough in hand. */
+/**
+ * The pause after a step that moved replies, and after one that moved none, because svc has enough
+ * replies in hand.
+ */
 const pauseMs = { moved: 100, full: 1_000 } as const;
 
-/** @returns a sentence where it cannot be tried; null: it is */
+/** @returns a sentence if it cannot be tried; null: svc tries it */
 export async function tryReply(id: string): Promise<string | null> {
   const answer = await ask<Step>(`deliveries/${encodeURIComponent(id)}/try`, { method: 'POST' });
   return answer.kind === 'ok' ? null : answer.detail;
 }
 
-/** Each is tried once, also where it fails again meanwhile. */
+/** Tries each reply once, even if it fails again meanwhile. */
 export async function tryGroup(
   { channel, failure, status }: DeferredGroup,
   signal: AbortSignal,

@@ -12,14 +12,14 @@ import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
 import { lineKey, ratesOf, type Rates } from './rates.ts';
 import { useStatus } from '../status.tsx';
 
-/** In pixels: room for a name, a state, and where it leads to. */
+/** In pixels: space for a name, a state, and the targets. */
 const nodeHeight = 96;
 const gap = 14;
-/** Where the columns begin and how wide they are, in per cent. */
+/** Left edge and width of the columns in per cent. */
 const columnAt = [0, 36, 72] as const;
 const columnWidth = 28;
 
-/** Where messages come from, who answers them, and whom they ask; read-only. */
+/** A read-only map: channels, the brains that answer them, and the models that the brains ask. */
 export function FlowMap() {
   const { value: status, refused } = useStatus();
   const isWide = useMedia('(min-width: 48rem)');
@@ -48,7 +48,7 @@ export function FlowMap() {
 type Props = {
   readonly graph: FlowGraph;
   readonly rates: Rates;
-  /** Whether there is a builder. */
+  /** Whether the builder is available. */
   readonly canEdit: boolean;
 };
 
@@ -136,7 +136,7 @@ function Edges({ graph, rates, height }: EdgesProps) {
   );
 }
 
-/** The same nodes one below the other, where there is no room for lines. */
+/** The same nodes as a list, if there is no space for lines. */
 function Lists({ graph, rates, canEdit }: Props) {
   return graph.columns.map(({ title, nodes }) => (
     <div key={title} className="flex flex-col gap-2">
@@ -185,7 +185,7 @@ function Node({ node, rates, canEdit }: NodeProps) {
   );
 }
 
-/** Above the link that fills the node. */
+/** A link above the link that fills the node. */
 function Edit({ name, at }: { readonly name: string; readonly at: string }) {
   const place = new URLSearchParams({ view: 'form', at });
   return (

@@ -1,4 +1,4 @@
-/** Channels, brains and models as the nodes of a drawing in three columns. */
+/** Channels, brains and models as the nodes of a map with three columns. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
@@ -14,10 +14,10 @@ export type FlowNode = {
   readonly name: string;
   readonly tone: Tone;
   readonly state: string;
-  /** The names of the nodes to which this one hands on. */
+  /** The names of the nodes that it passes messages to. */
   readonly to: readonly string[];
   readonly place: Place;
-  /** Where it stands in the configuration in use: `brains[0].models[1]`. */
+  /** The path in the configuration in use: `brains[0].models[1]`. */
   readonly at: string;
 };
 
@@ -75,7 +75,7 @@ function channelNode(
   };
 }
 
-/** As the headline has it: green where its messages are answered. */
+/** Same colours as the headline: green if its messages are answered. */
 function toneOfBrain({ answering }: Status, name: string): Tone {
   const standing = (answering ?? []).find(({ brain }) => brain === name)?.standing ?? 'unknown';
   return standing === 'unknown' ? 'good' : standing === 'degraded' ? 'bad' : toneOf(standing);
@@ -95,7 +95,7 @@ function brainNode(brain: Status['brains'][number], index: number, tone: Tone): 
   };
 }
 
-/** Each model once, whichever brains ask it. */
+/** Each model once, even if several brains ask it. */
 function modelNodes({ brains, models: met }: Status): readonly FlowNode[] {
   const nodes = new Map<string, FlowNode>();
   const listed = brains.flatMap(({ models }, brain) => {

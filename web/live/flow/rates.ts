@@ -1,16 +1,16 @@
-/** What went through each node and along each line of the map in the last minute. */
+/** Throughput of each node and line of the map in the last minute. */
 import type { Status } from '../../../src/admin/admin.ts';
 
 export type Rates = {
-  /** By the key of a node. */
+  /** By the key of the node. */
   readonly nodes: ReadonlyMap<string, number>;
-  /** By the keys of the two nodes of a line. */
+  /** By the keys of both nodes of a line. */
   readonly lines: ReadonlyMap<string, number>;
 };
 
 export const lineKey = (from: string, to: string): string => `${from} → ${to}`;
 
-/** A channel and a brain count messages that were answered, a model its calls. */
+/** Channels and brains count answered messages, models count calls. */
 export function ratesOf({ traffic: throughput }: Pick<Status, 'traffic'>): Rates {
   const nodes = new Map<string, number>();
   const lines = new Map<string, number>();

@@ -10,7 +10,7 @@ import { useNow } from '../../kit/use-now.ts';
 import { ago, count, moment } from '../../kit/words.ts';
 import { useStatus } from '../status.tsx';
 
-/** The processes that share the work: where each is, what it alone does, how much it has. */
+/** The processes that share the work: address, special duties, and load of each. */
 export function Instances() {
   const { value: status, answeredAt, refused } = useStatus();
   const clock = useNow();

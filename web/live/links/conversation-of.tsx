@@ -1,3 +1,4 @@
+/** The conversation and the sender of a message, for tables. */
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import type { Column } from '../../kit/table.tsx';
@@ -7,7 +8,7 @@ import { conversationPlace } from './places.ts';
 
 type Props = { readonly message: string | null; readonly className?: string };
 
-/** A link to the conversation of a message; a dash where that is not known. */
+/** A link to the conversation of a message; a dash if it is not known. */
 export function ConversationOf({ message, className = '' }: Props) {
   const origin = useOrigin(message);
   if (origin === null) return <>–</>;
@@ -18,13 +19,13 @@ export function ConversationOf({ message, className = '' }: Props) {
   );
 }
 
-/** Who sent a message, by the name that the platform gave. */
+/** The sender of a message, by the platform's name. */
 export function SenderOf({ message }: { readonly message: string }) {
   const sender = useOrigin(message)?.sender ?? null;
   return sender === null ? <>–</> : <AsWritten text={sender.name ?? sender.id} />;
 }
 
-/** The column of a table in which each row has a message; none where nobody is signed in. */
+/** A table column with the conversation of each row's message; none if nobody is signed in. */
 export function useConversationColumn<Row>(
   messageOf: (row: Row) => string | null,
 ): readonly Column<Row>[] {

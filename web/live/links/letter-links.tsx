@@ -4,7 +4,7 @@ import { ConversationOf } from './conversation-of.tsx';
 import { useOrigin } from './origins.ts';
 import { deliveriesPlace, turnPlace } from './places.ts';
 
-/** From a dead letter to the conversation and the deliveries of its message. */
+/** Links from a dead letter to the conversation and the deliveries of its message. */
 export function LetterLinks({ message }: { readonly message: string }) {
   const isOperator = useToken(({ token }) => token !== null);
   const origin = useOrigin(message);

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { useNamedTurn } from './turn-links.tsx';
 
-/** Says that the page's address names a turn, which is shown once the texts are. */
+/** A note that the URL names a turn, which shows after the texts are opened. */
 export function NamedTurn() {
   const turn = useNamedTurn();
   const place = useRef<HTMLParagraphElement>(null);

@@ -1,4 +1,4 @@
-/** The deliveries and the dead letters of one message, as their own lists tell them. */
+/** The deliveries and dead letters of one message, in the form of their own lists. */
 import type { DeliveryRow } from '../../../src/domain/records.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../../src/domain/story.ts';
 
@@ -21,13 +21,13 @@ export function deliveriesIn({ id, channel, replies }: Story): readonly Delivery
   });
 }
 
-/** The message itself, and each reply to it with its parts as one. */
+/** The message itself and each reply to it; a reply in parts is one letter. */
 export function lettersIn(story: Story): readonly DeadLetter[] {
   const { id, channel, acceptedAt, state, settledAt, failure, diedUnder } = story;
   const of = { channel, messageId: id, acceptedAt };
   const letters: DeadLetter[] = [];
   if (state === 'dead' && failure !== null) {
-    // What the process died under is counted; the try that ended it is not.
+    // `diedUnder` counts the attempts during which the process died, and not the last, failed one.
     const attempts = diedUnder + (failure.kind === 'fault' ? 1 : 0);
     const diedAt = settledAt ?? acceptedAt;
     letters.push({ ...of, id, box: 'in', diedAt, attempts, parts: 1, failure });

@@ -1,6 +1,6 @@
 /**
- * Whose messages are, for the operator. A message's origin never changes, so each is asked for
- * once; those that a page wants at about the same time are asked for together.
+ * The senders and conversations of messages, for the operator. An origin never changes, so the page
+ * reads each once, and reads those of one moment together.
  */
 import { useEffect } from 'react';
 import { create } from 'zustand';
@@ -8,9 +8,9 @@ import { originsMax, type MessageOrigin } from '../../../src/domain/story.ts';
 import { ask } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 
-/** More are not remembered: then all of them are asked for anew. */
+/** Beyond this number, all are forgotten and read again. */
 const knownMax = 12_000;
-/** For so long others may come to the same question. */
+/** The time in which further messages join a request. */
 const togetherMs = 50;
 
 type Known = { readonly origins: ReadonlyMap<string, MessageOrigin | null> };
@@ -20,14 +20,14 @@ const wanted = new Set<string>();
 const asked = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-// Who is signed out has seen nothing.
+// After a sign-out, nothing is remembered.
 useToken.subscribe(() => {
   wanted.clear();
   asked.clear();
   useKnown.setState({ origins: new Map() });
 });
 
-/** @returns null: nobody is signed in, it is not known any more, or being asked for */
+/** @returns null: nobody is signed in, the origin is gone, or it is being read */
 export function useOrigin(message: string | null): MessageOrigin | null {
   const isOperator = useToken(({ token }) => token !== null);
   const origin = useKnown(({ origins }) => (message === null ? null : origins.get(message)));

@@ -1,12 +1,12 @@
-/** Where a message, its conversation, its turn, its deliveries and its dead letters are shown. */
+/** The places of a message, its conversation, its turn, its deliveries and its dead letters. */
 import type { Place } from '../../kit/place.ts';
 
 export const messagePlace = (id: string): Place => ({ view: 'message', id });
 
-/** @param id of svc's own */
+/** @param id svc's own id */
 export const conversationPlace = (id: string): Place => ({ view: 'conversations', open: id });
 
-/** @param message the one that the turn answers, by which the turn is known */
+/** @param message that the turn answers, which identifies the turn */
 export const turnPlace = (conversation: string, message: string): Place => ({
   ...conversationPlace(conversation),
   turn: message,

@@ -14,7 +14,7 @@ import { deliveriesIn, lettersIn } from './of-story.ts';
 import { useOrigin } from './origins.ts';
 import { deliveriesPlace, lettersPlace, turnPlace } from './places.ts';
 
-/** Where a message leads: its conversation and its turn, its deliveries, and what was given up. */
+/** Links of a message to its conversation, turn, deliveries and dead letters. */
 export function Related({ story }: { readonly story: Story }) {
   const letters = lettersIn(story);
   return (
@@ -48,7 +48,7 @@ function Entry({ name, children }: { readonly name: string; readonly children: R
   );
 }
 
-/** Who said it and where, which only an operator may see. */
+/** The sender and the conversation, only for the operator. */
 function Whose({ story: { id, state, trace } }: { readonly story: Story }) {
   const isOperator = useToken(({ token }) => token !== null);
   const wayIn = useWayIn();
@@ -84,7 +84,7 @@ function Whose({ story: { id, state, trace } }: { readonly story: Story }) {
   );
 }
 
-/** Where its turn asked for a yes, or followed one. */
+/** Links to approvals that its turn asked for or continued from. */
 function AskedCalls({ story: { trace } }: { readonly story: Story }) {
   const steps = trace?.steps ?? [];
   const followed = steps.find((step) => step.kind === 'approval');
@@ -102,7 +102,7 @@ function AskedCalls({ story: { trace } }: { readonly story: Story }) {
   );
 }
 
-/** By their states, since a long reply has many parts. */
+/** Counted by state, since a long reply has many parts. */
 function Deliveries({ story }: { readonly story: Story }) {
   const states = Map.groupBy(deliveriesIn(story), ({ state }) => state);
   if (states.size === 0) return <>none</>;

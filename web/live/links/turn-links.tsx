@@ -1,8 +1,9 @@
+/** Links of a turn, and the turn in the URL. */
 import { Link } from '../../kit/link.tsx';
 import { usePlace } from '../../kit/place.ts';
 import { deliveriesPlace, messagePlace } from './places.ts';
 
-/** From a turn to the message that it answers, and to what became of the reply. */
+/** Links from a turn to the message that it answers, and to the deliveries of its reply. */
 export function TurnLinks({ message }: { readonly message: string | null }) {
   if (message === null) return null;
   return (
@@ -13,7 +14,7 @@ export function TurnLinks({ message }: { readonly message: string | null }) {
   );
 }
 
-/** The turn that the page's address names; null: none. */
+/** The turn in the page's URL; null: none. */
 export function useNamedTurn(): string | null {
   return usePlace()['turn'] ?? null;
 }

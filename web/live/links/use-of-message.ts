@@ -3,9 +3,9 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { usePages, type Pages } from '../use-pages.ts';
 
 /**
- * A list of the API, or what one message tells of the same.
- * @param message null: the list is meant
- * @param rowsIn the rows of a message
+ * The rows of an API list, or the same rows of one message.
+ * @param message null: the whole list
+ * @param rowsIn gets the rows from a message's story
  */
 export function usePagesOf<Row>(
   path: string,

@@ -19,7 +19,7 @@ test('a wait of hours between tries leaves the milliseconds of work to be seen',
   const rows = [row('model', 0, 80), row('delivery', 80, 10), row('delivery', 90 + hourMs, 10)];
   const clock = clockOf(rows, 100 + hourMs);
   assert.deepEqual(clock.cuts, [{ fromMs: 90, toMs: 90 + hourMs }]);
-  // All work is 100 ms, and the wait is drawn as long.
+  // The work takes 100 ms in total, so the wait is drawn as 100 ms.
   assert.equal(clock.at(80), 40);
   assert.equal(clock.at(90), 45);
   assert.equal(clock.at(90 + hourMs), 95);
@@ -39,6 +39,6 @@ test('a story without any length has a place for each of its moments', () => {
 test('models that were asked at once are one stretch of work', () => {
   const rows = [row('model', 0, 100), row('model', 50, 100), row('delivery', 5_150, 50)];
   const clock = clockOf(rows, 5_200);
-  // 150 + 50 of work, and the wait drawn as 200.
+  // 150 + 50 of work, so the wait is drawn as 200.
   assert.equal(clock.at(150), 37.5);
 });

@@ -1,7 +1,9 @@
-/** Where a moment is on a drawing of one clock. */
+/** Maps times to positions on a drawing with one time axis. */
 import type { Row, RowPart } from '../../../src/domain/timeline.ts';
 
-/** `at` gives per cent of the drawing's width; `cuts` are stretches that are drawn shorter. */
+/**
+ * `at` returns per cent of the drawing's width; `cuts` are the stretches that are drawn shorter.
+ */
 export type Clock = {
   readonly at: (ms: number) => number;
   readonly cuts: readonly Stretch[];
@@ -10,15 +12,15 @@ export type Clock = {
 
 export type Stretch = { readonly fromMs: number; readonly toMs: number };
 
-/** A wait is drawn shorter only where it is so much longer than all work together … */
+/** A wait is drawn shorter only if it is this many times longer than all work together … */
 const timesLonger = 8;
-/** … and at least so long. */
+/** … and at least this long. */
 const leastMs = 200;
 
 /**
- * Waits of hours between tries would leave nothing to see of the milliseconds of work, so they
- * are drawn as long as all work together.
- * @param endMs when everything was over, since the acceptance
+ * Waits of hours between tries would hide the milliseconds of work, so they are drawn as long as
+ * all work together.
+ * @param endMs time of the end, since the message was accepted
  */
 export function clockOf(rows: readonly Row[], endMs: number): Clock {
   const work = unionOf(rows.filter(isWork).map(stretchOf));
@@ -59,7 +61,7 @@ function unionOf(stretches: readonly Stretch[]): readonly Stretch[] {
   return union;
 }
 
-/** The gaps that the stretches, which are in order, leave between 0 and the end. */
+/** The gaps between ordered stretches, from 0 to the end. */
 function between(stretches: readonly Stretch[], endMs: number): readonly Stretch[] {
   const open: Stretch[] = [];
   let fromMs = 0;

@@ -21,7 +21,7 @@ import { toneOfOutcome } from '../outcome-tone.ts';
 
 type Props = { readonly story: Story };
 
-/** What was said and answered, and what stood behind the answer, for the operator alone. */
+/** The message, its reply, and the models' answers behind it, only for the operator. */
 export function MessageText({ story }: Props) {
   return (
     <Panel title="Text" aside={<TryIt story={story} />}>
@@ -41,7 +41,10 @@ export function MessageText({ story }: Props) {
   );
 }
 
-/** The address names the message alone: its text is read by the builder, for the operator. */
+/**
+ * A link to the builder. The URL holds only the message's id; the builder reads the text for the
+ * operator.
+ */
 function TryIt({ story: { id, trace } }: Props) {
   const token = useToken((state) => state.token);
   if (token === null || trace === null) return null;
@@ -87,7 +90,7 @@ function Said({ story, text: said }: Props & { readonly text: StoryText }) {
   );
 }
 
-/** Whose words a reply has. */
+/** The author of a reply. */
 function describeFrom({ trace }: Story): string {
   if (trace === null) return '';
   const { outcome, model } = summaryOf(trace);
@@ -97,7 +100,7 @@ function describeFrom({ trace }: Story): string {
 
 type AnswersProps = { readonly story: Story; readonly text: StoryText };
 
-/** What the models answered whose answer was not sent. */
+/** Answers of models that were not sent. */
 function Answers({ story, text: { unsent } }: AnswersProps) {
   const lost = answeredIn(story) - unsent.length;
   if (unsent.length === 0 && lost <= 0) return null;
@@ -120,7 +123,9 @@ function Answers({ story, text: { unsent } }: AnswersProps) {
   );
 }
 
-/** How many models answered beside the reply, as the trace tells it; an agent asks one alone. */
+/**
+ * The number of models that answered besides the reply, by the trace. An agent asks only one model.
+ */
 function answeredIn({ trace }: Story): number {
   const policy = trace?.steps.find((step) => step.kind === 'policy');
   if (trace === null || policy === undefined) return 0;
@@ -140,7 +145,7 @@ function describeAnswer({ model }: UnsentAnswer, { trace }: Story): string {
   return others.length === 0 ? `${name}, alone` : `${name}, with ${others.join(', ')}`;
 }
 
-/** What an agent called in this turn, in its order. */
+/** The tool calls of an agent in this turn, in order. */
 function ToolCalls({ tools }: { readonly tools: readonly ToolUseText[] }) {
   if (tools.length === 0) return null;
   return (

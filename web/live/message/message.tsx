@@ -23,7 +23,7 @@ import { Waterfall } from './waterfall.tsx';
 
 const everyMs = 5_000;
 
-/** All that happened to one message, on one clock. */
+/** The whole story of one message, on one time axis. */
 export function MessagePage() {
   const { id = '' } = usePlace();
   const path = id === '' ? null : `messages/${encodeURIComponent(id)}`;
@@ -42,7 +42,7 @@ export function MessagePage() {
       {story === null ? (
         path !== null && refused === null && <p className="text-soft">Asking …</p>
       ) : (
-        <Told story={story} />
+        <StoryView story={story} />
       )}
     </>
   );
@@ -51,7 +51,7 @@ export function MessagePage() {
 const isOver = ({ state, replies }: Story): boolean =>
   state !== 'waiting' && replies.every((reply) => reply.state !== 'waiting');
 
-function Told({ story }: { readonly story: Story }) {
+function StoryView({ story }: { readonly story: Story }) {
   const now = useNow();
   const rows = timelineOf(story, now, (at) => moment(at, now));
   const endMs = endOf(story, now);

@@ -5,7 +5,7 @@ import { clockOf, type Clock } from './clock.ts';
 
 type Props = { readonly rows: readonly Row[]; readonly endMs: number };
 
-/** What happened to one message, each part at its place on one clock. */
+/** The parts of a message's story, each at its position on one time axis. */
 export function Waterfall({ rows, endMs }: Props) {
   const clock = clockOf(rows, endMs);
   return (
@@ -18,7 +18,7 @@ export function Waterfall({ rows, endMs }: Props) {
       </div>
       <ol aria-label="What happened, in order">
         {rows.map((row, index) => (
-          // Rows have no name of their own, and their order is the story.
+          // Rows have no unique name, and their order never changes.
           // oxlint-disable-next-line react/no-array-index-key
           <Line key={index} row={row} clock={clock} />
         ))}

@@ -1,10 +1,10 @@
-/** The filter of the list of messages, as the page's address has it. */
+/** The filter of the message list, as the page's URL holds it. */
 import { dayMs, hourMs } from '../../../src/lib/durations.ts';
 import { messageStates, type MessageFilter } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';
 import type { Place } from '../../kit/place.ts';
 
-/** How far back, by its name in the address. */
+/** The time spans, by their names in the URL. */
 export const spans = {
   '5m': { label: 'the last 5 minutes', ms: 300_000 },
   '1h': { label: 'the last hour', ms: hourMs },
@@ -13,7 +13,7 @@ export const spans = {
 
 type Span = keyof typeof spans;
 
-/** A value that a filter does not have counts as none. @param now milliseconds since 1970 */
+/** An unknown value counts as no filter. @param now milliseconds since 1970 */
 export function filterOf(place: Place, now: number): MessageFilter {
   const within = spans[place['within'] as Span] as { readonly ms: number } | undefined;
   return {
@@ -30,7 +30,7 @@ function timeIn(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** The part of the API's path behind `messages`. */
+/** The query string of the API path `messages`. */
 export function queryOf(filter: MessageFilter, after: string | null, limit: number): string {
   const given = Object.entries({ ...filter, after, limit }).flatMap(([name, value]) =>
     value === null ? [] : [[name, String(value)]],

@@ -1,3 +1,4 @@
+/** The inputs of the message filters. */
 import { channelName } from '../../../src/channels/registry.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { messageStates } from '../../../src/domain/records.ts';
@@ -11,16 +12,21 @@ import { spans } from './message-filter.ts';
 
 type Choice = { readonly value: string; readonly label: string };
 
-type Say = (value: string) => string;
+type Format = (value: string) => string;
 
 const any: Choice = { value: '', label: 'any' };
-const asIs: Say = (value) => value;
+const asIs: Format = (value) => value;
 
-/** What the list is narrowed to; all of it is in the page's address. */
+/** The filters of the list; the page's URL holds all of them. */
 export function MessageFilters({ place }: { readonly place: Place }) {
   const { value: names } = useAsked<ConfigNames>('config/names');
   const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });
-  const select = (name: string, label: string, choices: readonly Choice[], say: Say = spaced) => {
+  const select = (
+    name: string,
+    label: string,
+    choices: readonly Choice[],
+    format: Format = spaced,
+  ) => {
     const value = place[name] ?? '';
     const isKnown = choices.some((choice) => choice.value === value);
     return (
@@ -28,7 +34,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
         id={`filter-${name}`}
         label={label}
         value={value}
-        options={isKnown ? choices : [...choices, { value, label: say(value) }]}
+        options={isKnown ? choices : [...choices, { value, label: format(value) }]}
         onChange={(event) => set({ [name]: event.target.value })}
       />
     );
@@ -53,16 +59,16 @@ export function MessageFilters({ place }: { readonly place: Place }) {
   );
 }
 
-/** In the page's address. */
+/** Parameters of the page's URL. */
 export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
 
-function choicesOf(names: readonly string[], say: Say = spaced): readonly Choice[] {
-  return [any, ...names.map((name) => ({ value: name, label: say(name) }))];
+function choicesOf(names: readonly string[], format: Format = spaced): readonly Choice[] {
+  return [any, ...names.map((name) => ({ value: name, label: format(name) }))];
 }
 
 type TimeProps = { readonly place: Place; readonly set: (change: Place) => void };
 
-/** How far back; or a stretch that some link named. */
+/** Selects a time span, or shows the exact range that a link gave. */
 function Time({ place, set }: TimeProps) {
   const { since = '', until = '', within = '' } = place;
   const isStretch = within === '' && (since !== '' || until !== '');

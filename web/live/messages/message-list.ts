@@ -1,29 +1,29 @@
 /**
- * The messages that a view knows of, newest first: read from the API in pages, and moved on by
- * the events since. What an event tells wins over an answer that was asked for before it.
+ * The messages of a view, newest first. Pages of the API fill the list, and events update it. An
+ * event wins over an answer that was requested before it.
  */
 import type { Dropped, LiveEvent } from '../../../src/domain/live-event.ts';
 import { isOnChannel, type MessageFilter, type MessageRow } from '../../../src/domain/records.ts';
 
 type PageEvent = LiveEvent | Dropped;
 
-/** At most so many messages are kept; the oldest go first. */
+/** Beyond this number, the oldest messages are removed. */
 export const messagesKept = 10_000;
-/** For at most so many messages outside the list it is known when something was told of them. */
-const toldKept = 1_000;
+/** The most messages outside the list for which it remembers the time of an event. */
+const eventTimesMax = 1_000;
 
 export class MessageList {
   readonly #rows = new Map<string, MessageRow>();
   readonly #movedAt = new Map<string, number>();
-  /** When something was told of messages that are not in the list, or were not then. */
-  readonly #toldAt = new Map<string, number>();
+  /** Times of events about messages that are not in the list, or were not at that time. */
+  readonly #eventAt = new Map<string, number>();
   readonly #clock: () => number;
   #ids: string[] = [];
   #isSorted = true;
-  /** Whether older messages were dropped, so that the list has no way back to them. */
+  /** True: older messages were removed, and the list cannot get them back. */
   isFull = false;
 
-  /** @param clock milliseconds on any clock that goes forward */
+  /** @param clock milliseconds of any monotonic clock */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
@@ -32,7 +32,7 @@ export class MessageList {
     return this.#rows.get(id);
   }
 
-  /** Forgets all, where it is not known what was missed. */
+  /** Empties the list when events may have been missed. */
   clear(): void {
     this.#rows.clear();
     this.#movedAt.clear();
@@ -41,22 +41,22 @@ export class MessageList {
   }
 
   /**
-   * @param askedAt when they were asked for, on the list's clock
-   * @returns whether they are to be asked for again: something was told meanwhile of one that was
-   *   not here, and the answer may be older than that
+   * @param askedAt time of the request, on the list's clock
+   * @returns whether to read again: an event named a message that was not here, and the answer may
+   *   be older than the event
    */
   addPage(rows: readonly MessageRow[], askedAt: number): boolean {
     let isOld = false;
     for (const row of rows) {
-      isOld ||= !this.#rows.has(row.id) && (this.#toldAt.get(row.id) ?? -Infinity) >= askedAt;
+      isOld ||= !this.#rows.has(row.id) && (this.#eventAt.get(row.id) ?? -Infinity) >= askedAt;
       if ((this.#movedAt.get(row.id) ?? -Infinity) < askedAt) this.#put(row);
     }
     return isOld;
   }
 
   /**
-   * The newest messages that match: a message of the list that should be among them, and is not, no
-   * longer matches.
+   * Adds the newest messages that match. A message of the list that is missing among them no longer
+   * matches.
    */
   addNewest(
     rows: readonly MessageRow[],
@@ -64,11 +64,11 @@ export class MessageList {
     filter: MessageFilter,
     reachesEnd: boolean,
   ): boolean {
-    const told = new Set(rows.map(({ id }) => id));
+    const newestIds = new Set(rows.map(({ id }) => id));
     const oldest = rows.at(-1)?.id;
     for (const [id, row] of this.#rows) {
       const isWithin = reachesEnd || (oldest !== undefined && id > oldest);
-      if (!isWithin || told.has(id) || !matches(row, filter)) continue;
+      if (!isWithin || newestIds.has(id) || !matches(row, filter)) continue;
       if ((this.#movedAt.get(id) ?? -Infinity) >= askedAt) continue;
       this.#rows.delete(id);
       this.#ids = this.#ids.filter((one) => one !== id);
@@ -76,7 +76,7 @@ export class MessageList {
     return this.addPage(rows, askedAt);
   }
 
-  /** @returns whether it changed anything here */
+  /** @returns whether the list changed */
   apply(liveEvent: PageEvent): boolean {
     const moved = movedBy(liveEvent, (id) => this.#rows.get(id));
     if (moved === null) {
@@ -88,7 +88,7 @@ export class MessageList {
     return true;
   }
 
-  /** Those that match, newest first. */
+  /** The messages that match, newest first. */
   matching(filter: MessageFilter): readonly MessageRow[] {
     this.#order();
     const found: MessageRow[] = [];
@@ -102,10 +102,10 @@ export class MessageList {
   #noteUnknown(liveEvent: PageEvent): void {
     const id = 'message' in liveEvent ? liveEvent.message : 'id' in liveEvent ? liveEvent.id : null;
     if (id === null || this.#rows.has(id)) return;
-    this.#toldAt.delete(id);
-    this.#toldAt.set(id, this.#clock());
-    const [first] = this.#toldAt.keys();
-    if (this.#toldAt.size > toldKept) this.#toldAt.delete(first!);
+    this.#eventAt.delete(id);
+    this.#eventAt.set(id, this.#clock());
+    const [first] = this.#eventAt.keys();
+    if (this.#eventAt.size > eventTimesMax) this.#eventAt.delete(first!);
   }
 
   #put(row: MessageRow): void {
@@ -116,7 +116,7 @@ export class MessageList {
     this.#rows.set(row.id, row);
   }
 
-  /** An id begins with its time, so that the order of ids is the order of acceptance. */
+  /** An id begins with its time, so ids sort in the order of acceptance. */
   #order(): void {
     if (!this.#isSorted) this.#ids.sort((a, b) => (a < b ? 1 : -1));
     this.#isSorted = true;
@@ -193,7 +193,7 @@ function accepted({ id, channel, at }: Extract<PageEvent, { kind: 'message_accep
 
 type Answer = Pick<MessageRow, 'brain' | 'outcome' | 'model'> & { readonly at: number };
 
-/** The reply is on its way by then; only the API knows in how many parts. */
+/** From then on the reply is on its way; only the API knows the number of its parts. */
 function answered(row: MessageRow | undefined, answer: Answer): MessageRow | null {
   if (row === undefined) return null;
   const { at, ...turn } = answer;

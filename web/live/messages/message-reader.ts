@@ -1,3 +1,4 @@
+/** Fills the message list of one filter from the API and the events. */
 import type { Page } from '../../../src/domain/page.ts';
 import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
 import { ask, type Refused } from '../../kit/api.ts';
@@ -6,11 +7,11 @@ import { listen, type PageEvent } from '../feed.ts';
 import { queryOf } from './message-filter.ts';
 import { MessageList } from './message-list.ts';
 
-/** However many events come, rows are shown anew at most so often. */
+/** Rows are rendered at most this often, with any number of events. */
 const showEveryMs = 200;
 const pageRows = 200;
-/** So many hear events, the one that is shown and those that Back leads to. */
-const hearingMax = 3;
+/** The most readers that receive events: the shown one, and those that Back can return to. */
+const listeningMax = 3;
 
 export type Shown = {
   readonly rows: readonly MessageRow[];
@@ -28,15 +29,15 @@ const nothing: Shown = {
   lastWasEmpty: false,
 };
 
-const hearing = new Set<MessageReader>();
+const listening = new Set<MessageReader>();
 
 useToken.subscribe(() => {
-  for (const one of hearing) one.end();
+  for (const one of listening) one.end();
 });
 
 /**
- * Reads pages and hears events into a list. It goes on hearing while it is not shown, so that Back
- * finds the same rows as they are then; one that was ended begins anew when it is shown again.
+ * Reads pages and applies events to a list. It continues while it is hidden, so that Back finds
+ * current rows. A reader that was ended starts again when it is shown.
  */
 export class MessageReader {
   readonly list = new MessageList(() => performance.now());
@@ -46,32 +47,35 @@ export class MessageReader {
   #leave: (() => void) | null = null;
   #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the way to older messages is known. */
-  #reached = false;
-  /** When the newest messages that are shown were asked for. */
-  #newestOf = -Infinity;
+  /** Whether the cursor to older messages is known. */
+  #isCursorKnown = false;
+  /** Time of the request whose newest messages are shown. */
+  #newestAskedAt = -Infinity;
 
   constructor(filter: MessageFilter) {
     this.filter = filter;
   }
 
-  /** @returns what leaves off telling */
+  /**
+   * Shows the rows now and after each change.
+   * @returns a function that stops the updates
+   */
   attach(show: (shown: Shown) => void): () => void {
-    this.#leave ??= this.#begin();
-    // The last in the order was shown last.
-    hearing.delete(this);
-    hearing.add(this);
-    const [oldest] = hearing;
-    if (hearing.size > hearingMax) oldest?.end();
+    this.#leave ??= this.#listen();
+    // The last one in the order was shown last.
+    listening.delete(this);
+    listening.add(this);
+    const [oldest] = listening;
+    if (listening.size > listeningMax) oldest?.end();
     this.#show = show;
-    this.#tell({ rows: this.list.matching(this.filter) });
+    this.#update({ rows: this.list.matching(this.filter) });
     return () => {
       if (this.#show === show) this.#show = null;
     };
   }
 
   end(): void {
-    hearing.delete(this);
+    listening.delete(this);
     this.#leave?.();
     this.#leave = null;
     this.#ending.abort();
@@ -87,27 +91,27 @@ export class MessageReader {
     if (this.shown.next !== null) await this.#read(this.shown.next);
   }
 
-  /** What came while nobody heard is not known. */
-  #begin(): () => void {
+  /** Starts with an empty list, since it knows no events of the time when it did not listen. */
+  #listen(): () => void {
     this.#ending = new AbortController();
-    this.#forget();
-    return listen((liveEvent) => this.#heard(liveEvent));
+    this.#clear();
+    return listen((liveEvent) => this.#apply(liveEvent));
   }
 
-  #forget(): void {
+  #clear(): void {
     this.list.clear();
-    this.#reached = false;
-    this.#newestOf = -Infinity;
+    this.#isCursorKnown = false;
+    this.#newestAskedAt = -Infinity;
   }
 
-  #heard(liveEvent: PageEvent): void {
+  #apply(liveEvent: PageEvent): void {
     if (liveEvent.kind === 'dropped') {
-      this.#forget();
+      this.#clear();
       if (this.#show !== null) void this.newest();
     } else if (this.list.apply(liveEvent)) this.#showSoon();
   }
 
-  #tell(change: Partial<Shown>): void {
+  #update(change: Partial<Shown>): void {
     this.shown = { ...this.shown, ...change };
     this.#show?.(this.shown);
   }
@@ -118,22 +122,22 @@ export class MessageReader {
     const path = `messages${queryOf(this.filter, after, pageRows)}`;
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
-    // The answer to a later question may be here already.
-    if (after === null && askedAt < this.#newestOf) return;
+    // The answer to a later request may have arrived already.
+    if (after === null && askedAt < this.#newestAskedAt) return;
     if (answer.kind === 'refused') {
-      this.#tell({ refused: answer, asking: false });
+      this.#update({ refused: answer, asking: false });
       return;
     }
-    if (after === null) this.#newestOf = askedAt;
+    if (after === null) this.#newestAskedAt = askedAt;
     const { rows, next } = answer.value;
     const isOld =
       after === null
         ? this.list.addNewest(rows, askedAt, this.filter, next === null)
         : this.list.addPage(rows, askedAt);
-    // After a gap the newest are read again; the way to the oldest is known by then.
-    const movesEnd = after !== null || !this.#reached;
-    this.#reached = true;
-    this.#tell({
+    // After a gap the newest are read again; the cursor for older ones is known by then.
+    const movesEnd = after !== null || !this.#isCursorKnown;
+    this.#isCursorKnown = true;
+    this.#update({
       rows: this.list.matching(this.filter),
       refused: null,
       asking: false,
@@ -147,7 +151,7 @@ export class MessageReader {
     if (this.#show === null) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#tell({ rows: this.list.matching(this.filter) });
+      this.#update({ rows: this.list.matching(this.filter) });
     }, showEveryMs);
   }
 }

@@ -15,29 +15,29 @@ import { useMedia } from '../use-media.ts';
 import { fateOf } from './message-words.ts';
 
 type Props = {
-  /** Of the list, under which it is kept how far it was scrolled. */
+  /** The name under which the list's scroll position is kept. */
   readonly name: string;
   readonly rows: readonly MessageRow[];
-  /** Each time that this grows the list goes back to its top. */
+  /** When it increases, the list scrolls to its top. */
   readonly jumps: number;
-  /** What notices that a person is at the rows. */
+  /** Event handlers that notice when a person uses the rows. */
   readonly hands: HTMLAttributes<HTMLElement>;
-  /** Told when the person leaves the top of the list, or is back there. */
+  /** Called when the person leaves the top of the list, or returns to it. */
   readonly onTop: (isThere: boolean) => void;
-  /** Told when the end of the list is near. */
+  /** Called near the end of the list. */
   readonly onEnd: () => void;
 };
 
 const heights = { wide: 36, narrow: 60 } as const;
-/** The end is near when so many rows are left. */
+/** The number of remaining rows that counts as near the end. */
 const nearRows = 20;
 
-/** A table of which only the rows in view are there, however long it is. */
+/** A table that renders only the visible rows of a list of any length. */
 export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const isWide = useMedia('(min-width: 40rem)');
   const rowHeight = isWide ? heights.wide : heights.narrow;
-  // It is meant to change between two looks at it; nothing here is remembered by a compiler.
+  // The virtualizer changes between renders, and no compiler memoizes it here.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
     count: rows.length,
@@ -93,7 +93,7 @@ export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) 
   );
 }
 
-/** `j` and `k` go from row to row; where there was none before, to the first. */
+/** `j` and `k` move between rows; without a current row, to the first. */
 function useSteps(name: string, rows: readonly MessageRow[], scrollTo: (index: number) => void) {
   const [current, setCurrent] = useKept<string | null>(`current ${name}`, null);
   const wanted = useRef<string | null>(null);
@@ -107,7 +107,7 @@ function useSteps(name: string, rows: readonly MessageRow[], scrollTo: (index: n
     scrollTo(index);
   };
   useKeys({ j: () => step(1), k: () => step(-1) });
-  /** Once: a row that scrolls out and in again does not take the focus from elsewhere. */
+  /** Only once: a row that scrolls out and in again must not take the focus. */
   const isWanted = (id: string) => (): boolean => {
     if (wanted.current !== id) return false;
     wanted.current = null;
@@ -116,13 +116,13 @@ function useSteps(name: string, rows: readonly MessageRow[], scrollTo: (index: n
   return { setCurrent, isWanted };
 }
 
-/** Each class stands here in one piece: what is put together while it runs gets no style. */
+/** Class names must be whole strings: a name that is joined at run time gets no style. */
 const grid = 'grid items-center gap-x-3 px-3 grid-cols-[minmax(0,1fr)_auto] ';
 const columns =
   grid +
   'sm:grid-cols-[6rem_minmax(9rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
   'lg:grid-cols-[6rem_minmax(10rem,1fr)_minmax(0,0.8fr)_minmax(0,0.8fr)_minmax(0,1.4fr)_6rem]';
-/** With who said it, and in which conversation. */
+/** With the sender and the conversation. */
 const operatorColumns =
   grid +
   'sm:grid-cols-[6rem_minmax(7rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
@@ -218,7 +218,7 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
   );
 }
 
-/** The link to the conversation lies above the one of the whole row. */
+/** A link to the conversation, above the link of the whole row. */
 function Whose({ message }: { readonly message: string }) {
   return (
     <>

@@ -3,7 +3,7 @@ import type { Tone } from '../../kit/state.tsx';
 import { toneOfOutcome } from '../outcome-tone.ts';
 import { spaced } from '../../kit/words.ts';
 
-/** What became of a message, in a word or two. */
+/** The result of a message in one or two words. */
 export function fateOf({ state, outcome, replies }: MessageRow): readonly [Tone, string] {
   if (state === 'dead') return ['bad', 'given up'];
   if (state === 'waiting') return ['wait', 'waiting'];

@@ -15,7 +15,7 @@ import { useHands } from './use-hands.ts';
 import { useHold } from './use-hold.ts';
 import { useMessages, type Messages as Known } from './use-messages.ts';
 
-/** The messages as they come, newest first. */
+/** The messages as they arrive, newest first. */
 export function Messages() {
   const place = usePlace();
   const token = useToken((state) => state.token);
@@ -28,7 +28,7 @@ export function Messages() {
   );
 }
 
-/** The list for one filter, as one person sees it. */
+/** The list for one filter and one person. */
 function List({ name, place }: { readonly name: string; readonly place: Place }) {
   const known = useMessages(name, () => filterOf(place, Date.now()));
   const { list, rows, refused, older, lastWasEmpty } = known;
@@ -81,7 +81,7 @@ function List({ name, place }: { readonly name: string; readonly place: Place })
   );
 }
 
-/** Where no message is there: how one comes, or why those that there are do not show. */
+/** Shown for an empty list: how a first message comes in, or why the filter hides all. */
 function NothingYet({ isNarrowed }: { readonly isNarrowed: boolean }) {
   return (
     <div className="text-sm">
@@ -90,7 +90,7 @@ function NothingYet({ isNarrowed }: { readonly isNarrowed: boolean }) {
   );
 }
 
-/** How much is there, and how to get on. */
+/** The number of messages, and how to load more. */
 function Amount({ known, shown }: { readonly known: Known; readonly shown: number }) {
   const { asking, refused, older, lastWasEmpty, list } = known;
   const none = asking ? 'Asking …' : refused === null ? 'None so far.' : '';

@@ -2,17 +2,17 @@ import { useEffect, useEffectEvent, type FocusEvent, type PointerEvent } from 'r
 import type { Held } from './use-hold.ts';
 
 /**
- * Holds a list while a person is at it: from a row that has the focus on, until that has left all
- * that is around the list; and while a pointer that can hover is over the rows.
- * @returns what goes to the element around the list, and to the one of the rows
+ * Holds a list while a person uses it: from the focus on a row until the focus leaves the list's
+ * surroundings, and while a mouse pointer is over the rows.
+ * @returns event handlers for the element around the list, and for the rows
  */
 export function useHands({ hold, release }: Pick<Held, 'hold' | 'release'>) {
   const begin = useEffectEvent(() => release('pointer'));
-  // Back may find the pointer elsewhere.
+  // After Back, the pointer may be elsewhere.
   useEffect(() => begin(), []);
   const onBlur = (event: FocusEvent): void => {
     const element = event.currentTarget;
-    // Where the focus is by then tells whether it was moved, or the page or its window left.
+    // The new focus shows whether the person moved it, or left the page or its window.
     requestAnimationFrame(() => {
       const isHere = element.contains(document.activeElement);
       if (element.isConnected && document.hasFocus() && !isHere) release('focus');
@@ -26,7 +26,7 @@ export function useHands({ hold, release }: Pick<Held, 'hold' | 'release'>) {
     rows: {
       onFocus: () => hold('focus'),
       onPointerEnter: onPointer,
-      // The first rows may have come under it.
+      // The first rows may have appeared under the pointer.
       onPointerMove: onPointer,
       onPointerLeave: () => release('pointer'),
     },

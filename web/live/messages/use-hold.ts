@@ -1,45 +1,46 @@
+/** Holds the message list still while a person uses it. */
 import { useRef } from 'react';
 import type { MessageRow } from '../../../src/domain/records.ts';
 import { useKept } from '../../kit/entry.ts';
 import type { MessageList } from './message-list.ts';
 
 /**
- * Why nothing new comes into the list: the person said so, reads further down, has a row in the
- * focus, or points at one.
+ * Why the list adds nothing new: the person paused it, scrolled down, focused a row, or points at
+ * one.
  */
 export type Why = 'paused' | 'reading' | 'focus' | 'pointer';
 
 export type Held = {
   readonly isPaused: boolean;
   readonly shown: readonly MessageRow[];
-  /** How many messages have come since. */
+  /** The number of messages that arrived since. */
   readonly fresh: number;
   readonly hold: (why: Why) => void;
   readonly release: (why: Why) => void;
-  /** Whatever the reasons are. */
+  /** Ends the hold, with all its reasons. */
   readonly letGo: () => void;
 };
 
 type State = { readonly whys: readonly Why[]; readonly ids: readonly string[] } | null;
 
 /**
- * While the list is held no row comes, goes or moves; what is shown goes on to tell its state, and
- * older ones may be added below. Back to this place finds it held as it was.
+ * While the list is held, no row appears, disappears or moves. Shown rows still update their state,
+ * and older rows can be added below. Back to this place restores the hold.
  * @param name of the list
  */
 export function useHold(name: string, list: MessageList, rows: readonly MessageRow[]): Held {
   const [state, keep] = useKept<State>(`held ${name}`, null);
-  // Two events may come before the list is shown anew.
+  // Two events may come before the next render.
   const latest = useRef(state);
   const set = (next: State): void => {
     latest.current = next;
     keep(next);
   };
   const hold = (why: Why): void => {
-    // Where there is no row yet, a person is at none.
+    // Without rows, there is nothing to hold.
     if (rows.length === 0 && why !== 'paused') return;
     const { whys = [], ids = rows.map(({ id }) => id) } = latest.current ?? {};
-    // A person who reads further down and then pauses still sees the same rows.
+    // A person who scrolls down and then pauses still sees the same rows.
     if (!whys.includes(why)) set({ whys: [...whys, why], ids });
   };
   const release = (why: Why): void => {

@@ -1,3 +1,4 @@
+/** The messages of a filter as React state. */
 import { useCallback, useEffect, useState } from 'react';
 import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
 import type { Refused } from '../../kit/api.ts';
@@ -6,25 +7,25 @@ import { useFeed } from '../feed.ts';
 import type { MessageList } from './message-list.ts';
 import { MessageReader } from './message-reader.ts';
 
-/** How often to ask where the stream does not open, so that there is something to see. */
+/** The interval of reads while the stream is closed, so that the list is not empty. */
 const askEveryMs = 5_000;
 
 export type Messages = {
   readonly list: MessageList;
-  /** Those that match, newest first. */
+  /** The messages that match, newest first. */
   readonly rows: readonly MessageRow[];
   readonly refused: Refused | null;
-  /** Before the first answer. */
+  /** True before the first answer. */
   readonly asking: boolean;
-  /** Asks for older messages; null: there are none, or they are being asked for. */
+  /** Reads older messages; null: there are none, or they are being read. */
   readonly older: (() => void) | null;
-  /** A page that was asked for held nothing: only a person asks for the next one. */
+  /** True: the last page was empty, so only a press reads the next one. */
   readonly lastWasEmpty: boolean;
 };
 
 /**
- * The messages of a filter, kept up to date by the stream of events.
- * @param name of the filter, which stays the same for as long as the component is shown
+ * The messages of a filter, updated by the event stream.
+ * @param name of the filter, constant while the component is shown
  */
 export function useMessages(name: string, filterNow: () => MessageFilter): Messages {
   const isOpen = useFeed(({ state }) => state === 'open');
@@ -33,7 +34,7 @@ export function useMessages(name: string, filterNow: () => MessageFilter): Messa
   const [olderAsked, setOlderAsked] = useState(false);
   useEffect(() => reader.attach(setShown), [reader]);
   useEffect(() => {
-    // Nothing is missed once the stream is open, so what was before is read then.
+    // From the open stream on, no event is missed, so one read gets the rest.
     void reader.newest();
     if (isOpen) return undefined;
     const timer = setInterval(() => void reader.newest(), askEveryMs);

@@ -1,4 +1,4 @@
-/** What is to be done about a model, for every way of not answering. */
+/** Advice about a model, for every kind of failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failureKinds } from '../../../src/domain/failure.ts';
@@ -18,7 +18,7 @@ test('a runtime that is away is to be started, and a model that it lacks to be f
   const kindsOf = (kind: 'connect_failed' | 'not_found', name: string): readonly string[] =>
     adviceFor(kind, name).steps.map((step) => step.kind);
   assert.deepEqual(kindsOf('connect_failed', 'local_runtime/a/b'), ['start', 'address']);
-  // Nothing that a person starts brings it back.
+  // No action of a person brings the practice model back.
   assert.deepEqual(kindsOf('connect_failed', 'local_runtime/practice'), ['real']);
   assert.deepEqual(adviceFor('not_found', 'local_runtime/a/b').steps[0], {
     kind: 'fetch',

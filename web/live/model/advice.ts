@@ -1,41 +1,41 @@
-/** What a person does about a model that does not answer, by why it does not. */
+/** Advice about a model that does not answer, by the kind of failure. */
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
 import { practiceModelName, remedyForModel } from '../../../src/domain/remedy.ts';
 import { sentence, upper } from '../../kit/words.ts';
 
 export type Advice = {
-  /** A sentence. */
+  /** A sentence about the failure. */
   readonly wrong: string;
-  /** The first is what helps most people. */
+  /** The first step is the one that helps most people. */
   readonly steps: readonly Step[];
 };
 
 export type Step =
-  /** The local runtime is to be started, or to be installed. */
+  /** Start or install the local runtime. */
   | { readonly kind: 'start' }
   | { readonly kind: 'fetch'; readonly command: string }
-  /** It was the practice model: a runtime, and one of its models, are to take its place. */
+  /** It was the practice model: replace it by a model of a real runtime. */
   | { readonly kind: 'real' }
-  /** Another model is to answer in its place. */
+  /** Replace it by another model. */
   | { readonly kind: 'replace' }
   | { readonly kind: 'key' }
   | { readonly kind: 'address' }
   | { readonly kind: 'told'; readonly text: string };
 
-/** A model's name is its provider and its id, with a slash between. */
+/** The id in a model's name, which is `provider/id`. */
 export function modelIdOf(name: string): string {
   return name.slice(name.indexOf('/') + 1);
 }
 
-/** Of the first run, with which it ends; nothing that a person starts brings it back. */
+/** The practice model exists only during the first run; no action brings it back. */
 export const isPractice = (name: string): boolean => name === `local_runtime/${practiceModelName}`;
 
 export function isLocalRuntime(name: string): boolean {
   return name.startsWith('local_runtime/');
 }
 
-/** Whether a look, which sends nothing of anyone, would see that it is mended. */
-export function isSeenByLooks(kind: FailureKind): boolean {
+/** Whether a probe, which sends no text of anybody, can see that the failure is over. */
+export function isSeenByProbes(kind: FailureKind): boolean {
   return kind === 'connect_failed' || kind === 'connect_timeout' || kind === 'not_found';
 }
 
@@ -47,7 +47,7 @@ export function adviceFor(kind: FailureKind, name: string): Advice {
 
 type Advices = Readonly<Partial<Record<FailureKind, (modelId: string) => Advice>>>;
 
-const told = (text: string): Step => ({ kind: 'told', text });
+const textStep = (text: string): Step => ({ kind: 'told', text });
 const replace: Step = { kind: 'replace' };
 const address: Step = { kind: 'address' };
 
@@ -62,7 +62,7 @@ const away = (modelId: string): Advice =>
 const troubled = (): Advice => ({
   wrong: 'Ollama had trouble with it.',
   steps: [
-    told(
+    textStep(
       'Mostly a model needs more memory than is free. Close what you do not need, quit Ollama, ' +
         'and start it again.',
     ),
@@ -80,7 +80,7 @@ const ofRuntime: Advices = {
   timeout: () => ({
     wrong: 'It did not answer in time.',
     steps: [
-      told(
+      textStep(
         'A first answer loads the model, which may take minutes: ask it again below. A model ' +
           'that is large for this machine stays slow.',
       ),
@@ -97,12 +97,12 @@ const ofRuntime: Advices = {
 
 const unreached = (): Advice => ({
   wrong: 'Its provider cannot be reached.',
-  steps: [told('See whether this machine is connected to the internet.'), address],
+  steps: [textStep('See whether this machine is connected to the internet.'), address],
 });
 
 const passing = (wrong: string) => (): Advice => ({
   wrong,
-  steps: [told('That mostly passes by itself: ask it again in some minutes.'), replace],
+  steps: [textStep('That mostly passes by itself: ask it again in some minutes.'), replace],
 });
 
 const ofHosted: Advices = {
@@ -113,7 +113,7 @@ const ofHosted: Advices = {
   rate_limited: () => ({
     wrong: 'Its provider takes nothing more now.',
     steps: [
-      told(
+      textStep(
         'Too much was asked within a short time, or the account has nothing left to pay with. ' +
           "The provider's own page has the account.",
       ),
@@ -124,9 +124,9 @@ const ofHosted: Advices = {
   timeout: passing('It did not answer in time.'),
 };
 
-/** What is rare: the sentence of the failure, and the remedy where there is one. */
+/** For rare failures: the failure's sentence, and its remedy if there is one. */
 function byTable(kind: FailureKind, name: string): Advice {
   const remedy = remedyForModel(kind, name);
   const wrong = sentence(upper(failure(kind).detail));
-  return { wrong, steps: [...(remedy === null ? [] : [told(remedy)]), { kind: 'replace' }] };
+  return { wrong, steps: [...(remedy === null ? [] : [textStep(remedy)]), { kind: 'replace' }] };
 }

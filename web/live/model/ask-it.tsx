@@ -8,11 +8,11 @@ import { Notice, Refusal } from '../../kit/notice.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { lasted, length } from '../../kit/words.ts';
 import { askingAlone } from './in-config.ts';
-import type { Heard } from './verdict.ts';
+import type { QuestionResult } from './verdict.ts';
 
 type Props = {
   readonly name: string;
-  readonly onHeard: (heard: Heard) => void;
+  readonly onHeard: (heard: QuestionResult) => void;
 };
 
 type Asking =
@@ -24,7 +24,7 @@ type Asking =
 
 const text = 'Say hello in one short sentence.';
 
-/** A real question to this model alone; nothing of it is delivered or kept. */
+/** Sends a real question to this model alone. svc delivers and stores nothing of it. */
 export function AskIt({ name, onHeard }: Props) {
   const [asking, setAsking] = useState<Asking>({ kind: 'idle' });
   const under = useRef<AbortController | null>(null);
@@ -34,11 +34,11 @@ export function AskIt({ name, onHeard }: Props) {
     const stop = new AbortController();
     under.current = stop;
     setAsking({ kind: 'asking', since: Date.now() });
-    const told = await askAlone(name, stop.signal);
+    const outcome = await askAlone(name, stop.signal);
     if (stop.signal.aborted) return;
-    setAsking(told);
-    if (told.kind === 'answered') onHeard({ at: Date.now(), result: 'answer' });
-    if (told.kind === 'failed') onHeard({ at: Date.now(), result: told.failure });
+    setAsking(outcome);
+    if (outcome.kind === 'answered') onHeard({ at: Date.now(), result: 'answer' });
+    if (outcome.kind === 'failed') onHeard({ at: Date.now(), result: outcome.failure });
   };
   const end = (): void => {
     under.current?.abort();
@@ -58,13 +58,13 @@ export function AskIt({ name, onHeard }: Props) {
         {isUnderWay ? 'Stop asking' : 'Ask it now'}
       </Button>
       <div aria-live="polite" className="flex flex-col gap-2 empty:hidden">
-        <Told asking={asking} />
+        <AnswerView asking={asking} />
       </div>
     </div>
   );
 }
 
-function Told({ asking }: { readonly asking: Asking }) {
+function AnswerView({ asking }: { readonly asking: Asking }) {
   switch (asking.kind) {
     case 'idle':
       return null;
@@ -105,7 +105,7 @@ function UnderWay({ since }: { readonly since: number }) {
 
 type Alone =
   | Extract<Asking, { readonly kind: 'answered' | 'refused' }>
-  | { readonly kind: 'failed'; readonly failure: Exclude<Heard['result'], 'answer'> };
+  | { readonly kind: 'failed'; readonly failure: Exclude<QuestionResult['result'], 'answer'> };
 
 async function askAlone(name: string, signal: AbortSignal): Promise<Alone> {
   const inUse = await ask<ConfigInUse>('config', { signal });

@@ -1,4 +1,4 @@
-/** A model in the text of a configuration. */
+/** Finds and replaces a model in the text of a configuration. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askingAlone, placesOf, withOther } from './in-config.ts';

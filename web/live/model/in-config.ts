@@ -1,10 +1,10 @@
-/** A model in the text of a configuration: where it stands, and small changes of the text. */
+/** Finds a model in the text of a configuration, and makes small changes to the text. */
 import { isObject } from '../../../src/lib/json.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
 import { providerSynonyms } from '../../../src/config/schema.ts';
 import { isPractice, modelIdOf } from './advice.ts';
 
-/** Places of a model by its name, as paths: `brains[0].models[1]`. */
+/** The paths of a model by its name: `brains[0].models[1]`. */
 export function placesOf(text: string, name: string): readonly string[] {
   return brainsOf(text).flatMap(({ models }, brain) =>
     models.flatMap((model, at) => (isNamed(model, name) ? [`brains[${brain}].models[${at}]`] : [])),
@@ -12,9 +12,9 @@ export function placesOf(text: string, name: string): readonly string[] {
 }
 
 /**
- * The text with another model of the same provider in its place, wherever it stands: in the lists
- * of models, and where a policy ranks it. The practice model is nowhere any more: what takes its
- * place is at the usual address. null: it stands nowhere.
+ * Replaces a model by another one of the same provider everywhere: in the lists of models, and in
+ * the ranks of policies. A replacement of the practice model uses the runtime's default address.
+ * @returns null if the text does not have the model
  */
 export function withOther(text: string, name: string, modelId: string): string | null {
   const { places } = locate(text);
@@ -28,7 +28,7 @@ export function withOther(text: string, name: string, modelId: string): string |
     const place = places.get(path);
     return place === undefined ? [] : [{ ...place, value, start: place.value }];
   });
-  // From the end, so that no place before it moves.
+  // From the end, so that no path before it changes.
   return changes
     .toSorted((a, b) => b.start - a.start)
     .reduce((so, { value, start, end }) => {
@@ -38,7 +38,7 @@ export function withOther(text: string, name: string, modelId: string): string |
 
 const usualAddress = 'http://127.0.0.1:11434';
 
-/** Where policies rank it by its id, or by its name; a provider's rank stays. */
+/** The places where policies rank it by id or name; the rank of a provider stays. */
 function ranksOf(
   text: string,
   name: string,
@@ -60,7 +60,7 @@ function ranksOf(
 
 export type DryRun = { readonly config: string; readonly brain: string };
 
-/** A configuration whose brain asks this model alone, to hear what it says; null: none has it. */
+/** A configuration whose brain asks only this model, for a test question; null: no brain has it. */
 export function askingAlone(text: string, name: string): DryRun | null {
   const { value } = locate(text);
   const brains = brainsOf(text);
@@ -96,7 +96,7 @@ function brainsOf(text: string): readonly BrainInText[] {
 const isNamed = ({ provider, model_id: id }: JsonObject, name: string): boolean =>
   id === modelIdOf(name) && providersOf(name).some((known) => known === provider);
 
-/** How a file may call the provider of a model. */
+/** The spellings of a model's provider in a file. */
 function providersOf(name: string): readonly string[] {
   const provider = name.slice(0, name.indexOf('/'));
   const synonyms = Object.entries(providerSynonyms);

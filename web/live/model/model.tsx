@@ -21,17 +21,17 @@ import { adviceFor } from './advice.ts';
 import { AskIt } from './ask-it.tsx';
 import { placesOf } from './in-config.ts';
 import { Steps } from './steps.tsx';
-import { useLook } from './use-look.ts';
+import { useProbe } from './use-probe.ts';
 import { UseOther } from './use-other.tsx';
-import { verdictOf, type Heard, type Verdict } from './verdict.ts';
+import { verdictOf, type QuestionResult, type Verdict } from './verdict.ts';
 import { useStatus } from '../status.tsx';
 
-/** One model: whether it answers; if not, what to do, and what does it. */
+/** The page of one model: whether it answers, and otherwise the steps that help. */
 export function ModelPage() {
   const { id = '' } = usePlace();
   const { value: status, refused, again } = useStatus();
   useLiveEvents(({ kind }) => void (kind === 'plan_used' && again()));
-  // Outside what it changes: once another is used, this model is none any more.
+  // Kept outside the part that it changes: after the replacement, this model no longer exists.
   const [other, setOther] = useState<string | null>(null);
   return (
     <>
@@ -54,12 +54,12 @@ type Of = { readonly name: string; readonly status: Status };
 type ShownProps = Of & { readonly onOther: (modelId: string) => void };
 
 function Shown({ name, status, onOther }: ShownProps) {
-  const [heard, setHeard] = useState<Heard | null>(null);
+  const [questionResult, setQuestionResult] = useState<QuestionResult | null>(null);
   const isAsked = status.brains.some(({ models }) =>
     models.some((model) => model.name === name && model.state === 'asked'),
   );
-  const { looked, refused } = useLook(isAsked ? name : null);
-  const verdict = verdictOf(name, status, looked, heard);
+  const { probed, refused } = useProbe(isAsked ? name : null);
+  const verdict = verdictOf(name, status, probed, questionResult);
   if (verdict === null) {
     return (
       <Panel title="No such model">
@@ -82,13 +82,13 @@ function Shown({ name, status, onOther }: ShownProps) {
       </Panel>
       {verdict.kind === 'failing' ? (
         <Panel title="What to do">
-          <Help name={name} verdict={verdict} look={looked?.look ?? null} onOther={onOther} />
+          <Help name={name} verdict={verdict} probe={probed?.probe ?? null} onOther={onOther} />
         </Panel>
       ) : null}
       {verdict.kind === 'dropped' ? null : (
         <Panel title="Does it answer?">
           <OperatorOnly may="ask it">
-            <AskIt name={name} onHeard={setHeard} />
+            <AskIt name={name} onHeard={setQuestionResult} />
           </OperatorOnly>
         </Panel>
       )}
@@ -157,14 +157,14 @@ function Counts({ name, status: { models, brains } }: Of) {
 
 type HelpProps = Pick<ShownProps, 'name' | 'onOther'> & {
   readonly verdict: Extract<Verdict, { readonly kind: 'failing' }>;
-  readonly look: ModelProbe | null;
+  readonly probe: ModelProbe | null;
 };
 
-function Help({ name, verdict, look, onOther }: HelpProps) {
+function Help({ name, verdict, probe, onOther }: HelpProps) {
   const token = useToken((state) => state.token);
   const { value: inUse, again } = useAsked<ConfigInUse>(token === null ? null : 'config');
   useRefresh(['plan_used'], again);
   const place = inUse === null ? null : (placesOf(inUse.text, name)[0] ?? null);
   const { steps } = adviceFor(verdict.failure, name);
-  return <Steps steps={steps} look={look} place={place} onOther={onOther} />;
+  return <Steps steps={steps} probe={probe} place={place} onOther={onOther} />;
 }

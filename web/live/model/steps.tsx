@@ -9,21 +9,21 @@ import type { Step } from './advice.ts';
 
 type Props = {
   readonly steps: readonly Step[];
-  /** null: it was not looked at. */
-  readonly look: ModelProbe | null;
-  /** Where it stands in the configuration, `brains[0].models[1]`; null: that is not known. */
+  /** null: there was no probe. */
+  readonly probe: ModelProbe | null;
+  /** The path in the configuration, `brains[0].models[1]`; null: not known. */
   readonly place: string | null;
-  /** Another model is to take its place. */
+  /** Called to replace the model by another one. */
   readonly onOther: (modelId: string) => void;
 };
 
-/** What to do, one after the other; each with what does it. */
-export function Steps({ steps, look, place, onOther }: Props) {
+/** The steps of the advice in order, each with its button or command. */
+export function Steps({ steps, probe, place, onOther }: Props) {
   return (
     <ol className="flex list-decimal flex-col gap-4 ps-6">
       {steps.map((step) => (
         <li key={keyOf(step)}>
-          <Shown step={step} look={look} place={place} onOther={onOther} />
+          <Shown step={step} probe={probe} place={place} onOther={onOther} />
         </li>
       ))}
     </ol>
@@ -34,7 +34,7 @@ const keyOf = (step: Step): string => (step.kind === 'told' ? step.text : step.k
 
 type ShownProps = Omit<Props, 'steps'> & { readonly step: Step };
 
-function Shown({ step, look, place, onOther }: ShownProps) {
+function Shown({ step, probe, place, onOther }: ShownProps) {
   switch (step.kind) {
     case 'start':
       return <Start />;
@@ -52,17 +52,17 @@ function Shown({ step, look, place, onOther }: ShownProps) {
         </Block>
       );
     case 'replace':
-      return <Replace look={look} place={place} onOther={onOther} />;
+      return <Replace probe={probe} place={place} onOther={onOther} />;
     case 'key':
-      return <Key name={look?.keyEnv ?? null} />;
+      return <Key name={probe?.keyEnv ?? null} />;
     case 'address':
       return (
         <Block>
           <p className="wrap-anywhere">
             Or is it elsewhere?{' '}
-            {look === null ? null : (
+            {probe === null ? null : (
               <>
-                svc asks at <code>{look.address}</code>.{' '}
+                svc asks at <code>{probe.address}</code>.{' '}
               </>
             )}
             <InBuilder place={place} field="base_url">
@@ -99,7 +99,10 @@ function Start() {
   );
 }
 
-/** Where it is to be had. An app window of a browser goes to no other page: there it is told. */
+/**
+ * A link to the download. An app window of a browser opens no other page, so there the address is a
+ * text.
+ */
 function Ollama({ children }: { readonly children: string }) {
   const mayStay = useApplication(({ isThere }) => isThere) && globalThis.svcShell === undefined;
   if (mayStay) return <code>https://ollama.com/download</code>;
@@ -110,7 +113,7 @@ function Ollama({ children }: { readonly children: string }) {
   );
 }
 
-/** What to begin with, as the first run has it. */
+/** The first model to load, the same as in the first run. */
 const firstModel = 'llama3.2';
 
 function Real({ place, onOther }: Pick<ShownProps, 'place' | 'onOther'>) {
@@ -136,13 +139,13 @@ function Real({ place, onOther }: Pick<ShownProps, 'place' | 'onOther'>) {
   );
 }
 
-/** The page looks by itself. */
+/** A note that the page probes by itself. */
 function Waits() {
   return <p className="text-soft">This page sees by itself when that is done.</p>;
 }
 
-function Replace({ look, place, onOther }: Omit<ShownProps, 'step'>) {
-  const others = look?.others ?? [];
+function Replace({ probe, place, onOther }: Omit<ShownProps, 'step'>) {
+  const others = probe?.others ?? [];
   return (
     <Block>
       <p>

@@ -24,7 +24,7 @@ type Stage =
 
 type Taken = Omit<Extract<Applied, { kind: 'applied' }>, 'kind'>;
 
-/** Puts another model of the same runtime in the place of one; the change is shown before. */
+/** Replaces a model by another one of the same runtime, after it shows the change. */
 export function UseOther({ name, modelId, onClose }: Props) {
   const { value: inUse, refused } = useAsked<ConfigInUse>('config');
   const [stage, setStage] = useState<Stage>({ kind: 'looking' });

@@ -1,15 +1,15 @@
-/** How much in each part of the navigation may need a person. */
+/** The number of concerns in each group of the navigation. */
 import type { Concern } from '../overview/concerns.ts';
 
 export type Badge = {
   readonly count: number;
-  /** The gravest of them. */
+  /** The worst tone of its concerns. */
   readonly tone: Concern['tone'];
 };
 
 /**
- * @param groups the views of each part
- * @returns by the part's place in the list; null: nothing there needs anybody
+ * @param groups the views of each group
+ * @returns one for each group, in order; null: no concern
  */
 export function badgesOf(
   concerns: readonly Concern[],

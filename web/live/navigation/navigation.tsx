@@ -1,3 +1,4 @@
+/** The links between the views, in groups with badges. */
 import { Link } from '../../kit/link.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { some } from '../../kit/words.ts';
@@ -5,24 +6,24 @@ import { concernsOf } from '../overview/concerns.ts';
 import { useStatus } from '../status.tsx';
 import { badgesOf, type Badge } from './badges.ts';
 
-/** A view as the navigation names it. */
+/** A view's name and title in the navigation. */
 export type NavigationEntry = { readonly name: string; readonly title: string };
 
-/** Views that belong together; the first one is where the group leads. */
+/** Views that belong together. The link of the group leads to the first one. */
 export type NavigationGroup = {
   readonly title: string;
   readonly entries: readonly NavigationEntry[];
-  /** All its views, also those that only others lead to. */
+  /** All its views, also those without a link in the navigation. */
   readonly views: readonly string[];
 };
 
 type Props = {
   readonly groups: readonly NavigationGroup[];
-  /** The view that is shown, or the one that leads to it. */
+  /** The shown view, or the one that links to it. */
   readonly current: string;
 };
 
-/** The way to every view: its group, and within that its name. */
+/** Links to every group. */
 export function Navigation({ groups, current }: Props) {
   const badges = useBadges(groups);
   return (
@@ -34,7 +35,7 @@ export function Navigation({ groups, current }: Props) {
         <Link
           key={title}
           to={{ view: entries[0]!.name }}
-          current={standing(entries, views, current)}
+          current={ariaCurrentOf(entries, views, current)}
           className={`relative inline-flex shrink-0 items-center gap-1.5 ${look}`}
         >
           {title}
@@ -45,7 +46,7 @@ export function Navigation({ groups, current }: Props) {
   );
 }
 
-/** The other views of the group that is shown, where it has any. */
+/** Links to the other views of the shown group, if it has any. */
 export function WithinGroup({ groups, current }: Props) {
   const group = groups.find(({ views }) => views.includes(current));
   if (group === undefined || group.entries.length < 2) return null;
@@ -65,7 +66,7 @@ export function WithinGroup({ groups, current }: Props) {
   );
 }
 
-function standing(
+function ariaCurrentOf(
   entries: readonly NavigationEntry[],
   views: readonly string[],
   current: string,

@@ -1,13 +1,13 @@
-/** A row of values as the outline of bars, one step wide each. */
+/** Draws a series of values as the outline of bars, each one step wide. */
 
 export const barsHigh = 24;
-/** A value that is not 0 can be seen. */
+/** The least height of a bar, so that a value above 0 is visible. */
 const leastHigh = 1.5;
 
 /**
- * @param values null: nothing is known of that step, and nothing is drawn
- * @param most the value that is as high as the drawing
- * @returns an SVG path, in a box of one unit for each value and `barsHigh` units high
+ * @param values null: the value is not known, and nothing is drawn
+ * @param most the value with the full height
+ * @returns an SVG path, in a box of one unit per value and `barsHigh` units high
  */
 export function barsOf(values: readonly (number | null)[], most: number): string {
   return values
@@ -19,13 +19,13 @@ export function barsOf(values: readonly (number | null)[], most: number): string
     .join('');
 }
 
-/** Steps as boxes over the whole height. */
+/** Draws steps as boxes with the full height. */
 export function bandsOf(steps: readonly boolean[]): string {
   return steps.map((isOn, at) => (isOn ? box(at, 0, steps.length) : '')).join('');
 }
 
 function box(at: number, top: number, steps: number): string {
-  // Between few bars there is a gap; many would be lost in theirs.
+  // Few bars have gaps; many bars would disappear in theirs.
   const wide = steps > 120 ? 1 : 0.8;
   return `M${at} ${barsHigh}V${round(top)}h${wide}V${barsHigh}z`;
 }

@@ -5,26 +5,26 @@ import { coveredBy } from './over-time.ts';
 
 type Props = {
   readonly of: FiguresSummary;
-  /** Read out first: what the values are. */
+  /** The name of the values, which screen readers read first. */
   readonly name: string;
   readonly values: readonly (number | null)[];
-  readonly say: (value: number) => string;
+  readonly format: (value: number) => string;
   readonly tone?: 'accent' | 'bad';
 };
 
 const tones = { accent: 'text-accent', bad: 'text-bad' };
 
 /**
- * A bar for each step of a span. Where svc did not run the ground is grey, and a line stands where
- * a configuration was taken into use.
+ * A bar for each step of a span. The background is grey where svc did not run, and a line marks
+ * each new configuration.
  */
-export function Line({ of, name, values, say, tone = 'accent' }: Props) {
+export function Line({ of, name, values, format, tone = 'accent' }: Props) {
   const most = Math.max(0, ...values.map((value) => value ?? 0));
   const steps = Math.max(1, values.length);
   return (
     <svg
       role="img"
-      aria-label={labelOf(of, name, values, say(most))}
+      aria-label={labelOf(of, name, values, format(most))}
       viewBox={`0 0 ${steps} ${barsHigh}`}
       preserveAspectRatio="none"
       className={`h-8 w-full forced-colors:text-[CanvasText] ${tones[tone]}`}
@@ -44,7 +44,7 @@ export function Line({ of, name, values, say, tone = 'accent' }: Props) {
   );
 }
 
-/** Where configurations were taken into use, in steps from the beginning. */
+/** Positions of new configurations, in steps from the beginning. */
 function marksOf({ configs, from, until, stepMs }: FiguresSummary): readonly number[] {
   return configs.flatMap(({ at }) =>
     at < from || at > until ? [] : [Math.round(((at - from) / stepMs) * 100) / 100],

@@ -10,7 +10,7 @@ import { Line } from './line.tsx';
 import { coveredBy, everyStep, sumOf, useOverTime, useSpan } from './over-time.ts';
 import { SpanChoice } from './span-choice.tsx';
 
-/** How each model answered over the last hour, day or month. */
+/** The calls of each model over the last hour, day or month. */
 export function ModelLines() {
   const { value: figures, refused } = useOverTime(useSpan());
   return (
@@ -49,7 +49,7 @@ function columnsOf(figures: FiguresSummary): readonly Column<Model>[] {
           of={figures}
           name={`Answers of ${formatModelName(model)} ${step}`}
           values={answered}
-          say={count}
+          format={count}
         />
       ),
     },
@@ -61,7 +61,7 @@ function columnsOf(figures: FiguresSummary): readonly Column<Model>[] {
           of={figures}
           name={`Failures of ${formatModelName(model)} ${step}`}
           values={failed}
-          say={count}
+          format={count}
           tone="bad"
         />
       ),
@@ -74,7 +74,7 @@ function columnsOf(figures: FiguresSummary): readonly Column<Model>[] {
           of={figures}
           name={`95 % of ${formatModelName(model)} within`}
           values={p95Ms}
-          say={length}
+          format={length}
         />
       ),
     },

@@ -1,4 +1,4 @@
-/** What the service kept of the last hour, day or month, and in which words a page tells of it. */
+/** Spans of figures over time (hour, day, month), and their words on a page. */
 import { hourMs } from '../../../src/lib/durations.ts';
 import type { FiguresSummary } from '../../../src/admin/figures.ts';
 import { usePlace } from '../../kit/place.ts';
@@ -17,7 +17,7 @@ export const spanNames = Object.keys(spans) as readonly Span[];
 
 const everyMs = 10_000;
 
-/** The span that the page's address names; an hour where it names none. */
+/** The span in the page's URL; by default an hour. */
 export function useSpan(): Span {
   const { span } = usePlace();
   return spanNames.find((one) => one === span) ?? 'hour';
@@ -27,7 +27,7 @@ export function useOverTime(span: Span): Asked<FiguresSummary> {
   return useAsked<FiguresSummary>(`figures?span=${span}`, everyMs);
 }
 
-/** `in the last 24 h`; where less is kept, `since 12:05:00`. */
+/** `in the last 24 h`; if the figures are younger, `since 12:05:00`. */
 export function coveredBy({ span, from, since }: FiguresSummary): string {
   return since !== null && since > from ? `since ${moment(since)}` : spans[span].last;
 }

@@ -1,7 +1,7 @@
 import { OneOf } from '../one-of.tsx';
 import { spanNames, spans, useSpan } from './over-time.ts';
 
-/** How far back the lines of this page go; it is in the page's address. */
+/** Selects the span of the page's figures; the page's URL holds it. */
 export function SpanChoice() {
   return (
     <OneOf
@@ -9,7 +9,7 @@ export function SpanChoice() {
       field="span"
       values={spanNames}
       chosen={useSpan()}
-      say={(span) => spans[span].label}
+      format={(span) => spans[span].label}
     />
   );
 }

@@ -1,21 +1,28 @@
-/** Facts of a service's status that may need a person, the gravest first. */
+/**
+ * The facts of a service's status that may need a person, the worst first: its brains and models,
+ * channels, receivers, storage, instances and warnings.
+ */
 import { describeWarning } from '../../../src/config/place-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
-import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
+import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/model-probes.ts';
+import { failure } from '../../../src/domain/failure.ts';
+import { isRescued, describeCause, describeFailed } from '../../../src/domain/health.ts';
+import { formatModelName } from '../../../src/domain/model-words.ts';
+import { remedyForModel } from '../../../src/domain/remedy.ts';
+import { ago, count, lasted, length, sentence, some, upper } from '../../kit/words.ts';
 import { cutChannels } from './cut-channels.ts';
 import { longWaitMs } from './long-waits.ts';
 import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
-import { ofUnanswered } from './unanswered.ts';
 
 export type Concern = {
   readonly key: string;
   readonly tone: 'bad' | 'wait';
   readonly what: string;
-  /** What to do, where that is known. */
+  /** Advice, if there is any. */
   readonly remedy: string | null;
-  /** The place in the page where more of it can be seen. */
+  /** The place in the page with the details. */
   readonly place: Readonly<Record<string, string>> | null;
 };
 
@@ -36,10 +43,10 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
 }
 
-/** But for what the first concern tells already. */
+/** Leaves out the warning that the first concern already shows. */
 function otherWarnings(status: Status): Status['warnings'] {
-  const told = storageTrouble(status);
-  return status.warnings.filter((one) => one !== told);
+  const storage = storageTrouble(status);
+  return status.warnings.filter((one) => one !== storage);
 }
 
 function ofService(status: Status): readonly Concern[] {
@@ -71,7 +78,7 @@ function ofInstances({ instances, revision }: Status, now: number): readonly Con
   });
 }
 
-/** null: there is nothing to say of it. */
+/** @returns null if the instance is well */
 function whatOf(instance: InstanceStatus, revision: string, now: number): string | null {
   const { id, state, reason, toldAt } = instance;
   const who = `Instance ${id}`;
@@ -95,7 +102,8 @@ function ofChannels(status: Status): readonly Concern[] {
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
     const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
     const what = sentence(`The channel ${channelName(type)} ${how}${where}${why}`);
-    // A setting of it is wrong where it stays failed; else what came last may tell more.
+    // A failed channel often has a wrong setting; for a degraded one, its last messages may explain
+    // more.
     const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: type };
     return [{ key: `channel ${type}`, tone, what, remedy: null, place }];
   });
@@ -111,14 +119,77 @@ function ofReceivers(status: Status, now: number): readonly Concern[] {
   }));
 }
 
+/** Brains whose messages get no answer, and failing models, whose messages others may answer. */
+function ofUnanswered({ answering, models }: Status, now: number): readonly Concern[] {
+  const brains = (answering ?? []).flatMap((one) => ofBrain(one, now));
+  const coveredModels = new Set(brains.map(({ model }) => model));
+  const isAnswered = brains.length === 0;
+  return [
+    ...brains.map(({ concern }) => concern),
+    ...models.flatMap((one) => (coveredModels.has(one.model) ? [] : ofModel(one, isAnswered, now))),
+  ];
+}
+
+type BrainConcern = { readonly concern: Concern; readonly model: string | null };
+
+function ofBrain(one: AnsweringStatus, now: number): readonly BrainConcern[] {
+  const { brain, standing, since, model, reason } = one;
+  if (standing !== 'failing' && standing !== 'degraded') return [];
+  const begin =
+    standing === 'failing'
+      ? `No model answers for the brain ${brain}`
+      : `Some messages to the brain ${brain} get no answer`;
+  const cause = describeCause(model, reason);
+  const what = sentences(
+    `${begin}${since === null ? '' : `, for ${lasted(since, now)} now`}${
+      cause === '' ? '' : `: ${cause}`
+    }`,
+    describeFailed(one.window, 'messages') ?? formatAge(one.shownAt, now),
+  );
+  const remedy = model === null || reason === null ? null : remedyForModel(reason, model);
+  const place = model === null ? { view: 'messages', brain } : { view: 'model', id: model };
+  return [{ concern: { key: `brain ${brain}`, tone: 'bad', what, remedy, place }, model }];
+}
+
+/** @param isAnswered whether every brain answers its messages */
+function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Concern[] {
+  const { model, inUse, standing, since, reason, answeredByOthers } = one;
+  if (inUse !== true || (standing !== 'failing' && standing !== 'degraded')) return [];
+  const name = formatModelName(model);
+  const begin =
+    standing === 'failing'
+      ? `${name} does not answer${since === null ? '' : `, for ${lasted(since, now)} now`}`
+      : `${name} fails at some calls${isAnswered && isRescued(one) ? ', and retries answer' : ''}`;
+  const why = reason === null ? '' : `: ${failure(reason).detail}`;
+  const others =
+    (answeredByOthers ?? 0) > 0
+      ? `Other models answered ${some(answeredByOthers ?? 0, 'message')} in its place`
+      : null;
+  const counted = describeFailed(one.window, 'calls') ?? formatAge(one.shownAt, now);
+  const what = sentences(`${begin}${why}`, counted, others);
+  const remedy = reason === null ? null : remedyForModel(reason, model);
+  return [
+    { key: `model ${model}`, tone: 'wait', what, remedy, place: { view: 'model', id: model } },
+  ];
+}
+
+/** The health of a model without recent calls stays as it was, so its age is shown. */
+const formatAge = (shownAt: number | null, now: number): string | null =>
+  shownAt === null ? null : `last tried ${ago(shownAt, now)}`;
+
+function sentences(first: string, ...more: readonly (string | null)[]): string {
+  const said = more.flatMap((words) => (words === null ? [] : [sentence(upper(words))]));
+  return [sentence(first), ...said].join(' ');
+}
+
 function ofBacklog(status: Status, now: number): readonly Concern[] {
-  const told = new Set(failingReceivers(status).map(({ channel }) => channel));
+  const coveredChannels = new Set(failingReceivers(status).map(({ channel }) => channel));
   return status.backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
     const concerns: Concern[] = [];
     const waitedMs = oldestAt === null ? 0 : now - oldestAt;
     const areMessages = inbox > outbox;
-    // Replies that wait for a receiver that fails are told with it.
-    if (waitedMs > longWaitMs && (areMessages || !told.has(channel))) {
+    // The concern about a failing receiver already covers the replies that wait for it.
+    if (waitedMs > longWaitMs && (areMessages || !coveredChannels.has(channel))) {
       const many = count(inbox + outbox);
       const what = `On ${channelName(channel)} ${many} wait, the oldest for ${length(waitedMs)}.`;
       const place = areMessages
@@ -143,14 +214,14 @@ function ofWarnings(status: Status): readonly Concern[] {
     const whose = at === '' ? '' : `At instance ${at}: `;
     const { where, message } = describeWarning(warning, status);
     const said = where === '' ? message : `${where}: ${message}`;
-    // A place that has no name stays as it is written.
+    // A path without a name in words stays as it is.
     const isPlace = where !== '' && where === path;
     const what = sentence(whose === '' && !isPlace ? upper(said) : `${whose}${said}`);
     return { key: `${code} ${path} ${whose}`, tone: 'wait', what, remedy, place: null };
   });
 }
 
-/** What waits in them waits for a person. */
+/** Messages of these conversations wait for a person. */
 function ofHeld({ held }: Status): readonly Concern[] {
   if (held === null || held === 0) return [];
   const what = `${some(held, 'conversation is', 'conversations are')} answered by hand.`;

@@ -1,16 +1,16 @@
-/** Channels on which no messages come in: each says itself why, and what a person can do. */
+/** Channels that take no messages in, each with its reason. */
 import type { ChannelStatus, Status } from '../../../src/admin/admin.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import { visible } from '../../kit/visible.ts';
 
-/** A platform often closes a connection that is made again at once: that cuts nobody off. */
+/** A platform often closes a connection, and svc opens it again at once: that is not reported. */
 const cutAfterMs = 5_000;
 
-/** Those of which a person should know at once. */
+/** Channels that a person should know about at once. */
 export function cutChannels(
   status: Pick<Status, 'channels' | 'startedAt' | 'uptimeMs'>,
 ): readonly ChannelStatus[] {
-  // By the clock of svc, whatever the browser's says.
+  // Uses the clock of svc, since the browser's may differ.
   const now = status.startedAt + status.uptimeMs;
   return status.channels.filter(({ state, since, brain }) => {
     if (brain === null) return false;
@@ -18,7 +18,7 @@ export function cutChannels(
   });
 }
 
-/** For the headline. */
+/** Words for the headline. */
 export function describeCut({ type, state, reason }: ChannelStatus): string {
   const what = state === 'failed' ? 'failed' : 'takes no messages in';
   return `channel ${channelName(type)} ${what}${reason === null ? '' : ` (${visible(reason)})`}`;

@@ -18,7 +18,7 @@ import { SpanChoice } from '../over-time/span-choice.tsx';
 
 type Props = { readonly status: Status; readonly now: number };
 
-/** The numbers to look at first; each says which time it covers, and leads to what it counts. */
+/** The main numbers. Each names its time span and links to its details. */
 export function Figures({ status, now }: Props) {
   const { value: figures } = useOverTime(useSpan());
   return (
@@ -37,7 +37,7 @@ export function Figures({ status, now }: Props) {
 
 type Shown = { readonly figures: FiguresSummary | null };
 
-/** How far back the list of messages goes that a number leads to; its longest is a day. */
+/** The time span of the linked message list, which reaches back a day at most. */
 const withinOf: Readonly<Record<Span, string>> = { hour: '1h', day: '1d', month: '' };
 
 function Accepted({ status: { perMinute }, figures }: Shown & { readonly status: Status }) {
@@ -55,7 +55,7 @@ function Accepted({ status: { perMinute }, figures }: Shown & { readonly status:
           of={figures}
           name={`Messages ${everyStep(figures)}`}
           values={figures.whole.accepted}
-          say={count}
+          format={count}
         />
       )}
     </Figure>
@@ -76,7 +76,7 @@ function Unanswered({ figures }: Shown) {
         of={figures}
         name={`Not answered ${everyStep(figures)}`}
         values={failed}
-        say={count}
+        format={count}
         tone="bad"
       />
     </Figure>
@@ -93,7 +93,7 @@ function EndToEnd({ status: { times }, figures }: Shown & { readonly status: Sta
       place={{ view: 'messages', outcome: 'reply' }}
     >
       {figures === null ? null : (
-        <Line of={figures} name="95 % within" values={figures.whole.p95Ms} say={length} />
+        <Line of={figures} name="95 % within" values={figures.whole.p95Ms} format={length} />
       )}
     </Figure>
   );
@@ -111,7 +111,7 @@ function Waiting({ status: { counts, backlog }, figures, now }: Shown & Props) {
       place={{ view: 'messages', state: 'waiting' }}
     >
       {figures === null ? null : (
-        <Line of={figures} name="Waiting" values={figures.whole.queue} say={count} />
+        <Line of={figures} name="Waiting" values={figures.whole.queue} format={count} />
       )}
     </Figure>
   );
@@ -130,7 +130,7 @@ function DeadLetters({ status: { counts }, figures }: Shown & { readonly status:
           of={figures}
           name="Dead letters"
           values={figures.whole.deadLetters}
-          say={count}
+          format={count}
           tone="bad"
         />
       )}
@@ -153,7 +153,7 @@ function Tokens({ figures }: Shown) {
         of={figures}
         name={`Tokens ${everyStep(figures)}`}
         values={inputTokens.map((value, at) => value + (outputTokens[at] ?? 0))}
-        say={count}
+        format={count}
       />
     </Figure>
   );
@@ -163,7 +163,7 @@ type FigureProps = {
   readonly name: string;
   readonly value: string;
   readonly below: string | null;
-  /** null: there is nothing to lead to yet. */
+  /** null: there is nothing to link to yet. */
   readonly place: Place | null;
   readonly children?: ReactNode;
 };

@@ -1,4 +1,4 @@
-/** The one sentence about the service, from its status and from whether the status is current. */
+/** The headline about the service, from its status and from whether the status is current. */
 import { channelName } from '../../../src/channels/registry.ts';
 import { formatModelName, describeModelOn } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
@@ -17,13 +17,13 @@ import { storageTrouble } from './storage-trouble.ts';
 export type HealthWords = {
   readonly tone: 'good' | 'wait' | 'bad';
   readonly words: string;
-  /** What to do, where that is known. */
+  /** Advice, if there is any. */
   readonly move: string | null;
 };
 
 /**
- * Red where messages do not come in or go unanswered, or replies do not arrive; amber where svc
- * works and something does not. It has no number in it, and changes only as what it tells does.
+ * Red: messages do not come in or are not answered, or replies do not arrive. Amber: svc works, but
+ * a part of it does not. The words contain no number, so they change only with the facts.
  */
 export function healthOf(status: Status): HealthWords {
   if (status.status === 'failing') {
@@ -61,7 +61,7 @@ function troubled(
   return (answering ?? []).filter((one) => one.standing === standing);
 }
 
-/** With the cause that the first of them has. */
+/** Names the brains, with the cause of the first one. */
 function describeBrains(begin: string, all: readonly AnsweringStatus[]): string {
   const [first] = all;
   if (first === undefined) return '';
@@ -73,7 +73,7 @@ function describeBrains(begin: string, all: readonly AnsweringStatus[]): string 
   return `${begin} ${names}${cause === '' ? '' : ` (${visible(cause)})`}`;
 }
 
-/** All that ended is answered; by which models is another question. */
+/** All finished messages have an answer; this looks at the models behind them. */
 function ofModels(status: Status): HealthWords {
   const inUse = status.models.filter((one) => one.inUse === true);
   const failing = inUse.filter((one) => one.standing === 'failing');
@@ -89,7 +89,7 @@ function ofModels(status: Status): HealthWords {
   return { tone: 'wait', words: `Working, but ${names} ${how}`, move: moveFor(first) };
 }
 
-/** No call fails; one that hangs does so only after minutes. */
+/** No call has failed, but a hanging call fails only after minutes. */
 function ofWaits(status: Status): HealthWords {
   const channels = longWaits(status).map(channelName);
   if (channels.length === 0) return { tone: 'good', words: 'Working', move: null };
@@ -100,7 +100,7 @@ function ofWaits(status: Status): HealthWords {
 
 type Failed = { readonly model: string | null; readonly reason: FailureKind | null };
 
-/** The first move: of a model, and else of a receiver. */
+/** The first advice: about a model, or else about a receiver. */
 function moveOf(failed: Failed | undefined, deaf: DeliveryStatus | undefined): string | null {
   if (failed !== undefined || deaf === undefined) return moveFor(failed);
   return receiverMove(deaf);
@@ -114,7 +114,7 @@ function moveFor(failed: Failed | undefined): string | null {
 const listed = (word: string, names: readonly string[]): string =>
   `${names.length === 1 ? word : `${word}s`} ${names.map(visible).join(', ')}`;
 
-/** Why the status that is shown is not current. @param since when it was told, in words */
+/** Why the shown status is not current. @param since time of the status, in words */
 export function absenceOf({ status, detail }: Refused, since: string): string {
   return status === 0
     ? `svc does not answer since ${since}`

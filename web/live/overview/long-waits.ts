@@ -1,11 +1,12 @@
+/** Channels on which messages wait long for an answer. */
 import type { Status } from '../../../src/admin/admin.ts';
 
-/** A message that waits longer than this makes somebody wonder. */
+/** A message that waits longer than this may need a person. */
 export const longWaitMs = 60_000;
 
 /**
- * Channels on which messages wait long for an answer, as the service itself tells the time: a call
- * that hangs fails after minutes only. What waits for a person, or for a route, is none of them.
+ * Channels on which messages wait long for an answer, by the clock of the service, since a hanging
+ * call fails only after minutes. Messages that wait for a person or for a route do not count.
  */
 export function longWaits(status: Status): readonly string[] {
   const { backlog, channels, held, startedAt, uptimeMs } = status;

@@ -1,3 +1,4 @@
+/** The table of models, and the words for the health of one. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/model-probes.ts';
@@ -11,7 +12,7 @@ import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
 
 type Row = { readonly model: ModelCallsStatus; readonly now: number };
 
-/** Also the models that the configuration has no more, as long as their counts are kept. */
+/** Includes models that the configuration no longer has, while the service has their counts. */
 export function ModelTable({ status, now }: { readonly status: Status; readonly now: number }) {
   return (
     <Table
@@ -42,7 +43,7 @@ const columns: readonly Column<Row>[] = [
       model.inUse === false ? (
         <State tone="off">not in use now</State>
       ) : (
-        <Standing of={model} reason={model.reason} now={now} />
+        <Health of={model} reason={model.reason} now={now} />
       ),
   },
   { title: 'Answers', number: true, cell: ({ model }) => count(model.answers) },
@@ -64,14 +65,14 @@ const columns: readonly Column<Row>[] = [
   { title: '95 % within', number: true, cell: ({ model }) => length(model.times.p95Ms) },
 ];
 
-type StandingProps = {
+type HealthProps = {
   readonly of: Pick<ModelCallsStatus & ProviderStatus, 'standing' | 'since' | 'shownAt' | 'window'>;
   readonly reason: FailureKind | null;
   readonly now: number;
 };
 
-/** How it stands, since when, and what of the last minutes shows it. */
-export function Standing({ of, reason, now }: StandingProps) {
+/** A model's health, since when, and the counts behind it. */
+export function Health({ of, reason, now }: HealthProps) {
   const { standing, since, shownAt, window } = of;
   if (standing === null || standing === 'unknown') {
     return <State tone="off">{standingWords.unknown}</State>;

@@ -16,7 +16,7 @@ import { ModelTable } from './model-table.tsx';
 import { BrainTable, ChannelTable } from './parts.tsx';
 import { useStatus } from '../status.tsx';
 
-/** How the service is, at a glance. */
+/** The state of the service at a glance. */
 export function Overview() {
   const { value: status, answeredAt, refused, again } = useStatus();
   useLiveEvents(({ kind }) => {
@@ -36,7 +36,7 @@ export function Overview() {
   );
 }
 
-/** Shown instead of the headline: nothing that was told before holds now. */
+/** Replaces the headline when the shown status is out of date. */
 function Absence({ refused, since }: { readonly refused: Refused; readonly since: string }) {
   return (
     <Notice tone="bad">
@@ -118,7 +118,7 @@ const keptIn: Readonly<Record<Status['storage'], string>> = {
   postgres: 'kept in PostgreSQL',
 };
 
-/** What may need a person; says so too where nothing does. */
+/** The concerns that may need a person, or a note that there are none. */
 function Concerns({ concerns }: { readonly concerns: readonly Concern[] }) {
   if (concerns.length === 0) return <p className="text-soft">Nothing needs you.</p>;
   return (

@@ -1,3 +1,4 @@
+/** The tables of channels and brains. */
 import { NoBrain, NoChannel } from '../next-step.tsx';
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
@@ -19,7 +20,7 @@ type Now = { readonly status: Status; readonly now: number };
 type ChannelRow = {
   readonly channel: ChannelStatus;
   readonly waits: BacklogStatus | undefined;
-  /** Its receiver takes no replies. */
+  /** True: its receiver accepts no replies. */
   readonly isDeaf: boolean;
   readonly now: number;
 };
@@ -109,7 +110,7 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   },
 ];
 
-/** Where there are several instances, the address of each. */
+/** The address of each instance, if there are several. */
 function placesOf(
   address: string | null,
   addresses: ChannelStatus['addresses'],

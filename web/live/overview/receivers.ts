@@ -1,4 +1,4 @@
-/** Who takes replies, and does not: what is said of it, and what a person can do. */
+/** Receivers that accept no replies: the cause in words, and advice. */
 import { channelName } from '../../../src/channels/registry.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
@@ -11,16 +11,16 @@ export function failingReceivers({ deliveries }: Pick<Status, 'deliveries'>) {
 
 type Moves = Partial<Readonly<Record<FailureKind, string>>>;
 
-/** For the headline. */
+/** Words for the headline. */
 export const undelivered = (receiver: DeliveryStatus, now: number): string =>
   `${arrivesAtTimes(receiver, now) ? 'some ' : ''}replies on ${channelName(receiver.channel)} ` +
   'do not arrive';
 
-/** Within its first minute what arrived is from before. */
+/** In the first minute of a failure, the counted successes are older than the failure. */
 export const arrivesAtTimes = ({ minute, since }: DeliveryStatus, now: number): boolean =>
   since !== null && now - since >= 60_000 && minute.failed < minute.tried;
 
-/** What is wrong, since when, and how much waits for it. */
+/** The failure, its beginning, and the number of waiting replies. */
 export function receiverCause(receiver: DeliveryStatus, now: number): string {
   const { channel, since, waiting, oldestAt } = receiver;
   const began = since === null ? '' : ` since ${moment(since, now)}`;
@@ -32,10 +32,10 @@ export function receiverCause(receiver: DeliveryStatus, now: number): string {
 
 const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_000) * 1_000);
 
-/** By the reason that is the most frequent now. */
+/** Describes the most frequent reason. */
 function doing(receiver: DeliveryStatus, now: number): string {
   const [reason] = receiver.reasons;
-  // Its first tries have not failed yet.
+  // The first tries have not failed yet.
   if (reason === undefined) return 'answers nothing';
   const { code, status } = reason;
   const atTimes = arrivesAtTimes(receiver, now) ? ' at times' : '';
@@ -46,7 +46,7 @@ function doing(receiver: DeliveryStatus, now: number): string {
 
 export function receiverMove({ channel, reasons: [reason] }: DeliveryStatus): string {
   const move = firstMove(channel, reason?.code ?? null);
-  // Of one that is silent all are being tried.
+  // A receiver without a reason is silent: all its replies are being tried.
   return reason === undefined ? move : `${move} At Deliveries all can be tried now.`;
 }
 

@@ -1,7 +1,7 @@
-/** What is wrong with the storage while svc can accept nothing, and what a person can do. */
+/** The storage's problem while svc can accept nothing, and its remedy. */
 import type { Status } from '../../../src/admin/admin.ts';
 
-/** undefined: something else is wrong, or nothing. */
+/** @returns undefined if there is another problem or none */
 export function storageTrouble({
   status,
   warnings,

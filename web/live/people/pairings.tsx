@@ -15,7 +15,7 @@ import { visible } from '../../kit/visible.ts';
 import { ago, ahead } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
 
-/** Who was let in by a code, and who was given one; a code lets its stranger in. */
+/** People whom a code let in, and open pairing requests with their codes. */
 export function Pairings() {
   const { value, refused, again } = useAsked<{ readonly rows: readonly Pairing[] }>('pairings');
   useRefresh(['message_turned_away', 'operator_wrote'], again);

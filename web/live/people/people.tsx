@@ -20,7 +20,7 @@ const reasons: Readonly<Record<TurnedAwayReason, string>> = {
   not_addressed: 'in a group, not to the bot',
 };
 
-/** Who may talk on messengers: whom the gate turned away, and who is let in by a code. */
+/** Who may talk on messengers: rejected senders, and those that a code let in. */
 export function People() {
   return (
     <>
@@ -39,7 +39,7 @@ export function People() {
   );
 }
 
-/** Only the operator sees a sender's id. */
+/** Only the operator sees the id of a sender. */
 type Row = Omit<TurnedAway, 'sender'> & Partial<Pick<TurnedAway, 'sender'>>;
 
 function TurnedAwayList() {

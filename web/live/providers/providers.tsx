@@ -10,11 +10,11 @@ import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { count, length, spaced } from '../../kit/words.ts';
-import { ModelTable, Standing } from '../overview/model-table.tsx';
+import { ModelTable, Health } from '../overview/model-table.tsx';
 import { ModelLines } from '../over-time/model-lines.tsx';
 import { useStatus } from '../status.tsx';
 
-/** How providers and models answer, and which brain asks which of them. */
+/** The health of providers and models, and the brains that ask each model. */
 export function Providers() {
   const { value: status, refused } = useStatus();
   const now = useNow();
@@ -62,7 +62,7 @@ const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
   { title: 'Provider', cell: ({ provider }) => describeProvider(provider) },
   {
     title: 'State',
-    cell: (provider) => <Standing of={provider} reason={provider.reason} now={now} />,
+    cell: (provider) => <Health of={provider} reason={provider.reason} now={now} />,
   },
   { title: 'Answers', number: true, cell: ({ answers }) => count(answers) },
   {

@@ -1,4 +1,4 @@
-/** Asks the service for what is looked for: while somebody writes, and the last question counts. */
+/** Searches through the service while a person types. Only the result of the last query counts. */
 import { useEffect, useState } from 'react';
 import {
   idPrefixMin,
@@ -10,20 +10,20 @@ import type { Page } from '../../../src/domain/page.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 
-/** So long nobody has written on. */
+/** The pause in typing before a search begins. */
 const pauseMs = 250;
 const rowsShown = 20;
-/** Where few match, a page may be empty: so many are asked for one after the other. */
+/** With few matches a page may be empty, so this many are read in a row. */
 const pagesAtOnce = 3;
 
 export type Finding = {
   readonly isAsking: boolean;
   readonly ids: readonly FoundRow[];
   readonly texts: readonly FoundText[];
-  /** What is not in the index yet is told; null: all is, or nobody asked. */
+  /** The part that the index does not cover yet; null: it covers all, or there was no search. */
   readonly unfinished: Pick<FoundTexts, 'indexedSince'> | null;
   readonly refused: Refused | null;
-  /** Looks for older ones; null: there are none. */
+  /** Searches older messages; null: there are none. */
   readonly older: (() => void) | null;
 };
 
@@ -34,12 +34,12 @@ type Found = Omit<Finding, 'isAsking' | 'older'> & {
 
 const nothing = { ids: [], texts: [], unfinished: null, refused: null, next: null };
 
-/** Whether it may be an id, or the beginning of one. */
+/** Whether the text may be an id or its beginning. */
 export function isIdLike(words: string): boolean {
   return words.length >= idPrefixMin && /^[0-9a-z-]+$/i.test(words);
 }
 
-/** One letter is a word in a script without spaces alone. */
+/** One letter is a whole word only in a script without spaces. */
 export function isEnough(words: string): boolean {
   return words.length > 1 || /[^\0-\x7f]/.test(words);
 }
@@ -49,7 +49,7 @@ export function useFinding(search: string): Finding {
   const isOperator = useToken(({ token }) => token !== null);
   const [found, setFound] = useState<Found>({ ...nothing, of: '' });
   const [from, setFrom] = useState<Found | null>(null);
-  // What an operator was shown is nobody's once they have signed out.
+  // Results for an operator are not shown to anybody after the sign-out.
   const of = `${isOperator ? 'operator' : 'reader'} ${words}`;
   const before = from?.of === of ? from : null;
   useEffect(() => {
@@ -72,7 +72,7 @@ export function useFinding(search: string): Finding {
   return { ...shown, isAsking, older: isMore ? () => setFrom(found) : null };
 }
 
-/** @param before the rows so far, where older ones are asked for */
+/** @param before the rows so far, for a search of older ones */
 async function lookFor(
   words: string,
   isOperator: boolean,

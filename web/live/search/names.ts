@@ -1,4 +1,4 @@
-/** What is found by its name: views, channels, brains and models. */
+/** Searches by name: views, channels, brains and models. */
 import { formatModelName } from '../../../src/domain/model-words.ts';
 import { channelName } from '../../../src/channels/registry.ts';
 import type { Status } from '../../../src/admin/admin.ts';
@@ -8,14 +8,14 @@ import type { NavigationEntry } from '../navigation/navigation.tsx';
 export type Named = {
   readonly kind: 'view' | 'channel' | 'brain' | 'model';
   readonly name: string;
-  /** What a file or the API calls it: it is found by that, too. */
+  /** The name in the file or the API, which also matches. */
   readonly written: string;
   readonly place: Place;
 };
 
 const shownMax = 8;
 
-/** @param views the views of the page, with their titles */
+/** @param views the views of the page with their titles */
 export function namesOf(
   views: readonly NavigationEntry[],
   status: Pick<Status, 'channels' | 'brains'> | null,
@@ -43,7 +43,7 @@ export function namesOf(
   ];
 }
 
-/** Those in which every word of the search is found; without a search, the views. */
+/** The entries that contain every word of the search; without a search, the views. */
 export function namedSo(all: readonly Named[], search: string): readonly Named[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return all.filter(({ kind }) => kind === 'view');

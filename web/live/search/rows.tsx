@@ -8,7 +8,7 @@ import { goToConversation } from '../conversations/go-to-conversation.ts';
 import type { Finding } from './finding.ts';
 import type { Named } from './names.ts';
 
-/** What was found, in groups that have something; each row leads to its page. */
+/** The results in groups without empty ones; each row links to its page. */
 export function groupsOf(named: readonly Named[], { ids, texts }: Finding): readonly ChoiceGroup[] {
   const isView = ({ kind }: Named): boolean => kind === 'view';
   const isLetter = ({ kind }: FoundRow): boolean => kind === 'dead_letter';

@@ -21,7 +21,7 @@ const close = (): void => useSearching.setState({ open: false });
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-/** The way to everything that has a name, an id or a word, from everywhere in the live view. */
+/** The search dialog of the live view: finds names, ids and words. */
 export function Search({ views }: { readonly views: readonly NavigationEntry[] }) {
   const isOpen = useSearching((state) => state.open);
   const input = useRef<HTMLInputElement>(null);
@@ -52,7 +52,7 @@ function onKeyDown(event: KeyboardEvent): void {
   const isK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
   if (!isK || event.altKey || event.shiftKey || event.defaultPrevented) return;
   event.preventDefault();
-  // Another dialog is asking something.
+  // Another dialog is open.
   if (document.querySelector('[role="dialog"]') === null) open();
 }
 
@@ -79,20 +79,24 @@ function Searching({ views, input }: Props) {
         onDone={close}
       />
       <Refusal refused={finding.refused} />
-      <Told finding={finding} isSearching={search.trim() !== ''} isEmpty={groups.length === 0} />
+      <Progress
+        finding={finding}
+        isSearching={search.trim() !== ''}
+        isEmpty={groups.length === 0}
+      />
       <Reach />
     </div>
   );
 }
 
-type ToldProps = {
+type ProgressProps = {
   readonly finding: Finding;
   readonly isSearching: boolean;
   readonly isEmpty: boolean;
 };
 
-/** How far it has looked. It is read out once somebody has stopped writing. */
-function Told({ finding, isSearching, isEmpty }: ToldProps) {
+/** The progress of the search. Screen readers announce it after a pause in typing. */
+function Progress({ finding, isSearching, isEmpty }: ProgressProps) {
   const { isAsking, unfinished, older, refused } = finding;
   const none = isEmpty && isSearching && !isAsking && refused === null;
   return (
@@ -115,7 +119,7 @@ function unfinishedWords(since: number | null): string {
     : `svc is still reading in what was said: so far texts since ${moment(since)} are found.`;
 }
 
-/** What can be found, and by whom. */
+/** Explains the scope of the search, which depends on the sign-in. */
 function Reach() {
   const token = useToken((state) => state.token);
   const wayIn = useWayIn();

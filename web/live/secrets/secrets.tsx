@@ -15,7 +15,7 @@ import { columnsWith } from './columns.tsx';
 import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { Dialog } from '../../kit/dialog.tsx';
 
-/** Where the secrets of the configuration stand, and the keychain's to set and to remove. */
+/** The configuration's secrets and their sources; those of the keychain can be set and removed. */
 export function Secrets() {
   return (
     <>
@@ -67,7 +67,7 @@ function Shown() {
   );
 }
 
-/** In the application there is a button for it. */
+/** A note about a restart; in the application there is a button for it. */
 function Restart({ rows }: Pick<SecretList, 'rows'>) {
   const page = useApplication((state) => state.page);
   if (page === null || !rows.some(({ restart }) => restart)) return null;
@@ -111,7 +111,7 @@ type Props = {
   readonly onDone: () => void;
 };
 
-/** Asks once more before a value is taken out of the keychain, and says what follows. */
+/** Confirms the removal of a value from the keychain, and explains its effect. */
 function RemoveSecret({ row: { name, source, usedAt }, onClose, onDone }: Props) {
   const [refused, setRefused] = useState<Refused | null>(null);
   const [busy, setBusy] = useState(false);

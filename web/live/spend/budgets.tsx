@@ -9,7 +9,7 @@ import { fullness, describeLimit } from './spend-words.ts';
 
 const everyMs = 10_000;
 
-/** How full the budgets of brains are today. */
+/** Today's use of the brains' budgets. */
 export function Budgets() {
   const { value: budgets, refused } = useAsked<BudgetsSummary>('spend/budgets', everyMs);
   return (
@@ -60,7 +60,7 @@ function Full({ percent }: { readonly percent: number }) {
 
 const grounds = { good: 'bg-good', wait: 'bg-wait', bad: 'bg-bad', off: 'bg-soft' };
 
-/** The text above it says the same. */
+/** Hidden from screen readers, since the text above it says the same. */
 function Bar({ percent }: { readonly percent: number }) {
   const [tone] = fullness(percent);
   return (

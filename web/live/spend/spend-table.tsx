@@ -10,8 +10,8 @@ import { count } from '../../kit/words.ts';
 import { bothOf, byWords, hasCost, roughCost, tokensIn } from './spend-words.ts';
 
 /** A row for each model, brain, day or sender. */
-export function SpendTable({ told }: { readonly told: SpendSummary }) {
-  const { by, rows, total } = told;
+export function SpendTable({ summary }: { readonly summary: SpendSummary }) {
+  const { by, rows, total } = summary;
   return (
     <Table
       name="Spend"
@@ -75,7 +75,7 @@ const costs: readonly Column<SpendRow>[] = [
   { title: 'Cost reserved', number: true, cell: ({ openCost }) => <Cost cost={openCost} /> },
 ];
 
-/** The exact number is a pointer away. */
+/** Rounded; the exact number is in the tooltip. */
 function Cost({ cost }: { readonly cost: string | null }) {
   return cost === null ? '–' : <span title={cost}>{roughCost(cost)}</span>;
 }

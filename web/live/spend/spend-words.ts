@@ -1,4 +1,4 @@
-/** What was spent, in words. */
+/** Spending in words. */
 import type { LimitSummary } from '../../../src/admin/spend.ts';
 import type { SpendBy, Spent, Tokens } from '../../../src/domain/spend.ts';
 import type { Tone } from '../../kit/state.tsx';
@@ -26,7 +26,7 @@ export function roughCost(cost: string): string {
   return (value < 1 ? small : large).format(value);
 }
 
-/** `1,240 in, 80 out`; with "about" where a part of it is estimated. */
+/** `1,240 in, 80 out`; with "about" if a part of it is estimated. */
 export function tokensIn({ tokens, estimatedCalls }: Spent): string {
   const about = estimatedCalls === 0 ? '' : 'about ';
   return `${about}${count(tokens.input)} in, ${count(tokens.output)} out`;
@@ -54,14 +54,14 @@ const limitNames: Readonly<Record<LimitSummary['limit'], string>> = {
 
 /** `Tokens today: 250 of 1,000 used, 150 reserved`. */
 export function describeLimit({ limit, most, used, reserved }: LimitSummary): string {
-  const say = (amount: string): string =>
+  const format = (amount: string): string =>
     limit === 'cost_per_day' ? roughCost(amount) : count(Number(amount));
-  if (used === null) return `${limitNames[limit]}: ${say(most)} at most`;
-  const held = reserved === null || reserved === '0' ? '' : `, ${say(reserved)} reserved`;
-  return `${limitNames[limit]}: ${say(used)} of ${say(most)} used${held}`;
+  if (used === null) return `${limitNames[limit]}: ${format(most)} at most`;
+  const held = reserved === null || reserved === '0' ? '' : `, ${format(reserved)} reserved`;
+  return `${limitNames[limit]}: ${format(used)} of ${format(most)} used${held}`;
 }
 
-/** How full it is, as a state. @param percent of it that is used or reserved */
+/** The use of a budget as a state. @param percent that is used or reserved */
 export function fullness(percent: number): readonly [Tone, string] {
   if (percent >= 100) return ['bad', `full (${percent} %)`];
   return percent >= 80 ? ['wait', `nearly full (${percent} %)`] : ['good', `${percent} %`];

@@ -14,7 +14,7 @@ import { allOf, byWords, hasCost, roughCost, spanWords, type SpendSpan } from '.
 
 const everyMs = 10_000;
 
-/** What calls to models used and cost, and how full budgets are. */
+/** The use and cost of calls to models, and the budgets. */
 export function Spend() {
   const { by, days } = useChosen();
   const path = by === 'sender' ? `spend/senders?days=${days}` : `spend?by=${by}&days=${days}`;
@@ -30,23 +30,23 @@ export function Spend() {
         <ByChoice />
         {by === 'sender' ? (
           <OperatorOnly may="see who used how much">
-            <Told key={path} path={path} />
+            <SpendView key={path} path={path} />
           </OperatorOnly>
         ) : (
-          <Told key={path} path={path} />
+          <SpendView key={path} path={path} />
         )}
       </Panel>
     </>
   );
 }
 
-function Told({ path }: { readonly path: string }) {
-  const { value: told, refused } = useAsked<SpendSummary>(path, everyMs);
+function SpendView({ path }: { readonly path: string }) {
+  const { value: summary, refused } = useAsked<SpendSummary>(path, everyMs);
   const { days } = useChosen();
-  if (told === null) {
+  if (summary === null) {
     return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
   }
-  const { rows, total } = told;
+  const { rows, total } = summary;
   if (rows.length === 0 && total.calls === 0) {
     return (
       <div className="flex flex-col gap-2">
@@ -74,7 +74,7 @@ function Told({ path }: { readonly path: string }) {
           No model has a <code>price</code> in the configuration, so nothing is told in money.
         </p>
       )}
-      <SpendTable told={told} />
+      <SpendTable summary={summary} />
     </>
   );
 }
@@ -83,7 +83,7 @@ const spans = Object.keys(spanWords) as readonly SpendSpan[];
 const spanLabels: Readonly<Record<SpendSpan, string>> = { '1': '1 d', '7': '7 d', '30': '30 d' };
 const keys = Object.keys(byWords) as readonly SpendBy[];
 
-/** What the page's address asks for. */
+/** The grouping and span in the page's URL. */
 function useChosen(): { readonly by: SpendBy; readonly days: SpendSpan } {
   const { by, days } = usePlace();
   return {
@@ -100,7 +100,7 @@ function SpanChoice() {
       field="days"
       values={spans}
       chosen={days}
-      say={(span) => spanLabels[span]}
+      format={(span) => spanLabels[span]}
     />
   );
 }
@@ -108,6 +108,6 @@ function SpanChoice() {
 function ByChoice() {
   const { by } = useChosen();
   return (
-    <OneOf name="Add up by" field="by" values={keys} chosen={by} say={(key) => byWords[key]} />
+    <OneOf name="Add up by" field="by" values={keys} chosen={by} format={(key) => byWords[key]} />
   );
 }

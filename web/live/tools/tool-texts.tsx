@@ -1,7 +1,7 @@
 import type { ToolUseText } from '../../../src/domain/tool-use.ts';
 import { LongText } from '../../kit/long-text.tsx';
 
-/** What a tool was called with, and what its model was told of that. */
+/** The arguments of a tool call, and the result that the model received. */
 export function ToolTexts({ use }: { readonly use: ToolUseText }) {
   const { tool, arguments: given, told } = use;
   return (

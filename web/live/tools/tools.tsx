@@ -22,7 +22,7 @@ import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { toneOfOutcome } from '../outcome-tone.ts';
 
-/** The audit of agents' tools: what was called, by which rule, and what came of it. */
+/** The audit of agents' tool calls: the tool, the rule, and the result. */
 export function Tools() {
   const pages = usePages<ToolUseRow>('tool-uses');
   useRefresh(['tool_used', 'turn_finished'], pages.again);

@@ -1,4 +1,7 @@
-/** Which models of a brain are ever asked, so that nobody is surprised by one that is not. */
+/**
+ * Whether the service ever asks each model of a brain, so that the page can warn of one that it
+ * never asks.
+ */
 import type { Json } from '../../../src/config/locate.ts';
 import { hasCloudTag, type KnownModel } from '../../../src/config/rank.ts';
 import { schema } from '../../../src/config/schema.ts';
@@ -6,25 +9,25 @@ import { meant } from './fields.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isList, valueAt } from './value.ts';
 
-export type Standing =
-  /** The document does not tell yet what model it is. */
+export type ModelUse =
+  /** The document does not name the model's provider yet. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'asked' }
-  /** The shield drops it before anything is sent. */
+  /** The privacy filter removes it from every call. */
   | { readonly kind: 'never'; readonly why: string }
-  /** The agent keeps notes of the whole brain, which stay local. */
+  /** The agent writes notes for the whole brain, so only local models answer. */
   | { readonly kind: 'unused'; readonly why: string };
 
 const model = schema.fields.brains.items.fields.models.items.fields;
 
 /** @returns one for each model that the brain lists, in that order */
-export function standingsOf(brain: Json | undefined): readonly Standing[] {
+export function modelUsesOf(brain: Json | undefined): readonly ModelUse[] {
   const listed = valueAt(brain, ['models']);
   if (!isList(listed)) return [];
   const isPrivate = valueAt(brain, ['sensitivity']) === 'private';
   const models = listed.map(knownOf);
   const staysLocal = valueAt(brain, ['agent', 'memory', 'scope']) === 'brain';
-  return models.map((one): Standing => {
+  return models.map((one): ModelUse => {
     if (one === null) return { kind: 'unknown' };
     if (isPrivate && isDropped(one)) return { kind: 'never', why: neverWhy(one) };
     if (!staysLocal || !isDropped(one)) return { kind: 'asked' };

@@ -10,24 +10,24 @@ import { lasted, moment } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { Waiting, type Counted } from './waiting.tsx';
 
-/** So that another operator's page shows soon what this one does, or that a hold has ended. */
+/** Shows soon what another operator does, and that a takeover has ended. */
 const everyMs = 10_000;
 
 type Asked = { readonly [Field in keyof Hold]: Hold[Field] | null };
 
 type Props = { readonly id: string; readonly counted: Counted };
 
-/** Taking a conversation over from its brain, answering it, giving it back. */
-export function Takeovers({ id, counted }: Props) {
+/** Takes a conversation over from its brain, answers it, and returns it to the brain. */
+export function Takeover({ id, counted }: Props) {
   const own = encodeURIComponent(id);
   const { value, refused, again } = useAsked<Asked>(`holds/${own}`, everyMs);
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<Refused | null>(null);
-  // It outlives the hold: another operator may give back while somebody writes.
+  // Outlives the takeover: another operator may end it while this one writes.
   const [written, setWritten] = useState('');
   useRefresh(['operator_wrote'], again);
   const act = async (what: 'hold' | 'release'): Promise<void> => {
-    // A button that is off while it works would lose the focus.
+    // The button is not disabled meanwhile, since it would lose the focus.
     if (busy) return;
     setBusy(true);
     const answer = await ask(`conversations/${own}/${what}`, { method: 'POST' });

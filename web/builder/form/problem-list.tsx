@@ -1,3 +1,4 @@
+/** Problems in words, with the buttons of their fixes. */
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { fixesOf, type Fix } from '../document/fixes.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
@@ -7,8 +8,8 @@ import { Button } from '../../kit/button.tsx';
 import { announce } from '../shell/announce.tsx';
 import { leadTo } from '../shell/going.ts';
 
-/** A problem as a person is told of it: what is wrong, and what to do. */
-export function Told({ problem }: { readonly problem: ConfigProblem }) {
+/** A problem in words: what is wrong, and what to do. */
+export function ProblemText({ problem }: { readonly problem: ConfigProblem }) {
   const isError = problem.severity === 'error';
   const said = useDraft(({ document }) => withPlaces(problem.message, document));
   const text = said.charAt(0).toUpperCase() + said.slice(1);
@@ -24,8 +25,8 @@ export function Told({ problem }: { readonly problem: ConfigProblem }) {
   );
 }
 
-/** Problems below their input, each with what one press can do. */
-export function ToldList({
+/** The problems below an input, each with its fixes. */
+export function ProblemList({
   problems,
   id,
 }: {
@@ -38,7 +39,7 @@ export function ToldList({
       {problems.map((problem) => (
         <div key={problem.code + problem.message}>
           <p>
-            <Told problem={problem} />
+            <ProblemText problem={problem} />
           </p>
           <Fixes problem={problem} />
         </div>
@@ -49,7 +50,10 @@ export function ToldList({
 
 type FixesProps = {
   readonly problem: ConfigProblem;
-  /** Mending may take the buttons away. Then this moves the focus; otherwise the field gets it. */
+  /**
+   * Called after a fix that may have removed the buttons. Moves the focus; by default the field
+   * gets it.
+   */
   readonly onMended?: () => void;
 };
 

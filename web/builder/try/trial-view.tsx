@@ -3,8 +3,8 @@ import { some } from '../../kit/words.ts';
 import { Growing, Result } from './result.tsx';
 import type { Run } from './trials.ts';
 
-/** How a trial stands, or what it brought. */
-export function Told({ run }: { readonly run: Run }) {
+/** The progress of a trial, or its result. */
+export function TrialView({ run }: { readonly run: Run }) {
   const { now } = run;
   switch (now.kind) {
     case 'asking':
