@@ -1,4 +1,6 @@
-/** From arguments to one command. Each command loads when it is asked for, and no other. */
+/**
+ * Finds the command that the arguments name, and runs it. It loads the file of that command alone.
+ */
 import type { Config, ConfigProblem } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
 import { nearest } from '../config/nearest.ts';
@@ -97,7 +99,7 @@ async function loadCompletion(): Promise<Command> {
   return createCompletion(allCommands);
 }
 
-/** All that a person may type, in the order of `svc help`. */
+/** All public commands, in the order of `svc help`. */
 export function allCommands(): Promise<readonly Command[]> {
   return Promise.all(entries.map((entry) => entry.load()));
 }
@@ -132,7 +134,7 @@ async function lookAtStorage(
   return [...elsewhere, ...(await warnOfPrivateTurns(validation.config, open))];
 }
 
-/** Of another configuration in the database: a start takes that one. */
+/** Warns if another configuration is in use in the database: a start takes that one. */
 async function warnOfOther(at: AtServer, text: string, file: string) {
   const { configElsewhere } = await import('../app/config/start.ts');
   const current = await readSharedConfig(at);
@@ -140,7 +142,7 @@ async function warnOfOther(at: AtServer, text: string, file: string) {
   return isOther ? [configElsewhere(current, file)] : [];
 }
 
-/** A file is always there; a server is asked only where something may be reached. */
+/** A database file can always be read. A server may be contacted only if there is an `io`. */
 async function storageToLookAt(place: StoragePlace | null, config: Config, io: Io | null) {
   if (place?.kind !== 'server') return place;
   if (io === null) return null;
@@ -150,7 +152,7 @@ async function storageToLookAt(place: StoragePlace | null, config: Config, io: I
 }
 
 /**
- * Runs what the arguments ask for.
+ * Runs the command that the arguments name.
  * @param argv without the program's own name
  * @returns the exit code
  */
@@ -170,7 +172,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   return command.run(args, io);
 }
 
-/** What svc starts itself for; nobody types it, so that no help and no completion names it. */
+/** Processes that svc starts itself. Nobody types their names, so help and completion omit them. */
 const roles: Readonly<Record<string, (args: readonly string[], io: Io) => Promise<number>>> = {
   keychain: async (_args, io) => (await import('./internal/keychain.ts')).runKeychainHelper(io),
   'first-run': async (args, io) => {
@@ -185,7 +187,7 @@ async function runInternal(argv: readonly string[], io: Io): Promise<number> {
   return role === undefined ? notFound(argv, io) : role(args, io);
 }
 
-/** The longest name that the arguments begin with. */
+/** @returns the entry with the longest name that the arguments begin with */
 function find(argv: readonly string[]): Entry | null {
   for (const words of [2, 1]) {
     const name = argv.slice(0, words).join(' ');
@@ -215,7 +217,7 @@ async function help(topic: readonly string[], io: Io): Promise<number> {
   return exitCode.fine;
 }
 
-/** Commands of two words that share the first: `config check`, `config schema`. */
+/** Commands of two words that share the first one: `config check`, `config schema`. */
 function family(word: string): readonly Entry[] {
   return entries.filter((entry) => entry.name.startsWith(`${word} `));
 }

@@ -65,7 +65,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return tell(end, io);
 }
 
-/** A configuration of the machine, in /etc, belongs to a service of the machine. */
+/**
+ * Ignores a configuration in /etc unless a person named it: it belongs to the machine's service.
+ */
 function fileOf(
   given: string | null,
   ofUser: string,

@@ -1,3 +1,4 @@
+/** Formats how svc came to an answer, for `svc chat --explain`. */
 import { remedyForModel } from '../domain/remedy.ts';
 import { describeRule } from '../domain/tool-use.ts';
 import {
@@ -10,7 +11,7 @@ import {
 import { describeRead } from '../domain/attachment.ts';
 import type { Answer } from './chat-session.ts';
 
-/** What happened on the way to an answer, a line for each step. */
+/** @returns a line for each step, and the total time */
 export function explain({ decision, steps, ms }: Answer): string {
   const lines = steps.map(explainStep);
   const last = steps.at(-1);

@@ -1,3 +1,7 @@
+/**
+ * `svc demo`: runs the whole service on this machine, with a practice model and a receiver for
+ * replies.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
@@ -23,7 +27,7 @@ import { createServiceDeps } from '../../app/service.ts';
 import { createServer } from '../../lib/node-http.ts';
 import { validateText } from '../../config/validate.ts';
 
-/** The configuration that the demo runs on: the same fields that a person would write. */
+/** The parts of the demo's configuration that vary. */
 export type DemoChoices = {
   readonly webhookPort: number;
   readonly adminPort: number;
@@ -40,7 +44,10 @@ export const replySecretName = 'SVC_DEMO_REPLY_SECRET';
 export const adminTokenName = 'SVC_DEMO_ADMIN_TOKEN';
 export const demoBrainName = 'practice';
 
-/** @returns the document's text and what it parses to */
+/**
+ * The demo's configuration has the same fields that a person would write.
+ * @returns the text of the configuration, and the result of its parsing
+ */
 export function demoConfig(choices: DemoChoices): {
   readonly text: string;
   readonly config: Config;
@@ -90,13 +97,13 @@ function documentOf(choices: DemoChoices): object {
   };
 }
 
-/** What stands at the other end of the demo's webhook. */
+/** A reply that arrived at the other end of the demo's webhook. */
 export type Reply = { readonly conversation: string; readonly from: string; readonly text: string };
 
 const replyBytesMax = 4 * 1024 * 1024;
 
 /**
- * Takes replies and hands them on.
+ * A server that receives replies and passes them to `take`.
  * @param secret the bearer that a reply must carry
  */
 export function createReceiver(secret: string, take: (reply: Reply) => void): Server {
@@ -129,12 +136,12 @@ function readReply(body: string): Reply | null {
   }
 }
 
-/** A demo's folder: in the system's place for temporary files, gone when the demo is over. */
+/** A demo's folder is among the system's temporary files, and is removed at the end of the demo. */
 const namePattern = /^svc-demo-(\d+)-\w{6}$/;
 
 /**
- * Makes a folder that only this user can read, and removes those of demos that were killed.
- * @param env says by TMPDIR where temporary files belong; else the system does
+ * Makes a folder that only this user can read, and removes the folders of demos that were killed.
+ * @param env `TMPDIR` names the folder for temporary files; without it the system does
  */
 export function makeDemoFolder(env: Io['env']): string {
   const parent = env['TMPDIR'] || tmpdir();
@@ -147,7 +154,7 @@ export function makeDemoFolder(env: Io['env']): string {
   return mkdtempSync(join(parent, `svc-demo-${process.pid}-`));
 }
 
-/** The file that the builder changes: it lasts as long as the demo. @returns its path */
+/** Writes the file that the builder changes. It lasts as long as the demo. @returns its path */
 export function writeDemoConfig(folder: string, text: string): string {
   const file = join(folder, 'svc.json');
   writeFileSync(file, text, { mode: 0o600 });
@@ -227,7 +234,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return ending.kind === 'refused' ? exitCode.config : exitCode.failed;
 }
 
-/** How often to start again when a port was taken between the look for it and the listening. */
+/**
+ * How often to start again when another program takes a port between the search and the listening.
+ */
 const againMax = 5;
 
 /** Two demos that start at once find the same ports: one gets them, the other starts again. */
@@ -235,7 +244,7 @@ function isTaken(ending: Ending): boolean {
   return ending.kind === 'refused' && takenCodes.has(ending.code);
 }
 
-/** As the webhook and the admin server say it. */
+/** The codes of the webhook and of the admin server. */
 const takenCodes = new Set(['bind_failed', 'EADDRINUSE']);
 
 async function runDemo(choices: Choices, io: Io): Promise<Ending> {
@@ -257,7 +266,7 @@ async function runDemo(choices: Choices, io: Io): Promise<Ending> {
 type Stage = {
   readonly webhookPort: number;
   readonly folder: string;
-  /** Closed by the caller. */
+  /** The caller closes them. */
   readonly servers: Server[];
 };
 
@@ -313,7 +322,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   return ending;
 }
 
-/** So that a configuration that is applied finds them again. */
+/** The secrets as lookup results, so that an applied configuration finds them again. */
 function asFound(secrets: ReadonlyMap<EnvName, string>): FoundSecrets {
   return new Map(
     [...secrets].map(([name, value]) => {
@@ -322,7 +331,7 @@ function asFound(secrets: ReadonlyMap<EnvName, string>): FoundSecrets {
   );
 }
 
-/** 32 characters that a shell leaves alone. */
+/** 32 characters that need no quotes in a shell. */
 function newSecret(): string {
   return randomBytes(24).toString('base64url').replaceAll('-', '_');
 }
@@ -336,9 +345,9 @@ type Shown = {
   readonly storagePath: string;
   readonly kept: boolean;
   readonly secret: string;
-  /** Of the administrator, for this start alone. */
+  /** The administrator's token, for this start alone. */
   readonly token: string;
-  /** Why the model will not answer as things are, and what to do; null: it will. */
+  /** Why the model will not answer now, and what to do; null: it will answer. */
   readonly doubt: string | null;
 };
 
@@ -379,8 +388,8 @@ Ctrl-C ends it.
 }
 
 /**
- * Why a model that needs no key would not answer a private message now, and what to do about it;
- * null: it would.
+ * @returns why a model that needs no key would not answer a private message now, and what to do
+ * about it; null: it would
  */
 export async function doubtOf(model: ModelConfig): Promise<string | null> {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });

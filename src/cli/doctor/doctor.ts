@@ -1,3 +1,8 @@
+/**
+ * `svc doctor`: checks everything that svc needs, and prints a remedy for each fault. The checks
+ * are those of the preflight, and others in this file: clock, keychain, MCP servers, open files,
+ * database, webhooks of other programs, and addresses.
+ */
 import type { Config, MessengerConfig, ListenAddress } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -138,7 +143,7 @@ async function doctorLook(
   ];
 }
 
-/** Whether a svc works on the database now; null: there is none, or nobody can tell. */
+/** Whether a svc works on the database now; null: there is no database, or nobody can tell. */
 function isOwned(
   examined: Awaited<ReturnType<typeof examinePlace>>,
   server: ServerSeen | undefined,
@@ -147,12 +152,13 @@ function isOwned(
   return examined === null ? null : examined.kind === 'examined' && examined.owned;
 }
 
-/** How far a correction of the clock may step it without being a fault. */
+/** A correction of the clock may step it this far without being a fault. */
 const slackMs = 1_000;
 
 /**
- * A clock that is behind puts new messages before old ones, and lets what expires live on.
- * @param times milliseconds since 1970; `newestAt` of the newest message stored, null: none
+ * A clock that is behind puts new messages before old ones, and keeps expired things alive. All
+ * times are in milliseconds since 1970. `newestAt` is the time of the newest stored message; null:
+ * none.
  */
 export function clockLine({
   now,
@@ -174,12 +180,12 @@ export function clockLine({
   return ok('clock', `${localTime(now)}, as far as can be told from here`);
 }
 
-/** The keychain of the operating system, where secrets were stored in it. */
 const doctorSubject = 'keychain';
 
 /**
- * No line where nothing was stored: the keychain is not asked then. No prompt opens. A keychain
- * that does not answer is a warning, since the secrets that are missed for it fail by themselves.
+ * Checks the keychain of the operating system. If it never got a secret, there is no question and
+ * no line. No prompt opens. A keychain that does not answer is only a warning, since the secrets
+ * that are missing fail by themselves.
  */
 export async function keychainLines(
   keychain: Keychain,
@@ -205,15 +211,15 @@ export async function keychainLines(
   return [ok(doctorSubject, `answers; svc has ${kept} there`), ...lines];
 }
 
-/** A sentence as what follows the subject of a line. */
+/** Turns a sentence into the text that follows the subject of a line. */
 function said(message: string): string {
   return message.replace(/^The keychain |\.$/g, '').replace(/^[A-Z]/, (one) => one.toLowerCase());
 }
 
 /**
- * Each MCP server is asked, as svc mcp list asks it. What has no pin, pins that cannot be read and
- * secrets that are missing are told elsewhere.
- * @param file of the configuration, absolute
+ * Asks each MCP server, as `svc mcp list` does. Other lines report missing pins, unreadable pins
+ * and missing secrets.
+ * @param file the absolute path of the configuration
  */
 export async function mcpLines(
   config: Config,
@@ -253,8 +259,8 @@ function linesOf(surveyed: Surveyed['servers'][number], pins: Pins): readonly Pr
 }
 
 /**
- * How many files, and so connections, svc may have open; nothing where the system does not tell.
- * @param ownerPid of the running svc, which may have another limit; null: one that starts here
+ * How many files, and so connections, svc may have open. No line if the system does not report it.
+ * @param ownerPid the running svc, which may have another limit; null: one that starts here
  */
 function openFilesLines(ownerPid: number | null): readonly PreflightLine[] {
   const max = (ownerPid === null ? null : openFilesMax(ownerPid)) ?? openFilesMax();
@@ -270,7 +276,7 @@ export function openFilesLine(max: number): PreflightLine {
   return warning('open files', message, remedy);
 }
 
-/** What svc has in the database of a server, as a look at it saw it. */
+/** The tables and the owner of a database on a server, as the probe found them. */
 export function databaseLines(look: ServerProbe): readonly PreflightLine[] {
   return [schemaLine(look), ownerLine(look)];
 }
@@ -304,19 +310,19 @@ type Examination = Awaited<ReturnType<typeof examineStorage>>;
 type Room = Pick<Examined, 'freeBytes' | 'freeBytesMin'>;
 type Examined = Extract<Examination, { readonly kind: 'examined' }>;
 
-/** On the disk where the database is to be made: that of the nearest folder that is there. */
+/** The room on the disk of the future database: that of the nearest folder that exists. */
 async function roomAt(path: string): Promise<Room | null> {
   const folder = dirname(path);
   if (!existsSync(folder)) return folder === path ? null : roomAt(folder);
   return roomOfDisk(folder);
 }
 
-/** @returns null without storage, and where no database has been made yet */
+/** @returns null without storage, and before there is a database */
 export async function examinePlace(path: string | null): Promise<Examination | null> {
   return path === null || !existsSync(path) ? null : examineStorage(path);
 }
 
-/** What the examination of the database came to; before there is one, whether it has room. */
+/** Lines about the examination of the database; before there is one, about the room for it. */
 export async function storageLines(
   path: string | null,
   examination: Examination | null,
@@ -371,13 +377,13 @@ export function diskLine({ freeBytes, freeBytesMin }: Room): PreflightLine {
   return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);
 }
 
-/** Webhooks that other programs have set for the bots of messengers, for which svc polls. */
 const askMs = 10_000;
 
 /**
- * A line for each one that is set. A bot that cannot be asked is told by whose token it is, and
- * where a webhook of it was to be deleted, also here.
- * @param deleting they are deleted
+ * A line for each messenger bot for which another program has set a webhook: svc polls, so it gets
+ * no messages then. Another line, about its token, reports a bot that cannot be asked. If its
+ * webhook was to be deleted, this reports it too.
+ * @param deleting whether to delete the webhooks
  */
 async function webhookLines(
   config: Config,
@@ -419,7 +425,7 @@ function lineOf({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | nul
   );
 }
 
-/** After it was to be deleted. */
+/** The line after an attempt to delete the webhook. */
 function lineAfter({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
   switch (seen.kind) {
     case 'none':
@@ -453,14 +459,14 @@ type Listener = {
   readonly address: ListenAddress;
   /** The field that holds the address. */
   readonly field: string;
-  /** The flag of `svc serve` that may have given it another. */
+  /** The flag of `svc serve` that may have set another address. */
   readonly flag: string;
-  /** When the address is taken, svc starts without this listener. */
+  /** Whether svc starts without this listener if the address is taken. */
   readonly optional: boolean;
 };
 
 /**
- * Whether svc may listen where it is to, or does so already.
+ * Checks whether svc can listen at its addresses, or already does.
  * @param owned whether a running svc holds the database; null: there is no database to tell by
  */
 export async function listenerLines(
@@ -527,7 +533,9 @@ async function listenerLine(
 
 const answerMs = 3_000;
 
-/** Asks before it tries to listen, so that nobody loses the address, not even for a moment. */
+/**
+ * Asks over HTTP before it tries to listen, so that no program loses the address even for a moment.
+ */
 async function whoAnswers(
   address: ListenAddress,
   http: HttpClient,

@@ -1,6 +1,6 @@
 /**
- * Asks the running service over its admin address, and reads what it answers. A failure to answer
- * is thrown as a sentence for the person who asked.
+ * The client of a running service's admin API, and over it the ledger, takeovers and approvals. If
+ * the service gives no answer, it throws a sentence for the person.
  */
 import {
   Misshapen,
@@ -50,8 +50,8 @@ import type { DeadLetterMove, LedgerReader } from '../../ledger/ledger.ts';
 import * as approvals from '../../admin/schemas/approvals.ts';
 
 /**
- * Why the service gave no answer, in sentences for the person who asked. Thrown, since neither the
- * reader's contract nor the writer's knows a refusal; `ledger/access.ts` alone catches it.
+ * Thrown when the service gives no answer or refuses. The message is in sentences for the person.
+ * The contracts of reader and writer know no refusal, so it is thrown; the commands catch it.
  */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered';
@@ -59,28 +59,28 @@ export class Unanswered extends Error {
 
 export type Bearer =
   | { readonly kind: 'token'; readonly variable: string; readonly token: string }
-  /** What is missing, and what to do about it. */
+  /** `message` says what is missing, and what to do about it. */
   | { readonly kind: 'none'; readonly message: string };
 
 export type AdminClientOptions = {
   readonly address: ListenAddress;
   readonly bearer: Bearer;
   readonly version: string;
-  /** Ends the question under way. */
+  /** Cancels the request in progress. */
   readonly stop: AbortSignal;
-  /** How long an answer may take, in milliseconds; else 30 s. */
+  /** How long an answer may take, in milliseconds; absent: 30 s. */
   readonly answerMs?: number;
 };
 
 const answerMsUsual = 30_000;
-/** The service keeps its pages well below this. */
+/** The pages of the service are well below this limit. */
 const bodyBytesMax = 128 * 1024 * 1024;
 
 export type AdminRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly principal: 'reader' | 'operator';
-  /** Goes out as JSON. */
+  /** Sent as JSON. */
   readonly body?: object | null;
 };
 
@@ -100,18 +100,28 @@ export class AdminClient implements AsyncDisposable {
     return this.#http.close();
   }
 
-  /** Null where the service says that there is no such thing. */
+  /**
+   * Gets a resource.
+   * @returns null if the service knows no such thing
+   * @throws {Unanswered} at any other refusal
+   */
   async find<const S>(principal: AdminRequest['principal'], path: string, schema: S & Schema) {
     const given = await this.ask({ method: 'GET', path, principal });
     return isNotFound(given) ? null : this.take<S>(given, schema);
   }
 
-  /** The answer, as the schema describes it; a refusal is thrown. */
+  /**
+   * Gets a resource, as the schema describes it.
+   * @throws {Unanswered} at a refusal
+   */
   async read<const S>(principal: AdminRequest['principal'], path: string, schema: S & Schema) {
     return this.take<S>(await this.ask({ method: 'GET', path, principal }), schema);
   }
 
-  /** A given answer, held to the schema; a refusal is thrown. */
+  /**
+   * Checks a response against the schema.
+   * @throws {Unanswered} at a refusal, and if the response does not fit
+   */
   take<const S>(given: AdminResponse, schema: S & Schema): Described<S> {
     if (given.status !== 200) return this.refused(given);
     try {
@@ -123,7 +133,11 @@ export class AdminClient implements AsyncDisposable {
     }
   }
 
-  /** Whatever the service answers, a refusal too. */
+  /**
+   * Sends a request.
+   * @returns any response, also a refusal
+   * @throws {Unanswered} without a response
+   */
   async ask({ method, path, principal, body = null }: AdminRequest): Promise<AdminResponse> {
     const { bearer, version, stop, answerMs = answerMsUsual } = this.#options;
     if (principal === 'operator' && bearer.kind === 'none') throw new Unanswered(bearer.message);
@@ -167,7 +181,7 @@ export class AdminClient implements AsyncDisposable {
     return `The connection to the svc at ${where} broke before its answer was whole.`;
   }
 
-  /** Throws what the service said. */
+  /** Throws the reason that the response gives. */
   refused({ status, body }: AdminResponse): never {
     const { bearer } = this.#options;
     if (status === 401 && bearer.kind === 'token') {
@@ -210,19 +224,25 @@ function problemOf(body: unknown) {
   }
 }
 
-/** One segment of a path. URLs take `.` and `..` away, also when they are escaped. */
+/**
+ * Escapes one segment of a path. URLs resolve `.` and `..` even when they are escaped.
+ * @throws {Unanswered} for these two
+ */
 export function part(text: string): string {
   if (text !== '.' && text !== '..') return encodeURIComponent(text);
   throw new Unanswered(`No address can name "${text}"; stop svc and try again.`);
 }
 
-/** The running service, asked to take a conversation over, to answer in it, and to give it back. */
+/** A message that waits in a conversation that is taken over. */
 export type Waiting = Described<typeof hold.waitingSchema>['rows'][number];
 
-/** `message` null: the oldest that waits. */
+/** `message`: the last one that the answer covers; null: the oldest that waits. */
 type Written = { readonly text: string; readonly message: string | null };
 
-/** Conversations are named by svc's own ids; a refusal is thrown (`Unanswered`). */
+/**
+ * Takes conversations over, answers in them and gives them back, through the running service. The
+ * ids are svc's own. Each method throws `Unanswered` at a refusal.
+ */
 export class RemoteTakeovers {
   readonly #service: AdminClient;
 
@@ -258,9 +278,8 @@ export class RemoteTakeovers {
 const pathOf = (id: string): string => `conversations/${part(id)}`;
 
 /**
- * The running service, asked over its admin address. It speaks for the ledger that the process
- * owns. What is only in the memory of that process can be read nowhere else, and while it owns the
- * database nobody else writes.
+ * The ledger of a running service, over its admin address. Some of it is only in the memory of that
+ * process, so nothing else can read it. While that process owns the database, nothing else writes.
  */
 export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   readonly hands: RemoteTakeovers;
@@ -321,10 +340,10 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return (await this.#service.read('operator', path, stories.originsSchema)).rows;
   }
 
-  /** Empty: the service that is asked resolves a type by itself. */
+  /** Empty: the running service resolves a type itself. */
   channelKeys = async () => [];
 
-  /** None: the service that is asked warns of them by itself. */
+  /** None: the running service warns of them itself. */
   privateConversations = async () => 0;
 
   turns(whose: Whose, page: PageAsked) {
@@ -366,7 +385,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.#service.read('operator', `audit?${queryOf(page)}`, records.auditSchema);
   }
 
-  /** None: of a service that runs its page shows them. */
+  /** None: the page of a running service shows them. */
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
@@ -378,7 +397,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.deciding.show(id);
   }
 
-  /** Of the days of the service, should its zone be another. */
+  /** The days are those of the service, whose time zone may differ. */
   async spent(by: SpendBy, since: string) {
     const days = Math.min(spendDaysMax, Math.max(1, daysBetween(since, localDay(Date.now())) + 1));
     const isPeople = by === 'sender';
@@ -403,7 +422,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.#move(id, reason === null ? 'discard' : `discard?${queryOf({ reason })}`);
   }
 
-  /** Over the API a step has a bound of its own. */
+  /** Ignores `_most`: the API has its own bound for a step. */
   async tryNow(which: WhichDeferred, _most: number): Promise<TriedNow> {
     const path =
       which.kind === 'one'
@@ -466,7 +485,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 }
 
-/** Of the values that are not null. */
+/** A query string of the values that are not null. */
 function queryOf(values: Readonly<Record<string, string | number | null>>): string {
   const given = Object.entries(values).filter(([, value]) => value !== null);
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
@@ -485,9 +504,10 @@ function notesPath(of: NotesOf): string {
     : `notes/${part(of.channel)}/${part(of.conversation)}`;
 }
 
-// The running service, asked about calls that wait for a person's yes, and told the word.
-
-/** A refusal is thrown (`Unanswered`). */
+/**
+ * Lists and decides tool calls that wait for a person's yes, through the running service. Each
+ * method throws `Unanswered` at a refusal.
+ */
 class RemoteApprovals {
   readonly #service: AdminClient;
 

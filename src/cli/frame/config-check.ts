@@ -1,3 +1,6 @@
+/**
+ * `svc config check`: checks a configuration file, and with `--preflight` everything that it names.
+ */
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -6,16 +9,18 @@ import { parseFlags, wrongUsage } from './flags.ts';
 import type { PreflightLine } from '../../app/preflight/lines.ts';
 import { codeOf, isColoured, report } from './report.ts';
 
-/** Resolves the secrets of a valid config and reaches what it names; sends no content. */
+/**
+ * Looks up the secrets of a valid configuration and contacts what it names. It sends no content.
+ */
 export type Preflight = (
   inspection: Inspection,
   io: Pick<Io, 'secrets' | 'stop'>,
 ) => Promise<readonly PreflightLine[]>;
 
 /**
- * What the skills and the database of a valid config warn of; the database is read beside the
- * service that runs on it.
- * @param io null: nothing is to be reached, and so no server
+ * Finds warnings in the skills and the database of a valid configuration. It reads the database
+ * even while a service runs on it.
+ * @param io null: it must contact nothing, so no server either
  */
 export type LookFurther = (
   inspection: Inspection,

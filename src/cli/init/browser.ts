@@ -1,8 +1,8 @@
 /**
- * The first run as a page in the person's browser. The terminal where it was begun stays the place
- * that lets a page in: it says what happens, and Enter there opens the page anew.
+ * The first run as a page in the person's browser. The terminal where it began decides which page
+ * gets in: it prints what happens, and Enter there opens a new page.
  *
- * inviting (a code is good for 60 s) → signed in → over (the last page is shown, or Ctrl-C)
+ * inviting (a code is valid for 60 s) → signed in → over (the last page was shown, or Ctrl-C)
  */
 import { aborted } from '../../lib/stop.ts';
 import { createInterface } from 'node:readline';
@@ -26,11 +26,11 @@ type Surroundings = Pick<Io, 'stdin' | 'stderr' | 'env' | 'stop'> & {
 };
 
 export type FrontendTimes = {
-  /** How long a browser may take to show its page before the link is told as well. */
+  /** How long a browser may take to show its page before the terminal prints the link too. */
   readonly pageMs: number;
-  /** From then on a code is not waited for. */
+  /** How long the terminal waits for somebody to use a code. */
   readonly codeMs: number;
-  /** How long the end waits for a page that has still to be told of it. */
+  /** How long the end waits for a page that does not show it yet. */
   readonly lastPageMs: number;
 };
 
@@ -38,9 +38,9 @@ const frontendTimes: FrontendTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000
 
 /**
  * Leads a person through the session on a page of their browser.
- * @param io its `stop` has to end a service that the session started
- * @returns how the session ended; what it started runs until then. It leaves by itself only where
- *   nobody can come any more: no code is good, and nobody is there to ask for another.
+ * @param io its `stop` must also end a service that the session started
+ * @returns how the session ended; everything it started runs until then. It ends by itself only if
+ * nobody can come any more: no code is valid, and nobody is there to ask for another.
  */
 export async function showInBrowser(
   session: SetupSession,
@@ -54,9 +54,9 @@ class BrowserFrontend {
   readonly #session: SetupSession;
   readonly #io: Surroundings;
   readonly #waits: FrontendTimes;
-  /** The last page has gone out. */
+  /** Resolves when the last page was sent. */
   readonly #shown = Promise.withResolvers<void>();
-  /** Nobody can sign in any more. */
+  /** Resolves when nobody can sign in any more. */
   readonly #alone = Promise.withResolvers<void>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #file: RedirectFile | null = null;
@@ -64,7 +64,7 @@ class BrowserFrontend {
   #isInviting = false;
   #isClosed = false;
   #canAskAgain = true;
-  /** A code is out that is good, as far as is known here. */
+  /** Whether a code is valid, as far as is known here. */
   #hasCode = true;
 
   constructor(session: SetupSession, io: Surroundings, times: FrontendTimes) {
@@ -106,14 +106,14 @@ class BrowserFrontend {
     this.#say(`The page is done.${isOver ? '' : ' svc runs on here; Ctrl-C ends it.'}`);
   }
 
-  /** Ends the way where it stands; a service that was started ends by the signal. */
+  /** Leaves the session at its present page. The signal ends a service that it started. */
   async #leave(): Promise<void> {
     const { ended } = this.#session;
     let isOver = false;
     const over = ended.then(() => (isOver = true));
     for (;;) {
       const { revision, page } = this.#session;
-      // A bug may end it on any page.
+      // A bug may end the session on any page.
       if (page.step === 'last' || isOver) return;
       const leave = page.choices.find(({ role }) => role === 'leave') ?? page.choices.find(isDone);
       if (leave === undefined) await Promise.race([this.#session.changed(revision), over]);
@@ -121,7 +121,7 @@ class BrowserFrontend {
     }
   }
 
-  /** Each line asks for a new page; the line itself is looked at by nobody. */
+  /** Each line asks for a new page; its text is ignored. */
   #listen(server: WizardServer): { close(): void } {
     const lines = createInterface({ input: this.#io.stdin, terminal: false });
     lines.on('line', () => void this.#invite(server));
@@ -141,7 +141,7 @@ class BrowserFrontend {
     this.#later(this.#waits.codeMs, () => this.#expired());
     const isOpened = await this.#open(url);
     this.#isInviting = false;
-    // It was used, or given up, before the opener had ended.
+    // The code was used, or the wait was over, before the opener had ended.
     if (this.#isClosed || !this.#hasCode) return this.#settle();
     const here =
       `in a browser on this machine:\n\n  ${url}\n\n` +
@@ -158,13 +158,13 @@ class BrowserFrontend {
       const opener = openerFor(this.#file.path, platform, env);
       if (opener !== null && (await openInBrowser(opener, env))) return true;
     } catch {
-      // Where no file can be written the link is told instead.
+      // If no file can be written, the terminal prints the link instead.
     }
     this.#forget();
     return false;
   }
 
-  /** Nobody is there, and nobody can come. */
+  /** Ends the wait if no page is signed in and none can come. */
   #endAlone(): void {
     if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#alone.resolve();
   }
@@ -198,7 +198,7 @@ class BrowserFrontend {
     if (page.step === 'last' && revision === now) this.#shown.resolve();
   }
 
-  /** Once a code is used or replaced, nothing is left that waits for it. */
+  /** Ends everything that waits for a code that was used or replaced. */
   #settle(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();

@@ -1,7 +1,7 @@
 /**
  * The first run at a terminal. It shows the pages of a session as they come, and takes a number or
- * a letter for a choice; what is typed into a secret field is not shown. Ctrl-C and the end of the
- * input leave.
+ * a letter for a choice. It does not show text that is typed into a secret field. Ctrl-C and the
+ * end of the input leave.
  */
 import type {
   Choice,
@@ -17,7 +17,7 @@ import { isColoured, signOf } from '../frame/report.ts';
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** What goes on so briefly is not told. */
+/** Work that takes less time than this is not shown. */
 const briefMs = 300;
 
 export class TerminalFrontend {
@@ -26,10 +26,10 @@ export class TerminalFrontend {
   readonly #stopService: () => void;
   readonly #asking: Asking;
   readonly #quitting = new AbortController();
-  /** The last page was shown. */
+  /** Whether the last page was shown. */
   #wasLast = false;
 
-  /** @param stopService ends a service that was started on the way */
+  /** @param stopService ends a service that the session started */
   constructor(session: SetupSession, io: Io, stopService: () => void) {
     this.#session = session;
     this.#io = io;
@@ -37,7 +37,7 @@ export class TerminalFrontend {
     this.#asking = new Asking(io, () => this.#quit());
   }
 
-  /** Resolves when the way is over, and a service that it started has ended. */
+  /** Resolves when the session is over, and a service that it started has ended. */
   async run(): Promise<SetupEnd> {
     const { stop } = this.#io;
     const quit = (): void => this.#quit();
@@ -64,7 +64,7 @@ export class TerminalFrontend {
     this.#stopService();
   }
 
-  /** Until the last page was shown. */
+  /** Shows pages until the last one was shown. */
   async #walk(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const { revision, page } = this.#session;
@@ -81,7 +81,7 @@ export class TerminalFrontend {
     }
   }
 
-  /** Where nothing can be left, there is only to wait. */
+  /** Leaves the session, or waits for the next page if this one cannot be left. */
   async #leave({ choices }: Page, revision: number, changed: Promise<void>): Promise<void> {
     const leave = choices.find(({ role }) => role === 'leave') ?? choices.find(isDone);
     if (leave === undefined) return changed;
@@ -114,7 +114,10 @@ export class TerminalFrontend {
     return setTimeout(() => this.#asking.say(`  ${text}`), afterMs);
   }
 
-  /** Null: the page is gone. While something goes on, Enter alone is no answer. */
+  /**
+   * While the page shows work in progress, Enter alone is no answer.
+   * @returns null: the page is gone
+   */
   async #choose({ choices, work }: Page, signal: AbortSignal): Promise<Choice | null> {
     if (choices.length === 0) return null;
     const keys = keysOf(choices);
@@ -131,7 +134,7 @@ export class TerminalFrontend {
     }
   }
 
-  /** Null: one that is needed was left empty, or the page is gone. */
+  /** @returns null: a required field was left empty, or the page is gone */
   async #fill(
     { takes }: Choice,
     fields: readonly Field[],
@@ -156,7 +159,8 @@ export class TerminalFrontend {
 
   #showLast(page: Page): void {
     this.#wasLast = true;
-    // Before anybody reads it: from here on Ctrl-C is a signal, and stops svc as it stops `serve`.
+    // Closed before the person reads the page: from here on Ctrl-C is a signal, and stops svc as it
+    // stops `serve`.
     this.#asking.close();
     this.#show(page);
   }
@@ -193,7 +197,7 @@ export class TerminalFrontend {
   }
 }
 
-/** Numbers for what leads on, letters for back and leave. */
+/** Numbers for the choices that lead on, letters for back and leave. */
 function keysOf(choices: readonly Choice[]): readonly string[] {
   let count = 0;
   return choices.map(({ id, role }) => {
@@ -212,7 +216,7 @@ async function isWithin(awaited: Promise<void>, ms: number): Promise<boolean> {
   return Promise.race([awaited.then(() => true), late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** One line after the other from a terminal; a hidden one is shown nowhere. */
+/** Reads one line after the other from a terminal. A hidden line appears nowhere. */
 class Asking {
   readonly #lines: Interface;
   readonly #out: Io['stdout'];
@@ -229,7 +233,7 @@ class Asking {
         done();
       },
     });
-    // What was typed is no history to go back to: some of it is secret.
+    // There is no history to go back to: some lines are secret.
     const settings = { input: stdin, output: shown, terminal: true, historySize: 0 };
     this.#lines = createInterface(settings);
     this.#lines.on('SIGINT', () => {
@@ -238,19 +242,19 @@ class Asking {
     });
     this.#lines.on('close', () => {
       const isOwn = this.#isClosed;
-      // Before anybody hears of it: nothing can be written to it from now on.
+      // Set before the callback: nothing can be written to the input from now on.
       this.#isClosed = true;
       if (!isOwn) quit();
     });
   }
 
-  /** Null: the signal came first, or there is no more input. */
+  /** @returns null: the signal came first, or there is no more input */
   line(prompt: string, signal: AbortSignal): Promise<string | null> {
     this.#prompt = prompt;
     return this.#next(prompt, signal);
   }
 
-  /** The same; nothing that is typed is shown. */
+  /** Like `line`, but hides the typed text. */
   async hidden(prompt: string, signal: AbortSignal): Promise<string | null> {
     this.#out.write(prompt);
     this.#isHidden = true;
@@ -262,7 +266,7 @@ class Asking {
     }
   }
 
-  /** Says something above the line that is typed. */
+  /** Prints text above the line that the person is typing. */
   say(text: string): void {
     this.#out.write(`\n${text}\n${this.#prompt}`);
   }
@@ -283,7 +287,7 @@ class Asking {
         resolve(typed);
       };
       const gone = (): void => {
-        // What was begun belongs to a page that is gone.
+        // The unfinished line belongs to a page that is gone.
         if (!this.#isClosed) lines.write(null, { ctrl: true, name: 'u' });
         end(null);
       };

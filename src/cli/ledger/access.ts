@@ -1,8 +1,8 @@
 /**
- * How a command comes to the ledger. With storage it reads the database itself, a file or one on a
- * server, whether svc runs or not; without, only the running service knows. Changes go through the
- * service while it owns the database. While no service does, the command owns the database for as
- * long as it takes.
+ * How a command reaches the ledger. With storage it reads the database itself, a file or a server,
+ * whether svc runs or not. Without storage, only the running service has the data. While a service
+ * owns the database, changes go through that service. Otherwise the command owns the database while
+ * it works.
  */
 import { audited, auditedAdmissions, noter, type LedgerWrites } from '../../app/config/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
@@ -36,7 +36,7 @@ import { FollowingClock } from '../../lib/clock.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
-  /** null: there is none, or none is known. */
+  /** null: there is no storage, or none is known. */
   readonly storage: StorageAt | null;
   readonly io: Io;
   /** The configuration file, as a person names it. */
@@ -45,13 +45,13 @@ export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
 
 /**
  * For a command that reads.
- * @returns the place, or the exit code after the refusal was told
+ * @returns the location, or the exit code after the refusal was printed
  */
 export function locateLedger(file: string | null, io: Io): Promise<LedgerLocation | number> {
   return placeBy(locateService, file, io);
 }
 
-/** The same for one that changes or copies something. */
+/** The same for a command that changes or copies something. */
 export function locateLedgerStrictly(
   file: string | null,
   io: Io,
@@ -77,7 +77,10 @@ function refuse(refusal: Refusal, { stderr }: Io): number {
   return exitCode.config;
 }
 
-/** Lets a command read; tells what keeps it from reading, with exit code 1. */
+/**
+ * Runs `use` with a reader of the ledger. If the command cannot read, this prints why and returns
+ * 1.
+ */
 export function reading(
   location: LedgerLocation,
   use: (reader: LedgerReader) => Promise<number>,
@@ -97,7 +100,7 @@ export function reading(
   });
 }
 
-/** Lets a command write, in the same way as `reading`. */
+/** Runs `use` with what a command may write; errors as in `withReader`. */
 export function writing(
   location: LedgerLocation,
   use: (ledger: LedgerWrites) => Promise<number>,
@@ -105,7 +108,9 @@ export function writing(
   return owning(location, ({ ledger, now }) => use(audited(ledger, now)), use);
 }
 
-/** Lets a command ask for what only the running service does. */
+/**
+ * Runs `use` with the running service, for what no other process can do; errors as in `withReader`.
+ */
 export function asking(
   location: LedgerLocation,
   use: (service: RemoteLedger) => Promise<number>,
@@ -116,7 +121,7 @@ export function asking(
   });
 }
 
-/** Lets a command let people in, in the same way as `reading`. */
+/** Runs `use` with what lets people in on messengers; errors as in `withReader`. */
 export function pairing(
   location: LedgerLocation,
   use: (admissions: Admissions) => Promise<number>,
@@ -127,7 +132,7 @@ export function pairing(
   return owning(location, (store) => use(over(store)), use);
 }
 
-/** Lets a command tell who was let in, in the same way as `reading`. */
+/** Runs `use` with the list of the people who were let in; errors as in `withReader`. */
 export function listingPairings(
   location: LedgerLocation,
   use: (admissions: Pick<Admissions, 'list'>) => Promise<number>,
@@ -148,7 +153,7 @@ export function listingPairings(
   });
 }
 
-/** The ledger itself where no service owns it, else the service that does. */
+/** Uses the ledger itself if no service owns it, else the service that owns it. */
 function owning(
   location: LedgerLocation,
   useStore: (store: OwnLedger) => Promise<number>,
@@ -200,7 +205,7 @@ async function heard({ io }: LedgerLocation, act: () => Promise<number>): Promis
   }
 }
 
-/** @param why begins the sentence that says what is missing */
+/** @param why the beginning of a sentence that goes on with what is missing */
 async function remoteAt(location: LedgerLocation, why: string): Promise<RemoteLedger> {
   const address = await whereSvcListens(location.addresses, location.io);
   if (address === null) {
@@ -244,13 +249,13 @@ async function bearerOf(
   return { kind: 'none', message };
 }
 
-/** The database, opened by a command that owns it for as long as it takes. */
+/** A database that a command opened. The command owns it until it closes it. */
 type OwnLedger = OpenStore & {
-  /** Its time of day, in milliseconds since 1970: a server's, where it is kept on one. */
+  /** The time of day in milliseconds since 1970. A database on a server has the server's time. */
   readonly now: () => number;
 };
 
-/** @param failed is told when the storage fails later */
+/** @param failed is called if the storage fails later */
 export async function openOwnLedger(
   config: Config,
   at: StorageAt,
@@ -274,9 +279,9 @@ export async function openOwnLedger(
 }
 
 /**
- * What a command changed elsewhere than in the ledger is a row in its audit, too. A database that
- * cannot be opened keeps nothing from being done: it is told.
- * @returns whether there is a row; null: there is no database to have one
+ * Adds a row to the audit for a change that a command made outside the ledger. An unavailable
+ * database does not prevent the change; the caller warns.
+ * @returns whether there is a row; null: there is no database for it
  */
 export async function noteElsewhere(
   config: Config,

@@ -1,4 +1,7 @@
-/** Calls of tools that wait for a person's yes: looked at, and decided through the running svc. */
+/**
+ * `svc approvals`: lists and shows calls of tools that wait for a person's yes, and decides them
+ * through the running svc.
+ */
 import { approvalStates, type ApprovalRow } from '../../domain/approval.ts';
 import type { ApprovalState, ApprovalText } from '../../domain/approval.ts';
 import type { Page } from '../../domain/page.ts';
@@ -140,7 +143,7 @@ function approvalPage(approval: ApprovalText): string {
   ].join('');
 }
 
-/** A running service of the release before tells no code. */
+/** How a person can decide the call. A running service of the former release sends no code. */
 function waysOf({ id, code }: { readonly id: string; readonly code?: string | null }) {
   const byCode = code == null ? [] : [`approvers write /approve ${code} or /refuse ${code}\n`];
   return [...byCode, `svc approvals approve ${id}\nsvc approvals refuse ${id}\n`];

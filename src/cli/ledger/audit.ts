@@ -1,3 +1,4 @@
+/** `svc audit`: lists what operators did. */
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';

@@ -1,3 +1,6 @@
+/**
+ * `svc backup`: copies the database file, or prints the command that backs up a database server.
+ */
 import { plural } from '../../domain/plural.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -59,7 +62,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return exitCode.fine;
 }
 
-/** Without the password, which pg_dump asks for, or takes from where it is kept for it. */
+/**
+ * Prints the command without the password: pg_dump asks for it, or finds it in its usual places.
+ */
 async function describeHow(at: AtServer, file: string, { stderr }: Io): Promise<number> {
   const named = await nameServer(at);
   if (named.kind === 'problem') {

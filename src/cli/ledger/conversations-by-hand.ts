@@ -1,4 +1,7 @@
-/** Conversations that an operator answers: taken over, answered, given back, by the running svc. */
+/**
+ * `svc conversations hold`, `answer` and `release`: an operator takes a conversation over, answers
+ * in it and gives it back, through the running svc.
+ */
 import { addAbortSignal, type Readable } from 'node:stream';
 import { plural } from '../../domain/plural.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
@@ -12,7 +15,7 @@ import { localTime } from './table.ts';
 const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 const answerFlags = { ...flagTable, message: { type: 'string' } } as const;
 
-/** The service takes no longer one. */
+/** The service accepts no longer text. */
 const textCharactersMax = 32_000;
 
 export const conversationsHold: Command = {
@@ -139,7 +142,7 @@ function tell(io: Io, told: object): number {
   return exitCode.fine;
 }
 
-/** @returns null: it was told to stop */
+/** @returns null: the command was stopped */
 async function piped({ stdin, stop }: Io): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = '';
@@ -162,7 +165,7 @@ const describeWaiting = ({ length }: readonly Waiting[]): string =>
     ? 'nothing waits'
     : `${plural(length, 'message')} ${length === 1 ? 'waits' : 'wait'}`;
 
-/** A line names the message and the speaker, and what was said stands indented below it. */
+/** A line with the time, the speaker and the message; the text stands indented below it. */
 function waitingPage({ id, acceptedAt, sender, text }: Waiting): string {
   const who = plainLine(sender.name ?? sender.id);
   return `\n${localTime(acceptedAt)}  ${who}, message ${plainLine(id)}\n${indented(text)}`;

@@ -1,3 +1,4 @@
+/** `svc conversations list`, `show`, `delete` and `export`. */
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type {
@@ -161,7 +162,7 @@ function notesPage(notes: readonly NoteText[]): string {
   return `\nnotes\n${notes.map(({ text }) => indented(text)).join('')}`;
 }
 
-/** A line names the speaker, and what was said stands indented below it. */
+/** A line with the time and the speaker of each turn; the texts stand indented below it. */
 function turnsPage(rows: readonly TurnText[]): string {
   const blocks = rows.map(({ session, at, sender, conversation, text, reply, model, byHand }) => {
     const who = sender === null ? 'from the session before' : plainLine(sender);
@@ -282,7 +283,7 @@ async function conversationsExportRun(args: readonly string[], io: Io): Promise<
   });
 }
 
-/** @returns false when the reader has gone, or the command was told to stop */
+/** @returns false if the reader of standard output is gone, or the command was stopped */
 async function write({ stdout, stop }: Io, line: string): Promise<boolean> {
   if (stop.aborted) return false;
   if (stdout.write(line)) return true;

@@ -1,3 +1,4 @@
+/** `svc dead-letters list`, `show`, `replay` and `discard`. */
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
@@ -208,8 +209,8 @@ function faultOf(
 }
 
 /**
- * All ids are gathered before the first moves: a list that changes has no next page. Oldest first,
- * so that a conversation runs again in its order.
+ * Collects all ids before the first letter moves: a list that changes has no next page. The oldest
+ * comes first, so that a conversation runs again in its order.
  */
 async function collect(
   location: LedgerLocation,
@@ -244,7 +245,7 @@ async function discard(args: readonly string[], io: Io): Promise<number> {
 
 const done = { replay: 'will be tried again', discard: 'is deleted' } as const;
 
-/** Tells of each on a line of its own: what was done on stdout, what was not on stderr. */
+/** Prints a line for each letter: on stdout if it moved, on stderr if not. */
 function moveAll(
   location: LedgerLocation,
   ids: readonly string[],

@@ -1,3 +1,4 @@
+/** `svc deliveries try`: tries replies at once that wait for another try. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { channelsAsked } from '../../admin/channel-named.ts';
 import type { LedgerWrites } from '../../app/config/audited.ts';
@@ -14,7 +15,9 @@ const flagTable = {
   config: { type: 'string' },
 } as const;
 
-/** So many are moved at once; while svc has enough in hand it is asked again after the pause. */
+/**
+ * The most replies that move at once. While svc is busy, the command asks again after the pause.
+ */
 const stepMax = 500;
 const pauseMs = 1_000;
 

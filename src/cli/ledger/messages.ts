@@ -1,3 +1,4 @@
+/** `svc messages`: lists messages and how their turns ended. */
 import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { botExample, channelsAsked } from '../../admin/channel-named.ts';
@@ -71,7 +72,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return printList(list, parsed.flags, io);
 }
 
-/** @returns what is asked for, or a sentence about what is wrong */
+/** @returns the filter, or a sentence about what is wrong */
 function filterOf({ channel, brain, state, outcome, since, until }: Given, now: number) {
   const named = channel === null ? null : channelsAsked(channel);
   if (named?.kind === 'unknown') return `--${named.message}`;
@@ -110,7 +111,10 @@ function wordOf<Word extends string>(
 
 const agoMs = { m: minuteMs, h: hourMs, d: dayMs } as const;
 
-/** Milliseconds since 1970; NaN: it is no time. A date without a zone is of this machine's. */
+/**
+ * @returns milliseconds since 1970; NaN: it is no time. A date without a zone is in the zone of
+ * this machine.
+ */
 function timeOf(text: string, now: number): number {
   const ago = /^(\d{1,6})([mhd])$/.exec(text);
   if (ago !== null) {
@@ -124,7 +128,9 @@ function notATime(flag: string, text: string): string {
   return `--${flag} is a time such as 2h, 7d, 2026-11-21 or 2026-11-21T18:30; "${text}" is none.`;
 }
 
-/** The file names no such brain. An earlier one may have had messages, so this is no refusal. */
+/**
+ * Prints that the file has no such brain. An earlier file may have had it, so this is no refusal.
+ */
 function hintAtBrain(brain: string, { io, config, source, file }: LedgerLocation): void {
   const names = config.brains.map(({ name }) => name);
   if (source === 'nothing' || names.includes(brain)) return;
@@ -160,7 +166,7 @@ function listPage({ rows }: Page<MessageRow>): string {
   );
 }
 
-/** Of how many replies. */
+/** How many of the message's replies were delivered. */
 function delivered({ state, replies }: MessageRow): string {
   if (state === 'waiting') return '';
   const all = replies.waiting + replies.delivered + replies.dead;

@@ -1,3 +1,4 @@
+/** `svc migrate`: copies the whole database to a server or to a file. */
 import { resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
@@ -71,7 +72,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return copy({ from, target, place, asks: !yes }, location);
 }
 
-/** @returns a sentence about what is wrong */
+/** @returns the place, or a sentence about what is wrong */
 function placeOf(to: string, { cwd }: Io): StoragePlace | string {
   if (/^\w+:\/\//.test(to)) {
     return (
@@ -135,7 +136,7 @@ async function agreesTo(migration: Migration, where: string, io: Io): Promise<bo
   return agrees(io, `Copy ${what} into the ${where}? Type yes: `, 'Nothing was copied.');
 }
 
-/** On one line that is written anew, where a person looks on. */
+/** Shows the progress on one line that it overwrites, at a terminal only. */
 function progressOn({ stderr }: Io) {
   const show = (text: string): void => {
     if (stderr.isTTY === true) stderr.write(`\r\u001B[K${text}`);

@@ -1,3 +1,4 @@
+/** `svc notes list` and `svc notes clear`: the notes that an agent keeps. */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { NotesOf, NoteText } from '../../domain/note.ts';
 import { plural } from '../../domain/plural.ts';
@@ -73,7 +74,7 @@ async function list(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/** A note of a brain is told with the conversation in which it was made. */
+/** A brain's note is shown with the conversation in which it was made. */
 function told(of: NotesOf): (note: NoteText) => string {
   return ({ at, channel, conversation, text }) => {
     const where = of.kind === 'brain' ? `  ${plainLine(channel)}, ${plainLine(conversation)}` : '';
@@ -109,7 +110,7 @@ function question(of: NotesOf): string {
   return `Delete the notes ${whose} for good? Type yes: `;
 }
 
-/** @returns whose notes are meant, or a sentence about what is wrong */
+/** @returns the conversation or brain whose notes are meant, or a sentence about what is wrong */
 function parseNotesOf(positionals: readonly string[], brain: string | null): NotesOf | string {
   const [channel, conversation] = positionals;
   if (brain !== null) {

@@ -1,4 +1,4 @@
-/** Lists that come in pages: the page that was asked for, and all of them one after the other. */
+/** Lists that come in pages: prints one page, or reads all pages one after the other. */
 import {
   isPlace,
   pageRowsMax,
@@ -20,19 +20,19 @@ export const pageFlags = {
   json: { type: 'boolean' },
 } as const;
 
-/** What `--limit` takes, for the usage of such a command. */
+/** The range of `--limit`, for the usage text of such a command. */
 export const limitRange = `1 to ${pageRowsMax} (default: ${pageRowsUsual})`;
 
 type List<Found> = {
   /** The command's name. */
   readonly name: string;
   readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<Found>;
-  /** What was found, as a person reads it. */
+  /** Formats the page for a person. */
   readonly show: (found: Found, location: LedgerLocation) => string;
 };
 
 /**
- * Runs a command that prints one page of a list; with `--json` as it was read.
+ * Runs a command that prints one page of a list; `--json` prints the page as it was read.
  * @returns the exit code
  */
 export async function runList<Found extends { readonly next: string | null }>(
@@ -45,7 +45,7 @@ export async function runList<Found extends { readonly next: string | null }>(
   return printList(list, parsed.flags, io);
 }
 
-/** The same as `runList` with flags that were read already, for a command with more flags. */
+/** Like `runList`, for a command that has more flags and has parsed them. */
 export async function printList<Found extends { readonly next: string | null }>(
   { name, read, show }: List<Found>,
   { limit, after, config, json }: Flags<typeof pageFlags>,
@@ -63,7 +63,7 @@ export async function printList<Found extends { readonly next: string | null }>(
   });
 }
 
-/** @returns what `--limit` and `--after` ask for, or a sentence about what is wrong */
+/** @returns the page that `--limit` and `--after` ask for, or a sentence about what is wrong */
 export function askedPage(limit: string | null, after: string | null): PageAsked | string {
   const rows = limit === null ? pageRowsUsual : wholeNumber(limit, 1, pageRowsMax);
   if (rows === null) return `--limit is a number from 1 to ${pageRowsMax}; "${limit}" is none.`;
@@ -73,7 +73,7 @@ export function askedPage(limit: string | null, after: string | null): PageAsked
   return { after, limit: rows };
 }
 
-/** Says where the list goes on, to who reads it. */
+/** Prints how to read the next page. */
 export function describeMore({ stderr }: Io, next: string | null): void {
   if (next === null) return;
   const word = plainLine(next);
@@ -82,9 +82,9 @@ export function describeMore({ stderr }: Io, next: string | null): void {
 }
 
 /**
- * Reads a list whose pages may hold fewer rows than asked for, until there are as many as asked
- * for, or no more.
- * @param stop ends it early, with what there is
+ * For a list whose pages may have fewer rows than asked for: reads on until there are enough rows,
+ * or no more.
+ * @param stop ends it early, with the rows so far
  */
 export function fullPage<T>(
   read: (reader: LedgerReader, asked: PageAsked) => Promise<Page<T>>,

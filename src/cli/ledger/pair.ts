@@ -1,4 +1,4 @@
-/** Letting people in on messengers: by the code that a stranger was given. */
+/** `svc pair`: lets people in on messengers, by the code that svc gave to the stranger. */
 import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';

@@ -1,3 +1,4 @@
+/** `svc search`: finds messages by their words. */
 import { channelName } from '../../channels/registry.ts';
 import { searchCharactersMax, type FoundText, type FoundTexts } from '../../domain/search.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -42,7 +43,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return printList({ name, read, show }, parsed.flags, io);
 }
 
-/** Its pages may hold fewer rows than asked for. */
+/** Reads on until there are enough rows: a page may have fewer rows than asked for. */
 async function fullTexts(
   reader: LedgerReader,
   words: string,

@@ -1,3 +1,4 @@
+/** `svc spend`: shows the usage and the cost of calls to models, and today's budgets. */
 import {
   budgetsSummary,
   spendDaysMax,
@@ -72,7 +73,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/** What was spent as a person reads it at a terminal, and the budgets of today below it. */
+/** The usage and the cost for a person at a terminal, and today's budgets below. */
 export function spendPage(told: SpendSummary, budgets: readonly BudgetSummary[]): string {
   const parts = [rowsPage(told), ...(budgets.length === 0 ? [] : [budgetsPage(budgets)])];
   return parts.join('\n');

@@ -1,3 +1,4 @@
+/** `svc trace`: shows everything that happened to one message. */
 import type { Story, StoryText } from '../../domain/story.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -59,7 +60,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/** A reply's dead letter is found by its own id; that of a part, by the whole reply's. */
+/**
+ * Also finds a message by the id of a reply's dead letter. The dead letter of a part has the id of
+ * the whole reply.
+ */
 async function find(
   reader: LedgerReader,
   id: string,
@@ -80,8 +84,8 @@ function unknown({ io, config, storage }: LedgerLocation): number {
 }
 
 /**
- * The story of a message as a person reads it at a terminal.
- * @param text what was said; null: it is not to be shown
+ * The story of a message for a person at a terminal.
+ * @param text the texts of the conversation; null: do not show them
  * @param now milliseconds since 1970
  */
 export function storyPage(story: Story, text: StoryText | null, now: number): string {
@@ -132,7 +136,7 @@ function textPage({ sender, conversation, text, media, replies, ...behind }: Sto
   ].join('');
 }
 
-/** What stood behind the reply: other answers, and what tools were asked and gave. */
+/** The other answers, and the calls of tools with their arguments and results. */
 function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): string {
   return [
     ...unsent.map(({ model, text }) => {
@@ -147,7 +151,7 @@ function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): str
   ].join('');
 }
 
-/** Text that somebody wrote, moved to the right so that none of it passes for a line of ours. */
+/** Indents text that somebody wrote, so that no line of it looks like a line of svc. */
 export function indented(text: string): string {
   return plainText(text)
     .split('\n')

@@ -1,4 +1,4 @@
-/** How brains, providers and models answer, a line for each that has something to say. */
+/** The lines of `svc status` about brains, providers and models that have something to report. */
 import { formatModelId, formatModelName, describeProvider } from '../../domain/model-words.ts';
 import type { Status } from '../../admin/admin.ts';
 import type {
@@ -45,7 +45,7 @@ function brainLine(one: AnsweringStatus, now: number): Line {
 function providerLine(provider: ProviderStatus, now: number): Line {
   const { state, since, shownAt, reason, model, answers, failures, times } = provider;
   const subject = describeProvider(provider.provider);
-  // A svc of before tells its state alone.
+  // A svc of a former release sends only `state`.
   const standing = provider.standing ?? state;
   const why =
     reason === null ? '' : ` (${model === null ? '' : `${formatModelId(model)}: `}${reason})`;
@@ -61,8 +61,8 @@ function providerLine(provider: ProviderStatus, now: number): Line {
 }
 
 /**
- * Of one that does not answer as it should.
- * @param isAnswered no message to any brain goes without an answer
+ * A line for a model that does not answer as it should.
+ * @param isAnswered whether every message to every brain gets an answer
  */
 function modelLine(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Line[] {
   const { model, inUse, standing, since, shownAt, reason, window, answeredByOthers } = one;

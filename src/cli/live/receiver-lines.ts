@@ -1,11 +1,10 @@
-/** What `svc status` says of replies that do not arrive. */
+/** The lines of `svc status` about channels whose replies do not arrive. */
 import { channelName } from '../../channels/registry.ts';
 import type { DeliveryStatus } from '../../admin/deliveries.ts';
 import { plural } from '../../domain/plural.ts';
 import { length } from '../ledger/table.ts';
 import type { Line } from './asked-lines.ts';
 
-/** Channels whose replies do not arrive. */
 export function receiverLines(deliveries: readonly DeliveryStatus[], now: number): Line[] {
   return deliveries.flatMap(({ channel, state, since, reasons: [reason], waiting, oldestAt }) => {
     if (state !== 'failing') return [];

@@ -1,4 +1,4 @@
-/** The status as a person reads it: a line for each part, what is wrong marked. */
+/** The status for a person: a line for each part, with a sign at its beginning. */
 import { describeWarning } from '../../config/place-words.ts';
 import { channelName } from '../../channels/registry.ts';
 import type {
@@ -16,7 +16,7 @@ import { askedLines, isTrouble, type Line } from './asked-lines.ts';
 import { receiverLines } from './receiver-lines.ts';
 import type { Mark } from '../frame/report.ts';
 
-/** @param coloured for a terminal */
+/** @param coloured whether the signs have a colour, for a terminal */
 export function statusPage(status: Status, coloured: boolean): string {
   const now = status.startedAt + status.uptimeMs;
   const lines: readonly Line[] = [
@@ -48,7 +48,10 @@ export function statusPage(status: Status, coloured: boolean): string {
     .join('');
 }
 
-/** What is wrong with one is a warning, and is told with them. */
+/**
+ * Lines for servers that are not down. A server that is down has a warning, which stands with the
+ * other warnings.
+ */
 function mcpLines({ mcp }: Status): readonly Line[] {
   return (mcp ?? []).flatMap(({ brain, server, state, tools }) => {
     if (state === 'down') return [];
@@ -101,7 +104,10 @@ const instanceMarks: Readonly<Record<InstanceStatus['state'], Mark>> = {
   late: 'warning',
 };
 
-/** One with another configuration than the one that is asked is about to take it, or cannot. */
+/**
+ * An instance whose configuration differs from the one that answers either takes it soon, or
+ * cannot.
+ */
 function instanceLine(instance: InstanceStatus, { revision }: Status, now: number): Line {
   const { id, state, reason, startedAt, toldAt, host, version, posts } = instance;
   const isOther = instance.revision !== null && instance.revision !== revision;

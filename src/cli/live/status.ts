@@ -1,3 +1,7 @@
+/**
+ * `svc status`: prints how the running svc is. It also finds the admin address for commands that
+ * need no token.
+ */
 import { statusSchema } from '../../admin/schemas/status.ts';
 import { Unanswered, AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -53,9 +57,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-// Where to ask a running service what every reader may know without a bearer.
-
-/** @returns the address, or the exit code after the refusal was told */
+/** @returns the address, or the exit code after the refusal was printed */
 export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {
   const named = useConfigFile(file, io);
   const location = await locateService(named, io);
@@ -72,10 +74,10 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
   return exitCode.failed;
 }
 
-/** The status comes at once, or something is wrong with svc. */
+/** The status comes at once, unless something is wrong with svc. */
 const answerMs = 5_000;
 
-/** Asks what every reader may know. */
+/** A client without a token, for what every reader may see. */
 export function adminClientAt(address: ListenAddress, { stop }: Io): AdminClient {
   const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
   return new AdminClient({ address, bearer, version: programVersion(), stop, answerMs });

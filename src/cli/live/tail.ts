@@ -1,3 +1,4 @@
+/** `svc tail`: follows the live events of the running svc. */
 import { formatModelName, describeProvider } from '../../domain/model-words.ts';
 import { channelName } from '../../channels/registry.ts';
 import { liveEventKinds, liveEventSchema, toldOf } from '../../admin/schemas/live-event.ts';
@@ -44,7 +45,7 @@ configuration file.
   run,
 };
 
-/** So long that three of svc's comments must have been missing. */
+/** After this silence, three of svc's comments in the stream must have been missing. */
 const silenceMs = 50_000;
 const backoff = { baseMs: 500, capMs: 15_000 } as const;
 
@@ -58,7 +59,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (typeof address === 'number') return address;
   await using client = adminClientAt(address, io);
   const configWatcher = new ConfigWatcher(originOf(address), client, io, (liveEvent) => {
-    // The kinds that missed frames may have been of.
+    // Missed events may have been of any kind.
     if (liveEvent.kind === 'dropped') io.stderr.write(`${describeDropped(liveEvent)}\n`);
     else if (kinds !== null && !kinds.has(liveEvent.kind)) return;
     if (flags.json) io.stdout.write(`${plainJson(toldOf(liveEvent))}\n`);
@@ -74,7 +75,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Connects again for as long as frames are wanted, once it has been connected. */
+/** Reads live events until it is stopped. Once it was connected, it reconnects by itself. */
 class ConfigWatcher {
   readonly #origin: URL;
   readonly #client: AdminClient;
@@ -82,7 +83,7 @@ class ConfigWatcher {
   readonly #show: (liveEvent: LiveEvent | Dropped) => void;
   #lastId: string | null = null;
   #wasThere = false;
-  /** Attempts since it was last connected. */
+  /** Attempts since the last connection. */
   #attempts = 0;
 
   constructor(
@@ -97,7 +98,10 @@ class ConfigWatcher {
     this.#show = show;
   }
 
-  /** Runs until it is stopped. Throws Unanswered where it could not even begin. */
+  /**
+   * Runs until it is stopped.
+   * @throws {Unanswered} if the first connection fails
+   */
   async run(): Promise<void> {
     const { stop, stderr } = this.#io;
     while (!stop.aborted) {
@@ -129,7 +133,7 @@ class ConfigWatcher {
     );
   }
 
-  /** A kind of frame that only a newer svc knows is left out. */
+  /** Ignores an event of a kind that only a newer svc knows. */
   #take({ data }: StreamEvent): void {
     let liveEvent: LiveEvent | Dropped;
     try {
@@ -141,7 +145,10 @@ class ConfigWatcher {
     this.#show(liveEvent);
   }
 
-  /** Where no answer came, asks a question of the usual kind, whose error says why. */
+  /**
+   * Throws why there was no connection. Without a response it asks for the status, whose error says
+   * why.
+   */
   async #tellWhyNot({ status, body }: StreamEnd): Promise<void> {
     if (status !== null && status !== 200) this.#client.refused({ status, body: jsonOf(body) });
     await this.#client.read('reader', 'status', statusSchema);
@@ -163,7 +170,7 @@ function describeDropped({ count }: Dropped): string {
   return `${plural(count, 'event')} could not be had any more.`;
 }
 
-/** Null: all of them. A text: what is wrong with the flag. */
+/** @returns null: all kinds; a string: what is wrong with the flag */
 function kindsIn(written: string | null): ReadonlySet<string> | null | string {
   if (written === null) return null;
   const words = written.split(',').map((word) => word.trim());
@@ -189,7 +196,7 @@ function kindsPage(): string {
   return [...lines, line].join(',\n');
 }
 
-/** Platforms and models by their names, in quotes where there is a gap in one. */
+/** Platforms and models by their names, in quotes if a name has a space. */
 function wordsOf(field: string, value: string): string {
   const words = named(field, value);
   return words !== value && words.includes(' ') ? `"${words}"` : words;

@@ -1,3 +1,4 @@
+/** `svc mcp list`: shows the MCP servers, and the state of each of their tools. */
 import { plainJson } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';

@@ -1,3 +1,4 @@
+/** `svc mcp pin`: shows new and changed tools of MCP servers, and pins them. */
 import { writePins, type Pin } from '../../config/mcp-pins.ts';
 import { plainJson, plainText } from '../../lib/plain-text.ts';
 import type { SurveyedServer } from '../../app/mcp-survey.ts';
@@ -70,7 +71,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 
 type News = { readonly pins: ReadonlyMap<string, Pin>; readonly isWhole: boolean };
 
-/** Shows what is new. A pin of a tool that changed says nothing of its effect any more. */
+/**
+ * Shows new and changed tools. The pin of a changed tool no longer says anything about its effect.
+ */
 function lookAt(server: SurveyedServer, { pins }: Surveyed, io: Io): News {
   const { server: name, answer } = server;
   if (answer.kind === 'down') {

@@ -1,3 +1,6 @@
+/**
+ * `svc secrets list`: lists the secrets of the configuration and of the keychain, without values.
+ */
 import type { SecretSource } from '../../config/found-secret.ts';
 import type { KeychainHoldings, StoredSecrets } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -30,9 +33,9 @@ problem.
 type Row = {
   readonly name: string;
   readonly source: SecretSource | 'missing';
-  /** A place that wins, and cannot be read. */
+  /** The winning place cannot be read. */
   readonly unreadable: boolean;
-  /** null: the keychain did not say. */
+  /** null: the keychain did not answer. */
   readonly inKeychain: boolean | null;
   readonly usedAt: readonly string[];
 };
@@ -62,7 +65,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return exitCode.fine;
 }
 
-/** null: the keychain was not asked, for nothing was ever put into it. */
+/** @returns null: the keychain was not asked, since nothing was ever stored in it */
 function storeOf(kept: readonly string[], held: KeychainHoldings) {
   if (held.kind === 'held') return kept.length === 0 ? null : { state: 'ready' };
   const { state, message, remedy } = held;
@@ -100,7 +103,7 @@ async function rowsOf(
   );
 }
 
-/** What is not in the index is not asked for, so it is not there. */
+/** A name outside the index was not asked for: the keychain does not have it. */
 function isKept(name: string, kept: readonly string[], held: KeychainHoldings): boolean | null {
   if (held.kind === 'held') return held.names.has(name);
   return kept.includes(name) ? null : false;

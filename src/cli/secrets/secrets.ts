@@ -1,4 +1,7 @@
-/** What the commands for secrets share: the keychain, the names, and what uses them. No value. */
+/**
+ * `svc secrets where` and `svc secrets delete`, and the parts that all commands for secrets share.
+ * Only `svc secrets set` handles a value.
+ */
 import type { Config } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
@@ -18,7 +21,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { noteElsewhere } from '../ledger/access.ts';
 import { findStorage } from '../frame/find-storage.ts';
 
-/** A person at the terminal is told when the keychain waits for them. */
+/** Prints a line at a terminal when the keychain waits for the person. */
 export function keychainOf(io: Io): Keychain {
   const atTerminal = io.stderr.isTTY === true;
   const prompting = (): void => {
@@ -28,19 +31,20 @@ export function keychainOf(io: Io): Keychain {
 }
 
 export type UsedSecrets = {
-  /** The file, as a person knows it. */
+  /** The configuration file, as a person names it. */
   readonly file: string;
   /** null: there is no configuration. */
   readonly config: Config | null;
-  /** null: there is none, or none is known. */
+  /** null: there is no storage, or none is known. */
   readonly storage: StoragePlace | null;
-  /** By name, every place that wants it. */
+  /** For each name, every place that uses it. */
   readonly usedAt: ReadonlyMap<string, readonly string[]>;
 };
 
 /**
- * What the configuration names. There may be none yet: secrets can come first.
- * @returns the report of a file that cannot be used, with what is known without it
+ * The secrets that the configuration names. There may be no configuration yet: secrets can come
+ * first.
+ * @returns with `fault`, the report of an unusable file, what is known without it
  */
 export async function usedSecrets(
   given: string | null,
@@ -62,7 +66,9 @@ export async function usedSecrets(
   return { file: chosen.name, config, storage, usedAt, fault: null };
 }
 
-/** Whether a word is the name of a secret; a word that is not is told nowhere. */
+/**
+ * Whether a word can be the name of a secret. Another word may be a value: no message repeats it.
+ */
 export function isName(word: string | undefined): word is string {
   return word !== undefined && isEnvName(word);
 }
@@ -114,7 +120,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return winner?.state === 'value' ? exitCode.fine : exitCode.failed;
 }
 
-/** The index says what was put into the keychain; the keychain itself may have lost it. */
+/** Corrects the places by the keychain's answer: it may have lost a secret that the index lists. */
 export function placesWith(
   places: readonly PlaceOfSecret[],
   name: string,
@@ -142,11 +148,11 @@ const beside: Readonly<Record<PlaceOfSecret['state'], string>> = {
   absent: 'has none',
 };
 
-/** A change of the keychain is a row in the audit, where there is a database to have one. */
+/** A change of the keychain, for a row in the audit of the database, if there is one. */
 export type KeychainWrite = {
   readonly action: 'secret_set' | 'secret_deleted';
   readonly name: string;
-  /** As the admin API answers it. */
+  /** The HTTP status that the admin API answers to such a change. */
   readonly status: number;
 };
 
@@ -158,7 +164,7 @@ export async function tellAudit(
   if (config === null) return;
   const row = { action, target: { name }, status, reason: null };
   const at = await findStorage(storage, config, io);
-  // Without the URL of the server nobody can write there.
+  // Without the server's URL nobody can write there.
   const noted = at?.kind === 'refused' ? false : await noteElsewhere(config, at, row);
   if (noted === false) {
     warn(io, 'The audit has no row of this: the database is in use, or cannot be written.');

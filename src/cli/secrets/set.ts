@@ -1,3 +1,4 @@
+/** `svc secrets set`: stores a secret in the keychain of the operating system. */
 import { secretCharactersMax, faultOfSecretValue } from '../../config/secret-value.ts';
 import type { PlaceOfSecret } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -32,7 +33,7 @@ Exit codes: 0 kept, 1 not kept, 2 wrong usage.
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
-  // What is wrong may be a value, so it is not repeated.
+  // The wrong argument may be a value, so the message does not repeat it.
   if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, inArguments(args));
   const { flags, positionals } = parsed;
   const [name] = positionals;
@@ -53,7 +54,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return exitCode.fine;
 }
 
-/** @param args what was typed, of which nothing is repeated */
+/** @param args the arguments; the message repeats none of them */
 function inArguments(args: readonly string[]): string {
   if (args.length < 2) return noName;
   return (
@@ -63,10 +64,10 @@ function inArguments(args: readonly string[]): string {
   );
 }
 
-/** Longer than any value, so that one that is too long is told as that. */
+/** Longer than any value, so that a value that is too long is reported as such. */
 const inputCharactersMax = secretCharactersMax * 50;
 
-/** @returns null: there is none that can be kept, and that was told */
+/** @returns null: there is no valid value, and the reason was printed */
 async function readValue(name: string, io: Io): Promise<string | null> {
   const given =
     io.stdin.isTTY === true ? await askHidden(io, `Value of ${name}: `) : await piped(io);
@@ -79,13 +80,13 @@ async function readValue(name: string, io: Io): Promise<string | null> {
 
 async function piped(io: Io): Promise<string | null> {
   const { line, hasMore } = await readFirstLine(io.stdin, inputCharactersMax, io.stop);
-  // What was not waited for to its end is no value.
+  // An input that was not read to its end is no value.
   if (io.stop.aborted) return null;
   if (hasMore) warn(io, 'Only the first line of the input is taken; there are more.');
   return line ?? 'x'.repeat(inputCharactersMax);
 }
 
-/** Places that come before the keychain, as far as this process sees them. */
+/** A sentence for each place that comes before the keychain, as far as this process sees them. */
 function shadowsOf(places: readonly PlaceOfSecret[]): readonly string[] {
   return places
     .filter(({ source, state }) => source !== 'keychain' && /^(?:value|unreadable)$/.test(state))

@@ -1,4 +1,6 @@
-/** Where several svc share a configuration, for commands that show or change it there. */
+/**
+ * `svc config show`, `history` and `use`: the configuration that several svc share in a database.
+ */
 import {
   describeStorage,
   readSharedConfig,
@@ -20,13 +22,13 @@ import { left, localTime, right, table } from '../ledger/table.ts';
 
 export type SharedPlace = {
   readonly at: AtServer;
-  /** Of the file that names the server; it has no problems. */
+  /** The inspection of the file that names the server; that file has no problems. */
   readonly inspection: Inspection;
   /** For people: `database "svc" on db.example:5432`. */
   readonly said: string;
 };
 
-/** @returns the place, or the exit code after it was told why there is none */
+/** @returns the place, or the exit code after the reason was printed */
 export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace | number> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') {
@@ -47,7 +49,6 @@ export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace 
   return exitCode.failed;
 }
 
-/** What keeps a command from it. */
 export function tellProblem({ message }: Pick<StoreProblem, 'message'>, { stderr }: Io): number {
   stderr.write(`${message}\n`);
   return exitCode.failed;

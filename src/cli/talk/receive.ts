@@ -1,3 +1,4 @@
+/** `svc receive`: listens where the webhook sends its replies, and prints them. */
 import type { Writable } from 'node:stream';
 import { once } from 'node:events';
 import type { Config, Mapping } from '../../config/config.ts';
@@ -46,7 +47,7 @@ webhook whose replies come to this machine, or a secret is missing.
   run,
 };
 
-/** Where to stand, and what to go by. */
+/** Where to listen, and how to read and check a reply. */
 type Stand = LocalAddress & {
   readonly mapping: Mapping;
   readonly checks: ReplyChecks;
@@ -88,7 +89,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return exitCode.fine;
 }
 
-/** @returns or what to say about it */
+/** @returns the place, or a sentence why there is none */
 async function standBy(
   config: Config,
   name: string,
@@ -131,7 +132,7 @@ function describeListening({ host, port, outboundUrl }: Stand): string {
 
 const idsKept = 10_000;
 
-/** Prints each reply once. A reply that could not be printed is not taken. */
+/** Prints each reply once. It does not accept a reply that it could not print. */
 class Printer {
   readonly #out: Writable;
   readonly #json: boolean;

@@ -1,3 +1,4 @@
+/** `svc send`: sends a message to the running svc, and prints its answer. */
 import type { Config, Secrets } from '../../config/config.ts';
 import { pause } from '../../lib/backoff.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
@@ -23,7 +24,7 @@ import {
 import { StandIn } from '../../app/webhook-client/one-reply-receiver.ts';
 import type { Story } from '../../domain/story.ts';
 
-/** Seconds. */
+/** Seconds to wait for the answer. */
 const [usual, most] = [120, 3_600];
 
 const table = {
@@ -32,11 +33,11 @@ const table = {
   config: { type: 'string' },
 } as const;
 
-/** How long it waits, in milliseconds, for what is likely to come. */
+/** How long the command waits for what is likely to come, in milliseconds. */
 type SendTimes = {
-  /** For a service that was started just before to listen. */
+  /** Until a service that was just started listens. */
   readonly startMs: number;
-  /** For a reply that the admin server tells of, on its way to the receiver at that moment. */
+  /** Until the receiver has a reply that the admin server already showed. */
   readonly deliveryMs: number;
 };
 
@@ -113,10 +114,10 @@ type Setting = {
   readonly times: SendTimes;
 };
 
-/** Between two looks whether the service listens. */
+/** The pause between two checks whether the service listens. */
 const againMs = 100;
 
-/** One message and its answer, by every way in which the answer can be seen. */
+/** Sends one message, and watches for its answer in every way in which it can be seen. */
 class Talk {
   readonly #setting: Setting;
 
@@ -190,7 +191,7 @@ class Talk {
     return exitCode.failed;
   }
 
-  /** Null: the admin server is switched off. */
+  /** @returns null: the admin server is switched off */
   async #service(): Promise<RemoteLedger | null> {
     const { io, location } = this.#setting;
     const address = await whereSvcListens(location.addresses, io);
@@ -216,7 +217,7 @@ class Talk {
     };
   }
 
-  /** True, or why the text of an answer may not be read, as the end of a sentence. */
+  /** @returns true, or why the text of an answer may not be read, as the end of a sentence */
   async #mayRead(service: RemoteLedger | null): Promise<true | string> {
     const { config } = this.#setting.location;
     if (config.storage === null) return 'without storage svc keeps no text of it to read';
@@ -240,7 +241,7 @@ class Talk {
   }
 }
 
-/** A service that was started just before takes a moment to listen. */
+/** A service that was just started takes a moment to listen. */
 async function listensSoon(
   { bind }: WebhookPlace['webhook'],
   startMs: number,
@@ -257,17 +258,18 @@ function whenAborted(signal: AbortSignal): Promise<'over'> {
   });
 }
 
-/** What the admin server of the running service tells of one message, asked until it is enough. */
+/** The outcome of a message, as the admin server of the running service shows it. */
 type Watched =
   | { readonly kind: 'reply'; readonly texts: readonly string[] }
-  /** Nothing more comes; a sentence why. */
+  /** No reply will come; `why` is a sentence. */
   | { readonly kind: 'none'; readonly why: string };
 
 const pauseMs = { first: 100, most: 1_000, growth: 1.5 } as const;
 
 /**
- * Watches until there is a reply, or will be none; never ends where it cannot be told.
- * @param mayRead whether the texts may be asked for: with the bearer, and where storage keeps them
+ * Asks the admin server until there is a reply, or there will be none. If the server gives no
+ * answer, the promise never settles.
+ * @param mayRead whether the texts may be asked for: the token is known, and storage keeps them
  */
 async function watchAnswer(
   service: RemoteLedger,
@@ -291,7 +293,7 @@ async function watchAnswer(
   return new Promise(() => {});
 }
 
-/** Why svc itself answered, and no model, as a sentence; null: a model did, or it is not known. */
+/** @returns a sentence if svc itself answered and no model; null: a model did, or nobody knows */
 async function describeWhoAnswered(service: RemoteLedger, id: string): Promise<string | null> {
   const story = await lookUp(service, id);
   const outcome = story === 'unanswered' ? null : (story?.trace?.outcome ?? null);
@@ -299,7 +301,7 @@ async function describeWhoAnswered(service: RemoteLedger, id: string): Promise<s
   return `No model answered (${outcome}): this is a sentence of svc. See svc trace ${id}`;
 }
 
-/** How far a message is, for who does not wait any longer. */
+/** How far a message is, for a person who waits no longer. */
 async function describeHowFar(service: RemoteLedger, id: string): Promise<string> {
   const story = await lookUp(service, id);
   if (story === 'unanswered' || story === null) return 'What became of it is not known';
@@ -332,7 +334,11 @@ function lookUp(service: RemoteLedger, id: string): Promise<Story | null | 'unan
   });
 }
 
-/** What the service does not tell is no fault of this program's. */
+/**
+ * A service that gives no answer is no fault of this program.
+ * @returns null for `Unanswered`
+ * @throws every other error
+ */
 function orThrow(error: unknown): null {
   if (error instanceof Unanswered) return null;
   throw error;

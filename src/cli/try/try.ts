@@ -1,3 +1,6 @@
+/**
+ * `svc try`: runs the test cases of a configuration, and reports them as text, JSON or JUnit XML.
+ */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
@@ -104,7 +107,7 @@ function isChosen({ brain, text, note }: PlannedCase, flags: Flags<typeof table>
   return only === null || text.includes(only) || note.includes(only);
 }
 
-/** The keys of the brains that are asked, and of the judges. */
+/** Chooses the secrets of the brains that are asked, and of the judges. */
 function concernsOf(cases: readonly PlannedCase[]): (path: string) => boolean {
   const places = new Set(
     cases.flatMap(({ at, judge }) => [
@@ -124,7 +127,7 @@ type Trial = {
   readonly io: Io;
 };
 
-/** Tells each case as soon as it and all before it are over. */
+/** Prints each case as soon as it and all earlier cases are over. */
 async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<readonly CaseRow[]> {
   const { config, secrets, skills, jobs, flags, io } = trial;
   const log = createCommandLog(io, 'error');
@@ -205,14 +208,15 @@ function reportUnreadable(file: string, problems: readonly ConfigProblem[], io: 
   return exitCode.config;
 }
 
-/**
- * The results as JUnit XML, in the form that CI systems read: a suite for each brain, a case for
- * each test case, and a failure inside it.
- *
- * Format: https://github.com/testmoapp/junitxml and https://docs.gitlab.com/ci/testing/unit_test_reports/
- */
 const nameCharactersMax = 200;
 
+/**
+ * The results as JUnit XML, as CI systems read it: a suite for each brain, a case for each test
+ * case, and a failure inside it.
+ *
+ * Format: https://github.com/testmoapp/junitxml and
+ * https://docs.gitlab.com/ci/testing/unit_test_reports/
+ */
 function junitOf(file: string, cases: readonly CaseRow[]): string {
   const suites = [...Map.groupBy(cases, ({ brain }) => brain)];
   const lines = suites.map(([brain, own]) => suiteOf(brain, own));
@@ -240,7 +244,7 @@ function named(name: string, cases: readonly CaseRow[]): string {
   );
 }
 
-/** @param name by which a CI system knows the case again, wherever it stands in the list */
+/** @param name identifies the case for a CI system, wherever the case stands in the list */
 function caseOf(name: string, { brain, passed, ms, failures }: CaseRow): string {
   const who = `name="${escaped(name)}" classname="${escaped(brain)}"`;
   const head = `    <testcase ${who} time="${secondsOf(ms)}"`;
@@ -263,7 +267,7 @@ const entities: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 };
 
-/** What XML 1.0 knows no way to write is left out: https://www.w3.org/TR/xml/#charsets */
+/** Drops characters that XML 1.0 cannot express: https://www.w3.org/TR/xml/#charsets */
 function escaped(text: string): string {
   return text
     .toWellFormed()
@@ -271,9 +275,10 @@ function escaped(text: string): string {
     .replace(/[&<>"'\n\t]/g, (one) => entities[one]!);
 }
 
-// What became of each case, as it is told: secrets masked, and shortened for people.
-
-/** `index` is the place in the brain's list, from 0. */
+/**
+ * The result of a case for output, with secrets masked. `index` is its place in the list of the
+ * brain, from 0.
+ */
 type CaseRow = {
   readonly brain: string;
   readonly index: number;
@@ -281,7 +286,7 @@ type CaseRow = {
   readonly note: string;
   readonly passed: boolean;
   readonly ms: number;
-  /** Sentences, of all runs that failed. */
+  /** Sentences from all runs that failed. */
   readonly failures: readonly string[];
   readonly runs: readonly RunResult[];
 };
@@ -317,7 +322,7 @@ function toldOf(result: CaseResult, mask: Mask): CaseRow {
 
 const [beginningMax, failureMax, failuresMax] = [60, 400, 6];
 
-/** One line, and below it why a case failed. */
+/** One line per case, and below it why the case failed. */
 function linesOf(told: CaseRow, coloured: boolean): string {
   const { brain, text, passed, ms, runs, failures } = told;
   const good = runs.filter((run) => run.passed).length;
