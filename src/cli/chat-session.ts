@@ -58,8 +58,8 @@ class BrainSession implements Session {
   }
 
   async ask(text: string, signal: AbortSignal, show?: (whole: string) => void): Promise<Answer> {
-    const asked = await this.#dryRun.ask(text, this.#turns, signal, 'public', show);
-    const { decision, steps, askedAt, leftOut, ms } = asked;
+    const result = await this.#dryRun.ask(text, this.#turns, signal, 'public', show);
+    const { decision, steps, askedAt, leftOut, ms } = result;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;
       const before = this.#turns.filter((turn) => !leftOut.includes(turn));

@@ -28,13 +28,13 @@ const entries: readonly Entry[] = [
   { name: 'deliveries try', load: loadTry },
   { name: 'dead-letters list', load: async () => (await deadLetters()).deadLettersList },
   { name: 'dead-letters show', load: async () => (await deadLetters()).deadLettersShow },
-  { name: 'dead-letters replay', load: async () => (await moves()).deadLettersReplay },
-  { name: 'dead-letters discard', load: async () => (await moves()).deadLettersDiscard },
+  { name: 'dead-letters replay', load: async () => (await deadLetters()).deadLettersReplay },
+  { name: 'dead-letters discard', load: async () => (await deadLetters()).deadLettersDiscard },
   { name: 'conversations list', load: async () => (await conversations()).conversationsList },
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
-  { name: 'conversations hold', load: async () => (await byHand()).conversationsHold },
-  { name: 'conversations answer', load: async () => (await byHand()).conversationsAnswer },
-  { name: 'conversations release', load: async () => (await byHand()).conversationsRelease },
+  { name: 'conversations hold', load: async () => (await takeover()).conversationsHold },
+  { name: 'conversations answer', load: async () => (await takeover()).conversationsAnswer },
+  { name: 'conversations release', load: async () => (await takeover()).conversationsRelease },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
   { name: 'approvals list', load: async () => (await approvals()).approvalsList },
@@ -68,9 +68,8 @@ const entries: readonly Entry[] = [
 ];
 
 const deadLetters = () => import('./ledger/dead-letters.ts');
-const moves = () => import('./ledger/dead-letters.ts');
 const conversations = () => import('./ledger/conversations.ts');
-const byHand = () => import('./ledger/conversations-by-hand.ts');
+const takeover = () => import('./ledger/takeover.ts');
 const approvals = () => import('./ledger/approvals.ts');
 const notes = () => import('./ledger/notes.ts');
 
@@ -114,28 +113,31 @@ async function loadConfigCheck(): Promise<Command> {
     },
     async (inspection, io) => {
       const { warningsOfSkills } = await import('../app/config/skill-warnings.ts');
-      return [...(await warningsOfSkills(inspection)), ...(await lookAtStorage(inspection, io))];
+      return [
+        ...(await warningsOfSkills(inspection)),
+        ...(await findStorageWarnings(inspection, io)),
+      ];
     },
   );
 }
 
-async function lookAtStorage(
+async function findStorageWarnings(
   { validation, storage, text, file }: Inspection,
   io: Io | null,
 ): Promise<readonly ConfigProblem[]> {
   if (validation.kind === 'invalid') return [];
-  const at = await storageToLookAt(storage, validation.config, io);
+  const at = await storageToRead(storage, validation.config, io);
   if (at === null) return [];
   const { warnOfPrivateTurns } = await import('../app/config/private-warning.ts');
   const reader = await openReader(at);
   if ('kind' in reader) return [];
   await using open = reader;
-  const elsewhere = at.kind === 'server' ? await warnOfOther(at, text, file) : [];
+  const elsewhere = at.kind === 'server' ? await findOtherConfig(at, text, file) : [];
   return [...elsewhere, ...(await warnOfPrivateTurns(validation.config, open))];
 }
 
 /** Warns if another configuration is in use in the database: a start takes that one. */
-async function warnOfOther(at: AtServer, text: string, file: string) {
+async function findOtherConfig(at: AtServer, text: string, file: string) {
   const { configElsewhere } = await import('../app/config/start.ts');
   const current = await readSharedConfig(at);
   const isOther = current !== null && 'text' in current && current.text !== text;
@@ -143,7 +145,7 @@ async function warnOfOther(at: AtServer, text: string, file: string) {
 }
 
 /** A database file can always be read. A server may be contacted only if there is an `io`. */
-async function storageToLookAt(place: StoragePlace | null, config: Config, io: Io | null) {
+async function storageToRead(place: StoragePlace | null, config: Config, io: Io | null) {
   if (place?.kind !== 'server') return place;
   if (io === null) return null;
   const { findStorage } = await import('./frame/find-storage.ts');
@@ -161,7 +163,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   if (first === '--version' || first === '-v') return runCommandLine(['version'], io);
   if (first === 'help' || first === '--help' || first === '-h') return help(argv.slice(1), io);
   if (first === 'internal') return runInternal(argv, io);
-  const entry = find(argv);
+  const entry = findEntry(argv);
   if (entry === null) return notFound(argv, io);
   const command = await entry.load();
   const args = argv.slice(entry.name.split(' ').length);
@@ -188,7 +190,7 @@ async function runInternal(argv: readonly string[], io: Io): Promise<number> {
 }
 
 /** @returns the entry with the longest name that the arguments begin with */
-function find(argv: readonly string[]): Entry | null {
+function findEntry(argv: readonly string[]): Entry | null {
   for (const words of [2, 1]) {
     const name = argv.slice(0, words).join(' ');
     const entry = entries.find((one) => one.name === name);
@@ -209,10 +211,10 @@ async function help(topic: readonly string[], io: Io): Promise<number> {
     io.stdout.write(await overview());
     return exitCode.fine;
   }
-  const exact = find(words);
-  const asked = exact === null ? family(words[0]!) : [exact];
-  if (asked.length === 0) return notFound(words, io);
-  const pages = await Promise.all(asked.map(async (entry) => pageOf(await entry.load())));
+  const exact = findEntry(words);
+  const topics = exact === null ? family(words[0]!) : [exact];
+  if (topics.length === 0) return notFound(words, io);
+  const pages = await Promise.all(topics.map(async (entry) => pageOf(await entry.load())));
   io.stdout.write(pages.join('\n'));
   return exitCode.fine;
 }

@@ -42,12 +42,12 @@ function explainStep(step: TraceStep): string {
       const again = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
       const remedy = step.result === 'answer' ? null : remedyForModel(step.result, step.model);
-      const told = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
+      const summary = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
       const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
       const status = step.status == null ? '' : `, status ${step.status}`;
-      const said = step.said == null ? '' : `. Its provider said: "${step.said}"`;
+      const quote = step.said == null ? '' : `. Its provider said: "${step.said}"`;
       const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
-      return `${told}${without}${status}${cut}${said}${remedy === null ? '' : `. ${remedy}`}`;
+      return `${summary}${without}${status}${cut}${quote}${remedy === null ? '' : `. ${remedy}`}`;
     }
     case 'tool': {
       const asks = step.mode === 'ask' && step.outcome === 'rehearsed';

@@ -53,13 +53,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 
 /** Remembers a hang-up that comes before the service can act on it, and delivers it then. */
 function latchHangUps({ onHangUp }: Io): (reload: () => void) => void {
-  let came = false;
+  let isPending = false;
   let act = (): void => {
-    came = true;
+    isPending = true;
   };
   onHangUp(() => act());
   return (reload) => {
     act = reload;
-    if (came) reload();
+    if (isPending) reload();
   };
 }

@@ -79,8 +79,8 @@ type Service = ServeSetup & {
 
 /** Starts again if another configuration came into use in the database during the start. */
 async function serveFrom(service: Service): Promise<number> {
-  for (let left = startsMax; ; left--) {
-    const code = await serveOnce(service, left > 1);
+  for (let startsLeft = startsMax; ; startsLeft--) {
+    const code = await serveOnce(service, startsLeft > 1);
     if (code !== null) return code;
   }
 }
@@ -91,7 +91,7 @@ const startsMax = 5;
 /** @returns the exit code; null: start again, with the configuration that is now in use */
 async function serveOnce(service: Service, mayAgain: boolean): Promise<number | null> {
   const { file, io, core, addresses } = service;
-  const { read, name, away } = await readStart(file, io, addresses);
+  const { read, name, storeProblem } = await readStart(file, io, addresses);
   if (read.kind === 'refused') {
     io.stderr.write(read.report);
     await core?.stuckByConfig(read.problems);
@@ -102,7 +102,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
   const resolved = await readSecrets(config, io, { tokenWanted });
   if (io.stop.aborted) return exitCode.fine;
   if (resolved.kind === 'refused') {
-    if (away !== null) return endWith(endingBy(away), service, openLog(service));
+    if (storeProblem !== null) return endWith(endingBy(storeProblem), service, openLog(service));
     if (name !== null) io.stderr.write(`The configuration in use is ${name}.\n`);
     return refuseSecrets(service, config, resolved);
   }
@@ -133,7 +133,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
     stop: io.stop,
     abandon: io.abandon,
     startWriter: service.startWriter,
-    onTurn: lines === null ? undefined : (turn) => lines.told(turn),
+    onTurn: lines === null ? undefined : (turn) => lines.show(turn),
     application: core?.around ?? null,
     onListening: ({ window }) => window !== null && core?.atWork(window),
   });
@@ -142,7 +142,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
 }
 
 async function endWith(ending: Ending, { core, io }: Service, log: Log): Promise<number> {
-  await tell(ending, log);
+  await logEnding(ending, log);
   return core === null ? codeOf(ending) : reportShell(ending, core, io);
 }
 
@@ -162,7 +162,7 @@ function openLog({ io, level, core }: Service): Log {
   }
 }
 
-async function tell(ending: Ending, log: Log): Promise<void> {
+async function logEnding(ending: Ending, log: Log): Promise<void> {
   if (ending.kind === 'refused') log.error(ending.code, ending.message);
   if (ending.kind === 'failed') log.error('service_failed', ending.message);
   await log.flush();

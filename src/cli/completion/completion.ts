@@ -50,9 +50,9 @@ type Shell = (typeof shells)[number];
 export function completionScript(shell: Shell, commands: readonly Completed[]): string {
   switch (shell) {
     case 'bash':
-      return `${after(commands)}${bash}`;
+      return `${completionFunction(commands)}${bash}`;
     case 'zsh':
-      return `#compdef svc\n${after(commands)}${zsh}`;
+      return `#compdef svc\n${completionFunction(commands)}${zsh}`;
     case 'fish':
       return fish(commands);
     default:
@@ -90,7 +90,7 @@ function flagsOf({ flags }: Completed): readonly string[] {
  * are its arguments, after `<command> --` its flags, after `<command> --flag` the values of that
  * flag. A colon stands for files, a question mark for unknown values.
  */
-function after(commands: readonly Completed[]): string {
+function completionFunction(commands: readonly Completed[]): string {
   const lines = [...wordsOf(commands)].map(([first, words]) => caseOf(first, words));
   for (const command of commands) {
     const { name, flags, takes } = command;
@@ -163,17 +163,19 @@ function fish(commands: readonly Completed[]): string {
     seconds.map((second) => {
       const name = first === 'help' ? second : `${first} ${second}`.trim();
       const summary = commands.find((one) => one.name === name)?.summary;
-      const told = summary === undefined ? '' : ` -d ${quoted(summary)}`;
-      return `complete -c svc -n ${at(first)} -a ${second}${told}\n`;
+      const description = summary === undefined ? '' : ` -d ${quoted(summary)}`;
+      return `complete -c svc -n ${atCommand(first)} -a ${second}${description}\n`;
     }),
   );
   const rest = commands.flatMap(({ name, flags, takes }) => [
-    ...(takes === undefined ? [] : [`complete -c svc -n ${at(name)} ${fishValues(takes)}\n`]),
+    ...(takes === undefined
+      ? []
+      : [`complete -c svc -n ${atCommand(name)} ${fishValues(takes)}\n`]),
     ...Object.entries(flags).map(([flag, field]) => {
       const values = field.type === 'boolean' ? '' : ` -r ${fishValues(valuesOf(flag, field))}`;
-      return `complete -c svc -n ${at(name)} -l ${flag}${values}\n`;
+      return `complete -c svc -n ${atCommand(name)} -l ${flag}${values}\n`;
     }),
-    `complete -c svc -n ${at(name)} -l help\n`,
+    `complete -c svc -n ${atCommand(name)} -l help\n`,
   ]);
   return `function __svc_at
   set -l words (commandline -opc)
@@ -187,7 +189,7 @@ complete -c svc -f
 ${words.join('')}${rest.join('')}`;
 }
 
-function at(command: string): string {
+function atCommand(command: string): string {
   return quoted(`__svc_at ${quoted(command)}`);
 }
 

@@ -147,7 +147,7 @@ export function makeDemoFolder(env: Io['env']): string {
   const parent = env['TMPDIR'] || tmpdir();
   for (const name of readdirSync(parent)) {
     const pid = namePattern.exec(name)?.[1];
-    if (pid !== undefined && !lives(Number(pid)) && isOurs(join(parent, name))) {
+    if (pid !== undefined && !isAlive(Number(pid)) && isOurs(join(parent, name))) {
       removeDemoFolder(join(parent, name));
     }
   }
@@ -165,7 +165,7 @@ export function removeDemoFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function lives(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
@@ -174,8 +174,8 @@ function lives(pid: number): boolean {
 }
 
 function isOurs(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === process.getuid?.();
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === process.getuid?.();
 }
 
 const table = {
@@ -296,7 +296,8 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
   io.secrets.hold(asFound(secrets));
-  const doubt = choices.model === null ? null : await doubtOf(config.brains[0]!.models[0]!);
+  const modelWarning =
+    choices.model === null ? null : await modelWarningOf(config.brains[0]!.models[0]!);
   const ending = await runService({
     config,
     text,
@@ -315,7 +316,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;
       const token = secrets.get(adminTokenName as EnvName)!;
-      io.stdout.write(welcome(at, { ...picked, secret, token, kept: db !== null, doubt }));
+      io.stdout.write(welcome(at, { ...picked, secret, token, kept: db !== null, modelWarning }));
     },
   });
   await log.flush();
@@ -336,7 +337,7 @@ function newSecret(): string {
   return randomBytes(24).toString('base64url').replaceAll('-', '_');
 }
 
-type Shown = {
+type WelcomeFacts = {
   readonly webhookPort: number;
   readonly adminPort: number;
   readonly receiverPort: number;
@@ -348,10 +349,10 @@ type Shown = {
   /** The administrator's token, for this start alone. */
   readonly token: string;
   /** Why the model will not answer now, and what to do; null: it will answer. */
-  readonly doubt: string | null;
+  readonly modelWarning: string | null;
 };
 
-function welcome(at: Listening, shown: Shown): string {
+function welcome(at: Listening, shown: WelcomeFacts): string {
   const webhook = `http://127.0.0.1:${shown.webhookPort}/webhook`;
   const brain =
     shown.modelPort === null
@@ -367,10 +368,10 @@ function welcome(at: Listening, shown: Shown): string {
     `-H 'Content-Type: application/json'`,
     `-d '{"sender_id":"ada","text":"Hello"}'`,
   ].join(' ');
-  const was = shown.doubt === null ? 'was ready' : 'runs, but its model is not ready,';
-  const doubt = shown.doubt === null ? '' : `\n  ! ${shown.doubt}\n`;
+  const was = shown.modelWarning === null ? 'was ready' : 'runs, but its model is not ready,';
+  const warningLine = shown.modelWarning === null ? '' : `\n  ! ${shown.modelWarning}\n`;
   return `svc demo ${was} ${seconds} s after its start.
-${doubt}
+${warningLine}
   webhook    ${webhook}
   brain      ${brain}
   replies    go to http://127.0.0.1:${shown.receiverPort}/replies, which prints them here
@@ -391,7 +392,7 @@ Ctrl-C ends it.
  * @returns why a model that needs no key would not answer a private message now, and what to do
  * about it; null: it would
  */
-export async function doubtOf(model: ModelConfig): Promise<string | null> {
+export async function modelWarningOf(model: ModelConfig): Promise<string | null> {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
   const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());

@@ -53,13 +53,13 @@ export function linesOf(
   return [...lines, warning(subject, 'svc desktop can open none of them', remedy)];
 }
 
-type LoadedHere = { readonly version: string | null; readonly why: string | null };
+type LoadResult = { readonly version: string | null; readonly why: string | null };
 
 /** Loads the library in a separate process, since a fault in the library may end the process. */
-function loadsWebview(env: Env): Promise<LoadedHere> {
+function loadsWebview(env: Env): Promise<LoadResult> {
   const { file, args } = ownProgram('internal', 'window');
   const options = { env: windowEnvironment(env), timeout: loadMs, windowsHide: true };
-  const { promise, resolve } = Promise.withResolvers<LoadedHere>();
+  const { promise, resolve } = Promise.withResolvers<LoadResult>();
   execFile(file, [...args, 'look'], options, (error, stdout) => {
     const line = stdout.trim();
     if (error === null) resolve({ version: line, why: null });

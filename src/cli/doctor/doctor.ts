@@ -20,7 +20,7 @@ import { programVersion, versionAt } from '../../lib/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { desktopLines } from './desktop.ts';
 import { keychainOf } from '../secrets/secrets.ts';
-import { length, localTime, bytesText } from '../ledger/table.ts';
+import { formatDuration, localTime, formatBytes } from '../ledger/table.ts';
 import { plural } from '../../domain/plural.ts';
 import { explainKeychain } from '../../app/keychain.ts';
 import type { Keychain } from '../../secrets/secrets.ts';
@@ -89,7 +89,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const deleting = parsed.flags['delete-webhook'];
-  const lines = valid ? await doctorLook(inspection, validation.config, deleting, io) : [];
+  const lines = valid ? await runChecks(inspection, validation.config, deleting, io) : [];
   if (parsed.flags.json) {
     io.stdout.write(`${plainJson({ valid, problems: validation.problems, checks: lines }, 2)}\n`);
   } else {
@@ -99,7 +99,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }
 
-async function doctorLook(
+async function runChecks(
   inspection: Inspection,
   config: Config,
   deletingWebhook: boolean,
@@ -174,13 +174,13 @@ export function clockLine({
     return failed('clock', `${localTime(now)} is before this version was made`, remedy);
   }
   if (newestAt !== null && now + slackMs < newestAt) {
-    const message = `is ${length(newestAt - now)} behind the newest message stored`;
+    const message = `is ${formatDuration(newestAt - now)} behind the newest message stored`;
     return failed('clock', message, remedy);
   }
   return ok('clock', `${localTime(now)}, as far as can be told from here`);
 }
 
-const doctorSubject = 'keychain';
+const keychainSubject = 'keychain';
 
 /**
  * Checks the keychain of the operating system. If it never got a secret, there is no question and
@@ -192,27 +192,29 @@ export async function keychainLines(
   stop: AbortSignal,
 ): Promise<readonly PreflightLine[]> {
   const stored = await keychain.stored();
-  if (stored.kind === 'fault') return [warning(doctorSubject, said(stored.message), stored.remedy)];
+  if (stored.kind === 'fault')
+    return [warning(keychainSubject, afterSubject(stored.message), stored.remedy)];
   const names = stored.secrets.map(({ name }) => name);
   if (names.length === 0) return [];
   const state = await keychain.state(stop);
   if (state !== 'ready') {
     const { message, remedy } = explainKeychain(state);
-    return [warning(doctorSubject, said(message), remedy)];
+    return [warning(keychainSubject, afterSubject(message), remedy)];
   }
-  const held = await keychain.holds(names, stop);
-  if (held.kind === 'fault') return [warning(doctorSubject, said(held.message), held.remedy)];
-  const lost = names.filter((name) => !held.names.has(name));
+  const holdings = await keychain.holds(names, stop);
+  if (holdings.kind === 'fault')
+    return [warning(keychainSubject, afterSubject(holdings.message), holdings.remedy)];
+  const lost = names.filter((name) => !holdings.names.has(name));
   const lines = lost.map((name) => {
     const remedy = `Store it again with svc secrets set ${name}, or svc secrets delete ${name}.`;
-    return warning(doctorSubject, `has lost ${name}, which was put there`, remedy);
+    return warning(keychainSubject, `has lost ${name}, which was put there`, remedy);
   });
   const kept = plural(names.length - lost.length, 'secret');
-  return [ok(doctorSubject, `answers; svc has ${kept} there`), ...lines];
+  return [ok(keychainSubject, `answers; svc has ${kept} there`), ...lines];
 }
 
 /** Turns a sentence into the text that follows the subject of a line. */
-function said(message: string): string {
+function afterSubject(message: string): string {
   return message.replace(/^The keychain |\.$/g, '').replace(/^[A-Z]/, (one) => one.toLowerCase());
 }
 
@@ -277,12 +279,12 @@ export function openFilesLine(max: number): PreflightLine {
 }
 
 /** The tables and the owner of a database on a server, as the probe found them. */
-export function databaseLines(look: ServerProbe): readonly PreflightLine[] {
-  return [schemaLine(look), ownerLine(look)];
+export function databaseLines(probe: ServerProbe): readonly PreflightLine[] {
+  return [schemaLine(probe), ownerLine(probe)];
 }
 
 function schemaLine({ schema, stepsBehind, bytes }: ServerProbe): PreflightLine {
-  const size = bytesText(bytes);
+  const size = formatBytes(bytes);
   if (schema === null) {
     return ok('database', `has no tables of svc yet (${size}); the first start makes them`);
   }
@@ -349,7 +351,7 @@ function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
     const remedy = 'Stop svc, move the file away, and put a backup in its place.';
     return failed('database', `is damaged: ${damage}`, remedy);
   }
-  const size = bytesText(bytes);
+  const size = formatBytes(bytes);
   if (stepsBehind === 0) return ok('database', `is sound, and of this version (${size})`);
   const message = `is sound (${size}), and was written by an older svc`;
   return warning('database', message, 'Nothing to do: the next start brings it up to date.');
@@ -370,8 +372,8 @@ function rightsLine({ openFiles }: Examined): PreflightLine {
 }
 
 export function diskLine({ freeBytes, freeBytesMin }: Room): PreflightLine {
-  const least = bytesText(freeBytesMin);
-  const message = `${bytesText(freeBytes)} are free; below ${least} nothing new is accepted`;
+  const least = formatBytes(freeBytesMin);
+  const message = `${formatBytes(freeBytes)} are free; below ${least} nothing new is accepted`;
   const remedy = 'Make room on the disk that holds the database.';
   if (freeBytes < freeBytesMin) return failed('disk', message, remedy);
   return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);
@@ -504,8 +506,8 @@ async function listenerLine(
   http: HttpClient,
 ): Promise<PreflightLine> {
   if (address.port === 0) return ok(subject, 'takes any free port');
-  const found = await whoAnswers(address, http);
-  switch (found) {
+  const answer = await whoAnswers(address, http);
+  switch (answer) {
     case 'svc': {
       if (owned !== false) return ok(subject, 'a running svc answers');
       const message = 'an svc answers that does not hold this database';
@@ -525,7 +527,7 @@ async function listenerLine(
       return optional ? warning(subject, message, remedy) : failed(subject, message, remedy);
     }
     default: {
-      const message = `cannot be listened on (${found.code})`;
+      const message = `cannot be listened on (${answer.code})`;
       return failed(subject, message, `Change ${field} to an address of this machine.`);
     }
   }
@@ -550,9 +552,10 @@ async function whoAnswers(
   });
   if (result.kind === 'answer') return isHealth(result.body) ? 'svc' : 'taken';
   if (result.fault !== 'connect_failed') return 'taken';
-  const held = await createListeners().take(address);
-  if (held.kind === 'fault') return held.code === 'EADDRINUSE' ? 'taken' : { code: held.code };
-  await held.release(0);
+  const listener = await createListeners().take(address);
+  if (listener.kind === 'fault')
+    return listener.code === 'EADDRINUSE' ? 'taken' : { code: listener.code };
+  await listener.release(0);
   return 'free';
 }
 

@@ -79,12 +79,12 @@ export async function readSecrets(
   const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, tokenWanted);
   const unset = missing.filter(({ usedAt }) => usedAt.some(needs));
   const unusable = unfit.filter(({ path }) => needs(path));
-  const said = [...unset.map(describeUnset), ...unusable.map(say)];
-  if (said.length === 0) return { kind: 'read', secrets, found, warnings };
-  return { kind: 'refused', report: said.join(''), missing: unset, unfit: unusable };
+  const lines = [...unset.map(describeUnset), ...unusable.map(describeProblem)];
+  if (lines.length === 0) return { kind: 'read', secrets, found, warnings };
+  return { kind: 'refused', report: lines.join(''), missing: unset, unfit: unusable };
 }
 
-function say({ path, message, remedy }: ConfigProblem): string {
+function describeProblem({ path, message, remedy }: ConfigProblem): string {
   return `✗ ${path}: ${message}. ${remedy}\n`;
 }
 

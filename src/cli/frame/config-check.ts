@@ -22,7 +22,7 @@ export type Preflight = (
  * even while a service runs on it.
  * @param io null: it must contact nothing, so no server either
  */
-export type LookFurther = (
+export type FindWarnings = (
   inspection: Inspection,
   io: Io | null,
 ) => Promise<readonly ConfigProblem[]>;
@@ -40,14 +40,14 @@ Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
 
 const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
 
-export function createConfigCheck(preflight: Preflight, lookFurther: LookFurther): Command {
+export function createConfigCheck(preflight: Preflight, findWarnings: FindWarnings): Command {
   return {
     name: 'config check',
     summary: 'Check a configuration file',
     usage,
     flags: table,
     takes: 'file',
-    run: (args, io) => run(args, io, preflight, lookFurther),
+    run: (args, io) => run(args, io, preflight, findWarnings),
   };
 }
 
@@ -55,7 +55,7 @@ async function run(
   args: readonly string[],
   io: Io,
   preflight: Preflight,
-  lookFurther: LookFurther,
+  findWarnings: FindWarnings,
 ): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
@@ -64,7 +64,7 @@ async function run(
   const inspected = await inspectConfigFile(file, io);
   const inspection = withWarnings(
     inspected,
-    await lookFurther(inspected, flags.preflight ? io : null),
+    await findWarnings(inspected, flags.preflight ? io : null),
   );
   const { validation } = inspection;
   const valid = validation.kind === 'valid';

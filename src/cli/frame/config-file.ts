@@ -19,7 +19,7 @@ export type ConfigFile = {
   /** `found`: nobody named it. `none`: no place has one, and the first place is meant. */
   readonly by: 'flag' | 'variable' | 'found' | 'none';
   /** The places that were searched, in order; empty if the file was named. */
-  readonly looked: readonly string[];
+  readonly searched: readonly string[];
 };
 
 type Place = { readonly name: string; readonly path: string };
@@ -49,8 +49,8 @@ function chosenFile(given: string | null, surroundings: Surroundings): ConfigFil
   if (named !== '') return namedBy('variable', named, cwd);
   const places = placesOf(surroundings);
   const found = places.find(({ path }) => isThere(path));
-  const looked = places.map(({ path }) => path);
-  return { ...(found ?? places[0]), by: found === undefined ? 'none' : 'found', looked };
+  const searched = places.map(({ path }) => path);
+  return { ...(found ?? places[0]), by: found === undefined ? 'none' : 'found', searched };
 }
 
 /**
@@ -59,8 +59,8 @@ function chosenFile(given: string | null, surroundings: Surroundings): ConfigFil
  */
 export function useConfigFile(given: string | null, io: Io): ConfigFile {
   const file = findConfigFile(given, io);
-  const told = describeChoice(file);
-  if (told !== null && io.stderr.isTTY === true) io.stderr.write(`${told}\n`);
+  const choice = describeChoice(file);
+  if (choice !== null && io.stderr.isTTY === true) io.stderr.write(`${choice}\n`);
   return file;
 }
 
@@ -88,12 +88,12 @@ export async function inspectConfigFile(
 }
 
 function describeMissing(
-  { by, looked }: ConfigFile,
+  { by, searched }: ConfigFile,
   { message }: ConfigProblem,
 ): Pick<ConfigProblem, 'message' | 'remedy'> {
   if (by === 'none') {
     return {
-      message: `there is no configuration; it was looked for at ${listed(looked)}`,
+      message: `there is no configuration; it was looked for at ${listPaths(searched)}`,
       remedy: 'Make one with `svc init`, or name one with --config; `svc demo` needs none.',
     };
   }
@@ -120,9 +120,9 @@ function placesOf({
 }
 
 function namedBy(by: 'flag' | 'variable', name: string, cwd: string): ConfigFile {
-  return { name, path: resolve(cwd, name), by, looked: [] };
+  return { name, path: resolve(cwd, name), by, searched: [] };
 }
 
-function listed(paths: readonly string[]): string {
+function listPaths(paths: readonly string[]): string {
   return [paths.slice(0, -1).join(', '), paths.at(-1)].join(' and ');
 }

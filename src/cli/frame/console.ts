@@ -99,13 +99,13 @@ class Console {
     const answering = new AbortController();
     this.#answering = answering;
     this.#echoes = !this.#canErase;
-    const growing = new GrowingReply(this.#io, this.#sayThinking());
+    const growing = new GrowingReply(this.#io, this.#showPlaceholder());
     const show = this.#atTerminal ? growing.show : undefined;
     const answer = await this.#session.ask(text, answering.signal, show);
     this.#answering = null;
     const { stderr } = this.#io;
     if (answering.signal.aborted) {
-      growing.leave();
+      growing.finish();
       if (!this.#over) stderr.write('Given up.\n');
       this.#unanswered++;
       return;
@@ -123,7 +123,7 @@ class Console {
   }
 
   /** Shows a placeholder, if the terminal can erase a line. @returns erases it */
-  #sayThinking(): () => void {
+  #showPlaceholder(): () => void {
     const { stdout } = this.#io;
     if (!this.#canErase) return () => {};
     stdout.write('…');
@@ -149,12 +149,12 @@ class Console {
    * Asks for the next line, and restores the part of it that the person typed during the answer.
    */
   #prompt(lines: Interface): void {
-    const begun = this.#echoes ? '' : lines.line;
+    const typed = this.#echoes ? '' : lines.line;
     // Otherwise readline would clear the lines above: it takes them for its own.
-    if (begun !== '') emptyLine(lines);
+    if (typed !== '') emptyLine(lines);
     this.#echoes = true;
     lines.prompt();
-    if (begun !== '') lines.write(begun);
+    if (typed !== '') lines.write(typed);
   }
 
   #interrupt(lines: Interface): void {
@@ -214,12 +214,12 @@ class GrowingReply {
   /** Ends the shown text. Another text follows. */
   breakOff(): void {
     const wasShown = this.#shown !== '';
-    this.leave();
+    this.finish();
     if (wasShown) this.#io.stderr.write('The text above is not the reply.\n');
   }
 
   /** Ends the shown text. Nothing follows. */
-  leave(): void {
+  finish(): void {
     if (this.#shown === '') this.#erase();
     else this.#io.stdout.write('\n');
     this.#shown = '';
@@ -239,8 +239,8 @@ class GrowingReply {
  */
 export async function askHidden({ stdin, stderr, stop }: Io, question: string) {
   // In this mode the terminal itself echoes nothing, and the echo of readline goes to this sink.
-  const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
-  const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 });
+  const sink = new Writable({ write: (_part, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: sink, terminal: true, historySize: 0 });
   // The terminal echoes nothing from here on, even if the answer comes at once.
   stderr.write(question);
   const { promise, resolve } = Promise.withResolvers<string | null>();

@@ -38,9 +38,12 @@ export type ServiceLocation = {
  * For a command that only reads. It warns if the file is unusable. It refuses if there is neither a
  * file nor a history of it.
  */
-export async function locateService(named: ConfigFile, io: Io): Promise<ServiceLocation | Refusal> {
-  const { name } = named;
-  const inspection = await inspectConfigFile(named, io);
+export async function locateService(
+  configFile: ConfigFile,
+  io: Io,
+): Promise<ServiceLocation | Refusal> {
+  const { name } = configFile;
+  const inspection = await inspectConfigFile(configFile, io);
   const { file, validation, storage } = inspection;
   const kept = await newestKept(file, io);
   const keptAt = kept === null ? [] : addressesOf(kept.config);
@@ -52,7 +55,7 @@ export async function locateService(named: ConfigFile, io: Io): Promise<ServiceL
   }
   const problem = validation.problems.find(({ severity }) => severity === 'error');
   if (kept !== null) {
-    tell(
+    warn(
       io,
       `${describeProblem(name, problem)} svc is looked for by the newest text in its history.`,
     );
@@ -62,18 +65,18 @@ export async function locateService(named: ConfigFile, io: Io): Promise<ServiceL
   const config = emptyConfig();
   const addresses = addressesOf(config);
   const where = addresses.map(({ text }) => text).join();
-  tell(io, `${describeProblem(name, problem)} svc is asked at ${where}, its address by default.`);
+  warn(io, `${describeProblem(name, problem)} svc is asked at ${where}, its address by default.`);
   return { kind: 'found', source: 'nothing', config, storage: null, addresses };
 }
 
 /** For a command that writes or copies. It refuses a file with problems. */
 export async function locateServiceStrictly(
-  named: ConfigFile,
+  configFile: ConfigFile,
   io: Io,
 ): Promise<ServiceLocation | Refusal> {
-  const inspection = await inspectConfigFile(named, io);
+  const inspection = await inspectConfigFile(configFile, io);
   const { validation, storage } = inspection;
-  if (validation.kind === 'invalid') return refusalOf(named.name, inspection, io);
+  if (validation.kind === 'invalid') return refusalOf(configFile.name, inspection, io);
   const { config } = validation;
   return { kind: 'found', source: 'file', config, storage, addresses: addressesOf(config) };
 }
@@ -109,7 +112,7 @@ function describeProblem(name: string, problem: ConfigProblem | undefined): stri
   return `${name} cannot be used (${place}${message});`;
 }
 
-function tell({ stderr, env }: Io, message: string): void {
+function warn({ stderr, env }: Io, message: string): void {
   stderr.write(`${signOf('warning', isColoured(stderr, env))} ${message}\n`);
 }
 
@@ -127,7 +130,7 @@ export async function whereSvcListens(
   }
   for (const other of others) {
     if (!(await listens(other, io.stop))) continue;
-    tell(io, `Nothing listens at ${first.text}; svc is asked at ${other.text}, as it was before.`);
+    warn(io, `Nothing listens at ${first.text}; svc is asked at ${other.text}, as it was before.`);
     return other;
   }
   return first;

@@ -22,7 +22,7 @@ import { readFileSync } from 'node:fs';
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Name = (typeof names)[number];
 type Way = 'direct' | 'passed';
-type Came = (signal: Name, way: Way) => void;
+type OnSignal = (signal: Name, way: Way) => void;
 
 /**
  * Counts direct signals and passed-on signals separately: the larger number is the true one. That
@@ -37,7 +37,7 @@ class SignalCount {
     this.#act = act;
   }
 
-  came(signal: Name, way: Way): void {
+  receive(signal: Name, way: Way): void {
     const here = way === 'direct' ? this.#direct : this.#passed;
     const there = way === 'direct' ? this.#passed : this.#direct;
     const count = (here.get(signal) ?? 0) + 1;
@@ -78,13 +78,13 @@ export function listenForSignals(): Signals {
     abandoning.abort();
     setTimeout(() => void endProcess(128 + constants.signals.SIGKILL), orphanMs).unref();
   };
-  const came: Came = (signal, way) => {
+  const receive: OnSignal = (signal, way) => {
     if (signal === 'SIGHUP' && hangUp !== null) hangUp();
-    else count.came(signal, way);
+    else count.receive(signal, way);
   };
-  for (const name of names) process.on(name, () => came(name, 'direct'));
-  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(came, endSoon);
-  if (process.env['npm_lifecycle_event'] !== undefined) handleNpm(() => stopping.abort());
+  for (const name of names) process.on(name, () => receive(name, 'direct'));
+  if (process.env['SVC_LAUNCHED'] === '1') receiveFromLauncher(receive, endSoon);
+  if (process.env['npm_lifecycle_event'] !== undefined) watchNpm(() => stopping.abort());
   const onHangUp = (act: () => void): void => {
     // Windows sends SIGHUP when a console closes, and ends the process soon after.
     if (process.platform !== 'win32' && !isatty(0)) hangUp = act;
@@ -96,23 +96,23 @@ export function listenForSignals(): Signals {
  * Receives the signals that the launcher passes on.
  * @param onGone the launcher is gone
  */
-function heedLauncher(came: Came, left: () => void): void {
+function receiveFromLauncher(onSignal: OnSignal, onGone: () => void): void {
   delete process.env['SVC_LAUNCHED'];
   process.on('message', (message: unknown) => {
     const signal = (message as { signal?: unknown } | null)?.signal;
     const known = names.find((name) => name === signal);
-    if (known !== undefined) came(known, 'passed');
+    if (known !== undefined) onSignal(known, 'passed');
   });
-  process.on('disconnect', left);
+  process.on('disconnect', onGone);
   if (process.connected) {
     // The listeners above would hold the process open, but the channel must not do that.
     process.channel?.unref();
   } else {
-    left();
+    onGone();
   }
 }
 
-const lookEveryMs = 1000;
+const npmCheckMs = 1000;
 
 /**
  * Watches the npm that started this process. npm runs a script as npm → sh → program, or npm → sh →
@@ -121,14 +121,14 @@ const lookEveryMs = 1000;
  * reads /proc, and does nothing on systems without it.
  * @param onGone called once, when that npm has ended
  */
-function handleNpm(gone: () => void): void {
+function watchNpm(onGone: () => void): void {
   const npm = npmAbove();
   if (npm === null) return;
   const timer = setInterval(() => {
     if (npmAbove() === npm) return;
     clearInterval(timer);
-    gone();
-  }, lookEveryMs);
+    onGone();
+  }, npmCheckMs);
   timer.unref();
 }
 
@@ -136,15 +136,15 @@ function handleNpm(gone: () => void): void {
 function npmAbove(): number | null {
   let id = process.ppid;
   for (let step = 1; step <= 3; step++) {
-    const found = lookUp(id);
-    if (found === null || found.isNpm) return found && id;
-    id = found.parentId;
+    const ancestor = readProcess(id);
+    if (ancestor === null || ancestor.isNpm) return ancestor && id;
+    id = ancestor.parentId;
   }
   return null;
 }
 
 /** Format of /proc/<id>/stat: proc_pid_stat(5), `id (name) state parent …`. */
-function lookUp(id: number): { readonly isNpm: boolean; readonly parentId: number } | null {
+function readProcess(id: number): { readonly isNpm: boolean; readonly parentId: number } | null {
   try {
     const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
     const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -34,7 +34,7 @@ export class TurnLines implements Disposable {
   readonly #options: TurnLinesOptions;
   #room = linesAtOnce;
   #filledAt: number;
-  #untold = 0;
+  #skipped = 0;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(options: TurnLinesOptions) {
@@ -42,14 +42,14 @@ export class TurnLines implements Disposable {
     this.#filledAt = options.steady();
   }
 
-  told(turn: TurnResult): void {
+  show(turn: TurnResult): void {
     if (this.#hasRoom()) return this.#options.outlet.write(this.#lineOf(turn));
-    this.#untold++;
-    this.#timer ??= setTimeout(() => this.#sayMore(), moreAfterMs).unref();
+    this.#skipped++;
+    this.#timer ??= setTimeout(() => this.#writeSkipped(), moreAfterMs).unref();
   }
 
   [Symbol.dispose](): void {
-    this.#sayMore();
+    this.#writeSkipped();
     this.#options.outlet[Symbol.dispose]();
   }
 
@@ -63,12 +63,12 @@ export class TurnLines implements Disposable {
     return true;
   }
 
-  #sayMore(): void {
+  #writeSkipped(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (this.#untold === 0) return;
-    const count = this.#untold.toLocaleString('en-US');
-    this.#untold = 0;
+    if (this.#skipped === 0) return;
+    const count = this.#skipped.toLocaleString('en-US');
+    this.#skipped = 0;
     this.#options.outlet.write(`  … and ${count} more\n`);
   }
 

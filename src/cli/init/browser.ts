@@ -57,7 +57,7 @@ class BrowserFrontend {
   /** Resolves when the last page was sent. */
   readonly #shown = Promise.withResolvers<void>();
   /** Resolves when nobody can sign in any more. */
-  readonly #alone = Promise.withResolvers<void>();
+  readonly #abandoned = Promise.withResolvers<void>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #file: RedirectFile | null = null;
   #isSignedIn = false;
@@ -77,33 +77,38 @@ class BrowserFrontend {
     const server = await openWizardServer({
       session: this.#session,
       webRoot: fileURLToPath(new URL('web/dist/', packageRoot())),
-      onShown: (revision) => this.#showed(revision),
-      onTraded: (traded) => this.#traded(traded),
-      onFault: (error) => this.#say(`svc init: a bug in svc itself: ${String(error)}`),
+      onShown: (revision) => this.#pageShown(revision),
+      onTraded: (traded) => this.#codeTraded(traded),
+      onFault: (error) => this.#print(`svc init: a bug in svc itself: ${String(error)}`),
     });
     if ('code' in server) return { kind: 'failed', message: describeUnbound(server.code, 0) };
     const lines = this.#listen(server);
     const { ended } = this.#session;
     try {
       void this.#invite(server);
-      await Promise.race([ended, this.#shown.promise, this.#alone.promise, aborted(this.#io.stop)]);
+      await Promise.race([
+        ended,
+        this.#shown.promise,
+        this.#abandoned.promise,
+        aborted(this.#io.stop),
+      ]);
       const isWatched = this.#isSignedIn && !this.#io.stop.aborted;
       if (isWatched) await endsWithin(this.#shown.promise, this.#waits.lastPageMs);
     } finally {
       this.#isClosed = true;
       lines.close();
-      this.#settle();
+      this.#clearCode();
       await server[Symbol.asyncDispose]();
     }
     if (this.#session.page.step !== 'last') await this.#leave();
-    else await this.#sayDone();
+    else await this.#printDone();
     return ended;
   }
 
-  async #sayDone(): Promise<void> {
+  async #printDone(): Promise<void> {
     if (this.#io.stop.aborted) return;
     const isOver = await endsWithin(this.#session.ended, 0);
-    this.#say(`The page is done.${isOver ? '' : ' svc runs on here; Ctrl-C ends it.'}`);
+    this.#print(`The page is done.${isOver ? '' : ' svc runs on here; Ctrl-C ends it.'}`);
   }
 
   /** Leaves the session at its present page. The signal ends a service that it started. */
@@ -127,7 +132,7 @@ class BrowserFrontend {
     lines.on('line', () => void this.#invite(server));
     lines.on('close', () => {
       this.#canAskAgain = false;
-      this.#endAlone();
+      this.#endIfAbandoned();
     });
     return lines;
   }
@@ -135,20 +140,20 @@ class BrowserFrontend {
   async #invite(server: WizardServer): Promise<void> {
     if (this.#isInviting) return;
     this.#isInviting = true;
-    this.#settle();
+    this.#clearCode();
     const url = server.offer();
     this.#hasCode = true;
-    this.#later(this.#waits.codeMs, () => this.#expired());
+    this.#schedule(this.#waits.codeMs, () => this.#codeExpired());
     const isOpened = await this.#open(url);
     this.#isInviting = false;
     // The code was used, or the wait was over, before the opener had ended.
-    if (this.#isClosed || !this.#hasCode) return this.#settle();
+    if (this.#isClosed || !this.#hasCode) return this.#clearCode();
     const here =
       `in a browser on this machine:\n\n  ${url}\n\n` +
       'The link is good for one minute, and for one page. Ctrl-C ends svc.';
-    if (!isOpened) return this.#say(`Open this ${here}`);
-    this.#say('A page opens in your browser: the first run goes on there. Ctrl-C ends svc.');
-    this.#later(this.#waits.pageMs, () => this.#say(`If no page came, open this ${here}`));
+    if (!isOpened) return this.#print(`Open this ${here}`);
+    this.#print('A page opens in your browser: the first run goes on there. Ctrl-C ends svc.');
+    this.#schedule(this.#waits.pageMs, () => this.#print(`If no page came, open this ${here}`));
   }
 
   async #open(url: string): Promise<boolean> {
@@ -160,61 +165,61 @@ class BrowserFrontend {
     } catch {
       // If no file can be written, the terminal prints the link instead.
     }
-    this.#forget();
+    this.#removeFile();
     return false;
   }
 
   /** Ends the wait if no page is signed in and none can come. */
-  #endAlone(): void {
-    if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#alone.resolve();
+  #endIfAbandoned(): void {
+    if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#abandoned.resolve();
   }
 
-  #traded(traded: Traded): void {
+  #codeTraded(traded: Traded): void {
     if (traded.kind === 'token') {
       this.#hasCode = false;
-      this.#settle();
+      this.#clearCode();
       this.#isSignedIn = true;
-      return this.#say(`The page is there. Enter opens another in its place.`);
+      return this.#print(`The page is there. Enter opens another in its place.`);
     }
     if (traded.why !== 'used_twice') return;
     this.#isSignedIn = false;
-    this.#say(
+    this.#print(
       'The link was used a second time, so somebody else may have it: the page is signed out. ' +
         'Enter opens a new one, Ctrl-C ends svc.',
     );
-    this.#endAlone();
+    this.#endIfAbandoned();
   }
 
-  #expired(): void {
-    this.#settle();
+  #codeExpired(): void {
+    this.#clearCode();
     this.#hasCode = false;
     const how = this.#canAskAgain ? 'Enter opens another.' : 'Run it again where a browser is.';
-    this.#say(`No page came within a minute, and the link is too old now. ${how}`);
-    this.#endAlone();
+    this.#print(`No page came within a minute, and the link is too old now. ${how}`);
+    this.#endIfAbandoned();
   }
 
-  #showed(revision: number): void {
+  #pageShown(revision: number): void {
     const { page, revision: now } = this.#session;
     if (page.step === 'last' && revision === now) this.#shown.resolve();
   }
 
   /** Ends everything that waits for a code that was used or replaced. */
-  #settle(): void {
+  #clearCode(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    this.#forget();
+    this.#removeFile();
   }
 
-  #forget(): void {
+  #removeFile(): void {
     this.#file?.[Symbol.dispose]();
     this.#file = null;
   }
 
-  #later(ms: number, act: () => void): void {
+  #schedule(ms: number, act: () => void): void {
     this.#timers.add(setTimeout(act, ms));
   }
 
-  #say(text: string): void {
+  #print(text: string): void {
     this.#io.stderr.write(`${text}\n`);
   }
 }

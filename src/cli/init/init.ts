@@ -98,7 +98,7 @@ async function run(args: readonly string[], io: Io, own: OwnWorld): Promise<numb
     const remedy = 'say --browser, or --yes and what is wanted';
     return wrongUsage(io, 'init', `There is no terminal to ask at: ${remedy}.`);
   }
-  return walk(flags, place, io, own);
+  return runSetup(flags, place, io, own);
 }
 
 /** @returns null: the flags can be used together */
@@ -120,7 +120,7 @@ function faultOf(flags: InitFlags): string | null {
 /** How long unfinished work may take to end after the session. */
 const closeMs = 15_000;
 
-async function walk(
+async function runSetup(
   flags: InitFlags,
   place: { readonly file: string; readonly shown: string },
   io: Io,
@@ -142,7 +142,7 @@ async function walk(
     stop: AbortSignal.any([io.stop, leaving.signal]),
     abandon,
     // Before the last page, a line would stand between a question and its answer.
-    onTurn: (turn) => void (session.page.step === 'last' && lines?.told(turn)),
+    onTurn: (turn) => void (session.page.step === 'last' && lines?.show(turn)),
     platform: flags['channel-url'] && readBaseUrl(flags['channel-url']),
     ...own,
   });
@@ -194,9 +194,9 @@ async function writeUnasked(flags: InitFlags, { file, shown }: Place, io: Io): P
   const inspection = await inspectText(text, file, io.env);
   const { kind } = inspection.validation;
   const stream = kind === 'valid' ? io.stdout : io.stderr;
-  const told = report(shown, inspection, [], isColoured(stream, io.env));
+  const checked = report(shown, inspection, [], isColoured(stream, io.env));
   if (kind === 'invalid') {
-    io.stderr.write(`${told}Nothing was written.\n`);
+    io.stderr.write(`${checked}Nothing was written.\n`);
     return exitCode.config;
   }
   const saved = await writeFirst(file, shown, text);
@@ -209,7 +209,7 @@ async function writeUnasked(flags: InitFlags, { file, shown }: Place, io: Io): P
     ...unset.map(({ name }) => lineFor(name, false, service.isUnit)),
     commandFor({ file, shown, env: io.env }),
   ];
-  io.stdout.write(`${told}It is written. This starts it:\n\n`);
+  io.stdout.write(`${checked}It is written. This starts it:\n\n`);
   io.stdout.write(lines.map((line) => `  ${line}\n`).join(''));
   io.stdout.write(`\n${aboutSecrets(draft, set)}`);
   return exitCode.fine;

@@ -24,7 +24,7 @@ export class TerminalFrontend {
   readonly #session: SetupSession;
   readonly #io: Io;
   readonly #stopService: () => void;
-  readonly #asking: Asking;
+  readonly #reader: LineReader;
   readonly #quitting = new AbortController();
   /** Whether the last page was shown. */
   #wasLast = false;
@@ -34,7 +34,7 @@ export class TerminalFrontend {
     this.#session = session;
     this.#io = io;
     this.#stopService = stopService;
-    this.#asking = new Asking(io, () => this.#quit());
+    this.#reader = new LineReader(io, () => this.#quit());
   }
 
   /** Resolves when the session is over, and a service that it started has ended. */
@@ -46,16 +46,16 @@ export class TerminalFrontend {
     const { ended } = this.#session;
     try {
       const over = new AbortController();
-      const walking = this.#walk(over.signal);
-      await Promise.race([ended, walking]);
+      const pages = this.#showPages(over.signal);
+      await Promise.race([ended, pages]);
       over.abort();
-      await walking;
+      await pages;
       const end = await ended;
       if (!this.#wasLast) this.#showLast(this.#session.page);
       return end;
     } finally {
       stop.removeEventListener('abort', quit);
-      this.#asking.close();
+      this.#reader.close();
     }
   }
 
@@ -65,18 +65,18 @@ export class TerminalFrontend {
   }
 
   /** Shows pages until the last one was shown. */
-  async #walk(over: AbortSignal): Promise<void> {
+  async #showPages(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const { revision, page } = this.#session;
       if (page.step === 'last') return this.#showLast(page);
-      const gone = new AbortController();
-      const signal = AbortSignal.any([gone.signal, over]);
+      const pageGone = new AbortController();
+      const signal = AbortSignal.any([pageGone.signal, over]);
       const changed = this.#session.changed(revision, signal).catch(() => {});
       try {
         if (this.#quitting.signal.aborted) await this.#leave(page, revision, changed);
-        else await this.#take(page, revision, changed);
+        else await this.#handlePage(page, revision, changed);
       } finally {
-        gone.abort();
+        pageGone.abort();
       }
     }
   }
@@ -88,14 +88,14 @@ export class TerminalFrontend {
     this.#session.answer({ choice: leave.id, fields: {} }, revision);
   }
 
-  async #take(page: Page, revision: number, changed: Promise<void>): Promise<void> {
+  async #handlePage(page: Page, revision: number, changed: Promise<void>): Promise<void> {
     const over = new AbortController();
     void changed.then(() => over.abort());
     const signal = AbortSignal.any([over.signal, this.#quitting.signal]);
     if (page.work !== null && (await isWithin(changed, briefMs))) return;
     if (signal.aborted) return;
     this.#show(page);
-    const slow = this.#saySlow(page);
+    const slow = this.#scheduleSlowNote(page);
     try {
       const choice = await this.#choose(page, signal);
       if (choice === null) return await (this.#quitting.signal.aborted ? undefined : changed);
@@ -108,10 +108,10 @@ export class TerminalFrontend {
     }
   }
 
-  #saySlow({ work }: Page): NodeJS.Timeout | undefined {
+  #scheduleSlowNote({ work }: Page): NodeJS.Timeout | undefined {
     if (work?.slow == null) return undefined;
     const { text, afterMs } = work.slow;
-    return setTimeout(() => this.#asking.say(`  ${text}`), afterMs);
+    return setTimeout(() => this.#reader.print(`  ${text}`), afterMs);
   }
 
   /**
@@ -124,7 +124,7 @@ export class TerminalFrontend {
     const usual = work === null ? keys[0]! : '';
     const prompt = usual === '' ? '> ' : `[${usual}] > `;
     for (;;) {
-      const typed = await this.#asking.line(prompt, signal);
+      const typed = await this.#reader.line(prompt, signal);
       if (typed === null) return null;
       const key = typed.trim().toLowerCase() || usual;
       if (key === '') continue;
@@ -140,40 +140,40 @@ export class TerminalFrontend {
     fields: readonly Field[],
     signal: AbortSignal,
   ): Promise<Record<string, string> | null> {
-    const given: Record<string, string> = {};
+    const values: Record<string, string> = {};
     for (const { name, label, kind, value, isOptional } of fields) {
       if (!takes.includes(name)) continue;
       const usual = value === '' ? '' : ` [${value}]`;
       const shown = `  ${label}${usual}: `;
       const typed =
         kind === 'secret'
-          ? await this.#asking.hidden(`  ${label} (it is not shown): `, signal)
-          : await this.#asking.line(shown, signal);
+          ? await this.#reader.hidden(`  ${label} (it is not shown): `, signal)
+          : await this.#reader.line(shown, signal);
       if (typed === null) return null;
       const filled = typed.trim() === '' ? value : typed;
       if (filled === '' && !isOptional) return null;
-      given[name] = filled;
+      values[name] = filled;
     }
-    return given;
+    return values;
   }
 
   #showLast(page: Page): void {
     this.#wasLast = true;
     // Closed before the person reads the page: from here on Ctrl-C is a signal, and stops svc as it
     // stops `serve`.
-    this.#asking.close();
+    this.#reader.close();
     this.#show(page);
   }
 
   #show({ title, lines, choices, work }: Page): void {
     const keys = keysOf(choices);
     const texts = lines.map((line) => this.#lineOf(line));
-    const going = work === null ? [] : [`  ${work.text}`];
+    const workLines = work === null ? [] : [`  ${work.text}`];
     const offers = choices.map(({ label, hint }, at) => {
       const more = hint === null ? '' : `\n       ${plainText(hint)}`;
       return `  ${keys[at]!.padStart(2)}  ${plainText(label)}${more}`;
     });
-    const parts = [title, ...texts, ...going, ...offers];
+    const parts = [title, ...texts, ...workLines, ...offers];
     this.#io.stdout.write(`\n${parts.join('\n')}\n`);
   }
 
@@ -217,7 +217,7 @@ async function isWithin(awaited: Promise<void>, ms: number): Promise<boolean> {
 }
 
 /** Reads one line after the other from a terminal. A hidden line appears nowhere. */
-class Asking {
+class LineReader {
   readonly #lines: Interface;
   readonly #out: Io['stdout'];
   #isHidden = false;
@@ -267,7 +267,7 @@ class Asking {
   }
 
   /** Prints text above the line that the person is typing. */
-  say(text: string): void {
+  print(text: string): void {
     this.#out.write(`\n${text}\n${this.#prompt}`);
   }
 

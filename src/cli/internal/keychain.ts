@@ -19,12 +19,12 @@ export async function runKeychainHelper({ stdin, stderr, env, stop }: Io): Promi
     stderr.write('svc internal keychain: svc starts this by itself; see "svc help secrets".\n');
     return exitCode.usage;
   }
-  const say = (line: string): void => void writeSync(answersFd, `${line}\n`);
+  const writeLine = (line: string): void => void writeSync(answersFd, `${line}\n`);
   const { line } = await readFirstLine(stdin, questionCharactersMax, stop);
   // Otherwise unfinished work of the keychain's library would keep the process alive.
   stdin.once('end', () => process.kill(process.pid, 'SIGKILL'));
   stdin.resume();
-  await answerKeychain(line ?? '', env, say);
+  await answerKeychain(line ?? '', env, writeLine);
   stdin.removeAllListeners('end');
   stdin.destroy();
   return exitCode.fine;

@@ -10,7 +10,7 @@ import { exitCode, type Io } from '../cli.ts';
 
 /** On failure it prints one line to stderr: a reason that can follow "it cannot be, since". */
 export async function runWindowProcess(args: readonly string[], io: Io): Promise<number> {
-  if (args.join(' ') === 'look') return look(io);
+  if (args.join(' ') === 'look') return printLibrary(io);
   const orders = parseOrders(io.env[ordersVariable]);
   if (orders === null || args.length > 0) {
     io.stderr.write('svc internal window: svc starts this by itself; see "svc help desktop".\n');
@@ -29,7 +29,7 @@ export async function runWindowProcess(args: readonly string[], io: Io): Promise
   }
 }
 
-async function look({ stdout }: Io): Promise<number> {
+async function printLibrary({ stdout }: Io): Promise<number> {
   const loaded = await loadWebview();
   const isLoaded = loaded.kind === 'loaded';
   stdout.write(`${isLoaded ? loaded.version : loaded.why}\n`);

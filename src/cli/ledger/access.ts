@@ -48,7 +48,7 @@ export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
  * @returns the location, or the exit code after the refusal was printed
  */
 export function locateLedger(file: string | null, io: Io): Promise<LedgerLocation | number> {
-  return placeBy(locateService, file, io);
+  return locateBy(locateService, file, io);
 }
 
 /** The same for a command that changes or copies something. */
@@ -56,10 +56,10 @@ export function locateLedgerStrictly(
   file: string | null,
   io: Io,
 ): Promise<LedgerLocation | number> {
-  return placeBy(locateServiceStrictly, file, io);
+  return locateBy(locateServiceStrictly, file, io);
 }
 
-async function placeBy(
+async function locateBy(
   find: typeof locateService,
   given: string | null,
   io: Io,
@@ -81,11 +81,11 @@ function refuse(refusal: Refusal, { stderr }: Io): number {
  * Runs `use` with a reader of the ledger. If the command cannot read, this prints why and returns
  * 1.
  */
-export function reading(
+export function withReader(
   location: LedgerLocation,
   use: (reader: LedgerReader) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     const { storage } = location;
     if (storage === null) {
       const lacking = location.source === 'nothing' ? 'a configuration' : 'storage';
@@ -101,43 +101,43 @@ export function reading(
 }
 
 /** Runs `use` with what a command may write; errors as in `withReader`. */
-export function writing(
+export function withWrites(
   location: LedgerLocation,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
-  return owning(location, ({ ledger, now }) => use(audited(ledger, now)), use);
+  return withLedger(location, ({ ledger, now }) => use(audited(ledger, now)), use);
 }
 
 /**
  * Runs `use` with the running service, for what no other process can do; errors as in `withReader`.
  */
-export function asking(
+export function withService(
   location: LedgerLocation,
   use: (service: RemoteLedger) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     await using remote = await remoteAt(location, 'Only the running svc can do this');
     return await use(remote);
   });
 }
 
 /** Runs `use` with what lets people in on messengers; errors as in `withReader`. */
-export function pairing(
+export function withAdmissions(
   location: LedgerLocation,
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-  const over = ({ ledger, now }: OwnLedger): Admissions =>
+  const admissionsOf = ({ ledger, now }: OwnLedger): Admissions =>
     auditedAdmissions(ledger, new Pairings(ledger, now, random), now);
-  return owning(location, (store) => use(over(store)), use);
+  return withLedger(location, (store) => use(admissionsOf(store)), use);
 }
 
 /** Runs `use` with the list of the people who were let in; errors as in `withReader`. */
-export function listingPairings(
+export function withPairings(
   location: LedgerLocation,
   use: (admissions: Pick<Admissions, 'list'>) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     const { storage } = location;
     if (storage === null) {
       await using remote = await remoteAt(
@@ -154,16 +154,16 @@ export function listingPairings(
 }
 
 /** Uses the ledger itself if no service owns it, else the service that owns it. */
-function owning(
+function withLedger(
   location: LedgerLocation,
   useStore: (store: OwnLedger) => Promise<number>,
   useRemote: (remote: RemoteLedger) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     const { storage, config } = location;
     if (storage !== null) {
-      const said = await describeStorage(storage);
-      await assertMade(storage, said);
+      const storageName = await describeStorage(storage);
+      await assertExists(storage, storageName);
       let failed: unknown = null;
       const store = await openOwnLedger(config, storage, (error) => (failed = error));
       if (!('kind' in store)) {
@@ -174,7 +174,7 @@ function owning(
           return exitCode.failed;
         });
         if (failed === null) return code;
-        throw new Unanswered(`The ${said} could not be written.`);
+        throw new Unanswered(`The ${storageName} could not be written.`);
       }
       if (store.code !== 'storage_locked') throw new Unanswered(store.message);
     }
@@ -187,15 +187,16 @@ function owning(
   });
 }
 
-async function assertMade(storage: StorageAt, said: string): Promise<void> {
-  const made = await isMade(storage);
-  if (made === true) return;
-  if (made !== false) throw new Unanswered(made.message);
-  if (storage.kind === 'file') throw new Unanswered(`There is no ${said} yet: svc makes it.`);
-  throw new Unanswered(`The ${said} has no tables of svc yet: svc makes them.`);
+async function assertExists(storage: StorageAt, storageName: string): Promise<void> {
+  const exists = await isMade(storage);
+  if (exists === true) return;
+  if (exists !== false) throw new Unanswered(exists.message);
+  if (storage.kind === 'file')
+    throw new Unanswered(`There is no ${storageName} yet: svc makes it.`);
+  throw new Unanswered(`The ${storageName} has no tables of svc yet: svc makes them.`);
 }
 
-async function heard({ io }: LedgerLocation, act: () => Promise<number>): Promise<number> {
+async function reportFailures({ io }: LedgerLocation, act: () => Promise<number>): Promise<number> {
   try {
     return await act();
   } catch (error) {
@@ -238,12 +239,12 @@ async function bearerOf(
       'set that variable for the service and here, and start svc again.';
     return { kind: 'none', message };
   }
-  const found = (await io.secrets.find([variable], io.stop)).get(variable);
-  const token = found?.kind === 'value' ? found.value.trim() : undefined;
+  const secret = (await io.secrets.find([variable], io.stop)).get(variable);
+  const token = secret?.kind === 'value' ? secret.value.trim() : undefined;
   if (token !== undefined) return { kind: 'token', variable, token };
   const remedy =
-    found?.kind === 'unreadable'
-      ? `${found.message}. ${found.remedy}`
+    secret?.kind === 'unreadable'
+      ? `${secret.message}. ${secret.remedy}`
       : `set ${variable} here to what the service was started with.`;
   const message = `${why}, and only for who has its admin token: ${remedy}`;
   return { kind: 'none', message };
@@ -283,7 +284,7 @@ export async function openOwnLedger(
  * database does not prevent the change; the caller warns.
  * @returns whether there is a row; null: there is no database for it
  */
-export async function noteElsewhere(
+export async function addAuditRow(
   config: Config,
   at: StorageAt | null,
   row: Omit<AuditRow, 'at'>,
@@ -291,8 +292,8 @@ export async function noteElsewhere(
   if (at === null) return null;
   let failed = false;
   try {
-    const made = await isMade(at);
-    if (made !== true) return made === false ? null : false;
+    const exists = await isMade(at);
+    if (exists !== true) return exists === false ? null : false;
     const store = await openOwnLedger(config, at, () => (failed = true));
     if ('kind' in store) return false;
     await using _reader = store.reader;

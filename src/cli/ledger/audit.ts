@@ -27,8 +27,8 @@ thousand.
 
 function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = audit;
-  const read = (reader: LedgerReader, asked: PageAsked): Promise<Page<AuditRow>> =>
-    reader.audit(asked);
+  const read = (reader: LedgerReader, page: PageAsked): Promise<Page<AuditRow>> =>
+    reader.audit(page);
   return runList({ name, read, show: listPage }, args, io);
 }
 

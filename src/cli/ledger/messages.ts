@@ -12,7 +12,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import type { LedgerLocation } from './access.ts';
 import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
-import { left, length, localTime, right, table } from './table.ts';
+import { left, formatDuration, localTime, right, table } from './table.ts';
 
 const flagTable = {
   ...pageFlags,
@@ -52,7 +52,7 @@ With storage it is read from the database, whether svc runs or not; without, fro
   run,
 };
 
-type Given = Readonly<Record<keyof MessageFilter, string | null>>;
+type FilterFlags = Readonly<Record<keyof MessageFilter, string | null>>;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = messages;
@@ -73,21 +73,21 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** @returns the filter, or a sentence about what is wrong */
-function filterOf({ channel, brain, state, outcome, since, until }: Given, now: number) {
-  const named = channel === null ? null : channelsAsked(channel);
-  if (named?.kind === 'unknown') return `--${named.message}`;
-  const known = wordOf('state', state, messageStates);
-  if (known.kind === 'unknown') return known.message;
-  const ended = wordOf('outcome', outcome, turnOutcomes);
-  if (ended.kind === 'unknown') return ended.message;
+function filterOf({ channel, brain, state, outcome, since, until }: FilterFlags, now: number) {
+  const channelFilter = channel === null ? null : channelsAsked(channel);
+  if (channelFilter?.kind === 'unknown') return `--${channelFilter.message}`;
+  const stateWord = wordOf('state', state, messageStates);
+  if (stateWord.kind === 'unknown') return stateWord.message;
+  const outcomeWord = wordOf('outcome', outcome, turnOutcomes);
+  if (outcomeWord.kind === 'unknown') return outcomeWord.message;
   const [from, to] = [since, until].map((text) => (text === null ? null : timeOf(text, now)));
   if (Number.isNaN(from)) return notATime('since', since!);
   if (Number.isNaN(to)) return notATime('until', until!);
   return {
-    channel: named?.channel ?? null,
+    channel: channelFilter?.channel ?? null,
     brain,
-    state: known.word,
-    outcome: ended.word,
+    state: stateWord.word,
+    outcome: outcomeWord.word,
     since: from ?? null,
     until: to ?? null,
   } satisfies MessageFilter;
@@ -160,14 +160,14 @@ function listPage({ rows }: Page<MessageRow>): string {
       row.state,
       row.outcome ?? '',
       row.model === null ? '' : formatModelName(row.model),
-      delivered(row),
-      row.totalMs === null ? '' : length(row.totalMs),
+      deliveredCount(row),
+      row.totalMs === null ? '' : formatDuration(row.totalMs),
     ]),
   );
 }
 
 /** How many of the message's replies were delivered. */
-function delivered({ state, replies }: MessageRow): string {
+function deliveredCount({ state, replies }: MessageRow): string {
   if (state === 'waiting') return '';
   const all = replies.waiting + replies.delivered + replies.dead;
   return `${replies.delivered} of ${all}`;

@@ -95,15 +95,15 @@ function isSame(from: StorageAt, to: StorageAt): boolean {
   return to.kind === 'server' && to.url === from.url;
 }
 
-type Wish = {
+type CopyRequest = {
   readonly from: StorageAt;
   readonly target: StorageAt;
   readonly place: StoragePlace;
   readonly asks: boolean;
 };
 
-async function copy(wish: Wish, location: LedgerLocation): Promise<number> {
-  const { from, target, place, asks } = wish;
+async function copy(request: CopyRequest, location: LedgerLocation): Promise<number> {
+  const { from, target, place, asks } = request;
   const { io, file } = location;
   const opened = await openMigration(from, target);
   if ('code' in opened) {
@@ -113,13 +113,13 @@ async function copy(wish: Wish, location: LedgerLocation): Promise<number> {
   await using migration = opened;
   const where = await describeStorage(target);
   if (asks && !(await agreesTo(migration, where, io))) return exitCode.failed;
-  const moved = await migration.run(progressOn(io), io.stop);
-  if (moved.kind === 'problem') {
-    io.stderr.write(`${moved.message}\n`);
+  const result = await migration.run(progressOn(io), io.stop);
+  if (result.kind === 'problem') {
+    io.stderr.write(`${result.message}\n`);
     return exitCode.failed;
   }
   const columns = [left('table'), right('rows'), left('digest')];
-  const rows = moved.tables.map((one) => [one.name, String(one.rows), one.digest]);
+  const rows = result.tables.map((one) => [one.name, String(one.rows), one.digest]);
   io.stdout.write(table(columns, rows));
   io.stderr.write(
     `The ${where} has all of it, and is the same. To use it, write ${blockOf(place)} into the ` +

@@ -11,7 +11,7 @@ import { findChannel } from '../../admin/channel-named.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
-import { reading, type LedgerLocation } from './access.ts';
+import { withReader, type LedgerLocation } from './access.ts';
 
 /** A column of a table for a terminal. */
 export type Column = { readonly title: string; readonly side: 'left' | 'right' };
@@ -47,7 +47,7 @@ export function localTime(at: number): string {
 }
 
 /** A duration in the largest useful unit: `12 ms`, `1.2 s`, `3 min`, `4 h`, `2 d`. */
-export function length(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   if (ms < hourMs) return `${Math.round(ms / minuteMs)} min`;
@@ -55,7 +55,7 @@ export function length(ms: number): string {
 }
 
 /** A size for a person: `812 KiB`, `1.4 GiB`. */
-export function bytesText(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < 1_048_576) return `${Math.ceil(bytes / 1_024)} KiB`;
   if (bytes < 1_073_741_824) return `${(bytes / 1_048_576).toFixed(1)} MiB`;
   return `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
@@ -123,14 +123,14 @@ export function parseWhose(positionals: readonly string[], sender: string | null
  * Resolves the channel as `findChannel` does.
  * @returns the same with the resolved channel, or the exit code after the refusal was printed
  */
-export async function locate<Of extends { readonly channel: ChannelKey }>(
+export async function resolveChannel<Of extends { readonly channel: ChannelKey }>(
   location: LedgerLocation,
   of: Of,
 ): Promise<Of | number> {
   let code: number = exitCode.fine;
   const channelKeys: LedgerReader['channelKeys'] = async (type) => {
     let keys: readonly ChannelKey[] = [];
-    code = await reading(location, async (reader) => {
+    code = await withReader(location, async (reader) => {
       keys = await reader.channelKeys(type);
       return exitCode.fine;
     });
@@ -143,7 +143,7 @@ export async function locate<Of extends { readonly channel: ChannelKey }>(
   return exitCode.failed;
 }
 
-export function describeNobody(whose: Whose): string {
+export function describeUnknown(whose: Whose): string {
   return whose.kind === 'conversation'
     ? 'No conversation with this id is known here.\n'
     : 'Nothing is known here that this sender said.\n';

@@ -46,10 +46,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   await using client = adminClientAt(address, io);
   try {
     const coloured = isColoured(io.stdout, io.env);
-    const found = await client.read('reader', 'status', statusSchema);
-    const page = flags.json ? `${plainJson(found, 2)}\n` : statusPage(found, coloured);
+    const current = await client.read('reader', 'status', statusSchema);
+    const page = flags.json ? `${plainJson(current, 2)}\n` : statusPage(current, coloured);
     io.stdout.write(page);
-    return found.status === 'ok' ? exitCode.fine : exitCode.failed;
+    return current.status === 'ok' ? exitCode.fine : exitCode.failed;
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     io.stderr.write(`${error.message}\n`);
@@ -59,8 +59,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 
 /** @returns the address, or the exit code after the refusal was printed */
 export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {
-  const named = useConfigFile(file, io);
-  const location = await locateService(named, io);
+  const configFile = useConfigFile(file, io);
+  const location = await locateService(configFile, io);
   if (location.kind === 'refused') {
     io.stderr.write(location.report);
     return exitCode.config;
@@ -69,7 +69,7 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
   if (address !== null) return address;
   io.stderr.write(
     'Only the running svc can tell this, and its admin server is switched off: ' +
-      `take "enabled": false out of observability in ${named.name} and start svc again.\n`,
+      `take "enabled": false out of observability in ${configFile.name} and start svc again.\n`,
   );
   return exitCode.failed;
 }

@@ -58,7 +58,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
   await using client = adminClientAt(address, io);
-  const configWatcher = new ConfigWatcher(originOf(address), client, io, (liveEvent) => {
+  const follower = new EventFollower(originOf(address), client, io, (liveEvent) => {
     // Missed events may have been of any kind.
     if (liveEvent.kind === 'dropped') io.stderr.write(`${describeDropped(liveEvent)}\n`);
     else if (kinds !== null && !kinds.has(liveEvent.kind)) return;
@@ -66,7 +66,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     else if (liveEvent.kind !== 'dropped') io.stdout.write(`${lineOf(liveEvent)}\n`);
   });
   try {
-    await configWatcher.run();
+    await follower.run();
     return exitCode.fine;
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
@@ -76,13 +76,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Reads live events until it is stopped. Once it was connected, it reconnects by itself. */
-class ConfigWatcher {
+class EventFollower {
   readonly #origin: URL;
   readonly #client: AdminClient;
   readonly #io: Io;
   readonly #show: (liveEvent: LiveEvent | Dropped) => void;
   #lastId: string | null = null;
-  #wasThere = false;
+  #wasConnected = false;
   /** Attempts since the last connection. */
   #attempts = 0;
 
@@ -107,7 +107,7 @@ class ConfigWatcher {
     while (!stop.aborted) {
       const end = await this.#follow();
       if (end.kind === 'cancelled') break;
-      if (!this.#wasThere) await this.#tellWhyNot(end);
+      if (!this.#wasConnected) await this.#throwReason(end);
       this.#lastId = end.lastId;
       if (this.#attempts === 0) stderr.write('The connection is lost; coming back …\n');
       await pause(fullJitter(this.#attempts++, backoff), stop);
@@ -115,19 +115,19 @@ class ConfigWatcher {
   }
 
   async #follow(): Promise<StreamEnd> {
-    const asked = {
+    const request = {
       url: new URL('/api/v1/events', this.#origin),
       headers: { 'user-agent': `svc/${programVersion()}` },
       lastId: this.#lastId,
       silenceMs,
     };
     return readEventStream(
-      asked,
+      request,
       this.#io.stop,
       (event) => this.#take(event),
       () => {
         if (this.#attempts > 0) this.#io.stderr.write('Back again.\n');
-        this.#wasThere = true;
+        this.#wasConnected = true;
         this.#attempts = 0;
       },
     );
@@ -149,7 +149,7 @@ class ConfigWatcher {
    * Throws why there was no connection. Without a response it asks for the status, whose error says
    * why.
    */
-  async #tellWhyNot({ status, body }: StreamEnd): Promise<void> {
+  async #throwReason({ status, body }: StreamEnd): Promise<void> {
     if (status !== null && status !== 200) this.#client.refused({ status, body: jsonOf(body) });
     await this.#client.read('reader', 'status', statusSchema);
   }
@@ -198,11 +198,11 @@ function kindsPage(): string {
 
 /** Platforms and models by their names, in quotes if a name has a space. */
 function wordsOf(field: string, value: string): string {
-  const words = named(field, value);
+  const words = displayName(field, value);
   return words !== value && words.includes(' ') ? `"${words}"` : words;
 }
 
-function named(field: string, value: string): string {
+function displayName(field: string, value: string): string {
   if (field === 'channel') return channelName(value);
   if (field === 'model') return formatModelName(value);
   return field === 'provider' ? describeProvider(value) : value;
@@ -211,9 +211,9 @@ function named(field: string, value: string): string {
 /** `18:05:04  turn_finished  channel=webhook id=… ms=450` */
 function lineOf(liveEvent: LiveEvent): string {
   const { kind, at, ...fields } = liveEvent;
-  const told = Object.entries(fields).flatMap(([name, value]) =>
+  const words = Object.entries(fields).flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${plainLine(wordsOf(name, String(value)))}`],
   );
   const time = localTime(at).slice('2026-11-21 '.length);
-  return [time, kind.padEnd('message_turned_away'.length), ...told].join(' ').trimEnd();
+  return [time, kind.padEnd('message_turned_away'.length), ...words].join(' ').trimEnd();
 }

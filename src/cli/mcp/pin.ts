@@ -44,7 +44,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const pins = new Map([...surveyed.pins].map(([server, own]) => [server, new Map(own)]));
   let isWhole = true;
   for (const server of surveyed.servers) {
-    const news = lookAt(server, surveyed, io);
+    const news = showChanges(server, surveyed, io);
     isWhole &&= news.isWhole;
     if (news.pins.size === 0) continue;
     const names = [...news.pins.keys()].map((tool) => nameOf(server.server, tool)).join(', ');
@@ -74,7 +74,7 @@ type News = { readonly pins: ReadonlyMap<string, Pin>; readonly isWhole: boolean
 /**
  * Shows new and changed tools. The pin of a changed tool no longer says anything about its effect.
  */
-function lookAt(server: SurveyedServer, { pins }: Surveyed, io: Io): News {
+function showChanges(server: SurveyedServer, { pins }: Surveyed, io: Io): News {
   const { server: name, answer } = server;
   if (answer.kind === 'down') {
     io.stderr.write(`${name} is down: ${describeDown(answer)}.\n`);

@@ -18,7 +18,7 @@ import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { isColoured, report, signOf } from '../frame/report.ts';
 import { exitCode, type Io, type Command } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { noteElsewhere } from '../ledger/access.ts';
+import { addAuditRow } from '../ledger/access.ts';
 import { findStorage } from '../frame/find-storage.ts';
 
 /** Prints a line at a terminal when the keychain waits for the person. */
@@ -107,15 +107,15 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, {}, 1);
   const [name] = parsed.kind === 'wrong' ? [] : parsed.positionals;
   if (!isName(name)) return wrongUsage(io, secretsWhere.name, noName);
-  const held = await keychainOf(io).holds([name], io.stop);
-  const places = placesWith(await io.secrets.places(name), name, held);
+  const holdings = await keychainOf(io).holds([name], io.stop);
+  const places = placesWith(await io.secrets.places(name), name, holdings);
   const winner = places.find(({ state }) => state === 'value' || state === 'unreadable');
   const width = Math.max(...places.map(({ text }) => text.length));
   for (const [at, place] of places.entries()) {
-    const told = place === winner ? wins[place.state] : (beside[place.state] ?? '');
-    io.stdout.write(`${at + 1}. ${place.text.padEnd(width)}  ${told}\n`);
+    const words = place === winner ? winnerWords[place.state] : (otherWords[place.state] ?? '');
+    io.stdout.write(`${at + 1}. ${place.text.padEnd(width)}  ${words}\n`);
   }
-  if (held.kind === 'fault') warn(io, `${held.message} ${held.remedy}`);
+  if (holdings.kind === 'fault') warn(io, `${holdings.message} ${holdings.remedy}`);
   if (winner === undefined) io.stderr.write(`${name} stands nowhere.\n`);
   return winner?.state === 'value' ? exitCode.fine : exitCode.failed;
 }
@@ -124,24 +124,24 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 export function placesWith(
   places: readonly PlaceOfSecret[],
   name: string,
-  held: KeychainHoldings,
+  holdings: KeychainHoldings,
 ): readonly PlaceOfSecret[] {
   return places.map((place) => {
-    if (place.source !== 'keychain' || place.state !== 'value' || held.kind === 'fault') {
+    if (place.source !== 'keychain' || place.state !== 'value' || holdings.kind === 'fault') {
       return place;
     }
-    return held.names.has(name) ? place : { ...place, state: 'absent' };
+    return holdings.names.has(name) ? place : { ...place, state: 'absent' };
   });
 }
 
-const wins: Readonly<Record<PlaceOfSecret['state'], string>> = {
+const winnerWords: Readonly<Record<PlaceOfSecret['state'], string>> = {
   value: 'has it, and wins',
   unreadable: 'cannot be read, and no later place is asked',
   empty: '',
   absent: '',
 };
 
-const beside: Readonly<Record<PlaceOfSecret['state'], string>> = {
+const otherWords: Readonly<Record<PlaceOfSecret['state'], string>> = {
   value: 'has one that is not used',
   unreadable: 'cannot be read, and is not asked',
   empty: 'is empty',
@@ -156,7 +156,7 @@ export type KeychainWrite = {
   readonly status: number;
 };
 
-export async function tellAudit(
+export async function auditWrite(
   { action, name, status }: KeychainWrite,
   { config, storage }: UsedSecrets,
   io: Io,
@@ -165,7 +165,7 @@ export async function tellAudit(
   const row = { action, target: { name }, status, reason: null };
   const at = await findStorage(storage, config, io);
   // Without the server's URL nobody can write there.
-  const noted = at?.kind === 'refused' ? false : await noteElsewhere(config, at, row);
+  const noted = at?.kind === 'refused' ? false : await addAuditRow(config, at, row);
   if (noted === false) {
     warn(io, 'The audit has no row of this: the database is in use, or cannot be written.');
   }
@@ -186,19 +186,19 @@ ends; values in the environment, in files and in credentials stay where they are
 Exit codes: 0 deleted, 1 there is none or it was not deleted, 2 wrong usage.
 `,
   flags: table,
-  run: deleteRun,
+  run: runDelete,
 };
 
 const statuses = { done: 204, absent: 404, fault: 503 } as const;
 
-async function deleteRun(args: readonly string[], io: Io): Promise<number> {
+async function runDelete(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   const [name] = parsed.kind === 'wrong' ? [] : parsed.positionals;
   if (parsed.kind === 'wrong' || !isName(name)) return wrongUsage(io, secretsDelete.name, noName);
   const done = await keychainOf(io).delete(name, io.stop);
   const used = await usedSecrets(parsed.flags.config, io);
   const write = { action: 'secret_deleted', name, status: statuses[done.kind] } as const;
-  await tellAudit(write, used, io);
+  await auditWrite(write, used, io);
   if (done.kind === 'fault') return refuse(io, `${name} was not deleted.`, done);
   if (done.kind === 'absent') {
     io.stderr.write(`The keychain has no ${name}.\n`);

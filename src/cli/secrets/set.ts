@@ -4,7 +4,7 @@ import type { PlaceOfSecret } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { readFirstLine, askHidden } from '../frame/console.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { tellAudit, isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
+import { auditWrite, isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
 
 const table = { config: { type: 'string' } } as const;
 
@@ -38,19 +38,19 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { flags, positionals } = parsed;
   const [name] = positionals;
   if (!isName(name)) {
-    const told = name === undefined ? noName : inArguments([...args, name]);
-    return wrongUsage(io, secretsSet.name, told);
+    const message = name === undefined ? noName : inArguments([...args, name]);
+    return wrongUsage(io, secretsSet.name, message);
   }
   const value = await readValue(name, io);
   if (value === null) return exitCode.failed;
   const done = await keychainOf(io).set(name, value, io.stop);
   const used = await usedSecrets(flags.config, io);
   const status = done.kind === 'done' ? 204 : 503;
-  await tellAudit({ action: 'secret_set', name, status }, used, io);
+  await auditWrite({ action: 'secret_set', name, status }, used, io);
   if (done.kind === 'fault') return refuse(io, `${name} was not kept.`, done);
   io.stdout.write(`${name} is in the keychain. A service that runs has it after a restart.\n`);
   for (const one of shadowsOf(await io.secrets.places(name))) warn(io, one);
-  if (!used.usedAt.has(name)) warn(io, unused(name, used));
+  if (!used.usedAt.has(name)) warn(io, describeUnused(name, used));
   return exitCode.fine;
 }
 
@@ -70,7 +70,7 @@ const inputCharactersMax = secretCharactersMax * 50;
 /** @returns null: there is no valid value, and the reason was printed */
 async function readValue(name: string, io: Io): Promise<string | null> {
   const given =
-    io.stdin.isTTY === true ? await askHidden(io, `Value of ${name}: `) : await piped(io);
+    io.stdin.isTTY === true ? await askHidden(io, `Value of ${name}: `) : await readPiped(io);
   const value = given?.trim() ?? null;
   const fault = value === null ? 'No value was given.' : faultOfSecretValue(value);
   if (fault === null) return value;
@@ -78,7 +78,7 @@ async function readValue(name: string, io: Io): Promise<string | null> {
   return null;
 }
 
-async function piped(io: Io): Promise<string | null> {
+async function readPiped(io: Io): Promise<string | null> {
   const { line, hasMore } = await readFirstLine(io.stdin, inputCharactersMax, io.stop);
   // An input that was not read to its end is no value.
   if (io.stop.aborted) return null;
@@ -96,7 +96,10 @@ function shadowsOf(places: readonly PlaceOfSecret[]): readonly string[] {
     );
 }
 
-function unused(name: string, { file, config, fault }: Awaited<ReturnType<typeof usedSecrets>>) {
+function describeUnused(
+  name: string,
+  { file, config, fault }: Awaited<ReturnType<typeof usedSecrets>>,
+) {
   if (config !== null) return `${file} names no ${name}, so nothing uses it yet.`;
   if (fault !== null) return `${file} cannot be used, so whether it names ${name} is not known.`;
   return `There is no configuration here yet that names ${name}.`;
