@@ -13,6 +13,7 @@ import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { explain } from '../explain.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
+import { stopOf, unlessStopped } from '../../lib/stop.ts';
 
 export type ConsoleOptions = {
   readonly io: Io;
@@ -248,12 +249,9 @@ export async function askHidden({ stdin, stderr, stop }: Io, question: string) {
   lines.once('line', resolve);
   lines.once('close', end);
   lines.once('SIGINT', end);
-  stop.addEventListener('abort', end, { once: true });
-  if (stop.aborted) end();
   try {
-    return await promise;
+    return await unlessStopped(promise, stopOf(stop));
   } finally {
-    stop.removeEventListener('abort', end);
     lines.close();
     stderr.write('\n');
   }

@@ -1,6 +1,5 @@
 /** `svc receive`: listens where the webhook sends its replies, and prints them. */
 import type { Writable } from 'node:stream';
-import { once } from 'node:events';
 import type { Config, Mapping } from '../../config/config.ts';
 import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import { readSecrets } from '../frame/boot.ts';
@@ -8,6 +7,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
+import { aborted } from '../../lib/stop.ts';
 import { locateService } from '../frame/service-location.ts';
 import {
   openReplyReceiver,
@@ -85,7 +85,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   await using _open = receiver;
   io.stderr.write(describeListening(place));
   const over = AbortSignal.any([io.stop, ended.signal]);
-  if (!over.aborted) await once(over, 'abort');
+  await aborted(over);
   return exitCode.fine;
 }
 

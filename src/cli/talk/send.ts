@@ -8,6 +8,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { plainText } from '../../lib/plain-text.ts';
+import { aborted } from '../../lib/stop.ts';
 import { commandName, programVersion } from '../../lib/program.ts';
 import {
   listens,
@@ -162,7 +163,7 @@ class Exchange {
     const enough = new AbortController();
     const over = AbortSignal.any([io.stop, AbortSignal.timeout(waitMs), enough.signal]);
     const { service, mayRead, standIn } = by;
-    const answers: Promise<WatchedAnswer | 'over'>[] = [whenAborted(over)];
+    const answers: Promise<WatchedAnswer | 'over'>[] = [aborted(over).then(() => 'over')];
     if (service !== null) answers.push(watchAnswer(service, id, mayRead, over));
     if (typeof standIn !== 'string') {
       answers.push(standIn.reply.then(({ text }) => ({ kind: 'reply', texts: [text] })));
@@ -249,13 +250,6 @@ async function waitUntilListening(
 ): Promise<void> {
   const over = AbortSignal.any([stop, AbortSignal.timeout(startMs)]);
   while (!over.aborted && !(await listens(bind, over))) await pause(checkPauseMs, over);
-}
-
-function whenAborted(signal: AbortSignal): Promise<'over'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve('over');
-    signal.addEventListener('abort', () => resolve('over'), { once: true });
-  });
 }
 
 /** The outcome of a message, as the admin server of the running service shows it. */
