@@ -1,4 +1,4 @@
-/** One conversation with one brain, remembered for as long as the command runs. */
+/** One conversation with one brain, kept in memory while the command runs. */
 import type { BrainConfig, Secrets } from '../config/config.ts';
 import { windowAfter, type HistoryBounds, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -19,11 +19,12 @@ export type Answer = {
 
 export interface Session extends AsyncDisposable {
   /**
-   * Asks the brain; what it decided is remembered, unless the signal aborted it.
-   * @param show is called with the whole reply so far while it is written; absent: nobody looks
+   * Asks the brain. The session remembers the turn, unless the signal aborted it.
+   * @param show is called with the whole reply so far while the model writes it; absent: nobody
+   * looks
    */
   ask(text: string, signal: AbortSignal, show?: (whole: string) => void): Promise<Answer>;
-  /** Forgets everything said so far. */
+  /** Forgets every turn so far. */
   startAfresh(): void;
 }
 
@@ -57,8 +58,8 @@ class BrainSession implements Session {
   }
 
   async ask(text: string, signal: AbortSignal, show?: (whole: string) => void): Promise<Answer> {
-    const asked = await this.#dryRun.ask(text, this.#turns, signal, 'public', show);
-    const { decision, steps, askedAt, leftOut, ms } = asked;
+    const result = await this.#dryRun.ask(text, this.#turns, signal, 'public', show);
+    const { decision, steps, askedAt, leftOut, ms } = result;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;
       const before = this.#turns.filter((turn) => !leftOut.includes(turn));

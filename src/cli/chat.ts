@@ -1,3 +1,4 @@
+/** `svc chat`: a conversation with one brain in this terminal. */
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
 import { isOfMcpServer } from '../config/secrets.ts';
 import { practiceModelName } from '../domain/remedy.ts';
@@ -89,7 +90,7 @@ type Partner =
   | {
       readonly kind: 'brain';
       readonly brain: BrainConfig;
-      /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
+      /** The channel whose grants an agent gets here; null: a place that no grant names. */
       readonly channel: ChannelType | null;
       readonly secrets: Secrets;
       readonly introduction: string;

@@ -1,4 +1,6 @@
-/** From arguments to one command. Each command loads when it is asked for, and no other. */
+/**
+ * Finds the command that the arguments name, and runs it. It loads the file of that command alone.
+ */
 import type { Config, ConfigProblem } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
 import { nearest } from '../config/nearest.ts';
@@ -26,13 +28,13 @@ const entries: readonly Entry[] = [
   { name: 'deliveries try', load: loadTry },
   { name: 'dead-letters list', load: async () => (await deadLetters()).deadLettersList },
   { name: 'dead-letters show', load: async () => (await deadLetters()).deadLettersShow },
-  { name: 'dead-letters replay', load: async () => (await moves()).deadLettersReplay },
-  { name: 'dead-letters discard', load: async () => (await moves()).deadLettersDiscard },
+  { name: 'dead-letters replay', load: async () => (await deadLetters()).deadLettersReplay },
+  { name: 'dead-letters discard', load: async () => (await deadLetters()).deadLettersDiscard },
   { name: 'conversations list', load: async () => (await conversations()).conversationsList },
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
-  { name: 'conversations hold', load: async () => (await byHand()).conversationsHold },
-  { name: 'conversations answer', load: async () => (await byHand()).conversationsAnswer },
-  { name: 'conversations release', load: async () => (await byHand()).conversationsRelease },
+  { name: 'conversations hold', load: async () => (await takeover()).conversationsHold },
+  { name: 'conversations answer', load: async () => (await takeover()).conversationsAnswer },
+  { name: 'conversations release', load: async () => (await takeover()).conversationsRelease },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
   { name: 'approvals list', load: async () => (await approvals()).approvalsList },
@@ -66,9 +68,8 @@ const entries: readonly Entry[] = [
 ];
 
 const deadLetters = () => import('./ledger/dead-letters.ts');
-const moves = () => import('./ledger/dead-letters.ts');
 const conversations = () => import('./ledger/conversations.ts');
-const byHand = () => import('./ledger/conversations-by-hand.ts');
+const takeover = () => import('./ledger/takeover.ts');
 const approvals = () => import('./ledger/approvals.ts');
 const notes = () => import('./ledger/notes.ts');
 
@@ -97,7 +98,7 @@ async function loadCompletion(): Promise<Command> {
   return createCompletion(allCommands);
 }
 
-/** All that a person may type, in the order of `svc help`. */
+/** All public commands, in the order of `svc help`. */
 export function allCommands(): Promise<readonly Command[]> {
   return Promise.all(entries.map((entry) => entry.load()));
 }
@@ -112,36 +113,39 @@ async function loadConfigCheck(): Promise<Command> {
     },
     async (inspection, io) => {
       const { warningsOfSkills } = await import('../app/config/skill-warnings.ts');
-      return [...(await warningsOfSkills(inspection)), ...(await lookAtStorage(inspection, io))];
+      return [
+        ...(await warningsOfSkills(inspection)),
+        ...(await findStorageWarnings(inspection, io)),
+      ];
     },
   );
 }
 
-async function lookAtStorage(
+async function findStorageWarnings(
   { validation, storage, text, file }: Inspection,
   io: Io | null,
 ): Promise<readonly ConfigProblem[]> {
   if (validation.kind === 'invalid') return [];
-  const at = await storageToLookAt(storage, validation.config, io);
+  const at = await storageToRead(storage, validation.config, io);
   if (at === null) return [];
   const { warnOfPrivateTurns } = await import('../app/config/private-warning.ts');
   const reader = await openReader(at);
   if ('kind' in reader) return [];
   await using open = reader;
-  const elsewhere = at.kind === 'server' ? await warnOfOther(at, text, file) : [];
+  const elsewhere = at.kind === 'server' ? await findOtherConfig(at, text, file) : [];
   return [...elsewhere, ...(await warnOfPrivateTurns(validation.config, open))];
 }
 
-/** Of another configuration in the database: a start takes that one. */
-async function warnOfOther(at: AtServer, text: string, file: string) {
+/** Warns if another configuration is in use in the database: a start takes that one. */
+async function findOtherConfig(at: AtServer, text: string, file: string) {
   const { configElsewhere } = await import('../app/config/start.ts');
   const current = await readSharedConfig(at);
   const isOther = current !== null && 'text' in current && current.text !== text;
   return isOther ? [configElsewhere(current, file)] : [];
 }
 
-/** A file is always there; a server is asked only where something may be reached. */
-async function storageToLookAt(place: StoragePlace | null, config: Config, io: Io | null) {
+/** A database file can always be read. A server may be contacted only if there is an `io`. */
+async function storageToRead(place: StoragePlace | null, config: Config, io: Io | null) {
   if (place?.kind !== 'server') return place;
   if (io === null) return null;
   const { findStorage } = await import('./frame/find-storage.ts');
@@ -150,7 +154,7 @@ async function storageToLookAt(place: StoragePlace | null, config: Config, io: I
 }
 
 /**
- * Runs what the arguments ask for.
+ * Runs the command that the arguments name.
  * @param argv without the program's own name
  * @returns the exit code
  */
@@ -159,7 +163,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   if (first === '--version' || first === '-v') return runCommandLine(['version'], io);
   if (first === 'help' || first === '--help' || first === '-h') return help(argv.slice(1), io);
   if (first === 'internal') return runInternal(argv, io);
-  const entry = find(argv);
+  const entry = findEntry(argv);
   if (entry === null) return notFound(argv, io);
   const command = await entry.load();
   const args = argv.slice(entry.name.split(' ').length);
@@ -170,7 +174,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   return command.run(args, io);
 }
 
-/** What svc starts itself for; nobody types it, so that no help and no completion names it. */
+/** Processes that svc starts itself. Nobody types their names, so help and completion omit them. */
 const roles: Readonly<Record<string, (args: readonly string[], io: Io) => Promise<number>>> = {
   keychain: async (_args, io) => (await import('./internal/keychain.ts')).runKeychainHelper(io),
   'first-run': async (args, io) => {
@@ -185,8 +189,8 @@ async function runInternal(argv: readonly string[], io: Io): Promise<number> {
   return role === undefined ? notFound(argv, io) : role(args, io);
 }
 
-/** The longest name that the arguments begin with. */
-function find(argv: readonly string[]): Entry | null {
+/** @returns the entry with the longest name that the arguments begin with */
+function findEntry(argv: readonly string[]): Entry | null {
   for (const words of [2, 1]) {
     const name = argv.slice(0, words).join(' ');
     const entry = entries.find((one) => one.name === name);
@@ -207,15 +211,15 @@ async function help(topic: readonly string[], io: Io): Promise<number> {
     io.stdout.write(await overview());
     return exitCode.fine;
   }
-  const exact = find(words);
-  const asked = exact === null ? family(words[0]!) : [exact];
-  if (asked.length === 0) return notFound(words, io);
-  const pages = await Promise.all(asked.map(async (entry) => pageOf(await entry.load())));
+  const exact = findEntry(words);
+  const topics = exact === null ? family(words[0]!) : [exact];
+  if (topics.length === 0) return notFound(words, io);
+  const pages = await Promise.all(topics.map(async (entry) => pageOf(await entry.load())));
   io.stdout.write(pages.join('\n'));
   return exitCode.fine;
 }
 
-/** Commands of two words that share the first: `config check`, `config schema`. */
+/** Commands of two words that share the first one: `config check`, `config schema`. */
 function family(word: string): readonly Entry[] {
   return entries.filter((entry) => entry.name.startsWith(`${word} `));
 }

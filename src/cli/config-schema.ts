@@ -1,9 +1,9 @@
+/** `svc config schema`: prints the JSON Schema of the configuration file. */
 import { jsonSchema } from '../config/json-schema.ts';
 import { exitCode } from './cli.ts';
 import type { Command } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 
-/** Prints the JSON Schema of the configuration file. */
 export const configSchema: Command = {
   name: 'config schema',
   summary: 'Print the JSON Schema of the configuration file',

@@ -62,19 +62,21 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     stop: io.stop,
     abandon: io.abandon,
   });
-  return tell(end, io);
+  return reportEnd(end, io);
 }
 
-/** A configuration of the machine, in /etc, belongs to a service of the machine. */
+/**
+ * Ignores a configuration in /etc unless a person named it: it belongs to the machine's service.
+ */
 function fileOf(
   given: string | null,
-  ofUser: string,
+  userConfig: string,
   io: Io,
 ): { readonly config: string; readonly isNamed: boolean } {
   const { path, by } = findConfigFile(given, io);
   const isNamed = by === 'flag' || by === 'variable';
   const isOwn = isNamed || (by === 'found' && !path.startsWith('/etc/'));
-  return { config: isOwn ? path : ofUser, isNamed };
+  return { config: isOwn ? path : userConfig, isNamed };
 }
 
 function refuseRoot(io: Io): number {
@@ -85,7 +87,7 @@ function refuseRoot(io: Io): number {
   return exitCode.usage;
 }
 
-function tell(end: ShellEnd, io: Io): number {
+function reportEnd(end: ShellEnd, io: Io): number {
   switch (end.kind) {
     case 'ended':
       return exitCode.fine;

@@ -1,3 +1,4 @@
+/** Formats how svc came to an answer, for `svc chat --explain`. */
 import { remedyForModel } from '../domain/remedy.ts';
 import { describeRule } from '../domain/tool-use.ts';
 import {
@@ -10,7 +11,7 @@ import {
 import { describeRead } from '../domain/attachment.ts';
 import type { Answer } from './chat-session.ts';
 
-/** What happened on the way to an answer, a line for each step. */
+/** @returns a line for each step, and the total time */
 export function explain({ decision, steps, ms }: Answer): string {
   const lines = steps.map(explainStep);
   const last = steps.at(-1);
@@ -41,12 +42,12 @@ function explainStep(step: TraceStep): string {
       const again = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
       const remedy = step.result === 'answer' ? null : remedyForModel(step.result, step.model);
-      const told = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
+      const summary = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
       const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
       const status = step.status == null ? '' : `, status ${step.status}`;
-      const said = step.said == null ? '' : `. Its provider said: "${step.said}"`;
+      const quote = step.said == null ? '' : `. Its provider said: "${step.said}"`;
       const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
-      return `${told}${without}${status}${cut}${said}${remedy === null ? '' : `. ${remedy}`}`;
+      return `${summary}${without}${status}${cut}${quote}${remedy === null ? '' : `. ${remedy}`}`;
     }
     case 'tool': {
       const asks = step.mode === 'ask' && step.outcome === 'rehearsed';

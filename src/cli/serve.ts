@@ -1,3 +1,4 @@
+/** `svc serve`: reads the arguments, starts the storage thread early, and runs the service. */
 import { takeOrders } from '../../apps/desktop/core/orders.ts';
 import { logLevels } from '../lib/log.ts';
 import type { Command, Io } from './cli.ts';
@@ -50,15 +51,15 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return await runServe(parsed.flags, { io, orders, onReload, startWriter: thread?.start });
 }
 
-/** A hang-up that comes before anybody can act on it is acted on later. */
+/** Remembers a hang-up that comes before the service can act on it, and delivers it then. */
 function latchHangUps({ onHangUp }: Io): (reload: () => void) => void {
-  let came = false;
+  let isPending = false;
   let act = (): void => {
-    came = true;
+    isPending = true;
   };
   onHangUp(() => act());
   return (reload) => {
     act = reload;
-    if (came) reload();
+    if (isPending) reload();
   };
 }

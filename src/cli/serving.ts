@@ -1,4 +1,6 @@
-/** What `svc serve` does once its arguments are read. */
+/**
+ * Runs `svc serve` once its arguments are parsed: configuration, secrets, log, then the service.
+ */
 import type { Config } from '../config/config.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { namedSecrets } from '../config/secrets.ts';
@@ -25,7 +27,6 @@ import { readOwnAddresses } from './frame/service-location.ts';
 import type { StartWriter } from '../app/storage.ts';
 import { packageRoot, programVersion } from '../lib/program.ts';
 
-/** What `svc serve` was asked for, as its arguments say. */
 export type ServeFlags = {
   readonly config: string | null;
   readonly 'webhook-bind': string | null;
@@ -35,10 +36,10 @@ export type ServeFlags = {
 
 export type ServeSetup = {
   readonly io: Io;
-  /** null: svc runs by itself, without an application around it. */
+  /** null: svc runs on its own, without the desktop application around it. */
   readonly orders: CoreOrders | null;
   readonly onReload: (reload: () => void) => void;
-  /** A storage thread that has been begun, for who opens the database. */
+  /** A storage thread that was started early, for the code that opens the database. */
   readonly startWriter: StartWriter | undefined;
 };
 
@@ -61,7 +62,7 @@ export async function runServe(flags: ServeFlags, setup: ServeSetup): Promise<nu
   return await serveFrom({ ...service, io: { ...io, stop: core.stop }, core });
 }
 
-/** A service by itself loads nothing of an application. */
+/** Imported only inside the application, so that a service on its own loads nothing of it. */
 const loadCore = () =>
   Promise.all([
     import('../../apps/desktop/core/service-core.ts'),
@@ -76,21 +77,21 @@ type Service = ServeSetup & {
   readonly core: ServiceCore | null;
 };
 
-/** Again where another configuration came into use in the database while it started. */
+/** Starts again if another configuration came into use in the database during the start. */
 async function serveFrom(service: Service): Promise<number> {
-  for (let left = startsMax; ; left--) {
-    const code = await serveOnce(service, left > 1);
+  for (let startsLeft = startsMax; ; startsLeft--) {
+    const code = await serveOnce(service, startsLeft > 1);
     if (code !== null) return code;
   }
 }
 
-/** So often a configuration may come into use while one start reads the one before. */
+/** The most starts in a row. Each one was overtaken by another configuration. */
 const startsMax = 5;
 
-/** @returns null: it is to be started again, with what is in use by now */
+/** @returns the exit code; null: start again, with the configuration that is now in use */
 async function serveOnce(service: Service, mayAgain: boolean): Promise<number | null> {
   const { file, io, core, addresses } = service;
-  const { read, name, away } = await readStart(file, io, addresses);
+  const { read, name, storeProblem } = await readStart(file, io, addresses);
   if (read.kind === 'refused') {
     io.stderr.write(read.report);
     await core?.stuckByConfig(read.problems);
@@ -101,7 +102,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
   const resolved = await readSecrets(config, io, { tokenWanted });
   if (io.stop.aborted) return exitCode.fine;
   if (resolved.kind === 'refused') {
-    if (away !== null) return endWith(endingBy(away), service, openLog(service));
+    if (storeProblem !== null) return endWith(endingBy(storeProblem), service, openLog(service));
     if (name !== null) io.stderr.write(`The configuration in use is ${name}.\n`);
     return refuseSecrets(service, config, resolved);
   }
@@ -132,7 +133,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
     stop: io.stop,
     abandon: io.abandon,
     startWriter: service.startWriter,
-    onTurn: lines === null ? undefined : (turn) => lines.told(turn),
+    onTurn: lines === null ? undefined : (turn) => lines.show(turn),
     application: core?.around ?? null,
     onListening: ({ window }) => window !== null && core?.atWork(window),
   });
@@ -141,11 +142,11 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
 }
 
 async function endWith(ending: Ending, { core, io }: Service, log: Log): Promise<number> {
-  await tell(ending, log);
+  await logEnding(ending, log);
   return core === null ? codeOf(ending) : reportShell(ending, core, io);
 }
 
-/** In an application its lines go to files, so that none is lost where no shell reads them. */
+/** In the application the log goes to files, so that no line is lost while no shell reads it. */
 function openLog({ io, level, core }: Service): Log {
   if (core === null) return createCommandLog(io, level);
   try {
@@ -161,7 +162,7 @@ function openLog({ io, level, core }: Service): Log {
   }
 }
 
-async function tell(ending: Ending, log: Log): Promise<void> {
+async function logEnding(ending: Ending, log: Log): Promise<void> {
   if (ending.kind === 'refused') log.error(ending.code, ending.message);
   if (ending.kind === 'failed') log.error('service_failed', ending.message);
   await log.flush();
@@ -180,7 +181,9 @@ function codeOf({ kind }: Ending): number {
   }
 }
 
-/** A shell that knows why does not begin it again. */
+/**
+ * If the shell received the reason, the exit code says so and the shell starts no other service.
+ */
 async function reportShell(ending: Ending, core: ServiceCore, io: Io): Promise<number> {
   if (ending.kind === 'ended') return exitCode.fine;
   io.stderr.write(`${ending.message}\n`);
@@ -200,7 +203,7 @@ async function refuseSecrets(
   return exitCode.config;
 }
 
-/** What keeps a keychain from being ready, and what to do: sentences. */
+/** @returns sentences: why the keychain is not ready, and what to do; null: it is ready */
 function describeState(state: KeychainState): string | null {
   if (state === 'ready') return null;
   const { message, remedy } = explainKeychain(state);

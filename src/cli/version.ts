@@ -1,3 +1,4 @@
+/** `svc version`: prints the version of svc. */
 import { exitCode, type Command } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 import { programVersion } from '../lib/program.ts';

@@ -1,7 +1,7 @@
 /** `svc messages` and `svc audit`, over both forms: from the database, and from a running svc. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { length } from '../../src/cli/ledger/table.ts';
+import { formatDuration } from '../../src/cli/ledger/table.ts';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import type { Page } from '../../src/domain/page.ts';
 import type { MessageRow } from '../../src/domain/records.ts';
@@ -72,7 +72,10 @@ for (const storage of [{ path: 'svc.db' }, undefined]) {
     assert.match(page.out, /^id +channel +brain +accepted .*\n\w{22} +webhook +echo .* 0 of 1\n$/);
     assert.match(page.err, /^There is more: --after=[\w-]+\n$/);
     const rest = await on.svc('messages', page.err.trim().split(' ').at(-1)!);
-    assert.match(rest.out, new RegExp(`\\n${first} .* 1 of 1 +${length(older.totalMs)}\\n$`));
+    assert.match(
+      rest.out,
+      new RegExp(`\\n${first} .* 1 of 1 +${formatDuration(older.totalMs)}\\n$`),
+    );
     assert.deepEqual(await on.rows('--outcome=reply', '--brain=echo', '--since=1h'), [
       newer,
       older,

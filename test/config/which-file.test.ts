@@ -35,14 +35,14 @@ test('the flag comes first, then SVC_CONFIG, then the folder, the user and the m
 });
 
 test('where there is none, every place that was looked at is named', () => {
-  const looked = findConfigFile(null, only()).looked;
+  const looked = findConfigFile(null, only()).searched;
   assert.deepEqual(looked, [
     '/home/ada/router/svc.json',
     '/home/ada/.config/svc/svc.json',
     '/etc/svc/svc.json',
   ]);
   const windows = { ...only(), platform: 'win32', env: { APPDATA: '/appdata' } } as const;
-  assert.deepEqual(findConfigFile(null, windows).looked, [
+  assert.deepEqual(findConfigFile(null, windows).searched, [
     '/home/ada/router/svc.json',
     '/appdata/svc/svc.json',
   ]);
@@ -51,7 +51,7 @@ test('where there is none, every place that was looked at is named', () => {
 test('the error of none names the places, and the way to a first one', async () => {
   await using place = await scratch();
   const path = join(place.path, 'svc.json');
-  const file = { name: 'svc.json', path, by: 'none', looked: [path, '/a/svc.json'] } as const;
+  const file = { name: 'svc.json', path, by: 'none', searched: [path, '/a/svc.json'] } as const;
   const { validation } = await inspectConfigFile(file, { env: {} });
   const [problem] = validation.problems;
   const where = `${path} and /a/svc.json`;

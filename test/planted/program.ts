@@ -66,7 +66,7 @@ export const cli: readonly Fault[] = [
   {
     name: 'A program whose launcher was killed lives on for as long as its work takes.',
     file: 'src/cli/frame/signals.ts',
-    find: "process.on('disconnect', left);",
+    find: "process.on('disconnect', onGone);",
     replace: "process.on('disconnect', () => stopping.abort());",
     seenBy: ['test/cli/launcher.slow.test.ts'],
   },

@@ -55,7 +55,7 @@ export const setup: readonly Fault[] = [
   {
     name: 'The file with the link stays behind when svc ends.',
     file: 'src/cli/init/browser.ts',
-    find: '      lines.close();\n      this.#settle();',
+    find: '      lines.close();\n      this.#clearCode();',
     replace: '      lines.close();',
   },
 ];

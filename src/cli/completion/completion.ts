@@ -1,7 +1,11 @@
+/**
+ * `svc completion`: prints a script that completes commands, their flags and the values of flags. A
+ * script holds everything itself, so that a Tab starts no program.
+ */
 import { exitCode, type Command, type Io, type FlagTable } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 
-/** @param load all commands that a person may be shown */
+/** @param load all public commands */
 export function createCompletion(load: () => Promise<readonly Completed[]>): Command {
   return {
     name: 'completion',
@@ -37,10 +41,7 @@ async function run(
   return exitCode.fine;
 }
 
-// What a shell completes: commands, their flags, and what may follow those, all read from the table
-// of commands. A script holds everything by itself, so that a Tab starts no program.
-
-/** A command as a shell sees it. */
+/** The part of a command that a script needs. */
 type Completed = Pick<Command, 'name' | 'summary' | 'flags' | 'takes'>;
 
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -49,9 +50,9 @@ type Shell = (typeof shells)[number];
 export function completionScript(shell: Shell, commands: readonly Completed[]): string {
   switch (shell) {
     case 'bash':
-      return `${after(commands)}${bash}`;
+      return `${completionFunction(commands)}${bash}`;
     case 'zsh':
-      return `#compdef svc\n${after(commands)}${zsh}`;
+      return `#compdef svc\n${completionFunction(commands)}${zsh}`;
     case 'fish':
       return fish(commands);
     default:
@@ -59,15 +60,15 @@ export function completionScript(shell: Shell, commands: readonly Completed[]): 
   }
 }
 
-/** `unknown`: something comes there, and nobody knows what. */
+/** `unknown`: a value follows, and the table does not list its values. */
 type Values = readonly string[] | 'file' | 'unknown';
 
-/** Every configuration is a file, whichever command names one. */
+/** `--config` takes a file in every command. */
 function valuesOf(name: string, { values }: FlagTable[string]): Values {
   return values ?? (name === 'config' ? 'file' : 'unknown');
 }
 
-/** The words that may follow the first one, or the program's name where that is empty. */
+/** The words that may follow each first word. The key '' has the words after the program's name. */
 function wordsOf(commands: readonly Completed[]): ReadonlyMap<string, readonly string[]> {
   const words = new Map<string, string[]>([['', []]]);
   for (const { name } of commands) {
@@ -85,11 +86,11 @@ function flagsOf({ flags }: Completed): readonly string[] {
 }
 
 /**
- * A function of bash and zsh that prints what may follow, one a line: after a command its
- * arguments, after `<command> --` its flags, after `<command> --flag` that flag's values. A colon
- * stands for files, a question mark for what nobody knows.
+ * A function of bash and zsh that prints the possible words, one per line. After a command these
+ * are its arguments, after `<command> --` its flags, after `<command> --flag` the values of that
+ * flag. A colon stands for files, a question mark for unknown values.
  */
-function after(commands: readonly Completed[]): string {
+function completionFunction(commands: readonly Completed[]): string {
   const lines = [...wordsOf(commands)].map(([first, words]) => caseOf(first, words));
   for (const command of commands) {
     const { name, flags, takes } = command;
@@ -107,7 +108,7 @@ function caseOf(pattern: string, values: Values): string {
   return `    '${pattern}') printf '%s\\n' ${printed} ;;\n`;
 }
 
-/** Bash makes a word of its own of a `=`: the flag stands before it. */
+/** Bash splits a word at `=`, so the flag is the word before the `=`. */
 const bash = `_svc() {
   local IFS=$' \\t\\n' found='' key=''
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
@@ -155,24 +156,26 @@ const zsh = `_svc() {
 if [[ \${funcstack[1]} == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
 `;
 
-/** Fish shows what a command is for, too. */
+/** Fish also shows the summary of a command. */
 function fish(commands: readonly Completed[]): string {
   const names = commands.map(({ name }) => quoted(name)).join(' ');
   const words = [...wordsOf(commands)].flatMap(([first, seconds]) =>
     seconds.map((second) => {
       const name = first === 'help' ? second : `${first} ${second}`.trim();
       const summary = commands.find((one) => one.name === name)?.summary;
-      const told = summary === undefined ? '' : ` -d ${quoted(summary)}`;
-      return `complete -c svc -n ${at(first)} -a ${second}${told}\n`;
+      const description = summary === undefined ? '' : ` -d ${quoted(summary)}`;
+      return `complete -c svc -n ${atCommand(first)} -a ${second}${description}\n`;
     }),
   );
   const rest = commands.flatMap(({ name, flags, takes }) => [
-    ...(takes === undefined ? [] : [`complete -c svc -n ${at(name)} ${fishValues(takes)}\n`]),
+    ...(takes === undefined
+      ? []
+      : [`complete -c svc -n ${atCommand(name)} ${fishValues(takes)}\n`]),
     ...Object.entries(flags).map(([flag, field]) => {
       const values = field.type === 'boolean' ? '' : ` -r ${fishValues(valuesOf(flag, field))}`;
-      return `complete -c svc -n ${at(name)} -l ${flag}${values}\n`;
+      return `complete -c svc -n ${atCommand(name)} -l ${flag}${values}\n`;
     }),
-    `complete -c svc -n ${at(name)} -l help\n`,
+    `complete -c svc -n ${atCommand(name)} -l help\n`,
   ]);
   return `function __svc_at
   set -l words (commandline -opc)
@@ -186,11 +189,11 @@ complete -c svc -f
 ${words.join('')}${rest.join('')}`;
 }
 
-function at(command: string): string {
+function atCommand(command: string): string {
   return quoted(`__svc_at ${quoted(command)}`);
 }
 
-/** Files are offered where `-F` asks for them alone. */
+/** The script switches file names off; `-F` offers them again. */
 function fishValues(values: Values): string {
   if (values === 'unknown') return '-f';
   return values === 'file' ? '-F' : `-f -a ${quoted(values.join(' '))}`;

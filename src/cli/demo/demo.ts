@@ -1,3 +1,7 @@
+/**
+ * `svc demo`: runs the whole service on this machine, with a practice model and a receiver for
+ * replies.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
@@ -23,7 +27,7 @@ import { createServiceDeps } from '../../app/service.ts';
 import { createServer } from '../../lib/node-http.ts';
 import { validateText } from '../../config/validate.ts';
 
-/** The configuration that the demo runs on: the same fields that a person would write. */
+/** The parts of the demo's configuration that vary. */
 export type DemoChoices = {
   readonly webhookPort: number;
   readonly adminPort: number;
@@ -40,7 +44,10 @@ export const replySecretName = 'SVC_DEMO_REPLY_SECRET';
 export const adminTokenName = 'SVC_DEMO_ADMIN_TOKEN';
 export const demoBrainName = 'practice';
 
-/** @returns the document's text and what it parses to */
+/**
+ * The demo's configuration has the same fields that a person would write.
+ * @returns the text of the configuration, and the result of its parsing
+ */
 export function demoConfig(choices: DemoChoices): {
   readonly text: string;
   readonly config: Config;
@@ -90,13 +97,13 @@ function documentOf(choices: DemoChoices): object {
   };
 }
 
-/** What stands at the other end of the demo's webhook. */
+/** A reply that arrived at the other end of the demo's webhook. */
 export type Reply = { readonly conversation: string; readonly from: string; readonly text: string };
 
 const replyBytesMax = 4 * 1024 * 1024;
 
 /**
- * Takes replies and hands them on.
+ * A server that receives replies and passes them to `take`.
  * @param secret the bearer that a reply must carry
  */
 export function createReceiver(secret: string, take: (reply: Reply) => void): Server {
@@ -129,25 +136,25 @@ function readReply(body: string): Reply | null {
   }
 }
 
-/** A demo's folder: in the system's place for temporary files, gone when the demo is over. */
+/** A demo's folder is among the system's temporary files, and is removed at the end of the demo. */
 const namePattern = /^svc-demo-(\d+)-\w{6}$/;
 
 /**
- * Makes a folder that only this user can read, and removes those of demos that were killed.
- * @param env says by TMPDIR where temporary files belong; else the system does
+ * Makes a folder that only this user can read, and removes the folders of demos that were killed.
+ * @param env `TMPDIR` names the folder for temporary files; without it the system does
  */
 export function makeDemoFolder(env: Io['env']): string {
   const parent = env['TMPDIR'] || tmpdir();
   for (const name of readdirSync(parent)) {
     const pid = namePattern.exec(name)?.[1];
-    if (pid !== undefined && !lives(Number(pid)) && isOurs(join(parent, name))) {
+    if (pid !== undefined && !isAlive(Number(pid)) && isOurs(join(parent, name))) {
       removeDemoFolder(join(parent, name));
     }
   }
   return mkdtempSync(join(parent, `svc-demo-${process.pid}-`));
 }
 
-/** The file that the builder changes: it lasts as long as the demo. @returns its path */
+/** Writes the file that the builder changes. It lasts as long as the demo. @returns its path */
 export function writeDemoConfig(folder: string, text: string): string {
   const file = join(folder, 'svc.json');
   writeFileSync(file, text, { mode: 0o600 });
@@ -158,7 +165,7 @@ export function removeDemoFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function lives(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
@@ -167,8 +174,8 @@ function lives(pid: number): boolean {
 }
 
 function isOurs(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === process.getuid?.();
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === process.getuid?.();
 }
 
 const table = {
@@ -227,7 +234,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return ending.kind === 'refused' ? exitCode.config : exitCode.failed;
 }
 
-/** How often to start again when a port was taken between the look for it and the listening. */
+/**
+ * How often to start again when another program takes a port between the search and the listening.
+ */
 const againMax = 5;
 
 /** Two demos that start at once find the same ports: one gets them, the other starts again. */
@@ -235,7 +244,7 @@ function isTaken(ending: Ending): boolean {
   return ending.kind === 'refused' && takenCodes.has(ending.code);
 }
 
-/** As the webhook and the admin server say it. */
+/** The codes of the webhook and of the admin server. */
 const takenCodes = new Set(['bind_failed', 'EADDRINUSE']);
 
 async function runDemo(choices: Choices, io: Io): Promise<Ending> {
@@ -257,7 +266,7 @@ async function runDemo(choices: Choices, io: Io): Promise<Ending> {
 type Stage = {
   readonly webhookPort: number;
   readonly folder: string;
-  /** Closed by the caller. */
+  /** The caller closes them. */
   readonly servers: Server[];
 };
 
@@ -287,7 +296,8 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
   io.secrets.hold(asFound(secrets));
-  const doubt = choices.model === null ? null : await doubtOf(config.brains[0]!.models[0]!);
+  const modelWarning =
+    choices.model === null ? null : await modelWarningOf(config.brains[0]!.models[0]!);
   const ending = await runService({
     config,
     text,
@@ -306,14 +316,14 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;
       const token = secrets.get(adminTokenName as EnvName)!;
-      io.stdout.write(welcome(at, { ...picked, secret, token, kept: db !== null, doubt }));
+      io.stdout.write(welcome(at, { ...picked, secret, token, kept: db !== null, modelWarning }));
     },
   });
   await log.flush();
   return ending;
 }
 
-/** So that a configuration that is applied finds them again. */
+/** The secrets as lookup results, so that an applied configuration finds them again. */
 function asFound(secrets: ReadonlyMap<EnvName, string>): FoundSecrets {
   return new Map(
     [...secrets].map(([name, value]) => {
@@ -322,12 +332,12 @@ function asFound(secrets: ReadonlyMap<EnvName, string>): FoundSecrets {
   );
 }
 
-/** 32 characters that a shell leaves alone. */
+/** 32 characters that need no quotes in a shell. */
 function newSecret(): string {
   return randomBytes(24).toString('base64url').replaceAll('-', '_');
 }
 
-type Shown = {
+type WelcomeFacts = {
   readonly webhookPort: number;
   readonly adminPort: number;
   readonly receiverPort: number;
@@ -336,13 +346,13 @@ type Shown = {
   readonly storagePath: string;
   readonly kept: boolean;
   readonly secret: string;
-  /** Of the administrator, for this start alone. */
+  /** The administrator's token, for this start alone. */
   readonly token: string;
-  /** Why the model will not answer as things are, and what to do; null: it will. */
-  readonly doubt: string | null;
+  /** Why the model will not answer now, and what to do; null: it will answer. */
+  readonly modelWarning: string | null;
 };
 
-function welcome(at: Listening, shown: Shown): string {
+function welcome(at: Listening, shown: WelcomeFacts): string {
   const webhook = `http://127.0.0.1:${shown.webhookPort}/webhook`;
   const brain =
     shown.modelPort === null
@@ -358,10 +368,10 @@ function welcome(at: Listening, shown: Shown): string {
     `-H 'Content-Type: application/json'`,
     `-d '{"sender_id":"ada","text":"Hello"}'`,
   ].join(' ');
-  const was = shown.doubt === null ? 'was ready' : 'runs, but its model is not ready,';
-  const doubt = shown.doubt === null ? '' : `\n  ! ${shown.doubt}\n`;
+  const was = shown.modelWarning === null ? 'was ready' : 'runs, but its model is not ready,';
+  const warningLine = shown.modelWarning === null ? '' : `\n  ! ${shown.modelWarning}\n`;
   return `svc demo ${was} ${seconds} s after its start.
-${doubt}
+${warningLine}
   webhook    ${webhook}
   brain      ${brain}
   replies    go to http://127.0.0.1:${shown.receiverPort}/replies, which prints them here
@@ -379,10 +389,10 @@ Ctrl-C ends it.
 }
 
 /**
- * Why a model that needs no key would not answer a private message now, and what to do about it;
- * null: it would.
+ * @returns why a model that needs no key would not answer a private message now, and what to do
+ * about it; null: it would
  */
-export async function doubtOf(model: ModelConfig): Promise<string | null> {
+export async function modelWarningOf(model: ModelConfig): Promise<string | null> {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
   const deps = createServiceDeps(createEvents({ log, ...systemClock }), programVersion());

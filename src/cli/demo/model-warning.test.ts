@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startFakeOllama } from '../../../test/fake/ollama.ts';
-import { demoConfig, doubtOf } from './demo.ts';
+import { demoConfig, modelWarningOf } from './demo.ts';
 
 const doubtAt = (modelPort: number) => {
   const ports = { webhookPort: 1, receiverPort: 2, adminPort: 3, modelPort };
   const { config } = demoConfig({ ...ports, modelId: 'llama3.2', storagePath: null });
-  return doubtOf(config.brains[0]!.models[0]!);
+  return modelWarningOf(config.brains[0]!.models[0]!);
 };
 
 test('of a model that is there, there is no doubt', async () => {

@@ -1,4 +1,6 @@
-/** Which windows the desktop application has here. Opens none. */
+/**
+ * The lines of `svc doctor` about the windows that the desktop application has here. It opens none.
+ */
 import { execFile } from 'node:child_process';
 import { windowKinds, type WindowKind } from '../../../apps/desktop/desktop.ts';
 import { findChromium } from '../../../apps/desktop/window/chromium-program.ts';
@@ -10,10 +12,10 @@ import { ok, warning, type PreflightLine } from '../../app/preflight/lines.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 const subject = 'desktop window';
-/** Its library is loaded in half a second. */
+/** The library usually loads in half a second. */
 const loadMs = 10_000;
 
-/** One line for each kind of window; one in all where there is no display. */
+/** One line for each kind of window, or a single line if there is no display. */
 export async function desktopLines(env: Env): Promise<readonly PreflightLine[]> {
   const fault = await displayFault(env);
   if (fault !== null) {
@@ -33,7 +35,7 @@ const words: Record<WindowKind, string> = {
   browser: 'a tab of your browser',
 };
 
-/** @param runs what shows it, where it runs */
+/** @param runs the program or library that shows each kind of window, where it works */
 export function linesOf(
   whether: Whether,
   runs: Readonly<Record<WindowKind, string>>,
@@ -51,13 +53,13 @@ export function linesOf(
   return [...lines, warning(subject, 'svc desktop can open none of them', remedy)];
 }
 
-type LoadedHere = { readonly version: string | null; readonly why: string | null };
+type LoadResult = { readonly version: string | null; readonly why: string | null };
 
-/** In a process of its own: what goes wrong in the library may end it. */
-function loadsWebview(env: Env): Promise<LoadedHere> {
+/** Loads the library in a separate process, since a fault in the library may end the process. */
+function loadsWebview(env: Env): Promise<LoadResult> {
   const { file, args } = ownProgram('internal', 'window');
   const options = { env: windowEnvironment(env), timeout: loadMs, windowsHide: true };
-  const { promise, resolve } = Promise.withResolvers<LoadedHere>();
+  const { promise, resolve } = Promise.withResolvers<LoadResult>();
   execFile(file, [...args, 'look'], options, (error, stdout) => {
     const line = stdout.trim();
     if (error === null) resolve({ version: line, why: null });

@@ -1,3 +1,8 @@
+/**
+ * `svc doctor`: checks everything that svc needs, and prints a remedy for each fault. The checks
+ * are those of the preflight, and others in this file: clock, keychain, MCP servers, open files,
+ * database, webhooks of other programs, and addresses.
+ */
 import type { Config, MessengerConfig, ListenAddress } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -15,7 +20,7 @@ import { programVersion, versionAt } from '../../lib/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { desktopLines } from './desktop.ts';
 import { keychainOf } from '../secrets/secrets.ts';
-import { length, localTime, bytesText } from '../ledger/table.ts';
+import { formatDuration, localTime, formatBytes } from '../ledger/table.ts';
 import { plural } from '../../domain/plural.ts';
 import { explainKeychain } from '../../app/keychain.ts';
 import type { Keychain } from '../../secrets/secrets.ts';
@@ -84,7 +89,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const deleting = parsed.flags['delete-webhook'];
-  const lines = valid ? await doctorLook(inspection, validation.config, deleting, io) : [];
+  const lines = valid ? await runChecks(inspection, validation.config, deleting, io) : [];
   if (parsed.flags.json) {
     io.stdout.write(`${plainJson({ valid, problems: validation.problems, checks: lines }, 2)}\n`);
   } else {
@@ -94,7 +99,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }
 
-async function doctorLook(
+async function runChecks(
   inspection: Inspection,
   config: Config,
   deletingWebhook: boolean,
@@ -138,7 +143,7 @@ async function doctorLook(
   ];
 }
 
-/** Whether a svc works on the database now; null: there is none, or nobody can tell. */
+/** Whether a svc works on the database now; null: there is no database, or nobody can tell. */
 function isOwned(
   examined: Awaited<ReturnType<typeof examinePlace>>,
   server: ServerSeen | undefined,
@@ -147,12 +152,13 @@ function isOwned(
   return examined === null ? null : examined.kind === 'examined' && examined.owned;
 }
 
-/** How far a correction of the clock may step it without being a fault. */
+/** A correction of the clock may step it this far without being a fault. */
 const slackMs = 1_000;
 
 /**
- * A clock that is behind puts new messages before old ones, and lets what expires live on.
- * @param times milliseconds since 1970; `newestAt` of the newest message stored, null: none
+ * A clock that is behind puts new messages before old ones, and keeps expired things alive. All
+ * times are in milliseconds since 1970. `newestAt` is the time of the newest stored message; null:
+ * none.
  */
 export function clockLine({
   now,
@@ -168,52 +174,54 @@ export function clockLine({
     return failed('clock', `${localTime(now)} is before this version was made`, remedy);
   }
   if (newestAt !== null && now + slackMs < newestAt) {
-    const message = `is ${length(newestAt - now)} behind the newest message stored`;
+    const message = `is ${formatDuration(newestAt - now)} behind the newest message stored`;
     return failed('clock', message, remedy);
   }
   return ok('clock', `${localTime(now)}, as far as can be told from here`);
 }
 
-/** The keychain of the operating system, where secrets were stored in it. */
-const doctorSubject = 'keychain';
+const keychainSubject = 'keychain';
 
 /**
- * No line where nothing was stored: the keychain is not asked then. No prompt opens. A keychain
- * that does not answer is a warning, since the secrets that are missed for it fail by themselves.
+ * Checks the keychain of the operating system. If it never got a secret, there is no question and
+ * no line. No prompt opens. A keychain that does not answer is only a warning, since the secrets
+ * that are missing fail by themselves.
  */
 export async function keychainLines(
   keychain: Keychain,
   stop: AbortSignal,
 ): Promise<readonly PreflightLine[]> {
   const stored = await keychain.stored();
-  if (stored.kind === 'fault') return [warning(doctorSubject, said(stored.message), stored.remedy)];
+  if (stored.kind === 'fault')
+    return [warning(keychainSubject, afterSubject(stored.message), stored.remedy)];
   const names = stored.secrets.map(({ name }) => name);
   if (names.length === 0) return [];
   const state = await keychain.state(stop);
   if (state !== 'ready') {
     const { message, remedy } = explainKeychain(state);
-    return [warning(doctorSubject, said(message), remedy)];
+    return [warning(keychainSubject, afterSubject(message), remedy)];
   }
-  const held = await keychain.holds(names, stop);
-  if (held.kind === 'fault') return [warning(doctorSubject, said(held.message), held.remedy)];
-  const lost = names.filter((name) => !held.names.has(name));
+  const holdings = await keychain.holds(names, stop);
+  if (holdings.kind === 'fault')
+    return [warning(keychainSubject, afterSubject(holdings.message), holdings.remedy)];
+  const lost = names.filter((name) => !holdings.names.has(name));
   const lines = lost.map((name) => {
     const remedy = `Store it again with svc secrets set ${name}, or svc secrets delete ${name}.`;
-    return warning(doctorSubject, `has lost ${name}, which was put there`, remedy);
+    return warning(keychainSubject, `has lost ${name}, which was put there`, remedy);
   });
   const kept = plural(names.length - lost.length, 'secret');
-  return [ok(doctorSubject, `answers; svc has ${kept} there`), ...lines];
+  return [ok(keychainSubject, `answers; svc has ${kept} there`), ...lines];
 }
 
-/** A sentence as what follows the subject of a line. */
-function said(message: string): string {
+/** Turns a sentence into the text that follows the subject of a line. */
+function afterSubject(message: string): string {
   return message.replace(/^The keychain |\.$/g, '').replace(/^[A-Z]/, (one) => one.toLowerCase());
 }
 
 /**
- * Each MCP server is asked, as svc mcp list asks it. What has no pin, pins that cannot be read and
- * secrets that are missing are told elsewhere.
- * @param file of the configuration, absolute
+ * Asks each MCP server, as `svc mcp list` does. Other lines report missing pins, unreadable pins
+ * and missing secrets.
+ * @param file the absolute path of the configuration
  */
 export async function mcpLines(
   config: Config,
@@ -253,8 +261,8 @@ function linesOf(surveyed: Surveyed['servers'][number], pins: Pins): readonly Pr
 }
 
 /**
- * How many files, and so connections, svc may have open; nothing where the system does not tell.
- * @param ownerPid of the running svc, which may have another limit; null: one that starts here
+ * How many files, and so connections, svc may have open. No line if the system does not report it.
+ * @param ownerPid the running svc, which may have another limit; null: one that starts here
  */
 function openFilesLines(ownerPid: number | null): readonly PreflightLine[] {
   const max = (ownerPid === null ? null : openFilesMax(ownerPid)) ?? openFilesMax();
@@ -270,13 +278,13 @@ export function openFilesLine(max: number): PreflightLine {
   return warning('open files', message, remedy);
 }
 
-/** What svc has in the database of a server, as a look at it saw it. */
-export function databaseLines(look: ServerProbe): readonly PreflightLine[] {
-  return [schemaLine(look), ownerLine(look)];
+/** The tables and the owner of a database on a server, as the probe found them. */
+export function databaseLines(probe: ServerProbe): readonly PreflightLine[] {
+  return [schemaLine(probe), ownerLine(probe)];
 }
 
 function schemaLine({ schema, stepsBehind, bytes }: ServerProbe): PreflightLine {
-  const size = bytesText(bytes);
+  const size = formatBytes(bytes);
   if (schema === null) {
     return ok('database', `has no tables of svc yet (${size}); the first start makes them`);
   }
@@ -304,19 +312,19 @@ type Examination = Awaited<ReturnType<typeof examineStorage>>;
 type Room = Pick<Examined, 'freeBytes' | 'freeBytesMin'>;
 type Examined = Extract<Examination, { readonly kind: 'examined' }>;
 
-/** On the disk where the database is to be made: that of the nearest folder that is there. */
+/** The room on the disk of the future database: that of the nearest folder that exists. */
 async function roomAt(path: string): Promise<Room | null> {
   const folder = dirname(path);
   if (!existsSync(folder)) return folder === path ? null : roomAt(folder);
   return roomOfDisk(folder);
 }
 
-/** @returns null without storage, and where no database has been made yet */
+/** @returns null without storage, and before there is a database */
 export async function examinePlace(path: string | null): Promise<Examination | null> {
   return path === null || !existsSync(path) ? null : examineStorage(path);
 }
 
-/** What the examination of the database came to; before there is one, whether it has room. */
+/** Lines about the examination of the database; before there is one, about the room for it. */
 export async function storageLines(
   path: string | null,
   examination: Examination | null,
@@ -343,7 +351,7 @@ function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
     const remedy = 'Stop svc, move the file away, and put a backup in its place.';
     return failed('database', `is damaged: ${damage}`, remedy);
   }
-  const size = bytesText(bytes);
+  const size = formatBytes(bytes);
   if (stepsBehind === 0) return ok('database', `is sound, and of this version (${size})`);
   const message = `is sound (${size}), and was written by an older svc`;
   return warning('database', message, 'Nothing to do: the next start brings it up to date.');
@@ -364,20 +372,20 @@ function rightsLine({ openFiles }: Examined): PreflightLine {
 }
 
 export function diskLine({ freeBytes, freeBytesMin }: Room): PreflightLine {
-  const least = bytesText(freeBytesMin);
-  const message = `${bytesText(freeBytes)} are free; below ${least} nothing new is accepted`;
+  const least = formatBytes(freeBytesMin);
+  const message = `${formatBytes(freeBytes)} are free; below ${least} nothing new is accepted`;
   const remedy = 'Make room on the disk that holds the database.';
   if (freeBytes < freeBytesMin) return failed('disk', message, remedy);
   return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);
 }
 
-/** Webhooks that other programs have set for the bots of messengers, for which svc polls. */
 const askMs = 10_000;
 
 /**
- * A line for each one that is set. A bot that cannot be asked is told by whose token it is, and
- * where a webhook of it was to be deleted, also here.
- * @param deleting they are deleted
+ * A line for each messenger bot for which another program has set a webhook: svc polls, so it gets
+ * no messages then. Another line, about its token, reports a bot that cannot be asked. If its
+ * webhook was to be deleted, this reports it too.
+ * @param deleting whether to delete the webhooks
  */
 async function webhookLines(
   config: Config,
@@ -419,7 +427,7 @@ function lineOf({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | nul
   );
 }
 
-/** After it was to be deleted. */
+/** The line after an attempt to delete the webhook. */
 function lineAfter({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
   switch (seen.kind) {
     case 'none':
@@ -453,14 +461,14 @@ type Listener = {
   readonly address: ListenAddress;
   /** The field that holds the address. */
   readonly field: string;
-  /** The flag of `svc serve` that may have given it another. */
+  /** The flag of `svc serve` that may have set another address. */
   readonly flag: string;
-  /** When the address is taken, svc starts without this listener. */
+  /** Whether svc starts without this listener if the address is taken. */
   readonly optional: boolean;
 };
 
 /**
- * Whether svc may listen where it is to, or does so already.
+ * Checks whether svc can listen at its addresses, or already does.
  * @param owned whether a running svc holds the database; null: there is no database to tell by
  */
 export async function listenerLines(
@@ -498,8 +506,8 @@ async function listenerLine(
   http: HttpClient,
 ): Promise<PreflightLine> {
   if (address.port === 0) return ok(subject, 'takes any free port');
-  const found = await whoAnswers(address, http);
-  switch (found) {
+  const answer = await whoAnswers(address, http);
+  switch (answer) {
     case 'svc': {
       if (owned !== false) return ok(subject, 'a running svc answers');
       const message = 'an svc answers that does not hold this database';
@@ -519,7 +527,7 @@ async function listenerLine(
       return optional ? warning(subject, message, remedy) : failed(subject, message, remedy);
     }
     default: {
-      const message = `cannot be listened on (${found.code})`;
+      const message = `cannot be listened on (${answer.code})`;
       return failed(subject, message, `Change ${field} to an address of this machine.`);
     }
   }
@@ -527,7 +535,9 @@ async function listenerLine(
 
 const answerMs = 3_000;
 
-/** Asks before it tries to listen, so that nobody loses the address, not even for a moment. */
+/**
+ * Asks over HTTP before it tries to listen, so that no program loses the address even for a moment.
+ */
 async function whoAnswers(
   address: ListenAddress,
   http: HttpClient,
@@ -542,9 +552,10 @@ async function whoAnswers(
   });
   if (result.kind === 'answer') return isHealth(result.body) ? 'svc' : 'taken';
   if (result.fault !== 'connect_failed') return 'taken';
-  const held = await createListeners().take(address);
-  if (held.kind === 'fault') return held.code === 'EADDRINUSE' ? 'taken' : { code: held.code };
-  await held.release(0);
+  const listener = await createListeners().take(address);
+  if (listener.kind === 'fault')
+    return listener.code === 'EADDRINUSE' ? 'taken' : { code: listener.code };
+  await listener.release(0);
   return 'free';
 }
 

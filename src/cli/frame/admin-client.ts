@@ -1,6 +1,6 @@
 /**
- * Asks the running service over its admin address, and reads what it answers. A failure to answer
- * is thrown as a sentence for the person who asked.
+ * The client of a running service's admin API, and over it the ledger, takeovers and approvals. If
+ * the service gives no answer, it throws a sentence for the person.
  */
 import {
   Misshapen,
@@ -23,11 +23,9 @@ import {
 import { originOf } from '../../lib/own-address.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import * as hold from '../../admin/schemas/takeover.ts';
+import * as takeover from '../../admin/schemas/takeover.ts';
 import { pairingSchema, pairingsSchema, unpairedSchema } from '../../admin/schemas/gate.ts';
-import * as records from '../../admin/schemas/story.ts';
 import * as stories from '../../admin/schemas/story.ts';
-import { foundIdsSchema, foundTextsSchema } from '../../admin/schemas/story.ts';
 import { spendSchema } from '../../admin/schemas/spend.ts';
 import { spendDaysMax } from '../../admin/spend.ts';
 import type { LedgerWrites } from '../../app/config/audited.ts';
@@ -50,8 +48,8 @@ import type { DeadLetterMove, LedgerReader } from '../../ledger/ledger.ts';
 import * as approvals from '../../admin/schemas/approvals.ts';
 
 /**
- * Why the service gave no answer, in sentences for the person who asked. Thrown, since neither the
- * reader's contract nor the writer's knows a refusal; `ledger/access.ts` alone catches it.
+ * Thrown when the service gives no answer or refuses. The message is in sentences for the person.
+ * The contracts of reader and writer know no refusal, so it is thrown; the commands catch it.
  */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered';
@@ -59,28 +57,28 @@ export class Unanswered extends Error {
 
 export type Bearer =
   | { readonly kind: 'token'; readonly variable: string; readonly token: string }
-  /** What is missing, and what to do about it. */
+  /** `message` says what is missing, and what to do about it. */
   | { readonly kind: 'none'; readonly message: string };
 
 export type AdminClientOptions = {
   readonly address: ListenAddress;
   readonly bearer: Bearer;
   readonly version: string;
-  /** Ends the question under way. */
+  /** Cancels the request in progress. */
   readonly stop: AbortSignal;
-  /** How long an answer may take, in milliseconds; else 30 s. */
+  /** How long an answer may take, in milliseconds; absent: 30 s. */
   readonly answerMs?: number;
 };
 
 const answerMsUsual = 30_000;
-/** The service keeps its pages well below this. */
+/** The pages of the service are well below this limit. */
 const bodyBytesMax = 128 * 1024 * 1024;
 
 export type AdminRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly principal: 'reader' | 'operator';
-  /** Goes out as JSON. */
+  /** Sent as JSON. */
   readonly body?: object | null;
 };
 
@@ -100,22 +98,32 @@ export class AdminClient implements AsyncDisposable {
     return this.#http.close();
   }
 
-  /** Null where the service says that there is no such thing. */
+  /**
+   * Gets a resource.
+   * @returns null if the service knows no such thing
+   * @throws {Unanswered} at any other refusal
+   */
   async find<const S>(principal: AdminRequest['principal'], path: string, schema: S & Schema) {
-    const given = await this.ask({ method: 'GET', path, principal });
-    return isNotFound(given) ? null : this.take<S>(given, schema);
+    const response = await this.ask({ method: 'GET', path, principal });
+    return isNotFound(response) ? null : this.take<S>(response, schema);
   }
 
-  /** The answer, as the schema describes it; a refusal is thrown. */
+  /**
+   * Gets a resource, as the schema describes it.
+   * @throws {Unanswered} at a refusal
+   */
   async read<const S>(principal: AdminRequest['principal'], path: string, schema: S & Schema) {
     return this.take<S>(await this.ask({ method: 'GET', path, principal }), schema);
   }
 
-  /** A given answer, held to the schema; a refusal is thrown. */
-  take<const S>(given: AdminResponse, schema: S & Schema): Described<S> {
-    if (given.status !== 200) return this.refused(given);
+  /**
+   * Checks a response against the schema.
+   * @throws {Unanswered} at a refusal, and if the response does not fit
+   */
+  take<const S>(response: AdminResponse, schema: S & Schema): Described<S> {
+    if (response.status !== 200) return this.refused(response);
     try {
-      return read<S>(schema, given.body);
+      return read<S>(schema, response.body);
     } catch (error) {
       if (!(error instanceof Misshapen)) throw error;
       const what = `What answers at ${this.#origin.host} is no svc of this version`;
@@ -123,7 +131,11 @@ export class AdminClient implements AsyncDisposable {
     }
   }
 
-  /** Whatever the service answers, a refusal too. */
+  /**
+   * Sends a request.
+   * @returns any response, also a refusal
+   * @throws {Unanswered} without a response
+   */
   async ask({ method, path, principal, body = null }: AdminRequest): Promise<AdminResponse> {
     const { bearer, version, stop, answerMs = answerMsUsual } = this.#options;
     if (principal === 'operator' && bearer.kind === 'none') throw new Unanswered(bearer.message);
@@ -145,11 +157,11 @@ export class AdminClient implements AsyncDisposable {
       bodyBytesMax,
     };
     const result = await this.#http.send(request, stopOf(stop));
-    if (result.kind === 'fault') throw new Unanswered(this.#sayFault(result.fault, method));
+    if (result.kind === 'fault') throw new Unanswered(this.#describeFault(result.fault, method));
     return { status: result.status, body: parse(result.body) };
   }
 
-  #sayFault(fault: HttpFault, method: AdminRequest['method']): string {
+  #describeFault(fault: HttpFault, method: AdminRequest['method']): string {
     const where = this.#origin.host;
     const { answerMs = answerMsUsual } = this.#options;
     if (fault === 'connect_failed' || fault === 'connect_timeout') {
@@ -167,7 +179,7 @@ export class AdminClient implements AsyncDisposable {
     return `The connection to the svc at ${where} broke before its answer was whole.`;
   }
 
-  /** Throws what the service said. */
+  /** Throws the reason that the response gives. */
   refused({ status, body }: AdminResponse): never {
     const { bearer } = this.#options;
     if (status === 401 && bearer.kind === 'token') {
@@ -197,8 +209,8 @@ export const isNotFound = ({ status, body }: AdminResponse): boolean =>
 export const codeOf = (body: unknown): string | null => problemOf(body)?.code ?? null;
 
 function detailOf(body: unknown): string | null {
-  const found = problemOf(body);
-  return found === null ? null : plainLine(found.detail);
+  const problem = problemOf(body);
+  return problem === null ? null : plainLine(problem.detail);
 }
 
 function problemOf(body: unknown) {
@@ -210,19 +222,25 @@ function problemOf(body: unknown) {
   }
 }
 
-/** One segment of a path. URLs take `.` and `..` away, also when they are escaped. */
-export function part(text: string): string {
+/**
+ * Escapes one segment of a path. URLs resolve `.` and `..` even when they are escaped.
+ * @throws {Unanswered} for these two
+ */
+export function pathSegment(text: string): string {
   if (text !== '.' && text !== '..') return encodeURIComponent(text);
   throw new Unanswered(`No address can name "${text}"; stop svc and try again.`);
 }
 
-/** The running service, asked to take a conversation over, to answer in it, and to give it back. */
-export type Waiting = Described<typeof hold.waitingSchema>['rows'][number];
+/** A message that waits in a conversation that is taken over. */
+export type WaitingMessage = Described<typeof takeover.waitingSchema>['rows'][number];
 
-/** `message` null: the oldest that waits. */
-type Written = { readonly text: string; readonly message: string | null };
+/** `message`: the last one that the answer covers; null: the oldest that waits. */
+type OperatorAnswer = { readonly text: string; readonly message: string | null };
 
-/** Conversations are named by svc's own ids; a refusal is thrown (`Unanswered`). */
+/**
+ * Takes conversations over, answers in them and gives them back, through the running service. The
+ * ids are svc's own. Each method throws `Unanswered` at a refusal.
+ */
 export class RemoteTakeovers {
   readonly #service: AdminClient;
 
@@ -231,56 +249,61 @@ export class RemoteTakeovers {
   }
 
   async hold(id: string) {
-    return this.#service.take(await this.#post(`${pathOf(id)}/hold`), hold.heldSchema);
-  }
-
-  async waiting(id: string): Promise<readonly Waiting[]> {
-    const path = `holds/${part(id)}/waiting`;
-    return (await this.#service.read('operator', path, hold.waitingSchema)).rows;
-  }
-
-  async answer(id: string, written: Written) {
     return this.#service.take(
-      await this.#post(`${pathOf(id)}/answer`, written),
-      hold.answeredSchema,
+      await this.#post(`${conversationPath(id)}/hold`),
+      takeover.heldSchema,
+    );
+  }
+
+  async waiting(id: string): Promise<readonly WaitingMessage[]> {
+    const path = `holds/${pathSegment(id)}/waiting`;
+    return (await this.#service.read('operator', path, takeover.waitingSchema)).rows;
+  }
+
+  async answer(id: string, written: OperatorAnswer) {
+    return this.#service.take(
+      await this.#post(`${conversationPath(id)}/answer`, written),
+      takeover.answeredSchema,
     );
   }
 
   async release(id: string) {
-    return this.#service.take(await this.#post(`${pathOf(id)}/release`), hold.releasedSchema);
+    return this.#service.take(
+      await this.#post(`${conversationPath(id)}/release`),
+      takeover.releasedSchema,
+    );
   }
 
-  #post(path: string, body: Written | null = null) {
+  #post(path: string, body: OperatorAnswer | null = null) {
     return this.#service.ask({ method: 'POST', path, principal: 'operator', body });
   }
 }
 
-const pathOf = (id: string): string => `conversations/${part(id)}`;
+const conversationPath = (id: string): string => `conversations/${pathSegment(id)}`;
 
 /**
- * The running service, asked over its admin address. It speaks for the ledger that the process
- * owns. What is only in the memory of that process can be read nowhere else, and while it owns the
- * database nobody else writes.
+ * The ledger of a running service, over its admin address. Some of it is only in the memory of that
+ * process, so nothing else can read it. While that process owns the database, nothing else writes.
  */
 export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
-  readonly hands: RemoteTakeovers;
-  readonly deciding: RemoteApprovals;
+  readonly takeovers: RemoteTakeovers;
+  readonly approvalRequests: RemoteApprovals;
   readonly #service: AdminClient;
 
   constructor(options: AdminClientOptions) {
     this.#service = new AdminClient(options);
-    this.hands = new RemoteTakeovers(this.#service);
-    this.deciding = new RemoteApprovals(this.#service);
+    this.takeovers = new RemoteTakeovers(this.#service);
+    this.approvalRequests = new RemoteApprovals(this.#service);
   }
 
   story(messageId: string) {
-    return this.#service.find('reader', `messages/${part(messageId)}`, stories.storySchema);
+    return this.#service.find('reader', `messages/${pathSegment(messageId)}`, stories.storySchema);
   }
 
   storyText(messageId: string) {
     return this.#service.find(
       'operator',
-      `messages/${part(messageId)}/text`,
+      `messages/${pathSegment(messageId)}/text`,
       stories.storyTextSchema,
     );
   }
@@ -295,7 +318,11 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   deadLetter(id: string) {
-    return this.#service.find('operator', `dead-letters/${part(id)}`, stories.deadLetterTextSchema);
+    return this.#service.find(
+      'operator',
+      `dead-letters/${pathSegment(id)}`,
+      stories.deadLetterTextSchema,
+    );
   }
 
   conversations(page: PageAsked) {
@@ -307,12 +334,12 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   conversation(where: ConversationKey) {
-    const path = remoteLedgerPathOf({ kind: 'conversation', ...where });
+    const path = whosePath({ kind: 'conversation', ...where });
     return this.#service.find('operator', path, stories.conversationTextSchema);
   }
 
   async conversationById(id: string) {
-    const path = `conversations/${part(id)}`;
+    const path = `conversations/${pathSegment(id)}`;
     return this.#service.find('operator', path, stories.conversationTextSchema);
   }
 
@@ -321,16 +348,16 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return (await this.#service.read('operator', path, stories.originsSchema)).rows;
   }
 
-  /** Empty: the service that is asked resolves a type by itself. */
+  /** Empty: the running service resolves a type itself. */
   channelKeys = async () => [];
 
-  /** None: the service that is asked warns of them by itself. */
+  /** None: the running service warns of them itself. */
   privateConversations = async () => 0;
 
   turns(whose: Whose, page: PageAsked) {
     return this.#service.read(
       'operator',
-      `${remoteLedgerPathOf(whose)}/turns?${queryOf(page)}`,
+      `${whosePath(whose)}/turns?${queryOf(page)}`,
       stories.turnsSchema,
     );
   }
@@ -344,41 +371,45 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   toolUse(key: string) {
-    return this.#service.find('operator', `tool-uses/${part(key)}`, stories.toolUseTextSchema);
+    return this.#service.find(
+      'operator',
+      `tool-uses/${pathSegment(key)}`,
+      stories.toolUseTextSchema,
+    );
   }
 
   messages(filter: MessageFilter, page: PageAsked) {
     const path = `messages?${queryOf({ ...filter, ...page })}`;
-    return this.#service.read('reader', path, records.messagesSchema);
+    return this.#service.read('reader', path, stories.messagesSchema);
   }
 
   deliveries(filter: DeliveryFilter, page: PageAsked) {
     const path = `deliveries?${queryOf({ ...filter, ...page })}`;
-    return this.#service.read('reader', path, records.deliveriesSchema);
+    return this.#service.read('reader', path, stories.deliveriesSchema);
   }
 
   async conversationCounts() {
-    const schema = records.conversationCountsSchema;
+    const schema = stories.conversationCountsSchema;
     return (await this.#service.read('reader', 'conversations/counts', schema)).rows;
   }
 
   audit(page: PageAsked) {
-    return this.#service.read('operator', `audit?${queryOf(page)}`, records.auditSchema);
+    return this.#service.read('operator', `audit?${queryOf(page)}`, stories.auditSchema);
   }
 
-  /** None: of a service that runs its page shows them. */
+  /** None: the page of a running service shows them. */
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
   approvals(state: ApprovalState | null, page: PageAsked) {
-    return this.deciding.list(queryOf({ state: state ?? 'all', ...page }));
+    return this.approvalRequests.list(queryOf({ state: state ?? 'all', ...page }));
   }
 
   approval(id: string) {
-    return this.deciding.show(id);
+    return this.approvalRequests.show(id);
   }
 
-  /** Of the days of the service, should its zone be another. */
+  /** The days are those of the service, whose time zone may differ. */
   async spent(by: SpendBy, since: string) {
     const days = Math.min(spendDaysMax, Math.max(1, daysBetween(since, localDay(Date.now())) + 1));
     const isPeople = by === 'sender';
@@ -387,12 +418,16 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   foundIds(q: string, page: PageAsked) {
-    return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);
+    return this.#service.read(
+      'reader',
+      `search?${queryOf({ q, ...page })}`,
+      stories.foundIdsSchema,
+    );
   }
 
   foundTexts(q: string, page: PageAsked) {
     const path = `search/texts?${queryOf({ q, ...page })}`;
-    return this.#service.read('operator', path, foundTextsSchema);
+    return this.#service.read('operator', path, stories.foundTextsSchema);
   }
 
   replay(id: string): Promise<DeadLetterMove> {
@@ -403,21 +438,21 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.#move(id, reason === null ? 'discard' : `discard?${queryOf({ reason })}`);
   }
 
-  /** Over the API a step has a bound of its own. */
+  /** Ignores `_most`: the API has its own bound for a step. */
   async tryNow(which: WhichDeferred, _most: number): Promise<TriedNow> {
     const path =
       which.kind === 'one'
-        ? `deliveries/${part(which.id)}/try`
+        ? `deliveries/${pathSegment(which.id)}/try`
         : `deliveries/try?${queryOf({ ...which.filter, before: which.before })}`;
-    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
-    const fault = codeOf(given.body);
+    const response = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    const fault = codeOf(response.body);
     if (fault === 'storage_failed') return { kind: fault };
-    if (isNotFound(given)) return { kind: 'moved', moved: 0, more: false };
-    return { kind: 'moved', ...this.#service.take(given, records.triedNowSchema) };
+    if (isNotFound(response)) return { kind: 'moved', moved: 0, more: false };
+    return { kind: 'moved', ...this.#service.take(response, stories.triedNowSchema) };
   }
 
   forget(whose: Whose): Promise<number> {
-    return this.#delete(remoteLedgerPathOf(whose));
+    return this.#delete(whosePath(whose));
   }
 
   clearNotes(of: NotesOf): Promise<number> {
@@ -429,20 +464,20 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   async admit(code: string): Promise<Admission> {
-    const path = `pairings/${part(code)}`;
-    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
-    const fault = codeOf(given.body);
+    const path = `pairings/${pathSegment(code)}`;
+    const response = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    const fault = codeOf(response.body);
     if (fault === 'not_found' || fault === 'storage_failed') return { kind: fault };
     if (fault === 'pairings_full') return { kind: 'full' };
-    return { kind: 'admitted', pairing: this.#service.take(given, pairingSchema) };
+    return { kind: 'admitted', pairing: this.#service.take(response, pairingSchema) };
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
-    const path = `pairings/${part(channel)}/${part(sender)}`;
-    const given = await this.#service.ask({ method: 'DELETE', path, principal: 'operator' });
-    const fault = codeOf(given.body);
+    const path = `pairings/${pathSegment(channel)}/${pathSegment(sender)}`;
+    const response = await this.#service.ask({ method: 'DELETE', path, principal: 'operator' });
+    const fault = codeOf(response.body);
     if (fault === 'not_found' || fault === 'storage_failed') return fault;
-    return this.#service.take(given, unpairedSchema).result;
+    return this.#service.take(response, unpairedSchema).result;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -450,44 +485,45 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   }
 
   async #delete(path: string): Promise<number> {
-    const given = await this.#service.ask({ method: 'DELETE', path, principal: 'operator' });
-    if (isNotFound(given)) return 0;
-    return this.#service.take(given, stories.deletedSchema).deleted;
+    const response = await this.#service.ask({ method: 'DELETE', path, principal: 'operator' });
+    if (isNotFound(response)) return 0;
+    return this.#service.take(response, stories.deletedSchema).deleted;
   }
 
   async #move(id: string, verb: string): Promise<DeadLetterMove> {
-    const path = `dead-letters/${part(id)}/${verb}`;
-    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
-    if (given.status === 200)
-      return this.#service.take(given, stories.deadLetterMovedSchema).result;
-    const code = codeOf(given.body);
+    const path = `dead-letters/${pathSegment(id)}/${verb}`;
+    const response = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    if (response.status === 200)
+      return this.#service.take(response, stories.deadLetterMovedSchema).result;
+    const code = codeOf(response.body);
     if (code === 'not_found' || code === 'not_kept' || code === 'storage_failed') return code;
-    return this.#service.refused(given);
+    return this.#service.refused(response);
   }
 }
 
-/** Of the values that are not null. */
+/** A query string of the values that are not null. */
 function queryOf(values: Readonly<Record<string, string | number | null>>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== null);
-  return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const entries = Object.entries(values).filter(([, value]) => value !== null);
+  return new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
 }
 
-function remoteLedgerPathOf(whose: Whose): string {
-  const channel = part(whose.channel);
+function whosePath(whose: Whose): string {
+  const channel = pathSegment(whose.channel);
   return whose.kind === 'conversation'
-    ? `conversations/${channel}/${part(whose.conversation)}`
-    : `senders/${channel}/${part(whose.sender)}`;
+    ? `conversations/${channel}/${pathSegment(whose.conversation)}`
+    : `senders/${channel}/${pathSegment(whose.sender)}`;
 }
 
 function notesPath(of: NotesOf): string {
   return of.kind === 'brain'
-    ? `brains/${part(of.brain)}/notes`
-    : `notes/${part(of.channel)}/${part(of.conversation)}`;
+    ? `brains/${pathSegment(of.brain)}/notes`
+    : `notes/${pathSegment(of.channel)}/${pathSegment(of.conversation)}`;
 }
 
-// The running service, asked about calls that wait for a person's yes, and told the word.
-
-/** A refusal is thrown (`Unanswered`). */
+/**
+ * Lists and decides tool calls that wait for a person's yes, through the running service. Each
+ * method throws `Unanswered` at a refusal.
+ */
 class RemoteApprovals {
   readonly #service: AdminClient;
 
@@ -500,12 +536,16 @@ class RemoteApprovals {
   }
 
   show(id: string): Promise<ApprovalText | null> {
-    return this.#service.find('operator', `approvals/${part(id)}`, approvals.approvalTextSchema);
+    return this.#service.find(
+      'operator',
+      `approvals/${pathSegment(id)}`,
+      approvals.approvalTextSchema,
+    );
   }
 
   async decide(id: string, word: 'approve' | 'refuse') {
-    const path = `approvals/${part(id)}/${word}`;
-    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
-    return this.#service.take(given, approvals.approvalDecidedSchema);
+    const path = `approvals/${pathSegment(id)}/${word}`;
+    const response = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    return this.#service.take(response, approvals.approvalDecidedSchema);
   }
 }

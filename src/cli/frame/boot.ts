@@ -1,4 +1,7 @@
-/** From a configuration file to what the service runs on, or to the reasons why it cannot. */
+/**
+ * Reads a configuration file and its secrets for a command, or reports why svc cannot run on them.
+ * It also makes the log of a command.
+ */
 import type { Config, ConfigProblem, EnvName, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
@@ -16,7 +19,7 @@ import type { Io } from '../cli.ts';
 import { inspectConfigFile, type ConfigFile } from './config-file.ts';
 import { isColoured, report } from './report.ts';
 
-/** Text for a person, to be followed by exit code 78. */
+/** `report` is text for a person. The command prints it and ends with exit code 78. */
 export type Refusal = { readonly kind: 'refused'; readonly report: string };
 
 export type ConfigRead =
@@ -24,8 +27,8 @@ export type ConfigRead =
   | (Refusal & { readonly problems: readonly ConfigProblem[] });
 
 /**
- * Reads and checks a configuration file; a refusal names every problem.
- * @param own where this process listens instead
+ * Reads and checks a configuration file. A refusal names every problem.
+ * @param own addresses of this process that replace those of the file
  */
 export async function readConfig(
   file: ConfigFile,
@@ -42,13 +45,13 @@ export async function readConfig(
   };
 }
 
-/** By places of the configuration; what is left out is all of them. */
+/** Chooses secrets by the paths that use them. */
 export type SecretsWanted = {
-  /** Which are about to be used. No other is looked up. */
+  /** The paths that the command uses; absent: all. It looks up no other secret. */
   readonly concerns?: (path: string) => boolean;
-  /** Which of them cannot do without. */
+  /** The paths whose secret must be there; absent: all that the command uses. */
   readonly needs?: (path: string) => boolean;
-  /** false: an administrator is known without a token, and nothing is said of one that is unset. */
+  /** false: the administrator needs no token here, so nothing reports an unset one. */
   readonly tokenWanted?: boolean;
 };
 
@@ -62,8 +65,8 @@ export type SecretsRead =
   | (Refusal & Pick<ResolvedSecrets, 'missing' | 'unfit'>);
 
 /**
- * Looks up the secrets of a configuration; a refusal names every one that is missing
- * or cannot be used, and where it was looked for.
+ * Looks up the secrets of a configuration. A refusal names each secret that is missing or unusable,
+ * and where svc looked for it.
  */
 export async function readSecrets(
   config: Config,
@@ -76,22 +79,22 @@ export async function readSecrets(
   const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, tokenWanted);
   const unset = missing.filter(({ usedAt }) => usedAt.some(needs));
   const unusable = unfit.filter(({ path }) => needs(path));
-  const said = [...unset.map(describeUnset), ...unusable.map(say)];
-  if (said.length === 0) return { kind: 'read', secrets, found, warnings };
-  return { kind: 'refused', report: said.join(''), missing: unset, unfit: unusable };
+  const lines = [...unset.map(describeUnset), ...unusable.map(describeProblem)];
+  if (lines.length === 0) return { kind: 'read', secrets, found, warnings };
+  return { kind: 'refused', report: lines.join(''), missing: unset, unfit: unusable };
 }
 
-function say({ path, message, remedy }: ConfigProblem): string {
+function describeProblem({ path, message, remedy }: ConfigProblem): string {
   return `✗ ${path}: ${message}. ${remedy}\n`;
 }
 
-/** A variable without a value, and every place that wants it. */
+/** Names a variable without a value, every place that uses it, and how to set it. */
 function describeUnset(missing: MissingSecret): string {
   const used = `it is used at ${missing.usedAt.join(' and ')}`;
   return `${[`✗ ${describeMissing(missing)}; ${used}.`, ...howToSet(missing)].join('\n  ')}\n`;
 }
 
-/** The log of a command: JSON lines for machines, short ones for a terminal. */
+/** The log of a command: JSON lines for machines, short lines for a terminal. */
 export function createCommandLog(io: Io, level: LogLevel): Log {
   return createLog({
     stream: io.stderr,
@@ -101,7 +104,7 @@ export function createCommandLog(io: Io, level: LogLevel): Log {
   });
 }
 
-/** The level that was asked for, or a sentence about what may be asked for. */
+/** @returns the level, or a sentence that names the possible levels */
 export function readLogLevel(
   written: string | null,
   otherwise: LogLevel,

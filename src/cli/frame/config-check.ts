@@ -1,3 +1,6 @@
+/**
+ * `svc config check`: checks a configuration file, and with `--preflight` everything that it names.
+ */
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -6,18 +9,20 @@ import { parseFlags, wrongUsage } from './flags.ts';
 import type { PreflightLine } from '../../app/preflight/lines.ts';
 import { codeOf, isColoured, report } from './report.ts';
 
-/** Resolves the secrets of a valid config and reaches what it names; sends no content. */
+/**
+ * Looks up the secrets of a valid configuration and contacts what it names. It sends no content.
+ */
 export type Preflight = (
   inspection: Inspection,
   io: Pick<Io, 'secrets' | 'stop'>,
 ) => Promise<readonly PreflightLine[]>;
 
 /**
- * What the skills and the database of a valid config warn of; the database is read beside the
- * service that runs on it.
- * @param io null: nothing is to be reached, and so no server
+ * Finds warnings in the skills and the database of a valid configuration. It reads the database
+ * even while a service runs on it.
+ * @param io null: it must contact nothing, so no server either
  */
-export type LookFurther = (
+export type FindWarnings = (
   inspection: Inspection,
   io: Io | null,
 ) => Promise<readonly ConfigProblem[]>;
@@ -35,14 +40,14 @@ Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
 
 const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
 
-export function createConfigCheck(preflight: Preflight, lookFurther: LookFurther): Command {
+export function createConfigCheck(preflight: Preflight, findWarnings: FindWarnings): Command {
   return {
     name: 'config check',
     summary: 'Check a configuration file',
     usage,
     flags: table,
     takes: 'file',
-    run: (args, io) => run(args, io, preflight, lookFurther),
+    run: (args, io) => run(args, io, preflight, findWarnings),
   };
 }
 
@@ -50,7 +55,7 @@ async function run(
   args: readonly string[],
   io: Io,
   preflight: Preflight,
-  lookFurther: LookFurther,
+  findWarnings: FindWarnings,
 ): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
@@ -59,7 +64,7 @@ async function run(
   const inspected = await inspectConfigFile(file, io);
   const inspection = withWarnings(
     inspected,
-    await lookFurther(inspected, flags.preflight ? io : null),
+    await findWarnings(inspected, flags.preflight ? io : null),
   );
   const { validation } = inspection;
   const valid = validation.kind === 'valid';

@@ -1,7 +1,7 @@
 /**
- * Which configuration file a command goes by: the one that `--config` names, else the one that the
- * variable `SVC_CONFIG` names, else the first that is there of a few places. What was named is
- * taken as it is: where it is missing, no other file takes its place.
+ * Chooses the configuration file of a command: the one that `--config` names, else the one that the
+ * variable `SVC_CONFIG` names, else the first that exists in a few places. If a named file is
+ * missing, no other file takes its place.
  */
 import { dirname, join, resolve } from 'node:path';
 import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
@@ -12,14 +12,14 @@ import type { Io } from '../cli.ts';
 import { becomeServiceUser } from './service-user.ts';
 
 export type ConfigFile = {
-  /** For people: as it was written, `svc.json` in the working folder, else the whole path. */
+  /** For people: as the person wrote it, `svc.json` in the working folder, else the whole path. */
   readonly name: string;
   /** Absolute. */
   readonly path: string;
-  /** `found`: nobody named it; `none`: neither is one there, and the first place is meant. */
+  /** `found`: nobody named it. `none`: no place has one, and the first place is meant. */
   readonly by: 'flag' | 'variable' | 'found' | 'none';
-  /** Where it was looked for, in order; empty where it was named. */
-  readonly looked: readonly string[];
+  /** The places that were searched, in order; empty if the file was named. */
+  readonly searched: readonly string[];
 };
 
 type Place = { readonly name: string; readonly path: string };
@@ -32,9 +32,9 @@ export type Surroundings = Pick<Io, 'cwd' | 'env'> & {
 };
 
 /**
- * Chooses the file, without reading it. Where it is the service's, root is its user from then on
- * (`becomeServiceUser`).
- * @param given what `--config` names, or an argument in its place; null: it was not given
+ * Chooses the file, without reading it. If it is the file of the machine's service, root becomes
+ * the service's user from then on (`becomeServiceUser`).
+ * @param given the value of `--config`, or the argument in its place; null: neither was given
  */
 export function findConfigFile(given: string | null, surroundings: Surroundings): ConfigFile {
   const file = chosenFile(given, surroundings);
@@ -49,27 +49,30 @@ function chosenFile(given: string | null, surroundings: Surroundings): ConfigFil
   if (named !== '') return namedBy('variable', named, cwd);
   const places = placesOf(surroundings);
   const found = places.find(({ path }) => isThere(path));
-  const looked = places.map(({ path }) => path);
-  return { ...(found ?? places[0]), by: found === undefined ? 'none' : 'found', looked };
+  const searched = places.map(({ path }) => path);
+  return { ...(found ?? places[0]), by: found === undefined ? 'none' : 'found', searched };
 }
 
-/** The same, and says at a terminal which file it is where that is not plain to see. */
+/**
+ * Like `findConfigFile`. At a terminal it also prints which file it is, unless that is plain to
+ * see.
+ */
 export function useConfigFile(given: string | null, io: Io): ConfigFile {
   const file = findConfigFile(given, io);
-  const told = describeChoice(file);
-  if (told !== null && io.stderr.isTTY === true) io.stderr.write(`${told}\n`);
+  const choice = describeChoice(file);
+  if (choice !== null && io.stderr.isTTY === true) io.stderr.write(`${choice}\n`);
   return file;
 }
 
-/** Null where the person sees it: the file was named in the command, or is `./svc.json`. */
+/** @returns null if the person sees it: the command named the file, or it is `./svc.json` */
 export function describeChoice({ by, name }: ConfigFile): string | null {
   if (by === 'variable') return `The configuration is ${name} (SVC_CONFIG).`;
   return by === 'found' && name !== usualName ? `The configuration is ${name}.` : null;
 }
 
 /**
- * Reads and checks the file; that none was found is a problem which names every place.
- * @param own where the process that is to use it listens instead
+ * Reads and checks the file. If none was found, the problem names every place that was searched.
+ * @param own addresses of the process that uses the file, which replace those of the file
  */
 export async function inspectConfigFile(
   file: ConfigFile,
@@ -85,12 +88,12 @@ export async function inspectConfigFile(
 }
 
 function describeMissing(
-  { by, looked }: ConfigFile,
+  { by, searched }: ConfigFile,
   { message }: ConfigProblem,
 ): Pick<ConfigProblem, 'message' | 'remedy'> {
   if (by === 'none') {
     return {
-      message: `there is no configuration; it was looked for at ${listed(looked)}`,
+      message: `there is no configuration; it was looked for at ${listPaths(searched)}`,
       remedy: 'Make one with `svc init`, or name one with --config; `svc demo` needs none.',
     };
   }
@@ -117,9 +120,9 @@ function placesOf({
 }
 
 function namedBy(by: 'flag' | 'variable', name: string, cwd: string): ConfigFile {
-  return { name, path: resolve(cwd, name), by, looked: [] };
+  return { name, path: resolve(cwd, name), by, searched: [] };
 }
 
-function listed(paths: readonly string[]): string {
+function listPaths(paths: readonly string[]): string {
   return [paths.slice(0, -1).join(', '), paths.at(-1)].join(' and ');
 }

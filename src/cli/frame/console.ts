@@ -1,10 +1,10 @@
 /**
- * A conversation over standard input and output. At a terminal there is a prompt, and a reply
- * grows while it is written; from a pipe every line is a message, and only the replies go to
- * standard output.
+ * A conversation over standard input and output, and single questions there. At a terminal there is
+ * a prompt, and a reply grows while the model writes it. From a pipe every line is a message, and
+ * only the replies go to standard output.
  *
- * at the prompt → (Enter) answering → at the prompt;  Ctrl-C: answering → at the prompt,
- * a line begun → an empty one, an empty one → over;  /quit, Ctrl-D, SIGTERM → over
+ * prompt → (Enter) answering → prompt;  /quit, Ctrl-D, SIGTERM → over
+ * Ctrl-C: answering → prompt;  a line with text → an empty line;  an empty line → over
  */
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
 import { Writable, type Readable } from 'node:stream';
@@ -13,11 +13,12 @@ import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { explain } from '../explain.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
+import { stopOf, unlessStopped } from '../../lib/stop.ts';
 
 export type ConsoleOptions = {
   readonly io: Io;
   readonly explain: boolean;
-  /** Says who answers here. */
+  /** A sentence that says who answers. */
   readonly introduction: string;
 };
 
@@ -33,11 +34,11 @@ class Console {
   readonly #explain: boolean;
   readonly #introduction: string;
   readonly #atTerminal: boolean;
-  /** The terminal can take a line back. */
+  /** Whether the terminal can erase a line. */
   readonly #canErase: boolean;
-  /** False while an answer is under way: keys are not shown in its middle. */
+  /** False during an answer: typed keys must not appear in the middle of it. */
   #echoes = true;
-  /** Lines that were typed meanwhile and not taken yet. */
+  /** Lines that the person typed during an answer and that were not read yet. */
   #ahead = 0;
   #answering: AbortController | null = null;
   #unanswered = 0;
@@ -99,13 +100,13 @@ class Console {
     const answering = new AbortController();
     this.#answering = answering;
     this.#echoes = !this.#canErase;
-    const growing = new GrowingReply(this.#io, this.#sayThinking());
+    const growing = new GrowingReply(this.#io, this.#showPlaceholder());
     const show = this.#atTerminal ? growing.show : undefined;
     const answer = await this.#session.ask(text, answering.signal, show);
     this.#answering = null;
     const { stderr } = this.#io;
     if (answering.signal.aborted) {
-      growing.leave();
+      growing.finish();
       if (!this.#over) stderr.write('Given up.\n');
       this.#unanswered++;
       return;
@@ -122,8 +123,8 @@ class Console {
     if (this.#explain || decision.kind !== 'reply') stderr.write(explain(answer));
   }
 
-  /** At a terminal that can take a line back. @returns takes it back */
-  #sayThinking(): () => void {
+  /** Shows a placeholder, if the terminal can erase a line. @returns erases it */
+  #showPlaceholder(): () => void {
     const { stdout } = this.#io;
     if (!this.#canErase) return () => {};
     stdout.write('…');
@@ -133,7 +134,7 @@ class Console {
     };
   }
 
-  /** What readline writes to: the terminal, but for what it writes while nothing is to echo. */
+  /** The output of readline: the terminal, except while typed keys must not appear. */
   #echo(): Writable {
     const { stdout } = this.#io;
     const write = (part: unknown, _encoding: unknown, done: () => void): void => {
@@ -145,21 +146,23 @@ class Console {
     return Object.defineProperty(echo, 'columns', { get: () => stdout.columns });
   }
 
-  /** Asks for the next line, with what of it was typed while nothing was to echo. */
+  /**
+   * Asks for the next line, and restores the part of it that the person typed during the answer.
+   */
   #prompt(lines: Interface): void {
-    const begun = this.#echoes ? '' : lines.line;
-    // Else readline would clear the lines above, which it takes for its own.
-    if (begun !== '') emptyLine(lines);
+    const typed = this.#echoes ? '' : lines.line;
+    // Otherwise readline would clear the lines above: it takes them for its own.
+    if (typed !== '') emptyLine(lines);
     this.#echoes = true;
     lines.prompt();
-    if (begun !== '') lines.write(begun);
+    if (typed !== '') lines.write(typed);
   }
 
   #interrupt(lines: Interface): void {
     if (this.#answering !== null) {
       this.#answering.abort();
     } else if (lines.line !== '') {
-      // The line is left on the screen, and an empty one begins below it.
+      // The line stays on the screen, and an empty one begins below it.
       this.#io.stdout.write('^C\n');
       emptyLine(lines);
       lines.prompt();
@@ -182,12 +185,12 @@ function emptyLine(lines: Interface): void {
 }
 
 /**
- * A reply on the screen, from its beginning on. Nothing is taken back, since a terminal has wrapped
- * and scrolled it: a text that does not go on from what is shown stands below it, whole.
+ * A reply on the screen while it grows. It erases no text, since the terminal may have wrapped and
+ * scrolled it. A text that does not continue the shown one stands below it, whole.
  */
 class GrowingReply {
   readonly #io: Pick<Io, 'stdout' | 'stderr'>;
-  /** Takes back what stands in the reply's place. */
+  /** Erases the placeholder of the reply. */
   readonly #erase: () => void;
   #shown = '';
 
@@ -198,26 +201,26 @@ class GrowingReply {
 
   /** @param whole the reply so far */
   readonly show = (whole: string): void => {
-    // Half a character waits for its other half.
+    // The first half of a surrogate pair waits for the second half.
     const text = plainText(whole).replace(/\p{Surrogate}$/u, '');
-    // A text that became shorter may grow again.
+    // A text that became shorter may grow again, so nothing is written.
     if (!this.#shown.startsWith(text)) this.#write(text, '');
   };
 
-  /** @param whole the reply: what stands last is this */
+  /** Writes the final reply, so that it is the last text on the screen. */
   end(whole: string): void {
     this.#write(plainText(whole), '\n');
   }
 
-  /** Another text comes. */
+  /** Ends the shown text. Another text follows. */
   breakOff(): void {
     const wasShown = this.#shown !== '';
-    this.leave();
+    this.finish();
     if (wasShown) this.#io.stderr.write('The text above is not the reply.\n');
   }
 
-  /** No more of it comes. */
-  leave(): void {
+  /** Ends the shown text. Nothing follows. */
+  finish(): void {
     if (this.#shown === '') this.#erase();
     else this.#io.stdout.write('\n');
     this.#shown = '';
@@ -231,42 +234,41 @@ class GrowingReply {
   }
 }
 
-// A question at a terminal whose answer is not shown.
-
-/** @returns what was typed, without its line end; null: Ctrl-C, Ctrl-D or a stop came first */
+/**
+ * Asks a question at a terminal, and hides the answer.
+ * @returns the answer without its line end; null: Ctrl-C, Ctrl-D or a stop came first
+ */
 export async function askHidden({ stdin, stderr, stop }: Io, question: string) {
-  // The terminal echoes nothing while keys are read one by one, and what would be shown goes here.
-  const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
-  const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 });
-  // By now it echoes no more, however soon the answer comes.
+  // In this mode the terminal itself echoes nothing, and the echo of readline goes to this sink.
+  const sink = new Writable({ write: (_part, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: sink, terminal: true, historySize: 0 });
+  // The terminal echoes nothing from here on, even if the answer comes at once.
   stderr.write(question);
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const end = (): void => resolve(null);
   lines.once('line', resolve);
   lines.once('close', end);
   lines.once('SIGINT', end);
-  stop.addEventListener('abort', end, { once: true });
-  if (stop.aborted) end();
   try {
-    return await promise;
+    return await unlessStopped(promise, stopOf(stop));
   } finally {
-    stop.removeEventListener('abort', end);
     lines.close();
     stderr.write('\n');
   }
 }
 
 type FirstLine = {
-  /** Without its end; null: it is longer than it may be. */
+  /** Without its line end; null: it is too long. */
   readonly line: string | null;
-  /** What came in the same part and is more than white space: there are further lines. */
+  /** Whether the chunk has more than white space after the line: there are further lines. */
   readonly hasMore: boolean;
 };
 
 /**
- * The first line of a stream, or all of it where it has no line end. The stream is paused after it.
+ * Reads the first line of a stream, or all of it if there is no line end. Then it pauses the
+ * stream.
  * @param charactersMax a longer line is not read to its end
- * @param stop ends the wait, with what came so far
+ * @param stop ends the wait, with the text so far
  */
 export function readFirstLine(
   stream: Readable,

@@ -1,10 +1,10 @@
-/** The end of this process while something is still open. */
+/** Ends this process while threads may still run or hang. */
 import type { Worker } from 'node:worker_threads';
 import { endsWithin } from '../../lib/lifetime.ts';
 
 const threads = new Set<Worker>();
 
-/** Is called before the first thread is started. */
+/** Must be called before the first thread starts. */
 export function watchThreads(): void {
   process.on('worker', (thread) => {
     threads.add(thread);
@@ -12,18 +12,18 @@ export function watchThreads(): void {
   });
 }
 
-/** A thread that runs, or waits for something to do, ends within milliseconds. */
+/** A thread that runs, or waits for work, ends within milliseconds. */
 const threadEndsMs = 500;
 
 /**
- * Ends the process with the code. `process.exit` waits for every thread, and one that hangs in a
- * call of the system, as on a disk that does not answer, never ends: so all of them are ended
- * first, and a process with one that stays kills itself. That a thread still answers would say
- * nothing: it may begin to hang just then.
+ * Ends the process with the code. `process.exit` waits for every thread. A thread that hangs in a
+ * system call, as on a disk that does not answer, never ends. So this first terminates all threads;
+ * if one remains, the process kills itself. It is no use to ask whether a thread answers: the
+ * thread may hang right afterwards.
  */
 export async function endProcess(code: number): Promise<void> {
   const ended = [...threads].map((thread) => {
-    // Whoever needs the thread need not hear of its end: it is the end of all.
+    // The owner of the thread must not react to its end, since the whole process ends.
     thread.removeAllListeners('exit');
     return thread.terminate();
   });

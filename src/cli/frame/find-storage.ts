@@ -1,11 +1,11 @@
-/** Where the ledger can be opened, by what a configuration says: a server's URL is a secret. */
+/** Finds where a command can open the ledger. The URL of a server is a secret. */
 import type { Config } from '../../config/config.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import { storageAt, type StorageAt } from '../../app/storage.ts';
 import { readSecrets, type Refusal } from './boot.ts';
 import type { Io } from '../cli.ts';
 
-/** @returns a refusal where the URL of a server is missing, or can be none; null: no storage */
+/** @returns a refusal if the URL of a server is missing or is no URL; null: no storage */
 export async function findStorage(
   place: StoragePlace | null,
   config: Config,

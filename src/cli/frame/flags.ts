@@ -1,3 +1,4 @@
+/** Parses the arguments of a command by its table of flags. */
 import { parseArgs } from 'node:util';
 import { nearest } from '../../config/nearest.ts';
 import { exitCode, type FlagTable, type Io } from '../cli.ts';
@@ -18,7 +19,7 @@ export type ParsedFlags<Table extends FlagTable> =
       readonly flags: Flags<Table>;
       readonly positionals: readonly string[];
     }
-  /** Wrong usage, in one sentence. */
+  /** `message` says what is wrong, in one sentence. */
   | { readonly kind: 'wrong'; readonly message: string };
 
 const absent = { boolean: false, string: null, strings: [] } as const satisfies FlagValues;
@@ -69,13 +70,13 @@ export function parseFlags<const Table extends FlagTable>(
   return { kind: 'parsed', flags: flags as Flags<Table>, positionals };
 }
 
-/** Says what is wrong with the way a command was called. */
+/** Prints what is wrong with the arguments. @returns the exit code */
 export function wrongUsage(io: Io, command: string, message: string): number {
   io.stderr.write(`svc ${command}: ${message}\nSee "svc help ${command}".\n`);
   return exitCode.usage;
 }
 
-/** A whole number within limits, or null. */
+/** @returns the whole number from `least` to `most`, or null */
 export function wholeNumber(text: string, least: number, most: number): number | null {
   const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   return number >= least && number <= most ? number : null;

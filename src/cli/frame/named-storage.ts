@@ -1,7 +1,7 @@
 /**
- * Begins the storage of a service ahead, where its file plainly names one. The look is a cheap one:
- * it may miss a storage, whose thread then begins later, or see one that is none, whose thread is
- * ended unused. Nothing on the disk is opened or changed by it.
+ * Starts the storage thread of a service early, if its file plainly names an SQLite file. The check
+ * is cheap and may be wrong. If it misses a storage, the thread starts later; if there is none
+ * after all, the thread ends unused. It opens no database and changes nothing on the disk.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,8 +11,8 @@ import type { Io } from '../cli.ts';
 const bytesMax = 1_048_576;
 
 /**
- * @param given what `--config` names; null: it was not given
- * @returns to be disposed of; null: nothing was begun
+ * @param given the value of `--config`; null: not given
+ * @returns the caller disposes of it; null: no thread was started
  */
 export async function beginNamedStorage(
   given: string | null,
@@ -22,13 +22,13 @@ export async function beginNamedStorage(
   return namesSqlite(textOf(path)) ? await beginStorage() : null;
 }
 
-/** A database server is named by `url_env`. */
+/** A block with `url_env` names a database server. */
 export function namesSqlite(text: string): boolean {
   const [, block] = /"storage"\s*:\s*\{([^}]*)\}/.exec(text) ?? [];
   return block !== undefined && !block.includes('"url_env"');
 }
 
-/** Empty where it is no file: what is read from a pipe is gone from it. */
+/** Empty unless it is a regular file: reading from a pipe would take the text out of it. */
 function textOf(path: string): string {
   try {
     const facts = statSync(path);

@@ -1,11 +1,11 @@
-/** What a look at a configuration came to: for a person, and as an exit code. */
+/** The result of an inspection of a configuration, as text for a person and as an exit code. */
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { plural } from '../../domain/plural.ts';
 import { exitCode, type Io } from '../cli.ts';
 import type { PreflightLine } from '../../app/preflight/lines.ts';
 
-/** 78 for the file or a missing secret, 1 for another check that failed; warnings are fine. */
+/** @returns 78 for the file or a missing secret, 1 for another failed check; warnings are fine */
 export function codeOf({ validation }: Inspection, lines: readonly PreflightLine[]): number {
   if (validation.kind === 'invalid') return exitCode.config;
   const failed = failuresOf(lines);
@@ -17,7 +17,7 @@ function failuresOf(lines: readonly PreflightLine[]): readonly PreflightLine[] {
   return lines.filter(({ mark }) => mark === 'failed');
 }
 
-/** Colour is for people at a terminal who did not say no (https://no-color.org). */
+/** Colour is for a terminal, unless the person refused it (https://no-color.org). */
 export function isColoured(stream: Io['stdout'], env: Io['env']): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
@@ -30,15 +30,15 @@ const marks = {
   failed: { sign: '✗', colour: 31 },
 } as const;
 
-/** What begins a line: well, worth a look, or wrong. */
+/** The sign at the beginning of a line: fine, a warning, or a failure. */
 export function signOf(mark: Mark, coloured: boolean): string {
   const { sign, colour } = marks[mark];
   return coloured ? `\u001B[${colour}m${sign}\u001B[0m` : sign;
 }
 
 /**
- * The check as a person reads it: each problem with its place and remedy, then the verdict.
- * @param checkName what one of the lines is called
+ * The result for a person: each problem with its place and remedy, then the verdict.
+ * @param checkName the noun for one of the lines
  */
 export function report(
   file: string,

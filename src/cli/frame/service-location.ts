@@ -1,8 +1,8 @@
 /**
- * What a command goes by to find svc and its database: the configuration file. svc may run on
- * another text than the file has by now, since svc goes on when it cannot use a new text. So a
- * command that only reads goes by the last text that svc kept, where the file has problems. Where
- * nothing listens at the address in the file, the address in the kept text is tried.
+ * How a command finds svc and its database: by the configuration file. svc goes on when it cannot
+ * use a new text, so it may run on another text than the file has now. If the file has problems, a
+ * command that only reads uses the newest usable text that svc kept. If nothing listens at the
+ * address in the file, the command tries the address in the kept text.
  */
 import { connect } from 'node:net';
 import type { Config, ConfigProblem, ListenAddress } from '../../config/config.ts';
@@ -23,22 +23,27 @@ import { addressFlags, type OwnAddresses } from '../../config/own-addresses.ts';
 
 export type ServiceLocation = {
   readonly kind: 'found';
-  /** `nothing`: neither the file nor its history can be used; the config is of an empty file. */
+  /**
+   * `nothing`: neither the file nor its history is usable, and `config` is that of an empty file.
+   */
   readonly source: 'file' | 'history' | 'nothing';
   readonly config: Config;
-  /** null: none is known. */
+  /** null: no storage is known. */
   readonly storage: StoragePlace | null;
-  /** Where the admin server may be, the likeliest first; none: it is switched off. */
+  /** Where the admin server may be, the likeliest address first; empty: it is switched off. */
   readonly addresses: readonly ListenAddress[];
 };
 
 /**
- * For a command that reads. It is told when the file cannot be used, and refused where there is
- * neither a file nor a history of it.
+ * For a command that only reads. It warns if the file is unusable. It refuses if there is neither a
+ * file nor a history of it.
  */
-export async function locateService(named: ConfigFile, io: Io): Promise<ServiceLocation | Refusal> {
-  const { name } = named;
-  const inspection = await inspectConfigFile(named, io);
+export async function locateService(
+  configFile: ConfigFile,
+  io: Io,
+): Promise<ServiceLocation | Refusal> {
+  const { name } = configFile;
+  const inspection = await inspectConfigFile(configFile, io);
   const { file, validation, storage } = inspection;
   const kept = await newestKept(file, io);
   const keptAt = kept === null ? [] : addressesOf(kept.config);
@@ -50,7 +55,7 @@ export async function locateService(named: ConfigFile, io: Io): Promise<ServiceL
   }
   const problem = validation.problems.find(({ severity }) => severity === 'error');
   if (kept !== null) {
-    tell(
+    warn(
       io,
       `${describeProblem(name, problem)} svc is looked for by the newest text in its history.`,
     );
@@ -60,18 +65,18 @@ export async function locateService(named: ConfigFile, io: Io): Promise<ServiceL
   const config = emptyConfig();
   const addresses = addressesOf(config);
   const where = addresses.map(({ text }) => text).join();
-  tell(io, `${describeProblem(name, problem)} svc is asked at ${where}, its address by default.`);
+  warn(io, `${describeProblem(name, problem)} svc is asked at ${where}, its address by default.`);
   return { kind: 'found', source: 'nothing', config, storage: null, addresses };
 }
 
-/** For a command that writes or copies: goes by a file without problems alone. */
+/** For a command that writes or copies. It refuses a file with problems. */
 export async function locateServiceStrictly(
-  named: ConfigFile,
+  configFile: ConfigFile,
   io: Io,
 ): Promise<ServiceLocation | Refusal> {
-  const inspection = await inspectConfigFile(named, io);
+  const inspection = await inspectConfigFile(configFile, io);
   const { validation, storage } = inspection;
-  if (validation.kind === 'invalid') return refusalOf(named.name, inspection, io);
+  if (validation.kind === 'invalid') return refusalOf(configFile.name, inspection, io);
   const { config } = validation;
   return { kind: 'found', source: 'file', config, storage, addresses: addressesOf(config) };
 }
@@ -80,7 +85,7 @@ function refusalOf(name: string, inspection: Inspection, { stderr, env }: Io): R
   return { kind: 'refused', report: report(name, inspection, [], isColoured(stderr, env)) };
 }
 
-/** The newest kept text that can be used; texts that cannot be read are left out. */
+/** The newest kept text that is valid. Texts that cannot be read are skipped. */
 async function newestKept(file: string, { env }: Io) {
   for (const { revision } of await listKept(file).catch(() => [])) {
     const kept = await readKept(file, revision).catch(() => null);
@@ -95,7 +100,7 @@ function addressesOf({ observability }: Config): readonly ListenAddress[] {
   return observability.enabled ? [observability.address] : [];
 }
 
-/** The configuration of a file that says nothing: no storage, no operator, every default. */
+/** The configuration of an empty file: no storage, no operator, every default. */
 function emptyConfig(): Config {
   const draft = checkShape({}, new ProblemList('{}', new Map()));
   return parseDocument({ ...draft, channels: [], brains: [], routes: [] } as Document, () => false);
@@ -107,13 +112,13 @@ function describeProblem(name: string, problem: ConfigProblem | undefined): stri
   return `${name} cannot be used (${place}${message});`;
 }
 
-function tell({ stderr, env }: Io, message: string): void {
+function warn({ stderr, env }: Io, message: string): void {
   stderr.write(`${signOf('warning', isColoured(stderr, env))} ${message}\n`);
 }
 
 /**
- * The first address at which something listens, or the first of all.
- * @returns null: there is none, for the admin server is switched off
+ * The first address at which something listens, or else the first of all.
+ * @returns null: there is no address, since the admin server is switched off
  */
 export async function whereSvcListens(
   addresses: readonly ListenAddress[],
@@ -125,7 +130,7 @@ export async function whereSvcListens(
   }
   for (const other of others) {
     if (!(await listens(other, io.stop))) continue;
-    tell(io, `Nothing listens at ${first.text}; svc is asked at ${other.text}, as it was before.`);
+    warn(io, `Nothing listens at ${first.text}; svc is asked at ${other.text}, as it was before.`);
     return other;
   }
   return first;
@@ -133,7 +138,7 @@ export async function whereSvcListens(
 
 const connectMs = 1_000;
 
-/** Whether anything listens there: a connection is made, and nothing is sent. */
+/** Whether anything listens there. It connects, and sends nothing. */
 export function listens(address: ListenAddress, stop: AbortSignal): Promise<boolean> {
   const { hostname, port } = originOf(address);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -148,10 +153,10 @@ export function listens(address: ListenAddress, stop: AbortSignal): Promise<bool
   });
 }
 
-/** The addresses that a process is given as flags. */
+/** The addresses as written in the flags. */
 type Written = Readonly<Record<keyof OwnAddresses, string | null>>;
 
-/** The addresses, or a sentence about one that is none. */
+/** @returns the addresses, or a sentence about the first that is no address */
 export function readOwnAddresses(written: Written): OwnAddresses | { readonly fault: string } {
   const [webhook, admin] = [addressOf('webhook', written), addressOf('admin', written)];
   if (typeof webhook === 'string') return { fault: webhook };
@@ -161,7 +166,7 @@ export function readOwnAddresses(written: Written): OwnAddresses | { readonly fa
 
 const examples = { webhook: '127.0.0.1:8090', admin: '127.0.0.1:2112' } as const;
 
-/** @returns a sentence where it is no address */
+/** @returns a sentence if the text is no address; null: there is no text */
 function addressOf(which: keyof OwnAddresses, written: Written): ListenAddress | string | null {
   const text = written[which];
   if (text === null) return null;

@@ -1,7 +1,7 @@
 /**
- * Who works with the files of the machine's service. They belong to the user that it runs as, who
- * may put a link, or a configuration of theirs, in the place of any of them. So root becomes that
- * user before it looks at one: else whoever is in the service would have root's hands.
+ * Makes root become the user of the machine's service before it works with the service's files.
+ * That user owns these files, and may replace any of them by a link or by another configuration.
+ * Otherwise whoever controls the service could act with root's rights.
  */
 import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -9,13 +9,13 @@ import { dirname } from 'node:path';
 import type { ServiceSecrets } from '../../secrets/secrets.ts';
 import { credentials, isOfUnit } from '../../app/service-place.ts';
 
-/** Of the session of a person, which another user has no part in. */
+/** Variables of a person's session, which do not belong to another user. */
 const ofSession = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME'] as const;
 
 /**
- * For good, and for all threads; it keeps the secrets that root alone may read. Does nothing where
- * this is not root, or the file is not the service's, or its folder is root's own.
- * @param file of the configuration, absolute
+ * Changes the user for good, and for all threads. It keeps the secrets that only root can read. It
+ * does nothing if this is not root, if the file is not the service's, or if root owns its folder.
+ * @param file the absolute path of the configuration
  */
 export function becomeServiceUser(
   file: string,

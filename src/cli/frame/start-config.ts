@@ -1,6 +1,6 @@
 /**
- * Which configuration a start takes: that of the file, or, where several svc share a database, the
- * one that is in use there.
+ * Chooses the configuration of a start: that of the file or, if several svc share a database, the
+ * one in use there.
  */
 import type { OwnAddresses } from '../../config/own-addresses.ts';
 import { revisionOf } from '../../config/inspect.ts';
@@ -14,32 +14,32 @@ import { isColoured, report } from './report.ts';
 
 export type StartRead = {
   readonly read: ConfigRead;
-  /** Names the one of the database, for people; null: it is the file's. */
+  /** The name of the database's configuration, for people; null: the file's is used. */
   readonly name: string | null;
-  /** Why the database could not be asked, so that the file stands in; null: it was. */
-  readonly away: StoreProblem | null;
+  /** Why the database could not be read, so that the file's is used; null: no such problem. */
+  readonly storeProblem: StoreProblem | null;
 };
 
-/** @param addresses where this process listens instead */
+/** @param addresses where this process listens, in place of the addresses in the configuration */
 export async function readStart(
   file: ConfigFile,
   io: Io,
   addresses?: OwnAddresses,
 ): Promise<StartRead> {
   const read = await readConfig(file, io, addresses);
-  const ofFile = { read, name: null, away: null };
+  const ofFile = { read, name: null, storeProblem: null };
   if (read.kind === 'refused' || read.inspection.storage?.kind !== 'server') return ofFile;
   const at = await findStorage(read.inspection.storage, read.config, io);
-  // That the URL is missing is told with all other secrets that are.
+  // A missing URL is reported later, with all other missing secrets.
   if (at?.kind !== 'server') return ofFile;
   const current = await readSharedConfig(at, { signal: io.stop });
   if (current === null) return ofFile;
-  if ('message' in current) return { ...ofFile, away: current };
+  if ('message' in current) return { ...ofFile, storeProblem: current };
   if (current.revision === revisionOf(read.inspection.text)) return ofFile;
   const place = { file: file.path, env: io.env, addresses };
   const inspection = await inspectShared(current, read.inspection, place);
   const name = `revision ${current.revision} of the database`;
-  return { read: asRead(inspection, name, io), name, away: null };
+  return { read: asRead(inspection, name, io), name, storeProblem: null };
 }
 
 function asRead(
@@ -49,6 +49,6 @@ function asRead(
 ): ConfigRead {
   const { validation } = inspection;
   if (validation.kind === 'valid') return { kind: 'read', config: validation.config, inspection };
-  const said = report(name, inspection, [], isColoured(stderr, env));
-  return { kind: 'refused', report: said, problems: validation.problems };
+  const reportText = report(name, inspection, [], isColoured(stderr, env));
+  return { kind: 'refused', report: reportText, problems: validation.problems };
 }

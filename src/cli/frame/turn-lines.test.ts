@@ -32,9 +32,9 @@ function open() {
 
 test('a line says who asked where, which model answered, and how long it took', () => {
   const { lines, shown } = open();
-  lines.told(turn(reply));
-  lines.told(turn(none, { id: '1', name: 'Eve\u001B[2J\n' + 'e'.repeat(100) }));
-  lines.told({ ...turn(reply), command: '/new' });
+  lines.show(turn(reply));
+  lines.show(turn(none, { id: '1', name: 'Eve\u001B[2J\n' + 'e'.repeat(100) }));
+  lines.show({ ...turn(reply), command: '/new' });
   const time = String.raw`\d\d:\d\d:\d\d`;
   const pattern = [
     `^✓ ${time} ada on webhook: answered by llama3\\.2 \\(Ollama\\) in 1\\.2 s`,
@@ -47,11 +47,11 @@ test('a line says who asked where, which model answered, and how long it took', 
 
 test('of what comes faster than a person reads, the number is told', () => {
   const { lines, clock, shown } = open();
-  for (let sent = 0; sent < 5_000; sent++) lines.told(turn(reply));
+  for (let sent = 0; sent < 5_000; sent++) lines.show(turn(reply));
   const first = shown().match(/^✓/gm)!.length;
   assert.ok(first >= 10 && first <= 30, `${first} lines`);
   clock.pass(1_000);
-  lines.told(turn(reply));
+  lines.show(turn(reply));
   assert.equal(shown().match(/^✓/gm)!.length, first + 1);
   lines[Symbol.dispose]();
   assert.match(shown(), new RegExp(`  … and ${(5_000 - first).toLocaleString('en-US')} more\n$`));

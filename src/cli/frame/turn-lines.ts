@@ -1,7 +1,7 @@
 /**
- * A line a message, for the person at the terminal where svc runs: who asked where, which model
- * answered, how long it took, or why none did. Never a word of what was said: a terminal keeps what
- * it showed. Of what comes faster than a person reads, the number alone is told.
+ * One line per message, for the person at the terminal where svc runs: who wrote where, which model
+ * answered, how long it took, or why none did. It never prints text of the conversation, since a
+ * terminal keeps it. If lines come faster than a person reads, it prints only their number.
  */
 import { channelName } from '../../channels/registry.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
@@ -21,12 +21,12 @@ export type TurnResult =
   | Parameters<Events['commandAnswered']>[0];
 
 type TurnLinesOptions = Clock & {
-  /** Closed with the lines. */
+  /** Disposed of with the lines. */
   readonly outlet: TerminalOutlet;
   readonly coloured: boolean;
 };
 
-/** Lines at once, and lines a second over a longer time. */
+/** The most lines at once, and the lines per second over a longer time. */
 const [linesAtOnce, linesEachSecond] = [20, 4];
 const moreAfterMs = 1_000;
 
@@ -34,7 +34,7 @@ export class TurnLines implements Disposable {
   readonly #options: TurnLinesOptions;
   #room = linesAtOnce;
   #filledAt: number;
-  #untold = 0;
+  #skipped = 0;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(options: TurnLinesOptions) {
@@ -42,14 +42,14 @@ export class TurnLines implements Disposable {
     this.#filledAt = options.steady();
   }
 
-  told(turn: TurnResult): void {
+  show(turn: TurnResult): void {
     if (this.#hasRoom()) return this.#options.outlet.write(this.#lineOf(turn));
-    this.#untold++;
-    this.#timer ??= setTimeout(() => this.#sayMore(), moreAfterMs).unref();
+    this.#skipped++;
+    this.#timer ??= setTimeout(() => this.#writeSkipped(), moreAfterMs).unref();
   }
 
   [Symbol.dispose](): void {
-    this.#sayMore();
+    this.#writeSkipped();
     this.#options.outlet[Symbol.dispose]();
   }
 
@@ -63,12 +63,12 @@ export class TurnLines implements Disposable {
     return true;
   }
 
-  #sayMore(): void {
+  #writeSkipped(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (this.#untold === 0) return;
-    const count = this.#untold.toLocaleString('en-US');
-    this.#untold = 0;
+    if (this.#skipped === 0) return;
+    const count = this.#skipped.toLocaleString('en-US');
+    this.#skipped = 0;
     this.#options.outlet.write(`  … and ${count} more\n`);
   }
 
@@ -97,16 +97,16 @@ function outcomeOf(turn: TurnResult): string {
     : `no answer after ${after}: ${plainLine(decision.why)}`;
 }
 
-/** Opens the lines at the terminal that the stream is. */
+/** Opens the lines at the terminal of standard output. */
 export function openTurnLines({ stdout, env }: Io): TurnLines {
   const coloured = isColoured(stdout, env);
   return new TurnLines({ outlet: openTerminalOutlet(stdout), coloured, ...systemClock });
 }
 
 /**
- * Writes to the terminal of a stream without ever waiting for it. Node writes to a terminal with
- * calls that wait, and one that a person has stopped (Ctrl-S) would stop the whole service. So the
- * terminal is opened once more, and what it does not take at once is left out.
+ * Writes to a terminal without ever waiting for it. Node's own calls wait, so a terminal that a
+ * person has stopped (Ctrl-S) would stop the whole service. This opens the terminal once more, and
+ * drops text that it does not take at once.
  */
 type TerminalOutlet = Disposable & { write(text: string): void };
 
@@ -120,19 +120,22 @@ function openTerminalOutlet(stream: Io['stdout']): TerminalOutlet {
       try {
         writeSync(fd, text);
       } catch {
-        // It is stopped, or gone.
+        // The terminal is stopped or gone.
       }
     },
     [Symbol.dispose]: () => closeSync(fd),
   };
 }
 
-/** Its type leaves it out: https://nodejs.org/api/process.html#processstdoutfd */
+/** The type has no `fd`: https://nodejs.org/api/process.html#processstdoutfd */
 function fdOf(stream: WriteStream): number {
   return (stream as WriteStream & { readonly fd: number }).fd;
 }
 
-/** Null: it cannot be opened once more. Windows waits for no terminal, and has no such flag. */
+/**
+ * @returns null: the terminal cannot be opened once more. On Windows a write does not wait for the
+ * terminal, and there is no such flag.
+ */
 function openOwn(fd: number): number | null {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
   if (process.platform === 'win32') return null;

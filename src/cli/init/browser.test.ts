@@ -10,12 +10,15 @@ import { fakeSession } from '../../../test/fake/setup-session.ts';
 import { until } from '../../../test/support/waiting.ts';
 import { showInBrowser, type FrontendTimes } from './browser.ts';
 
-/** Long enough for no test to wait for it. */
+/** Longer than any test takes. */
 const long: FrontendTimes = { pageMs: 600_000, codeMs: 600_000, lastPageMs: 600_000 };
 
 type Options = { opens?: 'well' | 'not' | 'nothing'; times?: Partial<FrontendTimes> };
 
-/** The face, with an opener that tells what it was given, and what all programs can see then. */
+/**
+ * The browser frontend, with an opener that records its argument and the arguments of all
+ * processes.
+ */
 async function start({ opens = 'nothing', times = {} }: Options = {}) {
   const folder = await scratch();
   const seen = join(folder.path, 'seen');
@@ -47,7 +50,7 @@ exit ${opens === 'not' ? 3 : 0}
     seen,
     stop: () => stop.abort(),
     said: () => said,
-    /** Files of the face that are there now. */
+    /** The files that the frontend has now. */
     files: () => readdirSync(folder.path).filter((name) => name.startsWith('svc-')),
     async [Symbol.asyncDispose]() {
       stop.abort();

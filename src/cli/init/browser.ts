@@ -1,8 +1,8 @@
 /**
- * The first run as a page in the person's browser. The terminal where it was begun stays the place
- * that lets a page in: it says what happens, and Enter there opens the page anew.
+ * The first run as a page in the person's browser. The terminal where it began decides which page
+ * gets in: it prints what happens, and Enter there opens a new page.
  *
- * inviting (a code is good for 60 s) → signed in → over (the last page is shown, or Ctrl-C)
+ * inviting (a code is valid for 60 s) → signed in → over (the last page was shown, or Ctrl-C)
  */
 import { aborted } from '../../lib/stop.ts';
 import { createInterface } from 'node:readline';
@@ -26,11 +26,11 @@ type Surroundings = Pick<Io, 'stdin' | 'stderr' | 'env' | 'stop'> & {
 };
 
 export type FrontendTimes = {
-  /** How long a browser may take to show its page before the link is told as well. */
+  /** How long a browser may take to show its page before the terminal prints the link too. */
   readonly pageMs: number;
-  /** From then on a code is not waited for. */
+  /** How long the terminal waits for somebody to use a code. */
   readonly codeMs: number;
-  /** How long the end waits for a page that has still to be told of it. */
+  /** How long the end waits for a page that does not show it yet. */
   readonly lastPageMs: number;
 };
 
@@ -38,9 +38,9 @@ const frontendTimes: FrontendTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000
 
 /**
  * Leads a person through the session on a page of their browser.
- * @param io its `stop` has to end a service that the session started
- * @returns how the session ended; what it started runs until then. It leaves by itself only where
- *   nobody can come any more: no code is good, and nobody is there to ask for another.
+ * @param io its `stop` must also end a service that the session started
+ * @returns how the session ended; everything it started runs until then. It ends by itself only if
+ * nobody can come any more: no code is valid, and nobody is there to ask for another.
  */
 export async function showInBrowser(
   session: SetupSession,
@@ -54,17 +54,17 @@ class BrowserFrontend {
   readonly #session: SetupSession;
   readonly #io: Surroundings;
   readonly #waits: FrontendTimes;
-  /** The last page has gone out. */
+  /** Resolves when the last page was sent. */
   readonly #shown = Promise.withResolvers<void>();
-  /** Nobody can sign in any more. */
-  readonly #alone = Promise.withResolvers<void>();
+  /** Resolves when nobody can sign in any more. */
+  readonly #abandoned = Promise.withResolvers<void>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #file: RedirectFile | null = null;
   #isSignedIn = false;
   #isInviting = false;
   #isClosed = false;
   #canAskAgain = true;
-  /** A code is out that is good, as far as is known here. */
+  /** Whether a code is valid, as far as is known here. */
   #hasCode = true;
 
   constructor(session: SetupSession, io: Surroundings, times: FrontendTimes) {
@@ -77,43 +77,48 @@ class BrowserFrontend {
     const server = await openWizardServer({
       session: this.#session,
       webRoot: fileURLToPath(new URL('web/dist/', packageRoot())),
-      onShown: (revision) => this.#showed(revision),
-      onTraded: (traded) => this.#traded(traded),
-      onFault: (error) => this.#say(`svc init: a bug in svc itself: ${String(error)}`),
+      onShown: (revision) => this.#pageShown(revision),
+      onTraded: (traded) => this.#codeTraded(traded),
+      onFault: (error) => this.#print(`svc init: a bug in svc itself: ${String(error)}`),
     });
     if ('code' in server) return { kind: 'failed', message: describeUnbound(server.code, 0) };
     const lines = this.#listen(server);
     const { ended } = this.#session;
     try {
       void this.#invite(server);
-      await Promise.race([ended, this.#shown.promise, this.#alone.promise, aborted(this.#io.stop)]);
+      await Promise.race([
+        ended,
+        this.#shown.promise,
+        this.#abandoned.promise,
+        aborted(this.#io.stop),
+      ]);
       const isWatched = this.#isSignedIn && !this.#io.stop.aborted;
       if (isWatched) await endsWithin(this.#shown.promise, this.#waits.lastPageMs);
     } finally {
       this.#isClosed = true;
       lines.close();
-      this.#settle();
+      this.#clearCode();
       await server[Symbol.asyncDispose]();
     }
     if (this.#session.page.step !== 'last') await this.#leave();
-    else await this.#sayDone();
+    else await this.#printDone();
     return ended;
   }
 
-  async #sayDone(): Promise<void> {
+  async #printDone(): Promise<void> {
     if (this.#io.stop.aborted) return;
     const isOver = await endsWithin(this.#session.ended, 0);
-    this.#say(`The page is done.${isOver ? '' : ' svc runs on here; Ctrl-C ends it.'}`);
+    this.#print(`The page is done.${isOver ? '' : ' svc runs on here; Ctrl-C ends it.'}`);
   }
 
-  /** Ends the way where it stands; a service that was started ends by the signal. */
+  /** Leaves the session at its present page. The signal ends a service that it started. */
   async #leave(): Promise<void> {
     const { ended } = this.#session;
     let isOver = false;
     const over = ended.then(() => (isOver = true));
     for (;;) {
       const { revision, page } = this.#session;
-      // A bug may end it on any page.
+      // A bug may end the session on any page.
       if (page.step === 'last' || isOver) return;
       const leave = page.choices.find(({ role }) => role === 'leave') ?? page.choices.find(isDone);
       if (leave === undefined) await Promise.race([this.#session.changed(revision), over]);
@@ -121,13 +126,13 @@ class BrowserFrontend {
     }
   }
 
-  /** Each line asks for a new page; the line itself is looked at by nobody. */
+  /** Each line asks for a new page; its text is ignored. */
   #listen(server: WizardServer): { close(): void } {
     const lines = createInterface({ input: this.#io.stdin, terminal: false });
     lines.on('line', () => void this.#invite(server));
     lines.on('close', () => {
       this.#canAskAgain = false;
-      this.#endAlone();
+      this.#endIfAbandoned();
     });
     return lines;
   }
@@ -135,20 +140,20 @@ class BrowserFrontend {
   async #invite(server: WizardServer): Promise<void> {
     if (this.#isInviting) return;
     this.#isInviting = true;
-    this.#settle();
+    this.#clearCode();
     const url = server.offer();
     this.#hasCode = true;
-    this.#later(this.#waits.codeMs, () => this.#expired());
+    this.#schedule(this.#waits.codeMs, () => this.#codeExpired());
     const isOpened = await this.#open(url);
     this.#isInviting = false;
-    // It was used, or given up, before the opener had ended.
-    if (this.#isClosed || !this.#hasCode) return this.#settle();
+    // The code was used, or the wait was over, before the opener had ended.
+    if (this.#isClosed || !this.#hasCode) return this.#clearCode();
     const here =
       `in a browser on this machine:\n\n  ${url}\n\n` +
       'The link is good for one minute, and for one page. Ctrl-C ends svc.';
-    if (!isOpened) return this.#say(`Open this ${here}`);
-    this.#say('A page opens in your browser: the first run goes on there. Ctrl-C ends svc.');
-    this.#later(this.#waits.pageMs, () => this.#say(`If no page came, open this ${here}`));
+    if (!isOpened) return this.#print(`Open this ${here}`);
+    this.#print('A page opens in your browser: the first run goes on there. Ctrl-C ends svc.');
+    this.#schedule(this.#waits.pageMs, () => this.#print(`If no page came, open this ${here}`));
   }
 
   async #open(url: string): Promise<boolean> {
@@ -158,63 +163,63 @@ class BrowserFrontend {
       const opener = openerFor(this.#file.path, platform, env);
       if (opener !== null && (await openInBrowser(opener, env))) return true;
     } catch {
-      // Where no file can be written the link is told instead.
+      // If no file can be written, the terminal prints the link instead.
     }
-    this.#forget();
+    this.#removeFile();
     return false;
   }
 
-  /** Nobody is there, and nobody can come. */
-  #endAlone(): void {
-    if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#alone.resolve();
+  /** Ends the wait if no page is signed in and none can come. */
+  #endIfAbandoned(): void {
+    if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#abandoned.resolve();
   }
 
-  #traded(traded: Traded): void {
+  #codeTraded(traded: Traded): void {
     if (traded.kind === 'token') {
       this.#hasCode = false;
-      this.#settle();
+      this.#clearCode();
       this.#isSignedIn = true;
-      return this.#say(`The page is there. Enter opens another in its place.`);
+      return this.#print(`The page is there. Enter opens another in its place.`);
     }
     if (traded.why !== 'used_twice') return;
     this.#isSignedIn = false;
-    this.#say(
+    this.#print(
       'The link was used a second time, so somebody else may have it: the page is signed out. ' +
         'Enter opens a new one, Ctrl-C ends svc.',
     );
-    this.#endAlone();
+    this.#endIfAbandoned();
   }
 
-  #expired(): void {
-    this.#settle();
+  #codeExpired(): void {
+    this.#clearCode();
     this.#hasCode = false;
     const how = this.#canAskAgain ? 'Enter opens another.' : 'Run it again where a browser is.';
-    this.#say(`No page came within a minute, and the link is too old now. ${how}`);
-    this.#endAlone();
+    this.#print(`No page came within a minute, and the link is too old now. ${how}`);
+    this.#endIfAbandoned();
   }
 
-  #showed(revision: number): void {
+  #pageShown(revision: number): void {
     const { page, revision: now } = this.#session;
     if (page.step === 'last' && revision === now) this.#shown.resolve();
   }
 
-  /** Once a code is used or replaced, nothing is left that waits for it. */
-  #settle(): void {
+  /** Ends everything that waits for a code that was used or replaced. */
+  #clearCode(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    this.#forget();
+    this.#removeFile();
   }
 
-  #forget(): void {
+  #removeFile(): void {
     this.#file?.[Symbol.dispose]();
     this.#file = null;
   }
 
-  #later(ms: number, act: () => void): void {
+  #schedule(ms: number, act: () => void): void {
     this.#timers.add(setTimeout(act, ms));
   }
 
-  #say(text: string): void {
+  #print(text: string): void {
     this.#io.stderr.write(`${text}\n`);
   }
 }

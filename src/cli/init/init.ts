@@ -1,3 +1,4 @@
+/** `svc init`: makes a configuration step by step and starts it, or writes one from flags alone. */
 import { join, resolve } from 'node:path';
 import { endsWithin } from '../../lib/lifetime.ts';
 import {
@@ -50,7 +51,7 @@ export type OwnWorld = Partial<Pick<WorldOptions, 'keychain' | 'places'>>;
 
 export type InitFlags = Flags<typeof table>;
 
-/** @param own what of the world is another one than usual */
+/** @param own replaces parts of the setup world */
 export function createInit(own: OwnWorld = {}): Command {
   return {
     name: 'init',
@@ -97,15 +98,15 @@ async function run(args: readonly string[], io: Io, own: OwnWorld): Promise<numb
     const remedy = 'say --browser, or --yes and what is wanted';
     return wrongUsage(io, 'init', `There is no terminal to ask at: ${remedy}.`);
   }
-  return walk(flags, place, io, own);
+  return runSetup(flags, place, io, own);
 }
 
-/** Null: they can be used together. */
+/** @returns null: the flags can be used together */
 function faultOf(flags: InitFlags): string | null {
   for (const name of ['base-url', 'channel-url'] as const) {
     const url = flags[name];
     if (url === null || readBaseUrl(url) !== null) continue;
-    // What is wrong with it may be a password in it.
+    // The fault may be a password in the URL, so the message does not repeat it.
     return `--${name} takes an http or https address without a password or a query.`;
   }
   if (flags.yes)
@@ -116,10 +117,10 @@ function faultOf(flags: InitFlags): string | null {
   return given === undefined ? null : `--${given} goes with --yes; without it svc init asks.`;
 }
 
-/** For what is under way when the way ends. */
+/** How long unfinished work may take to end after the session. */
 const closeMs = 15_000;
 
-async function walk(
+async function runSetup(
   flags: InitFlags,
   place: { readonly file: string; readonly shown: string },
   io: Io,
@@ -140,8 +141,8 @@ async function walk(
     log,
     stop: AbortSignal.any([io.stop, leaving.signal]),
     abandon,
-    // Before the end of the way, they would stand between a question and its answer.
-    onTurn: (turn) => void (session.page.step === 'last' && lines?.told(turn)),
+    // Before the last page, a line would stand between a question and its answer.
+    onTurn: (turn) => void (session.page.step === 'last' && lines?.show(turn)),
     platform: flags['channel-url'] && readBaseUrl(flags['channel-url']),
     ...own,
   });
@@ -173,9 +174,12 @@ function codeOf(end: SetupEnd, io: Io): number {
   }
 }
 
-/** `svc init --yes`: from flags to a file, and to what starts it; nothing is started or reached. */
 type Place = { readonly file: string; readonly shown: string };
 
+/**
+ * `svc init --yes`: writes the file from the flags, and prints the command that starts it. It
+ * starts nothing and contacts nothing.
+ */
 async function writeUnasked(flags: InitFlags, { file, shown }: Place, io: Io): Promise<number> {
   const draft = draftOf(flags);
   if (typeof draft === 'string') return wrongUsage(io, 'init', draft);
@@ -190,9 +194,9 @@ async function writeUnasked(flags: InitFlags, { file, shown }: Place, io: Io): P
   const inspection = await inspectText(text, file, io.env);
   const { kind } = inspection.validation;
   const stream = kind === 'valid' ? io.stdout : io.stderr;
-  const told = report(shown, inspection, [], isColoured(stream, io.env));
+  const checked = report(shown, inspection, [], isColoured(stream, io.env));
   if (kind === 'invalid') {
-    io.stderr.write(`${told}Nothing was written.\n`);
+    io.stderr.write(`${checked}Nothing was written.\n`);
     return exitCode.config;
   }
   const saved = await writeFirst(file, shown, text);
@@ -205,7 +209,7 @@ async function writeUnasked(flags: InitFlags, { file, shown }: Place, io: Io): P
     ...unset.map(({ name }) => lineFor(name, false, service.isUnit)),
     commandFor({ file, shown, env: io.env }),
   ];
-  io.stdout.write(`${told}It is written. This starts it:\n\n`);
+  io.stdout.write(`${checked}It is written. This starts it:\n\n`);
   io.stdout.write(lines.map((line) => `  ${line}\n`).join(''));
   io.stdout.write(`\n${aboutSecrets(draft, set)}`);
   return exitCode.fine;
@@ -216,7 +220,7 @@ function exists(shown: string, io: Io): number {
   return exitCode.failed;
 }
 
-/** A sentence: what is missing or wrong. */
+/** @returns the draft, or a sentence about what is missing or wrong */
 function draftOf(flags: InitFlags): Draft | string {
   const { channel, provider, model } = flags;
   if (channel === null || provider === null || model === null) {
@@ -259,7 +263,7 @@ function modelOf(
   return { kind: 'model', provider, modelId, baseUrl, locality, apiKeyEnv };
 }
 
-/** On a messenger nobody may talk before the operator let them in. */
+/** On a messenger nobody may write before the operator lets them in. */
 function accessFor(type: ChannelType): Draft['access'] {
   if (!kindOf(type).isMessenger) return null;
   return { allow: null, groups: 'mention', pairing: true };

@@ -1,7 +1,7 @@
 /**
  * The first run at a terminal. It shows the pages of a session as they come, and takes a number or
- * a letter for a choice; what is typed into a secret field is not shown. Ctrl-C and the end of the
- * input leave.
+ * a letter for a choice. It does not show text that is typed into a secret field. Ctrl-C and the
+ * end of the input leave.
  */
 import type {
   Choice,
@@ -17,27 +17,27 @@ import { isColoured, signOf } from '../frame/report.ts';
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** What goes on so briefly is not told. */
+/** Work that takes less time than this is not shown. */
 const briefMs = 300;
 
 export class TerminalFrontend {
   readonly #session: SetupSession;
   readonly #io: Io;
   readonly #stopService: () => void;
-  readonly #asking: Asking;
+  readonly #reader: LineReader;
   readonly #quitting = new AbortController();
-  /** The last page was shown. */
+  /** Whether the last page was shown. */
   #wasLast = false;
 
-  /** @param stopService ends a service that was started on the way */
+  /** @param stopService ends a service that the session started */
   constructor(session: SetupSession, io: Io, stopService: () => void) {
     this.#session = session;
     this.#io = io;
     this.#stopService = stopService;
-    this.#asking = new Asking(io, () => this.#quit());
+    this.#reader = new LineReader(io, () => this.#quit());
   }
 
-  /** Resolves when the way is over, and a service that it started has ended. */
+  /** Resolves when the session is over, and a service that it started has ended. */
   async run(): Promise<SetupEnd> {
     const { stop } = this.#io;
     const quit = (): void => this.#quit();
@@ -46,16 +46,16 @@ export class TerminalFrontend {
     const { ended } = this.#session;
     try {
       const over = new AbortController();
-      const walking = this.#walk(over.signal);
-      await Promise.race([ended, walking]);
+      const pages = this.#showPages(over.signal);
+      await Promise.race([ended, pages]);
       over.abort();
-      await walking;
+      await pages;
       const end = await ended;
       if (!this.#wasLast) this.#showLast(this.#session.page);
       return end;
     } finally {
       stop.removeEventListener('abort', quit);
-      this.#asking.close();
+      this.#reader.close();
     }
   }
 
@@ -64,38 +64,38 @@ export class TerminalFrontend {
     this.#stopService();
   }
 
-  /** Until the last page was shown. */
-  async #walk(over: AbortSignal): Promise<void> {
+  /** Shows pages until the last one was shown. */
+  async #showPages(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const { revision, page } = this.#session;
       if (page.step === 'last') return this.#showLast(page);
-      const gone = new AbortController();
-      const signal = AbortSignal.any([gone.signal, over]);
+      const pageGone = new AbortController();
+      const signal = AbortSignal.any([pageGone.signal, over]);
       const changed = this.#session.changed(revision, signal).catch(() => {});
       try {
         if (this.#quitting.signal.aborted) await this.#leave(page, revision, changed);
-        else await this.#take(page, revision, changed);
+        else await this.#handlePage(page, revision, changed);
       } finally {
-        gone.abort();
+        pageGone.abort();
       }
     }
   }
 
-  /** Where nothing can be left, there is only to wait. */
+  /** Leaves the session, or waits for the next page if this one cannot be left. */
   async #leave({ choices }: Page, revision: number, changed: Promise<void>): Promise<void> {
     const leave = choices.find(({ role }) => role === 'leave') ?? choices.find(isDone);
     if (leave === undefined) return changed;
     this.#session.answer({ choice: leave.id, fields: {} }, revision);
   }
 
-  async #take(page: Page, revision: number, changed: Promise<void>): Promise<void> {
+  async #handlePage(page: Page, revision: number, changed: Promise<void>): Promise<void> {
     const over = new AbortController();
     void changed.then(() => over.abort());
     const signal = AbortSignal.any([over.signal, this.#quitting.signal]);
     if (page.work !== null && (await isWithin(changed, briefMs))) return;
     if (signal.aborted) return;
     this.#show(page);
-    const slow = this.#saySlow(page);
+    const slow = this.#scheduleSlowNote(page);
     try {
       const choice = await this.#choose(page, signal);
       if (choice === null) return await (this.#quitting.signal.aborted ? undefined : changed);
@@ -108,20 +108,23 @@ export class TerminalFrontend {
     }
   }
 
-  #saySlow({ work }: Page): NodeJS.Timeout | undefined {
+  #scheduleSlowNote({ work }: Page): NodeJS.Timeout | undefined {
     if (work?.slow == null) return undefined;
     const { text, afterMs } = work.slow;
-    return setTimeout(() => this.#asking.say(`  ${text}`), afterMs);
+    return setTimeout(() => this.#reader.print(`  ${text}`), afterMs);
   }
 
-  /** Null: the page is gone. While something goes on, Enter alone is no answer. */
+  /**
+   * While the page shows work in progress, Enter alone is no answer.
+   * @returns null: the page is gone
+   */
   async #choose({ choices, work }: Page, signal: AbortSignal): Promise<Choice | null> {
     if (choices.length === 0) return null;
     const keys = keysOf(choices);
     const usual = work === null ? keys[0]! : '';
     const prompt = usual === '' ? '> ' : `[${usual}] > `;
     for (;;) {
-      const typed = await this.#asking.line(prompt, signal);
+      const typed = await this.#reader.line(prompt, signal);
       if (typed === null) return null;
       const key = typed.trim().toLowerCase() || usual;
       if (key === '') continue;
@@ -131,45 +134,46 @@ export class TerminalFrontend {
     }
   }
 
-  /** Null: one that is needed was left empty, or the page is gone. */
+  /** @returns null: a required field was left empty, or the page is gone */
   async #fill(
     { takes }: Choice,
     fields: readonly Field[],
     signal: AbortSignal,
   ): Promise<Record<string, string> | null> {
-    const given: Record<string, string> = {};
+    const values: Record<string, string> = {};
     for (const { name, label, kind, value, isOptional } of fields) {
       if (!takes.includes(name)) continue;
       const usual = value === '' ? '' : ` [${value}]`;
       const shown = `  ${label}${usual}: `;
       const typed =
         kind === 'secret'
-          ? await this.#asking.hidden(`  ${label} (it is not shown): `, signal)
-          : await this.#asking.line(shown, signal);
+          ? await this.#reader.hidden(`  ${label} (it is not shown): `, signal)
+          : await this.#reader.line(shown, signal);
       if (typed === null) return null;
       const filled = typed.trim() === '' ? value : typed;
       if (filled === '' && !isOptional) return null;
-      given[name] = filled;
+      values[name] = filled;
     }
-    return given;
+    return values;
   }
 
   #showLast(page: Page): void {
     this.#wasLast = true;
-    // Before anybody reads it: from here on Ctrl-C is a signal, and stops svc as it stops `serve`.
-    this.#asking.close();
+    // Closed before the person reads the page: from here on Ctrl-C is a signal, and stops svc as it
+    // stops `serve`.
+    this.#reader.close();
     this.#show(page);
   }
 
   #show({ title, lines, choices, work }: Page): void {
     const keys = keysOf(choices);
     const texts = lines.map((line) => this.#lineOf(line));
-    const going = work === null ? [] : [`  ${work.text}`];
+    const workLines = work === null ? [] : [`  ${work.text}`];
     const offers = choices.map(({ label, hint }, at) => {
       const more = hint === null ? '' : `\n       ${plainText(hint)}`;
       return `  ${keys[at]!.padStart(2)}  ${plainText(label)}${more}`;
     });
-    const parts = [title, ...texts, ...going, ...offers];
+    const parts = [title, ...texts, ...workLines, ...offers];
     this.#io.stdout.write(`\n${parts.join('\n')}\n`);
   }
 
@@ -193,7 +197,7 @@ export class TerminalFrontend {
   }
 }
 
-/** Numbers for what leads on, letters for back and leave. */
+/** Numbers for the choices that lead on, letters for back and leave. */
 function keysOf(choices: readonly Choice[]): readonly string[] {
   let count = 0;
   return choices.map(({ id, role }) => {
@@ -212,8 +216,8 @@ async function isWithin(awaited: Promise<void>, ms: number): Promise<boolean> {
   return Promise.race([awaited.then(() => true), late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** One line after the other from a terminal; a hidden one is shown nowhere. */
-class Asking {
+/** Reads one line after the other from a terminal. A hidden line appears nowhere. */
+class LineReader {
   readonly #lines: Interface;
   readonly #out: Io['stdout'];
   #isHidden = false;
@@ -229,7 +233,7 @@ class Asking {
         done();
       },
     });
-    // What was typed is no history to go back to: some of it is secret.
+    // There is no history to go back to: some lines are secret.
     const settings = { input: stdin, output: shown, terminal: true, historySize: 0 };
     this.#lines = createInterface(settings);
     this.#lines.on('SIGINT', () => {
@@ -238,19 +242,19 @@ class Asking {
     });
     this.#lines.on('close', () => {
       const isOwn = this.#isClosed;
-      // Before anybody hears of it: nothing can be written to it from now on.
+      // Set before the callback: nothing can be written to the input from now on.
       this.#isClosed = true;
       if (!isOwn) quit();
     });
   }
 
-  /** Null: the signal came first, or there is no more input. */
+  /** @returns null: the signal came first, or there is no more input */
   line(prompt: string, signal: AbortSignal): Promise<string | null> {
     this.#prompt = prompt;
     return this.#next(prompt, signal);
   }
 
-  /** The same; nothing that is typed is shown. */
+  /** Like `line`, but hides the typed text. */
   async hidden(prompt: string, signal: AbortSignal): Promise<string | null> {
     this.#out.write(prompt);
     this.#isHidden = true;
@@ -262,8 +266,8 @@ class Asking {
     }
   }
 
-  /** Says something above the line that is typed. */
-  say(text: string): void {
+  /** Prints text above the line that the person is typing. */
+  print(text: string): void {
     this.#out.write(`\n${text}\n${this.#prompt}`);
   }
 
@@ -283,7 +287,7 @@ class Asking {
         resolve(typed);
       };
       const gone = (): void => {
-        // What was begun belongs to a page that is gone.
+        // The unfinished line belongs to a page that is gone.
         if (!this.#isClosed) lines.write(null, { ctrl: true, name: 'u' });
         end(null);
       };

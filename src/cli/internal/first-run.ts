@@ -1,6 +1,6 @@
 /**
- * `svc internal first-run --config <file>`: what the application runs while there is no
- * configuration. It takes its orders as the service does, and writes the same log.
+ * `svc internal first-run --config <file>`: the process that the application runs while there is no
+ * configuration. It takes orders and writes a log as the service does.
  */
 import { resolve } from 'node:path';
 import { takeOrders } from '../../../apps/desktop/core/orders.ts';
@@ -13,7 +13,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 const table = { config: { type: 'string', values: 'file' } } as const;
 const name = 'internal first-run';
 
-/** @param args what follows its name */
+/** @param args the arguments after the name of the role */
 export async function runFirstRunRole(args: readonly string[], io: Io): Promise<number> {
   const { env, secrets: lookup, stop, abandon } = io;
   const parsed = parseFlags(args, table);
@@ -49,7 +49,7 @@ export async function runFirstRunRole(args: readonly string[], io: Io): Promise<
   return exitCode.failed;
 }
 
-/** Where no file can be written, the shell still has what is said on the standard error. */
+/** Without log files the log goes to standard error, which the shell still reads. */
 function openLog(folder: string, { stderr }: Io): Log {
   const settings = { level: 'info', format: 'json' } as const;
   try {

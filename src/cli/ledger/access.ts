@@ -1,8 +1,8 @@
 /**
- * How a command comes to the ledger. With storage it reads the database itself, a file or one on a
- * server, whether svc runs or not; without, only the running service knows. Changes go through the
- * service while it owns the database. While no service does, the command owns the database for as
- * long as it takes.
+ * How a command reaches the ledger. With storage it reads the database itself, a file or a server,
+ * whether svc runs or not. Without storage, only the running service has the data. While a service
+ * owns the database, changes go through that service. Otherwise the command owns the database while
+ * it works.
  */
 import { audited, auditedAdmissions, noter, type LedgerWrites } from '../../app/config/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
@@ -36,7 +36,7 @@ import { FollowingClock } from '../../lib/clock.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
-  /** null: there is none, or none is known. */
+  /** null: there is no storage, or none is known. */
   readonly storage: StorageAt | null;
   readonly io: Io;
   /** The configuration file, as a person names it. */
@@ -45,21 +45,21 @@ export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
 
 /**
  * For a command that reads.
- * @returns the place, or the exit code after the refusal was told
+ * @returns the location, or the exit code after the refusal was printed
  */
 export function locateLedger(file: string | null, io: Io): Promise<LedgerLocation | number> {
-  return placeBy(locateService, file, io);
+  return locateBy(locateService, file, io);
 }
 
-/** The same for one that changes or copies something. */
+/** The same for a command that changes or copies something. */
 export function locateLedgerStrictly(
   file: string | null,
   io: Io,
 ): Promise<LedgerLocation | number> {
-  return placeBy(locateServiceStrictly, file, io);
+  return locateBy(locateServiceStrictly, file, io);
 }
 
-async function placeBy(
+async function locateBy(
   find: typeof locateService,
   given: string | null,
   io: Io,
@@ -77,12 +77,15 @@ function refuse(refusal: Refusal, { stderr }: Io): number {
   return exitCode.config;
 }
 
-/** Lets a command read; tells what keeps it from reading, with exit code 1. */
-export function reading(
+/**
+ * Runs `use` with a reader of the ledger. If the command cannot read, this prints why and returns
+ * 1.
+ */
+export function withReader(
   location: LedgerLocation,
   use: (reader: LedgerReader) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     const { storage } = location;
     if (storage === null) {
       const lacking = location.source === 'nothing' ? 'a configuration' : 'storage';
@@ -97,42 +100,44 @@ export function reading(
   });
 }
 
-/** Lets a command write, in the same way as `reading`. */
-export function writing(
+/** Runs `use` with what a command may write; errors as in `withReader`. */
+export function withWrites(
   location: LedgerLocation,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
-  return owning(location, ({ ledger, now }) => use(audited(ledger, now)), use);
+  return withLedger(location, ({ ledger, now }) => use(audited(ledger, now)), use);
 }
 
-/** Lets a command ask for what only the running service does. */
-export function asking(
+/**
+ * Runs `use` with the running service, for what no other process can do; errors as in `withReader`.
+ */
+export function withService(
   location: LedgerLocation,
   use: (service: RemoteLedger) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     await using remote = await remoteAt(location, 'Only the running svc can do this');
     return await use(remote);
   });
 }
 
-/** Lets a command let people in, in the same way as `reading`. */
-export function pairing(
+/** Runs `use` with what lets people in on messengers; errors as in `withReader`. */
+export function withAdmissions(
   location: LedgerLocation,
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-  const over = ({ ledger, now }: OwnLedger): Admissions =>
+  const admissionsOf = ({ ledger, now }: OwnLedger): Admissions =>
     auditedAdmissions(ledger, new Pairings(ledger, now, random), now);
-  return owning(location, (store) => use(over(store)), use);
+  return withLedger(location, (store) => use(admissionsOf(store)), use);
 }
 
-/** Lets a command tell who was let in, in the same way as `reading`. */
-export function listingPairings(
+/** Runs `use` with the list of the people who were let in; errors as in `withReader`. */
+export function withPairings(
   location: LedgerLocation,
   use: (admissions: Pick<Admissions, 'list'>) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     const { storage } = location;
     if (storage === null) {
       await using remote = await remoteAt(
@@ -148,17 +153,17 @@ export function listingPairings(
   });
 }
 
-/** The ledger itself where no service owns it, else the service that does. */
-function owning(
+/** Uses the ledger itself if no service owns it, else the service that owns it. */
+function withLedger(
   location: LedgerLocation,
   useStore: (store: OwnLedger) => Promise<number>,
   useRemote: (remote: RemoteLedger) => Promise<number>,
 ): Promise<number> {
-  return heard(location, async () => {
+  return reportFailures(location, async () => {
     const { storage, config } = location;
     if (storage !== null) {
-      const said = await describeStorage(storage);
-      await assertMade(storage, said);
+      const storageName = await describeStorage(storage);
+      await assertExists(storage, storageName);
       let failed: unknown = null;
       const store = await openOwnLedger(config, storage, (error) => (failed = error));
       if (!('kind' in store)) {
@@ -169,7 +174,7 @@ function owning(
           return exitCode.failed;
         });
         if (failed === null) return code;
-        throw new Unanswered(`The ${said} could not be written.`);
+        throw new Unanswered(`The ${storageName} could not be written.`);
       }
       if (store.code !== 'storage_locked') throw new Unanswered(store.message);
     }
@@ -182,15 +187,16 @@ function owning(
   });
 }
 
-async function assertMade(storage: StorageAt, said: string): Promise<void> {
-  const made = await isMade(storage);
-  if (made === true) return;
-  if (made !== false) throw new Unanswered(made.message);
-  if (storage.kind === 'file') throw new Unanswered(`There is no ${said} yet: svc makes it.`);
-  throw new Unanswered(`The ${said} has no tables of svc yet: svc makes them.`);
+async function assertExists(storage: StorageAt, storageName: string): Promise<void> {
+  const exists = await isMade(storage);
+  if (exists === true) return;
+  if (exists !== false) throw new Unanswered(exists.message);
+  if (storage.kind === 'file')
+    throw new Unanswered(`There is no ${storageName} yet: svc makes it.`);
+  throw new Unanswered(`The ${storageName} has no tables of svc yet: svc makes them.`);
 }
 
-async function heard({ io }: LedgerLocation, act: () => Promise<number>): Promise<number> {
+async function reportFailures({ io }: LedgerLocation, act: () => Promise<number>): Promise<number> {
   try {
     return await act();
   } catch (error) {
@@ -200,7 +206,7 @@ async function heard({ io }: LedgerLocation, act: () => Promise<number>): Promis
   }
 }
 
-/** @param why begins the sentence that says what is missing */
+/** @param why the beginning of a sentence that goes on with what is missing */
 async function remoteAt(location: LedgerLocation, why: string): Promise<RemoteLedger> {
   const address = await whereSvcListens(location.addresses, location.io);
   if (address === null) {
@@ -233,24 +239,24 @@ async function bearerOf(
       'set that variable for the service and here, and start svc again.';
     return { kind: 'none', message };
   }
-  const found = (await io.secrets.find([variable], io.stop)).get(variable);
-  const token = found?.kind === 'value' ? found.value.trim() : undefined;
+  const secret = (await io.secrets.find([variable], io.stop)).get(variable);
+  const token = secret?.kind === 'value' ? secret.value.trim() : undefined;
   if (token !== undefined) return { kind: 'token', variable, token };
   const remedy =
-    found?.kind === 'unreadable'
-      ? `${found.message}. ${found.remedy}`
+    secret?.kind === 'unreadable'
+      ? `${secret.message}. ${secret.remedy}`
       : `set ${variable} here to what the service was started with.`;
   const message = `${why}, and only for who has its admin token: ${remedy}`;
   return { kind: 'none', message };
 }
 
-/** The database, opened by a command that owns it for as long as it takes. */
+/** A database that a command opened. The command owns it until it closes it. */
 type OwnLedger = OpenStore & {
-  /** Its time of day, in milliseconds since 1970: a server's, where it is kept on one. */
+  /** The time of day in milliseconds since 1970. A database on a server has the server's time. */
   readonly now: () => number;
 };
 
-/** @param failed is told when the storage fails later */
+/** @param failed is called if the storage fails later */
 export async function openOwnLedger(
   config: Config,
   at: StorageAt,
@@ -274,11 +280,11 @@ export async function openOwnLedger(
 }
 
 /**
- * What a command changed elsewhere than in the ledger is a row in its audit, too. A database that
- * cannot be opened keeps nothing from being done: it is told.
- * @returns whether there is a row; null: there is no database to have one
+ * Adds a row to the audit for a change that a command made outside the ledger. An unavailable
+ * database does not prevent the change; the caller warns.
+ * @returns whether there is a row; null: there is no database for it
  */
-export async function noteElsewhere(
+export async function addAuditRow(
   config: Config,
   at: StorageAt | null,
   row: Omit<AuditRow, 'at'>,
@@ -286,8 +292,8 @@ export async function noteElsewhere(
   if (at === null) return null;
   let failed = false;
   try {
-    const made = await isMade(at);
-    if (made !== true) return made === false ? null : false;
+    const exists = await isMade(at);
+    if (exists !== true) return exists === false ? null : false;
     const store = await openOwnLedger(config, at, () => (failed = true));
     if ('kind' in store) return false;
     await using _reader = store.reader;

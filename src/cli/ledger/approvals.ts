@@ -1,11 +1,14 @@
-/** Calls of tools that wait for a person's yes: looked at, and decided through the running svc. */
+/**
+ * `svc approvals`: lists and shows calls of tools that wait for a person's yes, and decides them
+ * through the running svc.
+ */
 import { approvalStates, type ApprovalRow } from '../../domain/approval.ts';
 import type { ApprovalState, ApprovalText } from '../../domain/approval.ts';
 import type { Page } from '../../domain/page.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { locateLedger, locateLedgerStrictly, asking, reading } from './access.ts';
+import { locateLedger, locateLedgerStrictly, withService, withReader } from './access.ts';
 import { limitRange, pageFlags, printList } from './pages.ts';
 import { indented } from './trace.ts';
 import { left, localTime, table } from './table.ts';
@@ -76,8 +79,8 @@ async function list(args: readonly string[], io: Io): Promise<number> {
   const { name } = approvalsList;
   const parsed = parseFlags(args, listTable);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const asked = parsed.flags.state ?? 'waiting';
-  const state = approvalStates.find((one) => one === asked);
+  const stateText = parsed.flags.state ?? 'waiting';
+  const state = approvalStates.find((one) => one === stateText);
   if (state === undefined) {
     const message = `--state is one of ${approvalStates.join(', ')}.`;
     return wrongUsage(io, name, message);
@@ -115,7 +118,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   if (id === undefined) return wrongUsage(io, name, 'The id is missing.');
   const place = await locateLedger(parsed.flags.config, io);
   if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
+  return withReader(place, async (reader) => {
     const approval = await reader.approval(id);
     if (approval === null) {
       io.stderr.write('No approval with this id is known here. svc approvals list tells them.\n');
@@ -136,12 +139,12 @@ function approvalPage(approval: ApprovalText): string {
     `${plainLine(channel)}, conversation ${plainLine(conversation)}, message ${messageId}\n`,
     `written by ${plainLine(who)}, asked ${localTime(approval.askedAt)}`,
     state === 'waiting' ? `, waits until ${localTime(approval.expiresAt)}\n` : '\n',
-    ...(state === 'waiting' ? waysOf(approval) : []),
+    ...(state === 'waiting' ? howToDecide(approval) : []),
   ].join('');
 }
 
-/** A running service of the release before tells no code. */
-function waysOf({ id, code }: { readonly id: string; readonly code?: string | null }) {
+/** How a person can decide the call. A running service of the former release sends no code. */
+function howToDecide({ id, code }: { readonly id: string; readonly code?: string | null }) {
   const byCode = code == null ? [] : [`approvers write /approve ${code} or /refuse ${code}\n`];
   return [...byCode, `svc approvals approve ${id}\nsvc approvals refuse ${id}\n`];
 }
@@ -164,9 +167,9 @@ async function decide(
   if (ids.length === 0) return wrongUsage(io, name, 'Say which one: its id.');
   const place = await locateLedgerStrictly(parsed.flags.config, io);
   if (typeof place === 'number') return place;
-  return asking(place, async (service) => {
+  return withService(place, async (service) => {
     for (const id of ids) {
-      const { result } = await service.deciding.decide(id, word);
+      const { result } = await service.approvalRequests.decide(id, word);
       io.stdout.write(`${result}: ${plainLine(id)}\n`);
     }
     return exitCode.fine;

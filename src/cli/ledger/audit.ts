@@ -1,3 +1,4 @@
+/** `svc audit`: lists what operators did. */
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
@@ -26,8 +27,8 @@ thousand.
 
 function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = audit;
-  const read = (reader: LedgerReader, asked: PageAsked): Promise<Page<AuditRow>> =>
-    reader.audit(asked);
+  const read = (reader: LedgerReader, page: PageAsked): Promise<Page<AuditRow>> =>
+    reader.audit(page);
   return runList({ name, read, show: listPage }, args, io);
 }
 

@@ -1,3 +1,6 @@
+/**
+ * `svc backup`: copies the database file, or prints the command that backs up a database server.
+ */
 import { plural } from '../../domain/plural.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -6,7 +9,7 @@ import { backUpStorage, nameServer, type AtServer } from '../../app/storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { locateLedgerStrictly } from './access.ts';
-import { bytesText } from './table.ts';
+import { formatBytes } from './table.ts';
 
 const table = { config: { type: 'string' } } as const;
 
@@ -49,24 +52,26 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.stderr.write(`There is no database ${storage.path} yet: svc makes it when it first runs.\n`);
     return exitCode.failed;
   }
-  const made = await backUpStorage(storage.path, resolve(io.cwd, file));
-  if (made.kind === 'problem') {
-    io.stderr.write(`${made.message}\n`);
+  const result = await backUpStorage(storage.path, resolve(io.cwd, file));
+  if (result.kind === 'problem') {
+    io.stderr.write(`${result.message}\n`);
     return exitCode.failed;
   }
-  const { bytes, messages } = made;
-  io.stdout.write(`${file}: ${bytesText(bytes)}, ${plural(messages, 'message')}\n`);
+  const { bytes, messages } = result;
+  io.stdout.write(`${file}: ${formatBytes(bytes)}, ${plural(messages, 'message')}\n`);
   return exitCode.fine;
 }
 
-/** Without the password, which pg_dump asks for, or takes from where it is kept for it. */
+/**
+ * Prints the command without the password: pg_dump asks for it, or finds it in its usual places.
+ */
 async function describeHow(at: AtServer, file: string, { stderr }: Io): Promise<number> {
-  const named = await nameServer(at);
-  if (named.kind === 'problem') {
-    stderr.write(`${named.message}\n`);
+  const server = await nameServer(at);
+  if (server.kind === 'problem') {
+    stderr.write(`${server.message}\n`);
     return exitCode.failed;
   }
-  const { text, hosts, user, database } = named;
+  const { text, hosts, user, database } = server;
   const words = [
     'pg_dump',
     '--schema=svc',

@@ -1,3 +1,4 @@
+/** `svc conversations list`, `show`, `delete` and `export`. */
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type {
@@ -15,12 +16,12 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import {
   locateLedger,
-  reading,
+  withReader,
   locateLedgerStrictly,
-  writing,
+  withWrites,
   type LedgerLocation,
 } from './access.ts';
-import { askedPage, limitRange, pageFlags, runList, describeMore, allRows } from './pages.ts';
+import { parsePage, limitRange, pageFlags, runList, reportMore, allRows } from './pages.ts';
 import { indented } from './trace.ts';
 import {
   left,
@@ -30,9 +31,9 @@ import {
   agrees,
   canAsk,
   noTerminal,
-  locate,
+  resolveChannel,
   parseWhose,
-  describeNobody,
+  describeUnknown,
 } from './table.ts';
 import { once } from 'node:events';
 
@@ -78,8 +79,8 @@ An id that begins with a dash goes behind "--".
 
 function list(args: readonly string[], io: Io): Promise<number> {
   const { name } = conversationsList;
-  const read = (reader: LedgerReader, asked: PageAsked): Promise<Page<ConversationRow>> =>
-    reader.conversations(asked);
+  const read = (reader: LedgerReader, page: PageAsked): Promise<Page<ConversationRow>> =>
+    reader.conversations(page);
   return runList({ name, read, show: listPage }, args, io);
 }
 
@@ -115,20 +116,20 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, showFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { limit, after, config, json, sender } = parsed.flags;
-  const asked = askedPage(limit, after);
-  if (typeof asked === 'string') return wrongUsage(io, name, asked);
-  const named = parseWhose(parsed.positionals, sender);
-  if (typeof named === 'string') return wrongUsage(io, name, named);
+  const page = parsePage(limit, after);
+  if (typeof page === 'string') return wrongUsage(io, name, page);
+  const requested = parseWhose(parsed.positionals, sender);
+  if (typeof requested === 'string') return wrongUsage(io, name, requested);
   const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
-  const whose = await locate(place, named);
+  const whose = await resolveChannel(place, requested);
   if (typeof whose === 'number') return whose;
-  return reading(place, async (reader) => {
+  return withReader(place, async (reader) => {
     const head = whose.kind === 'conversation' ? await reader.conversation(whose) : null;
-    const { rows, next } = await reader.turns(whose, asked);
+    const { rows, next } = await reader.turns(whose, page);
     const notes = whose.kind === 'conversation' ? await reader.notes(whose) : [];
     if (head === null && rows.length === 0 && notes.length === 0) {
-      io.stderr.write(describeNobody(whose));
+      io.stderr.write(describeUnknown(whose));
       return exitCode.failed;
     }
     const about = whose.kind === 'conversation' ? { conversation: head, notes } : {};
@@ -137,7 +138,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
       const top = head === null ? '' : headPage(head);
       io.stdout.write(`${top}${notesPage(notes)}${turnsPage(rows)}`);
     }
-    if (!json) describeMore(io, next);
+    if (!json) reportMore(io, next);
     return exitCode.fine;
   });
 }
@@ -161,7 +162,7 @@ function notesPage(notes: readonly NoteText[]): string {
   return `\nnotes\n${notes.map(({ text }) => indented(text)).join('')}`;
 }
 
-/** A line names the speaker, and what was said stands indented below it. */
+/** A line with the time and the speaker of each turn; the texts stand indented below it. */
 function turnsPage(rows: readonly TurnText[]): string {
   const blocks = rows.map(({ session, at, sender, conversation, text, reply, model, byHand }) => {
     const who = sender === null ? 'from the session before' : plainLine(sender);
@@ -186,7 +187,7 @@ function describeUnanswered(byHand: Takeovers | null): string {
   return `answered by hand, together with ${which}`;
 }
 
-const conversationsDeleteTable = {
+const deleteFlags = {
   sender: { type: 'string' },
   yes: { type: 'boolean' },
   config: { type: 'string' },
@@ -205,26 +206,26 @@ At a terminal it asks first.
   --yes            do not ask; needed where there is no terminal
   --config <file>  the configuration file (default: svc.json)
 `,
-  flags: conversationsDeleteTable,
-  run,
+  flags: deleteFlags,
+  run: runDelete,
 };
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function runDelete(args: readonly string[], io: Io): Promise<number> {
   const name = conversationsDelete.name;
-  const parsed = parseFlags(args, conversationsDeleteTable, 2);
+  const parsed = parseFlags(args, deleteFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { flags, positionals } = parsed;
-  const named = parseWhose(positionals, flags.sender);
-  if (typeof named === 'string') return wrongUsage(io, name, named);
+  const requested = parseWhose(positionals, flags.sender);
+  if (typeof requested === 'string') return wrongUsage(io, name, requested);
   if (!flags.yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
-  const whose = await locate(place, named);
+  const whose = await resolveChannel(place, requested);
   if (typeof whose === 'number') return whose;
   if (!flags.yes && !(await agrees(io, question(whose)))) return exitCode.failed;
-  return writing(place, async (ledger) => {
+  return withWrites(place, async (ledger) => {
     const count = await ledger.forget(whose);
-    if (count === 0) io.stderr.write(describeNobody(whose));
+    if (count === 0) io.stderr.write(describeUnknown(whose));
     else io.stdout.write(`${plural(count, 'message, reply or turn', things)} deleted\n`);
     return count === 0 ? exitCode.failed : exitCode.fine;
   });
@@ -240,7 +241,7 @@ function question(whose: Whose): string {
   return `Delete ${what} on ${plainLine(whose.channel)} for good? Type yes: `;
 }
 
-const conversationsExportTable = {
+const exportFlags = {
   sender: { type: 'string' },
   config: { type: 'string' },
 } as const;
@@ -256,33 +257,33 @@ Writes every turn to standard output, oldest first, one JSON object a line.
   --sender <id>    all that one sender said on the channel, and the answers
   --config <file>  the configuration file (default: svc.json)
 `,
-  flags: conversationsExportTable,
-  run: conversationsExportRun,
+  flags: exportFlags,
+  run: runExport,
 };
 
-async function conversationsExportRun(args: readonly string[], io: Io): Promise<number> {
+async function runExport(args: readonly string[], io: Io): Promise<number> {
   const name = conversationsExport.name;
-  const parsed = parseFlags(args, conversationsExportTable, 2);
+  const parsed = parseFlags(args, exportFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const named = parseWhose(parsed.positionals, parsed.flags.sender);
-  if (typeof named === 'string') return wrongUsage(io, name, named);
+  const requested = parseWhose(parsed.positionals, parsed.flags.sender);
+  if (typeof requested === 'string') return wrongUsage(io, name, requested);
   const place = await locateLedger(parsed.flags.config, io);
   if (typeof place === 'number') return place;
-  const whose = await locate(place, named);
+  const whose = await resolveChannel(place, requested);
   if (typeof whose === 'number') return whose;
-  return reading(place, async (reader) => {
+  return withReader(place, async (reader) => {
     let written = 0;
     for await (const turn of allRows((page) => reader.turns(whose, page), io.stop)) {
       if (!(await write(io, `${plainJson(turn)}\n`))) return exitCode.failed;
       written++;
     }
     if (io.stop.aborted) return exitCode.failed;
-    if (written === 0) io.stderr.write(describeNobody(whose));
+    if (written === 0) io.stderr.write(describeUnknown(whose));
     return written === 0 ? exitCode.failed : exitCode.fine;
   });
 }
 
-/** @returns false when the reader has gone, or the command was told to stop */
+/** @returns false if the reader of standard output is gone, or the command was stopped */
 async function write({ stdout, stop }: Io, line: string): Promise<boolean> {
   if (stop.aborted) return false;
   if (stdout.write(line)) return true;

@@ -1,3 +1,4 @@
+/** `svc dead-letters list`, `show`, `replay` and `discard`. */
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
@@ -7,9 +8,9 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import {
   locateLedger,
-  reading,
+  withReader,
   locateLedgerStrictly,
-  writing,
+  withWrites,
   type LedgerLocation,
 } from './access.ts';
 import { limitRange, pageFlags, runList, allRows } from './pages.ts';
@@ -59,9 +60,9 @@ function list(args: readonly string[], io: Io): Promise<number> {
 
 type LettersPage = { readonly reasons: readonly DeadLetterReason[] } & Page<DeadLetter>;
 
-async function readPage(reader: LedgerReader, asked: PageAsked): Promise<LettersPage> {
+async function readPage(reader: LedgerReader, page: PageAsked): Promise<LettersPage> {
   const reasons = await reader.deadLetterReasons();
-  const { rows, next } = await reader.deadLetters(asked);
+  const { rows, next } = await reader.deadLetters(page);
   return { reasons, rows, next };
 }
 
@@ -98,7 +99,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   if (id === undefined) return wrongUsage(io, deadLettersShow.name, 'The id is missing.');
   const place = await locateLedger(parsed.flags.config, io);
   if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
+  return withReader(place, async (reader) => {
     const letter = await reader.deadLetter(id);
     if (letter === null) return describeUnknownLetter(place);
     io.stdout.write(parsed.flags.json ? `${plainJson(letter, 2)}\n` : letterPage(letter));
@@ -189,7 +190,7 @@ async function replay(args: readonly string[], io: Io): Promise<number> {
   if (fault !== null) return wrongUsage(io, name, fault);
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
-  const ids = flags.all ? await collect(place, flags.reason as FailureKind | null) : positionals;
+  const ids = flags.all ? await collectIds(place, flags.reason as FailureKind | null) : positionals;
   return typeof ids === 'number' ? ids : moveAll(place, ids, 'replay');
 }
 
@@ -208,15 +209,15 @@ function faultOf(
 }
 
 /**
- * All ids are gathered before the first moves: a list that changes has no next page. Oldest first,
- * so that a conversation runs again in its order.
+ * Collects all ids before the first letter moves: a list that changes has no next page. The oldest
+ * comes first, so that a conversation runs again in its order.
  */
-async function collect(
+async function collectIds(
   location: LedgerLocation,
   reason: FailureKind | null,
 ): Promise<readonly string[] | number> {
   const ids: string[] = [];
-  const code = await reading(location, async (reader) => {
+  const code = await withReader(location, async (reader) => {
     const { stop } = location.io;
     for await (const { id, failure } of allRows((page) => reader.deadLetters(page), stop)) {
       if (reason === null || failure.kind === reason) ids.push(id);
@@ -242,23 +243,23 @@ async function discard(args: readonly string[], io: Io): Promise<number> {
   return moveAll(place, parsed.positionals, 'discard', reason);
 }
 
-const done = { replay: 'will be tried again', discard: 'is deleted' } as const;
+const doneWords = { replay: 'will be tried again', discard: 'is deleted' } as const;
 
-/** Tells of each on a line of its own: what was done on stdout, what was not on stderr. */
+/** Prints a line for each letter: on stdout if it moved, on stderr if not. */
 function moveAll(
   location: LedgerLocation,
   ids: readonly string[],
-  verb: keyof typeof done,
+  verb: keyof typeof doneWords,
   reason: string | null = null,
 ): Promise<number> {
   const { io } = location;
-  return writing(location, async (ledger) => {
+  return withWrites(location, async (ledger) => {
     let failed = 0;
     for (const id of new Set(ids)) {
       if (io.stop.aborted) return exitCode.failed;
       const move = await (verb === 'replay' ? ledger.replay(id) : ledger.discard(id, reason));
       if (move === 'done') {
-        io.stdout.write(`${plainLine(id)} ${done[verb]}\n`);
+        io.stdout.write(`${plainLine(id)} ${doneWords[verb]}\n`);
         continue;
       }
       failed++;

@@ -1,3 +1,4 @@
+/** `svc deliveries try`: tries replies at once that wait for another try. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { channelsAsked } from '../../admin/channel-named.ts';
 import type { LedgerWrites } from '../../app/config/audited.ts';
@@ -6,7 +7,7 @@ import type { DeferredFilter } from '../../domain/records.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { locateLedgerStrictly, writing } from './access.ts';
+import { locateLedgerStrictly, withWrites } from './access.ts';
 
 const flagTable = {
   all: { type: 'boolean' },
@@ -14,7 +15,9 @@ const flagTable = {
   config: { type: 'string' },
 } as const;
 
-/** So many are moved at once; while svc has enough in hand it is asked again after the pause. */
+/**
+ * The most replies that move at once. While svc is busy, the command asks again after the pause.
+ */
 const stepMax = 500;
 const pauseMs = 1_000;
 
@@ -52,12 +55,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     return wrongUsage(io, name, 'Say which ones: their ids, or --all.');
   }
   if (!all && channel !== null) return wrongUsage(io, name, '--channel goes with --all.');
-  const asked = channel === null ? null : channelsAsked(channel);
-  if (asked?.kind === 'unknown') return wrongUsage(io, name, asked.message);
+  const channelFilter = channel === null ? null : channelsAsked(channel);
+  if (channelFilter?.kind === 'unknown') return wrongUsage(io, name, channelFilter.message);
   const place = await locateLedgerStrictly(config, io);
   if (typeof place === 'number') return place;
-  const filter = { channel: asked?.channel ?? null, failure: null, status: null };
-  return writing(place, (ledger) =>
+  const filter = { channel: channelFilter?.channel ?? null, failure: null, status: null };
+  return withWrites(place, (ledger) =>
     all ? tryAll(ledger, filter, io) : tryEach(ledger, new Set(positionals), io),
   );
 }

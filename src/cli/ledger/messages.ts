@@ -1,3 +1,4 @@
+/** `svc messages`: lists messages and how their turns ended. */
 import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { botExample, channelsAsked } from '../../admin/channel-named.ts';
@@ -11,7 +12,7 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import type { LedgerLocation } from './access.ts';
 import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
-import { left, length, localTime, right, table } from './table.ts';
+import { left, formatDuration, localTime, right, table } from './table.ts';
 
 const flagTable = {
   ...pageFlags,
@@ -51,7 +52,7 @@ With storage it is read from the database, whether svc runs or not; without, fro
   run,
 };
 
-type Given = Readonly<Record<keyof MessageFilter, string | null>>;
+type FilterFlags = Readonly<Record<keyof MessageFilter, string | null>>;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const { name } = messages;
@@ -71,22 +72,22 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return printList(list, parsed.flags, io);
 }
 
-/** @returns what is asked for, or a sentence about what is wrong */
-function filterOf({ channel, brain, state, outcome, since, until }: Given, now: number) {
-  const named = channel === null ? null : channelsAsked(channel);
-  if (named?.kind === 'unknown') return `--${named.message}`;
-  const known = wordOf('state', state, messageStates);
-  if (known.kind === 'unknown') return known.message;
-  const ended = wordOf('outcome', outcome, turnOutcomes);
-  if (ended.kind === 'unknown') return ended.message;
+/** @returns the filter, or a sentence about what is wrong */
+function filterOf({ channel, brain, state, outcome, since, until }: FilterFlags, now: number) {
+  const channelFilter = channel === null ? null : channelsAsked(channel);
+  if (channelFilter?.kind === 'unknown') return `--${channelFilter.message}`;
+  const stateWord = wordOf('state', state, messageStates);
+  if (stateWord.kind === 'unknown') return stateWord.message;
+  const outcomeWord = wordOf('outcome', outcome, turnOutcomes);
+  if (outcomeWord.kind === 'unknown') return outcomeWord.message;
   const [from, to] = [since, until].map((text) => (text === null ? null : timeOf(text, now)));
   if (Number.isNaN(from)) return notATime('since', since!);
   if (Number.isNaN(to)) return notATime('until', until!);
   return {
-    channel: named?.channel ?? null,
+    channel: channelFilter?.channel ?? null,
     brain,
-    state: known.word,
-    outcome: ended.word,
+    state: stateWord.word,
+    outcome: outcomeWord.word,
     since: from ?? null,
     until: to ?? null,
   } satisfies MessageFilter;
@@ -110,7 +111,10 @@ function wordOf<Word extends string>(
 
 const agoMs = { m: minuteMs, h: hourMs, d: dayMs } as const;
 
-/** Milliseconds since 1970; NaN: it is no time. A date without a zone is of this machine's. */
+/**
+ * @returns milliseconds since 1970; NaN: it is no time. A date without a zone is in the zone of
+ * this machine.
+ */
 function timeOf(text: string, now: number): number {
   const ago = /^(\d{1,6})([mhd])$/.exec(text);
   if (ago !== null) {
@@ -124,7 +128,9 @@ function notATime(flag: string, text: string): string {
   return `--${flag} is a time such as 2h, 7d, 2026-11-21 or 2026-11-21T18:30; "${text}" is none.`;
 }
 
-/** The file names no such brain. An earlier one may have had messages, so this is no refusal. */
+/**
+ * Prints that the file has no such brain. An earlier file may have had it, so this is no refusal.
+ */
 function hintAtBrain(brain: string, { io, config, source, file }: LedgerLocation): void {
   const names = config.brains.map(({ name }) => name);
   if (source === 'nothing' || names.includes(brain)) return;
@@ -154,14 +160,14 @@ function listPage({ rows }: Page<MessageRow>): string {
       row.state,
       row.outcome ?? '',
       row.model === null ? '' : formatModelName(row.model),
-      delivered(row),
-      row.totalMs === null ? '' : length(row.totalMs),
+      deliveredCount(row),
+      row.totalMs === null ? '' : formatDuration(row.totalMs),
     ]),
   );
 }
 
-/** Of how many replies. */
-function delivered({ state, replies }: MessageRow): string {
+/** How many of the message's replies were delivered. */
+function deliveredCount({ state, replies }: MessageRow): string {
   if (state === 'waiting') return '';
   const all = replies.waiting + replies.delivered + replies.dead;
   return `${replies.delivered} of ${all}`;

@@ -1,3 +1,4 @@
+/** `svc migrate`: copies the whole database to a server or to a file. */
 import { resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
@@ -71,7 +72,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return copy({ from, target, place, asks: !yes }, location);
 }
 
-/** @returns a sentence about what is wrong */
+/** @returns the place, or a sentence about what is wrong */
 function placeOf(to: string, { cwd }: Io): StoragePlace | string {
   if (/^\w+:\/\//.test(to)) {
     return (
@@ -94,15 +95,15 @@ function isSame(from: StorageAt, to: StorageAt): boolean {
   return to.kind === 'server' && to.url === from.url;
 }
 
-type Wish = {
+type CopyRequest = {
   readonly from: StorageAt;
   readonly target: StorageAt;
   readonly place: StoragePlace;
   readonly asks: boolean;
 };
 
-async function copy(wish: Wish, location: LedgerLocation): Promise<number> {
-  const { from, target, place, asks } = wish;
+async function copy(request: CopyRequest, location: LedgerLocation): Promise<number> {
+  const { from, target, place, asks } = request;
   const { io, file } = location;
   const opened = await openMigration(from, target);
   if ('code' in opened) {
@@ -112,13 +113,13 @@ async function copy(wish: Wish, location: LedgerLocation): Promise<number> {
   await using migration = opened;
   const where = await describeStorage(target);
   if (asks && !(await agreesTo(migration, where, io))) return exitCode.failed;
-  const moved = await migration.run(progressOn(io), io.stop);
-  if (moved.kind === 'problem') {
-    io.stderr.write(`${moved.message}\n`);
+  const result = await migration.run(progressOn(io), io.stop);
+  if (result.kind === 'problem') {
+    io.stderr.write(`${result.message}\n`);
     return exitCode.failed;
   }
   const columns = [left('table'), right('rows'), left('digest')];
-  const rows = moved.tables.map((one) => [one.name, String(one.rows), one.digest]);
+  const rows = result.tables.map((one) => [one.name, String(one.rows), one.digest]);
   io.stdout.write(table(columns, rows));
   io.stderr.write(
     `The ${where} has all of it, and is the same. To use it, write ${blockOf(place)} into the ` +
@@ -135,7 +136,7 @@ async function agreesTo(migration: Migration, where: string, io: Io): Promise<bo
   return agrees(io, `Copy ${what} into the ${where}? Type yes: `, 'Nothing was copied.');
 }
 
-/** On one line that is written anew, where a person looks on. */
+/** Shows the progress on one line that it overwrites, at a terminal only. */
 function progressOn({ stderr }: Io) {
   const show = (text: string): void => {
     if (stderr.isTTY === true) stderr.write(`\r\u001B[K${text}`);

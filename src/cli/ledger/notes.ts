@@ -1,11 +1,12 @@
+/** `svc notes list` and `svc notes clear`: the notes that an agent keeps. */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { NotesOf, NoteText } from '../../domain/note.ts';
 import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
-import { locateLedgerStrictly, locateLedger, reading, writing } from './access.ts';
-import { agrees, canAsk, noTerminal, localTime, locate } from './table.ts';
+import { locateLedgerStrictly, locateLedger, withReader, withWrites } from './access.ts';
+import { agrees, canAsk, noTerminal, localTime, resolveChannel } from './table.ts';
 import { indented } from './trace.ts';
 
 const listFlags = {
@@ -59,22 +60,25 @@ async function list(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, listFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { brain, config, json } = parsed.flags;
-  const named = parseNotesOf(parsed.positionals, brain);
-  if (typeof named === 'string') return wrongUsage(io, name, named);
+  const requested = parseNotesOf(parsed.positionals, brain);
+  if (typeof requested === 'string') return wrongUsage(io, name, requested);
   const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
-  const of = named.kind === 'brain' ? named : await locate(place, named);
+  const of = requested.kind === 'brain' ? requested : await resolveChannel(place, requested);
   if (typeof of === 'number') return of;
-  return reading(place, async (reader) => {
+  return withReader(place, async (reader) => {
     const rows = await reader.notes(of);
     if (json) io.stdout.write(`${plainJson({ rows }, 2)}\n`);
-    else io.stdout.write(rows.length === 0 ? 'There are no notes.\n' : rows.map(told(of)).join(''));
+    else
+      io.stdout.write(
+        rows.length === 0 ? 'There are no notes.\n' : rows.map(noteFormatter(of)).join(''),
+      );
     return exitCode.fine;
   });
 }
 
-/** A note of a brain is told with the conversation in which it was made. */
-function told(of: NotesOf): (note: NoteText) => string {
+/** A brain's note is shown with the conversation in which it was made. */
+function noteFormatter(of: NotesOf): (note: NoteText) => string {
   return ({ at, channel, conversation, text }) => {
     const where = of.kind === 'brain' ? `  ${plainLine(channel)}, ${plainLine(conversation)}` : '';
     return `${localTime(at)}${where}\n${indented(text)}`;
@@ -86,15 +90,15 @@ async function clear(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, clearFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { brain, yes, config } = parsed.flags;
-  const named = parseNotesOf(parsed.positionals, brain);
-  if (typeof named === 'string') return wrongUsage(io, name, named);
+  const requested = parseNotesOf(parsed.positionals, brain);
+  if (typeof requested === 'string') return wrongUsage(io, name, requested);
   if (!yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
   const place = await locateLedgerStrictly(config, io);
   if (typeof place === 'number') return place;
-  const of = named.kind === 'brain' ? named : await locate(place, named);
+  const of = requested.kind === 'brain' ? requested : await resolveChannel(place, requested);
   if (typeof of === 'number') return of;
   if (!yes && !(await agrees(io, question(of)))) return exitCode.failed;
-  return writing(place, async (ledger) => {
+  return withWrites(place, async (ledger) => {
     const count = await ledger.clearNotes(of);
     io.stdout.write(count === 0 ? 'There are no notes.\n' : `${plural(count, 'note')} deleted\n`);
     return exitCode.fine;
@@ -109,7 +113,7 @@ function question(of: NotesOf): string {
   return `Delete the notes ${whose} for good? Type yes: `;
 }
 
-/** @returns whose notes are meant, or a sentence about what is wrong */
+/** @returns the conversation or brain whose notes are meant, or a sentence about what is wrong */
 function parseNotesOf(positionals: readonly string[], brain: string | null): NotesOf | string {
   const [channel, conversation] = positionals;
   if (brain !== null) {

@@ -1,4 +1,4 @@
-/** Lists that come in pages: the page that was asked for, and all of them one after the other. */
+/** Lists that come in pages: prints one page, or reads all pages one after the other. */
 import {
   isPlace,
   pageRowsMax,
@@ -10,7 +10,7 @@ import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
-import { locateLedger, reading, type LedgerLocation } from './access.ts';
+import { locateLedger, withReader, type LedgerLocation } from './access.ts';
 
 /** Flags of every command that prints one page. */
 export const pageFlags = {
@@ -20,23 +20,23 @@ export const pageFlags = {
   json: { type: 'boolean' },
 } as const;
 
-/** What `--limit` takes, for the usage of such a command. */
+/** The range of `--limit`, for the usage text of such a command. */
 export const limitRange = `1 to ${pageRowsMax} (default: ${pageRowsUsual})`;
 
-type List<Found> = {
+type List<ListPage> = {
   /** The command's name. */
   readonly name: string;
-  readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<Found>;
-  /** What was found, as a person reads it. */
-  readonly show: (found: Found, location: LedgerLocation) => string;
+  readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<ListPage>;
+  /** Formats the page for a person. */
+  readonly show: (found: ListPage, location: LedgerLocation) => string;
 };
 
 /**
- * Runs a command that prints one page of a list; with `--json` as it was read.
+ * Runs a command that prints one page of a list; `--json` prints the page as it was read.
  * @returns the exit code
  */
-export async function runList<Found extends { readonly next: string | null }>(
-  list: List<Found>,
+export async function runList<ListPage extends { readonly next: string | null }>(
+  list: List<ListPage>,
   args: readonly string[],
   io: Io,
 ): Promise<number> {
@@ -45,26 +45,26 @@ export async function runList<Found extends { readonly next: string | null }>(
   return printList(list, parsed.flags, io);
 }
 
-/** The same as `runList` with flags that were read already, for a command with more flags. */
-export async function printList<Found extends { readonly next: string | null }>(
-  { name, read, show }: List<Found>,
+/** Like `runList`, for a command that has more flags and has parsed them. */
+export async function printList<ListPage extends { readonly next: string | null }>(
+  { name, read, show }: List<ListPage>,
   { limit, after, config, json }: Flags<typeof pageFlags>,
   io: Io,
 ): Promise<number> {
-  const asked = askedPage(limit, after);
-  if (typeof asked === 'string') return wrongUsage(io, name, asked);
+  const page = parsePage(limit, after);
+  if (typeof page === 'string') return wrongUsage(io, name, page);
   const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
-    const found = await read(reader, asked);
-    io.stdout.write(json ? `${plainJson(found, 2)}\n` : show(found, place));
-    if (!json) describeMore(io, found.next);
+  return withReader(place, async (reader) => {
+    const result = await read(reader, page);
+    io.stdout.write(json ? `${plainJson(result, 2)}\n` : show(result, place));
+    if (!json) reportMore(io, result.next);
     return exitCode.fine;
   });
 }
 
-/** @returns what `--limit` and `--after` ask for, or a sentence about what is wrong */
-export function askedPage(limit: string | null, after: string | null): PageAsked | string {
+/** @returns the page that `--limit` and `--after` ask for, or a sentence about what is wrong */
+export function parsePage(limit: string | null, after: string | null): PageAsked | string {
   const rows = limit === null ? pageRowsUsual : wholeNumber(limit, 1, pageRowsMax);
   if (rows === null) return `--limit is a number from 1 to ${pageRowsMax}; "${limit}" is none.`;
   if (after !== null && !isPlace(after)) {
@@ -73,8 +73,8 @@ export function askedPage(limit: string | null, after: string | null): PageAsked
   return { after, limit: rows };
 }
 
-/** Says where the list goes on, to who reads it. */
-export function describeMore({ stderr }: Io, next: string | null): void {
+/** Prints how to read the next page. */
+export function reportMore({ stderr }: Io, next: string | null): void {
   if (next === null) return;
   const word = plainLine(next);
   const written = /^[\w.:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
@@ -82,9 +82,9 @@ export function describeMore({ stderr }: Io, next: string | null): void {
 }
 
 /**
- * Reads a list whose pages may hold fewer rows than asked for, until there are as many as asked
- * for, or no more.
- * @param stop ends it early, with what there is
+ * For a list whose pages may have fewer rows than asked for: reads on until there are enough rows,
+ * or no more.
+ * @param stop ends it early, with the rows so far
  */
 export function fullPage<T>(
   read: (reader: LedgerReader, asked: PageAsked) => Promise<Page<T>>,

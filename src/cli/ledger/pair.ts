@@ -1,9 +1,9 @@
-/** Letting people in on messengers: by the code that a stranger was given. */
+/** `svc pair`: lets people in on messengers, by the code that svc gave to the stranger. */
 import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { listingPairings, locateLedgerStrictly, pairing } from './access.ts';
+import { withPairings, locateLedgerStrictly, withAdmissions } from './access.ts';
 import { left, localTime, table } from './table.ts';
 
 const flagTable = {
@@ -45,8 +45,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
-  if (flags.list) return listingPairings(place, (admissions) => reportAll(admissions, io));
-  return pairing(place, (admissions) => {
+  if (flags.list) return withPairings(place, (admissions) => reportAll(admissions, io));
+  return withAdmissions(place, (admissions) => {
     return flags.remove === null
       ? admit(admissions, code ?? '', io)
       : remove(admissions, flags.remove, io);

@@ -1,3 +1,4 @@
+/** `svc search`: finds messages by their words. */
 import { channelName } from '../../channels/registry.ts';
 import { searchCharactersMax, type FoundText, type FoundTexts } from '../../domain/search.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -38,11 +39,11 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (words.length > searchCharactersMax) {
     return wrongUsage(io, name, `At most ${searchCharactersMax} characters can be looked for.`);
   }
-  const read = (reader: LedgerReader, asked: PageAsked) => fullTexts(reader, words, asked, io.stop);
+  const read = (reader: LedgerReader, page: PageAsked) => fullTexts(reader, words, page, io.stop);
   return printList({ name, read, show }, parsed.flags, io);
 }
 
-/** Its pages may hold fewer rows than asked for. */
+/** Reads on until there are enough rows: a page may have fewer rows than asked for. */
 async function fullTexts(
   reader: LedgerReader,
   words: string,
@@ -59,10 +60,10 @@ async function fullTexts(
 }
 
 function show({ rows, complete, indexedSince }: FoundTexts): string {
-  const told = rows.length === 0 ? ['Nothing was found.\n'] : rows.map(rowText);
+  const blocks = rows.length === 0 ? ['Nothing was found.\n'] : rows.map(rowText);
   const since = indexedSince === null ? '' : `, those since ${localTime(indexedSince)} are`;
   const unfinished = complete ? [] : [`Not every text is in the index yet${since}.\n`];
-  return [...told, ...unfinished].join('\n');
+  return [...blocks, ...unfinished].join('\n');
 }
 
 function rowText(row: FoundText): string {

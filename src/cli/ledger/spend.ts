@@ -1,3 +1,4 @@
+/** `svc spend`: shows the usage and the cost of calls to models, and today's budgets. */
 import {
   budgetsSummary,
   spendDaysMax,
@@ -10,7 +11,7 @@ import { spendKeys, type SpendBy, type SpendRow, type Spent } from '../../domain
 import { plainJson } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
-import { locateLedger, reading } from './access.ts';
+import { locateLedger, withReader } from './access.ts';
 import { channelName } from '../../channels/registry.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { left, right, table } from './table.ts';
@@ -62,19 +63,19 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
+  return withReader(place, async (reader) => {
     const now = Date.now();
-    const told = await spendSummary(reader, by, days, now);
+    const summary = await spendSummary(reader, by, days, now);
     const { rows: budgets } = await budgetsSummary(reader, place.config.brains, now);
-    const found = { ...told, budgets };
-    io.stdout.write(json ? `${plainJson(found, 2)}\n` : spendPage(told, budgets));
+    const result = { ...summary, budgets };
+    io.stdout.write(json ? `${plainJson(result, 2)}\n` : spendPage(summary, budgets));
     return exitCode.fine;
   });
 }
 
-/** What was spent as a person reads it at a terminal, and the budgets of today below it. */
-export function spendPage(told: SpendSummary, budgets: readonly BudgetSummary[]): string {
-  const parts = [rowsPage(told), ...(budgets.length === 0 ? [] : [budgetsPage(budgets)])];
+/** The usage and the cost for a person at a terminal, and today's budgets below. */
+export function spendPage(summary: SpendSummary, budgets: readonly BudgetSummary[]): string {
+  const parts = [rowsPage(summary), ...(budgets.length === 0 ? [] : [budgetsPage(budgets)])];
   return parts.join('\n');
 }
 

@@ -1,3 +1,7 @@
+/**
+ * Shared by the commands that show or change the ledger: tables, times and sizes for a person, the
+ * question before a deletion, and the conversation or sender that the arguments name.
+ */
 import { dayMs, hourMs, minuteMs } from '../../lib/durations.ts';
 import { localDay } from '../../lib/local-day.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -7,12 +11,16 @@ import { findChannel } from '../../admin/channel-named.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
-import { reading, type LedgerLocation } from './access.ts';
+import { withReader, type LedgerLocation } from './access.ts';
 
-/** Columns for a terminal, two spaces apart. Cells are shown without what could drive one. */
+/** A column of a table for a terminal. */
 export type Column = { readonly title: string; readonly side: 'left' | 'right' };
 
-/** @returns lines, each with its line end; the titles come first */
+/**
+ * Formats a table with two spaces between its columns. Cells lose characters that could drive a
+ * terminal.
+ * @returns lines, each with its line end; the titles come first
+ */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => row.map(plainLine))];
   const widths = columns.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));
@@ -30,7 +38,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
 export const left = (title: string): Column => ({ title, side: 'left' });
 export const right = (title: string): Column => ({ title, side: 'right' });
 
-/** A time as a person reads it, in the zone of this machine: `2026-11-21 18:05:04`. */
+/** A time for a person, in the zone of this machine: `2026-11-21 18:05:04`. */
 export function localTime(at: number): string {
   const date = new Date(at);
   const two = (number: number): string => String(number).padStart(2, '0');
@@ -38,31 +46,31 @@ export function localTime(at: number): string {
   return `${localDay(at)} ${time}`;
 }
 
-/** A length in the largest unit that tells enough: `12 ms`, `1.2 s`, `3 min`, `4 h`, `2 d`. */
-export function length(ms: number): string {
+/** A duration in the largest useful unit: `12 ms`, `1.2 s`, `3 min`, `4 h`, `2 d`. */
+export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   if (ms < hourMs) return `${Math.round(ms / minuteMs)} min`;
   return ms < 2 * dayMs ? `${Math.round(ms / hourMs)} h` : `${Math.round(ms / dayMs)} d`;
 }
 
-/** A size as a person reads it: `812 KiB`, `1.4 GiB`. */
-export function bytesText(bytes: number): string {
+/** A size for a person: `812 KiB`, `1.4 GiB`. */
+export function formatBytes(bytes: number): string {
   if (bytes < 1_048_576) return `${Math.ceil(bytes / 1_024)} KiB`;
   if (bytes < 1_073_741_824) return `${(bytes / 1_048_576).toFixed(1)} MiB`;
   return `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
 }
 
-/** Whether a person really wants what cannot be taken back, or takes long. */
 export const noTerminal = 'There is no terminal to ask at: say --yes to delete for good.';
 
+/** Whether there is a terminal to ask at, before something that takes long or cannot be undone. */
 export function canAsk({ stdin, stderr }: Io): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
 /**
- * Only the whole word is a yes; the end of the input is a no, and a no is told.
- * @param no what is told then
+ * Asks for confirmation. Only the whole word `yes` agrees; the end of the input does not.
+ * @param no printed if the person does not agree
  */
 export async function agrees(
   io: Io,
@@ -94,7 +102,7 @@ async function saysYes({ stdin, stderr, stop }: Io, question: string): Promise<b
 
 /**
  * Reads `<channel> <conversation>`, or `<channel>` with `--sender <id>`.
- * @returns whose words are meant, or a sentence about what is wrong
+ * @returns the conversation or sender that is meant, or a sentence about what is wrong
  */
 export function parseWhose(positionals: readonly string[], sender: string | null): Whose | string {
   const [channel, conversation] = positionals;
@@ -112,17 +120,17 @@ export function parseWhose(positionals: readonly string[], sender: string | null
 }
 
 /**
- * Reads the channel as `findChannel` does.
- * @returns the same on the channel that is meant, or the exit code after the refusal was told
+ * Resolves the channel as `findChannel` does.
+ * @returns the same with the resolved channel, or the exit code after the refusal was printed
  */
-export async function locate<Of extends { readonly channel: ChannelKey }>(
+export async function resolveChannel<Of extends { readonly channel: ChannelKey }>(
   location: LedgerLocation,
   of: Of,
 ): Promise<Of | number> {
   let code: number = exitCode.fine;
   const channelKeys: LedgerReader['channelKeys'] = async (type) => {
     let keys: readonly ChannelKey[] = [];
-    code = await reading(location, async (reader) => {
+    code = await withReader(location, async (reader) => {
       keys = await reader.channelKeys(type);
       return exitCode.fine;
     });
@@ -135,7 +143,7 @@ export async function locate<Of extends { readonly channel: ChannelKey }>(
   return exitCode.failed;
 }
 
-export function describeNobody(whose: Whose): string {
+export function describeUnknown(whose: Whose): string {
   return whose.kind === 'conversation'
     ? 'No conversation with this id is known here.\n'
     : 'Nothing is known here that this sender said.\n';

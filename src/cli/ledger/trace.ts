@@ -1,16 +1,17 @@
+/** `svc trace`: shows everything that happened to one message. */
 import type { Story, StoryText } from '../../domain/story.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine, plainText } from '../../lib/plain-text.ts';
-import { locateLedger, reading, type LedgerLocation } from './access.ts';
+import { locateLedger, withReader, type LedgerLocation } from './access.ts';
 import { channelName } from '../../channels/registry.ts';
 import { endingOf, remediesOf } from '../../domain/ending.ts';
 import { formatModelName } from '../../domain/model-words.ts';
 import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
 import { modeWords, outcomeWords } from '../../domain/tool-use.ts';
 import { describeSpentIn } from '../../domain/trace.ts';
-import { length, localTime } from './table.ts';
+import { formatDuration, localTime } from './table.ts';
 
 const table = {
   text: { type: 'boolean' },
@@ -45,9 +46,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (id === undefined) return wrongUsage(io, 'trace', 'Say which message: its id is missing.');
   const place = await locateLedger(flags.config, io);
   if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
-    const story = await find(reader, id, place);
-    if (story === null) return unknown(place);
+  return withReader(place, async (reader) => {
+    const story = await findStory(reader, id, place);
+    if (story === null) return reportUnknown(place);
     const text = flags.text ? await reader.storyText(story.id) : null;
     if (flags.text && text === null) {
       io.stderr.write('What was said is not kept, or not any more.\n');
@@ -59,8 +60,11 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/** A reply's dead letter is found by its own id; that of a part, by the whole reply's. */
-async function find(
+/**
+ * Also finds a message by the id of a reply's dead letter. The dead letter of a part has the id of
+ * the whole reply.
+ */
+async function findStory(
   reader: LedgerReader,
   id: string,
   location: LedgerLocation,
@@ -71,7 +75,7 @@ async function find(
   return letter === null ? null : reader.story(letter.messageId);
 }
 
-function unknown({ io, config, storage }: LedgerLocation): number {
+function reportUnknown({ io, config, storage }: LedgerLocation): number {
   const days = config.storage?.retentionDays ?? null;
   const kept =
     storage === null || days === null ? 'the last 10,000 are kept' : `kept for ${days} days`;
@@ -80,13 +84,13 @@ function unknown({ io, config, storage }: LedgerLocation): number {
 }
 
 /**
- * The story of a message as a person reads it at a terminal.
- * @param text what was said; null: it is not to be shown
+ * The story of a message for a person at a terminal.
+ * @param text the texts of the conversation; null: do not show them
  * @param now milliseconds since 1970
  */
 export function storyPage(story: Story, text: StoryText | null, now: number): string {
   const rows = timelineOf(story, now, localTime);
-  const lost = length(unexplainedIn(rows));
+  const lost = formatDuration(unexplainedIn(rows));
   const ends = [story.settledAt ?? 0, ...story.replies.map(({ settledAt }) => settledAt ?? 0)];
   const lastAt = Math.max(story.acceptedAt, ...ends);
   const spent = story.trace === null ? null : describeSpentIn(story.trace.steps);
@@ -99,7 +103,7 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
     '\n',
     rowsOf(rows),
     '\n',
-    `${length(lastAt - story.acceptedAt)} in all, ${lost} not accounted for\n`,
+    `${formatDuration(lastAt - story.acceptedAt)} in all, ${lost} not accounted for\n`,
     ...(spent === null ? [] : [`${spent}\n`]),
     ...(story.trace === null && story.state !== 'waiting'
       ? ['What happened between its acceptance and its end was not kept.\n']
@@ -120,7 +124,7 @@ function rowsOf(rows: readonly Row[]): string {
   return `${'at ms'.padStart(atWidth)}  ${'for ms'.padStart(forWidth)}  what\n${lines.join('')}`;
 }
 
-function textPage({ sender, conversation, text, media, replies, ...behind }: StoryText): string {
+function textPage({ sender, conversation, text, media, replies, ...details }: StoryText): string {
   const name = sender.name === null ? '' : ` (${plainLine(sender.name)})`;
   const attached = media === null ? [] : [`[attachment: ${media.type ?? ''} ${media.reference}]`];
   return [
@@ -128,12 +132,12 @@ function textPage({ sender, conversation, text, media, replies, ...behind }: Sto
     `${plainLine(sender.id)}${name}:\n`,
     indented([...(text === '' ? [] : [text]), ...attached].join('\n')),
     ...replies.map((reply) => `\nreply ${reply.id}:\n${indented(reply.text)}`),
-    behindPage(behind),
+    detailsPage(details),
   ].join('');
 }
 
-/** What stood behind the reply: other answers, and what tools were asked and gave. */
-function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): string {
+/** The other answers, and the calls of tools with their arguments and results. */
+function detailsPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): string {
   return [
     ...unsent.map(({ model, text }) => {
       const name = plainLine(formatModelName(model));
@@ -141,13 +145,13 @@ function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): str
     }),
     ...tools.map(({ tool, mode, outcome, arguments: given, told }) => {
       const what = `tool ${plainLine(tool)}, ${modeWords[mode]}: ${outcomeWords[outcome]}`;
-      const found = told === null ? '' : `its model was told:\n${indented(told)}`;
-      return `\n${what}\n${indented(given ?? '(not kept)')}${found}`;
+      const result = told === null ? '' : `its model was told:\n${indented(told)}`;
+      return `\n${what}\n${indented(given ?? '(not kept)')}${result}`;
     }),
   ].join('');
 }
 
-/** Text that somebody wrote, moved to the right so that none of it passes for a line of ours. */
+/** Indents text that somebody wrote, so that no line of it looks like a line of svc. */
 export function indented(text: string): string {
   return plainText(text)
     .split('\n')

@@ -1,4 +1,4 @@
-/** What a person reads of several instances. */
+/** The status page for a person, with one instance and with several. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstances } from '../../../test/fake/other-instances.ts';

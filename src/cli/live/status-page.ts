@@ -1,4 +1,4 @@
-/** The status as a person reads it: a line for each part, what is wrong marked. */
+/** The status for a person: a line for each part, with a sign at its beginning. */
 import { describeWarning } from '../../config/place-words.ts';
 import { channelName } from '../../channels/registry.ts';
 import type {
@@ -8,15 +8,14 @@ import type {
   InstanceStatus,
   Status,
 } from '../../admin/admin.ts';
+import type { DeliveryStatus } from '../../admin/deliveries.ts';
 import { plural } from '../../domain/plural.ts';
-import { length, localTime } from '../ledger/table.ts';
+import { formatDuration, localTime } from '../ledger/table.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { signOf } from '../frame/report.ts';
-import { askedLines, isTrouble, type Line } from './asked-lines.ts';
-import { receiverLines } from './receiver-lines.ts';
-import type { Mark } from '../frame/report.ts';
+import { signOf, type Mark } from '../frame/report.ts';
+import { answeringLines, isTrouble, type Line } from './answering-lines.ts';
 
-/** @param coloured for a terminal */
+/** @param coloured whether the signs have a colour, for a terminal */
 export function statusPage(status: Status, coloured: boolean): string {
   const now = status.startedAt + status.uptimeMs;
   const lines: readonly Line[] = [
@@ -24,7 +23,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     configurationLine(status),
     ...(status.instances ?? []).map((instance) => instanceLine(instance, status, now)),
     ...status.channels.map((channel) => channelLine(channel, now)),
-    ...askedLines(status, now),
+    ...answeringLines(status, now),
     ...receiverLines(status.deliveries ?? [], now),
     ...mcpLines(status),
     ...backlogLines(status.backlog, now),
@@ -48,7 +47,26 @@ export function statusPage(status: Status, coloured: boolean): string {
     .join('');
 }
 
-/** What is wrong with one is a warning, and is told with them. */
+/** Lines about channels whose replies do not arrive. */
+function receiverLines(deliveries: readonly DeliveryStatus[], now: number): Line[] {
+  return deliveries.flatMap(({ channel, state, since, reasons: [reason], waiting, oldestAt }) => {
+    if (state !== 'failing') return [];
+    const answered = reason?.status == null ? '' : `, status ${reason.status}`;
+    const why = reason === undefined ? '' : ` (${reason.code}${answered})`;
+    const began = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
+    const oldest =
+      oldestAt === null ? '' : `, the oldest for ${formatDuration(Math.max(0, now - oldestAt))}`;
+    const message =
+      `do not arrive${began}${why}; ${plural(waiting, 'waits', 'wait')}${oldest}. ` +
+      'Once the receiver is mended, try them now at Deliveries';
+    return [{ mark: 'failed', subject: `replies on ${channelName(channel)}`, message }];
+  });
+}
+
+/**
+ * Lines for servers that are not down. A server that is down has a warning, which stands with the
+ * other warnings.
+ */
 function mcpLines({ mcp }: Status): readonly Line[] {
   return (mcp ?? []).flatMap(({ brain, server, state, tools }) => {
     if (state === 'down') return [];
@@ -71,7 +89,7 @@ function leftOutLines({ warningsLeftOut }: Status): readonly Line[] {
 }
 
 function serviceLine({ status, reason, version, uptimeMs, storage, answering }: Status): Line {
-  const since = `up for ${length(uptimeMs)}, everything in ${wordsOf[storage]}`;
+  const since = `up for ${formatDuration(uptimeMs)}, everything in ${wordsOf[storage]}`;
   const subject = `svc ${version}`;
   const isAnswering = !answering?.some(({ standing }) => isTrouble(standing));
   if (status === 'ok' && isAnswering) return { mark: 'ok', subject, message: `works; ${since}` };
@@ -101,17 +119,21 @@ const instanceMarks: Readonly<Record<InstanceStatus['state'], Mark>> = {
   late: 'warning',
 };
 
-/** One with another configuration than the one that is asked is about to take it, or cannot. */
+/**
+ * An instance whose configuration differs from the one that answers either takes it soon, or
+ * cannot.
+ */
 function instanceLine(instance: InstanceStatus, { revision }: Status, now: number): Line {
   const { id, state, reason, startedAt, toldAt, host, version, posts } = instance;
   const isOther = instance.revision !== null && instance.revision !== revision;
-  const ago = toldAt === null ? 'it told nothing yet' : `told ${length(now - toldAt)} ago`;
+  const ago = toldAt === null ? 'it told nothing yet' : `told ${formatDuration(now - toldAt)} ago`;
   const why = state === 'late' ? `: ${ago}` : reason === null ? '' : `: ${reason}`;
   const { perMinute, inHand, waiting } = instance;
   const load = `${perMinute} in the last minute, ${inHand} in hand, ${waiting} waiting`;
+  const where = host === null ? '' : ` on ${host}`;
   const message = [
     `${state}${why}`,
-    `began ${length(Math.max(0, now - startedAt))} ago${host === null ? '' : ` on ${host}`}`,
+    `began ${formatDuration(Math.max(0, now - startedAt))} ago${where}`,
     `svc ${version}`,
     ...(isOther ? [`its configuration is ${instance.revision}`] : []),
     ...(posts.length === 0 ? [] : [`has ${posts.map(({ name }) => name).join(', ')}`]),
@@ -133,7 +155,7 @@ const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
 function channelLine(channel: ChannelStatus, now: number): Line {
   const { type, state, since, reason, brain, instance } = channel;
   const where = instance === null ? '' : ` at instance ${instance}`;
-  const lasts = since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
+  const lasts = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
   const stands = `${state}${where}${lasts}`;
   return {
     mark: channelMarks[state],
@@ -149,7 +171,7 @@ function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {
   return backlog.map(({ channel, inbox, outbox, unroutable, oldestAt }) => {
     const rows = [plural(inbox, 'message'), plural(outbox, 'reply', 'replies')].join(', ');
     const oldest =
-      oldestAt === null ? '' : `, the oldest for ${length(Math.max(0, now - oldestAt))}`;
+      oldestAt === null ? '' : `, the oldest for ${formatDuration(Math.max(0, now - oldestAt))}`;
     const lost = unroutable === 0 ? '' : `; ${unroutable} of a channel that is not configured`;
     const mark = unroutable === 0 ? 'ok' : 'warning';
     return {
@@ -176,7 +198,7 @@ function approvalLines({ approvals }: Status): readonly Line[] {
 
 function countsLine({ counts, perMinute, times }: Status): Line {
   const p95 = times.endToEnd.p95Ms;
-  const within = p95 === null ? '' : `; 95 in 100 answered within ${length(p95)}`;
+  const within = p95 === null ? '' : `; 95 in 100 answered within ${formatDuration(p95)}`;
   const { accepted, refused, delivered } = counts;
   const message =
     `${perMinute} in the last minute, ${accepted} since the start ` +

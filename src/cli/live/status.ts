@@ -1,3 +1,7 @@
+/**
+ * `svc status`: prints how the running svc is. It also finds the admin address for commands that
+ * need no token.
+ */
 import { statusSchema } from '../../admin/schemas/status.ts';
 import { Unanswered, AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -42,10 +46,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   await using client = adminClientAt(address, io);
   try {
     const coloured = isColoured(io.stdout, io.env);
-    const found = await client.read('reader', 'status', statusSchema);
-    const page = flags.json ? `${plainJson(found, 2)}\n` : statusPage(found, coloured);
+    const current = await client.read('reader', 'status', statusSchema);
+    const page = flags.json ? `${plainJson(current, 2)}\n` : statusPage(current, coloured);
     io.stdout.write(page);
-    return found.status === 'ok' ? exitCode.fine : exitCode.failed;
+    return current.status === 'ok' ? exitCode.fine : exitCode.failed;
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     io.stderr.write(`${error.message}\n`);
@@ -53,12 +57,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-// Where to ask a running service what every reader may know without a bearer.
-
-/** @returns the address, or the exit code after the refusal was told */
+/** @returns the address, or the exit code after the refusal was printed */
 export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {
-  const named = useConfigFile(file, io);
-  const location = await locateService(named, io);
+  const configFile = useConfigFile(file, io);
+  const location = await locateService(configFile, io);
   if (location.kind === 'refused') {
     io.stderr.write(location.report);
     return exitCode.config;
@@ -67,15 +69,15 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
   if (address !== null) return address;
   io.stderr.write(
     'Only the running svc can tell this, and its admin server is switched off: ' +
-      `take "enabled": false out of observability in ${named.name} and start svc again.\n`,
+      `take "enabled": false out of observability in ${configFile.name} and start svc again.\n`,
   );
   return exitCode.failed;
 }
 
-/** The status comes at once, or something is wrong with svc. */
+/** The status comes at once, unless something is wrong with svc. */
 const answerMs = 5_000;
 
-/** Asks what every reader may know. */
+/** A client without a token, for what every reader may see. */
 export function adminClientAt(address: ListenAddress, { stop }: Io): AdminClient {
   const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
   return new AdminClient({ address, bearer, version: programVersion(), stop, answerMs });

@@ -1,3 +1,4 @@
+/** `svc tail`: follows the live events of the running svc. */
 import { formatModelName, describeProvider } from '../../domain/model-words.ts';
 import { channelName } from '../../channels/registry.ts';
 import { liveEventKinds, liveEventSchema, toldOf } from '../../admin/schemas/live-event.ts';
@@ -44,7 +45,7 @@ configuration file.
   run,
 };
 
-/** So long that three of svc's comments must have been missing. */
+/** After this silence, three of svc's comments in the stream must have been missing. */
 const silenceMs = 50_000;
 const backoff = { baseMs: 500, capMs: 15_000 } as const;
 
@@ -57,15 +58,15 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
   await using client = adminClientAt(address, io);
-  const configWatcher = new ConfigWatcher(originOf(address), client, io, (liveEvent) => {
-    // The kinds that missed frames may have been of.
+  const follower = new EventFollower(originOf(address), client, io, (liveEvent) => {
+    // Missed events may have been of any kind.
     if (liveEvent.kind === 'dropped') io.stderr.write(`${describeDropped(liveEvent)}\n`);
     else if (kinds !== null && !kinds.has(liveEvent.kind)) return;
     if (flags.json) io.stdout.write(`${plainJson(toldOf(liveEvent))}\n`);
     else if (liveEvent.kind !== 'dropped') io.stdout.write(`${lineOf(liveEvent)}\n`);
   });
   try {
-    await configWatcher.run();
+    await follower.run();
     return exitCode.fine;
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
@@ -74,15 +75,15 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Connects again for as long as frames are wanted, once it has been connected. */
-class ConfigWatcher {
+/** Reads live events until it is stopped. Once it was connected, it reconnects by itself. */
+class EventFollower {
   readonly #origin: URL;
   readonly #client: AdminClient;
   readonly #io: Io;
   readonly #show: (liveEvent: LiveEvent | Dropped) => void;
   #lastId: string | null = null;
-  #wasThere = false;
-  /** Attempts since it was last connected. */
+  #wasConnected = false;
+  /** Attempts since the last connection. */
   #attempts = 0;
 
   constructor(
@@ -97,13 +98,16 @@ class ConfigWatcher {
     this.#show = show;
   }
 
-  /** Runs until it is stopped. Throws Unanswered where it could not even begin. */
+  /**
+   * Runs until it is stopped.
+   * @throws {Unanswered} if the first connection fails
+   */
   async run(): Promise<void> {
     const { stop, stderr } = this.#io;
     while (!stop.aborted) {
       const end = await this.#follow();
       if (end.kind === 'cancelled') break;
-      if (!this.#wasThere) await this.#tellWhyNot(end);
+      if (!this.#wasConnected) await this.#throwReason(end);
       this.#lastId = end.lastId;
       if (this.#attempts === 0) stderr.write('The connection is lost; coming back …\n');
       await pause(fullJitter(this.#attempts++, backoff), stop);
@@ -111,25 +115,25 @@ class ConfigWatcher {
   }
 
   async #follow(): Promise<StreamEnd> {
-    const asked = {
+    const request = {
       url: new URL('/api/v1/events', this.#origin),
       headers: { 'user-agent': `svc/${programVersion()}` },
       lastId: this.#lastId,
       silenceMs,
     };
     return readEventStream(
-      asked,
+      request,
       this.#io.stop,
       (event) => this.#take(event),
       () => {
         if (this.#attempts > 0) this.#io.stderr.write('Back again.\n');
-        this.#wasThere = true;
+        this.#wasConnected = true;
         this.#attempts = 0;
       },
     );
   }
 
-  /** A kind of frame that only a newer svc knows is left out. */
+  /** Ignores an event of a kind that only a newer svc knows. */
   #take({ data }: StreamEvent): void {
     let liveEvent: LiveEvent | Dropped;
     try {
@@ -141,8 +145,11 @@ class ConfigWatcher {
     this.#show(liveEvent);
   }
 
-  /** Where no answer came, asks a question of the usual kind, whose error says why. */
-  async #tellWhyNot({ status, body }: StreamEnd): Promise<void> {
+  /**
+   * Throws why there was no connection. Without a response it asks for the status, whose error says
+   * why.
+   */
+  async #throwReason({ status, body }: StreamEnd): Promise<void> {
     if (status !== null && status !== 200) this.#client.refused({ status, body: jsonOf(body) });
     await this.#client.read('reader', 'status', statusSchema);
   }
@@ -163,7 +170,7 @@ function describeDropped({ count }: Dropped): string {
   return `${plural(count, 'event')} could not be had any more.`;
 }
 
-/** Null: all of them. A text: what is wrong with the flag. */
+/** @returns null: all kinds; a string: what is wrong with the flag */
 function kindsIn(written: string | null): ReadonlySet<string> | null | string {
   if (written === null) return null;
   const words = written.split(',').map((word) => word.trim());
@@ -189,13 +196,13 @@ function kindsPage(): string {
   return [...lines, line].join(',\n');
 }
 
-/** Platforms and models by their names, in quotes where there is a gap in one. */
+/** Platforms and models by their names, in quotes if a name has a space. */
 function wordsOf(field: string, value: string): string {
-  const words = named(field, value);
+  const words = displayName(field, value);
   return words !== value && words.includes(' ') ? `"${words}"` : words;
 }
 
-function named(field: string, value: string): string {
+function displayName(field: string, value: string): string {
   if (field === 'channel') return channelName(value);
   if (field === 'model') return formatModelName(value);
   return field === 'provider' ? describeProvider(value) : value;
@@ -204,9 +211,9 @@ function named(field: string, value: string): string {
 /** `18:05:04  turn_finished  channel=webhook id=… ms=450` */
 function lineOf(liveEvent: LiveEvent): string {
   const { kind, at, ...fields } = liveEvent;
-  const told = Object.entries(fields).flatMap(([name, value]) =>
+  const words = Object.entries(fields).flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${plainLine(wordsOf(name, String(value)))}`],
   );
   const time = localTime(at).slice('2026-11-21 '.length);
-  return [time, kind.padEnd('message_turned_away'.length), ...told].join(' ').trimEnd();
+  return [time, kind.padEnd('message_turned_away'.length), ...words].join(' ').trimEnd();
 }

@@ -1,3 +1,4 @@
+/** `svc mcp list`: shows the MCP servers, and the state of each of their tools. */
 import { plainJson } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -42,14 +43,14 @@ function isFine({ servers, pins }: Surveyed): boolean {
 }
 
 function asJson({ servers, pins }: Surveyed): string {
-  const told = servers.map((one) => {
+  const rows = servers.map((one) => {
     const { server, answer } = one;
     const isDown = answer.kind === 'down';
     const [reason, stderr] = isDown ? [answer.reason, answer.said] : [null, null];
     const state = isDown ? 'down' : 'connected';
     return { server, state, reason, stderr, tools: toolLines(one, pins) };
   });
-  return `${plainJson({ servers: told }, 2)}\n`;
+  return `${plainJson({ servers: rows }, 2)}\n`;
 }
 
 function asTable({ servers, pins }: Surveyed): string {

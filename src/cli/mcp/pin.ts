@@ -1,3 +1,4 @@
+/** `svc mcp pin`: shows new and changed tools of MCP servers, and pins them. */
 import { writePins, type Pin } from '../../config/mcp-pins.ts';
 import { plainJson, plainText } from '../../lib/plain-text.ts';
 import type { SurveyedServer } from '../../app/mcp-survey.ts';
@@ -43,7 +44,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const pins = new Map([...surveyed.pins].map(([server, own]) => [server, new Map(own)]));
   let isWhole = true;
   for (const server of surveyed.servers) {
-    const news = lookAt(server, surveyed, io);
+    const news = showChanges(server, surveyed, io);
     isWhole &&= news.isWhole;
     if (news.pins.size === 0) continue;
     const names = [...news.pins.keys()].map((tool) => nameOf(server.server, tool)).join(', ');
@@ -70,8 +71,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 
 type News = { readonly pins: ReadonlyMap<string, Pin>; readonly isWhole: boolean };
 
-/** Shows what is new. A pin of a tool that changed says nothing of its effect any more. */
-function lookAt(server: SurveyedServer, { pins }: Surveyed, io: Io): News {
+/**
+ * Shows new and changed tools. The pin of a changed tool no longer says anything about its effect.
+ */
+function showChanges(server: SurveyedServer, { pins }: Surveyed, io: Io): News {
   const { server: name, answer } = server;
   if (answer.kind === 'down') {
     io.stderr.write(`${name} is down: ${describeDown(answer)}.\n`);

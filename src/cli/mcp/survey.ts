@@ -1,4 +1,4 @@
-/** What the commands for MCP servers share: each asked once, and beside it what is pinned. */
+/** Shared by the commands for MCP servers: asks each server once and reads the pins. */
 import type { Config, Secrets } from '../../config/config.ts';
 import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
@@ -18,7 +18,7 @@ export type Surveyed = {
   readonly pinsFile: string;
 };
 
-/** @returns an exit code where it cannot be looked; it is told then */
+/** @returns the exit code if the servers cannot be asked; the reason was printed */
 export async function survey(given: string | null, io: Io): Promise<Surveyed | number> {
   const read = await readConfig(useConfigFile(given, io), io);
   if (read.kind === 'refused') {
@@ -63,11 +63,11 @@ export async function askServers(
 export type ToolLine = {
   readonly tool: string;
   readonly state: 'pinned' | 'changed' | 'not pinned' | 'not offered' | 'unknown' | 'not listed';
-  /** Which parts are others than those that were pinned. */
+  /** The parts that differ from the pinned ones. */
   readonly changed: readonly string[];
 };
 
-/** Every tool of a server: those that agents list first. */
+/** Every tool of a server. The tools that agents list come first. */
 export function toolLines({ server, listed, answer }: SurveyedServer, pins: Pins): ToolLine[] {
   const own = pins.get(server);
   const lines = listed.map((tool): ToolLine => {
@@ -89,10 +89,10 @@ export function toolLines({ server, listed, answer }: SurveyedServer, pins: Pins
   ];
 }
 
-/** Why a server is down, and what its program said of it. */
+/** Why a server is down, and the last output of its program. */
 export function describeDown({ reason, said }: { reason: string; said: string | null }): string {
   return said === null ? reason : `${reason}; it wrote: ${said}`;
 }
 
-/** Without what could drive a terminal. */
+/** Without characters that could drive a terminal. */
 export const nameOf = (server: string, tool: string): string => plainLine(`mcp.${server}.${tool}`);

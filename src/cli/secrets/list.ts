@@ -1,3 +1,6 @@
+/**
+ * `svc secrets list`: lists the secrets of the configuration and of the keychain, without values.
+ */
 import type { SecretSource } from '../../config/found-secret.ts';
 import type { KeychainHoldings, StoredSecrets } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -30,9 +33,9 @@ problem.
 type Row = {
   readonly name: string;
   readonly source: SecretSource | 'missing';
-  /** A place that wins, and cannot be read. */
+  /** The winning place cannot be read. */
   readonly unreadable: boolean;
-  /** null: the keychain did not say. */
+  /** null: the keychain did not answer. */
   readonly inKeychain: boolean | null;
   readonly usedAt: readonly string[];
 };
@@ -48,24 +51,24 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const keychain = keychainOf(io);
   const stored = await keychain.stored();
   const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
-  const held = await keychain.holds(kept, io.stop);
-  const rows = await rowsOf(used, stored, held, io);
+  const holdings = await keychain.holds(kept, io.stop);
+  const rows = await rowsOf(used, stored, holdings, io);
   if (parsed.flags.json) {
-    io.stdout.write(`${plainJson({ rows, store: storeOf(kept, held) }, 2)}\n`);
+    io.stdout.write(`${plainJson({ rows, store: storeOf(kept, holdings) }, 2)}\n`);
     return exitCode.fine;
   }
   if (rows.length === 0) io.stdout.write('No secret is named or kept.\n');
   else io.stdout.write(tableOf(columns, rows.map(cellsOf)));
   const unused = 'There is no configuration here, so what uses them is not told.';
   if (used.config === null) warn(io, unused);
-  if (held.kind === 'fault') warn(io, `${held.message} ${held.remedy}`);
+  if (holdings.kind === 'fault') warn(io, `${holdings.message} ${holdings.remedy}`);
   return exitCode.fine;
 }
 
-/** null: the keychain was not asked, for nothing was ever put into it. */
-function storeOf(kept: readonly string[], held: KeychainHoldings) {
-  if (held.kind === 'held') return kept.length === 0 ? null : { state: 'ready' };
-  const { state, message, remedy } = held;
+/** @returns null: the keychain was not asked, since nothing was ever stored in it */
+function storeOf(kept: readonly string[], holdings: KeychainHoldings) {
+  if (holdings.kind === 'held') return kept.length === 0 ? null : { state: 'ready' };
+  const { state, message, remedy } = holdings;
   return { state, message, remedy };
 }
 
@@ -80,28 +83,28 @@ function cellsOf({ name, source, unreadable, inKeychain, usedAt }: Row): readonl
 async function rowsOf(
   { usedAt }: UsedSecrets,
   stored: StoredSecrets,
-  held: KeychainHoldings,
+  holdings: KeychainHoldings,
   io: Io,
 ): Promise<readonly Row[]> {
   const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
   const names = [...new Set([...usedAt.keys(), ...kept])];
   return Promise.all(
     names.map(async (name) => {
-      const places = placesWith(await io.secrets.places(name), name, held);
+      const places = placesWith(await io.secrets.places(name), name, holdings);
       const winner = places.find(({ state }) => state === 'value' || state === 'unreadable');
       return {
         name,
         source: winner?.source ?? 'missing',
         unreadable: winner?.state === 'unreadable',
-        inKeychain: stored.kind === 'fault' ? null : isKept(name, kept, held),
+        inKeychain: stored.kind === 'fault' ? null : isKept(name, kept, holdings),
         usedAt: usedAt.get(name) ?? [],
       };
     }),
   );
 }
 
-/** What is not in the index is not asked for, so it is not there. */
-function isKept(name: string, kept: readonly string[], held: KeychainHoldings): boolean | null {
-  if (held.kind === 'held') return held.names.has(name);
+/** A name outside the index was not asked for: the keychain does not have it. */
+function isKept(name: string, kept: readonly string[], holdings: KeychainHoldings): boolean | null {
+  if (holdings.kind === 'held') return holdings.names.has(name);
   return kept.includes(name) ? null : false;
 }

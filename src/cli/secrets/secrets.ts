@@ -1,4 +1,7 @@
-/** What the commands for secrets share: the keychain, the names, and what uses them. No value. */
+/**
+ * `svc secrets where` and `svc secrets delete`, and the parts that all commands for secrets share.
+ * Only `svc secrets set` handles a value.
+ */
 import type { Config } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
@@ -15,10 +18,10 @@ import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { isColoured, report, signOf } from '../frame/report.ts';
 import { exitCode, type Io, type Command } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { noteElsewhere } from '../ledger/access.ts';
+import { addAuditRow } from '../ledger/access.ts';
 import { findStorage } from '../frame/find-storage.ts';
 
-/** A person at the terminal is told when the keychain waits for them. */
+/** Prints a line at a terminal when the keychain waits for the person. */
 export function keychainOf(io: Io): Keychain {
   const atTerminal = io.stderr.isTTY === true;
   const prompting = (): void => {
@@ -28,19 +31,20 @@ export function keychainOf(io: Io): Keychain {
 }
 
 export type UsedSecrets = {
-  /** The file, as a person knows it. */
+  /** The configuration file, as a person names it. */
   readonly file: string;
   /** null: there is no configuration. */
   readonly config: Config | null;
-  /** null: there is none, or none is known. */
+  /** null: there is no storage, or none is known. */
   readonly storage: StoragePlace | null;
-  /** By name, every place that wants it. */
+  /** For each name, every place that uses it. */
   readonly usedAt: ReadonlyMap<string, readonly string[]>;
 };
 
 /**
- * What the configuration names. There may be none yet: secrets can come first.
- * @returns the report of a file that cannot be used, with what is known without it
+ * The secrets that the configuration names. There may be no configuration yet: secrets can come
+ * first.
+ * @returns with `fault`, the report of an unusable file, what is known without it
  */
 export async function usedSecrets(
   given: string | null,
@@ -62,7 +66,9 @@ export async function usedSecrets(
   return { file: chosen.name, config, storage, usedAt, fault: null };
 }
 
-/** Whether a word is the name of a secret; a word that is not is told nowhere. */
+/**
+ * Whether a word can be the name of a secret. Another word may be a value: no message repeats it.
+ */
 export function isName(word: string | undefined): word is string {
   return word !== undefined && isEnvName(word);
 }
@@ -101,56 +107,56 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, {}, 1);
   const [name] = parsed.kind === 'wrong' ? [] : parsed.positionals;
   if (!isName(name)) return wrongUsage(io, secretsWhere.name, noName);
-  const held = await keychainOf(io).holds([name], io.stop);
-  const places = placesWith(await io.secrets.places(name), name, held);
+  const holdings = await keychainOf(io).holds([name], io.stop);
+  const places = placesWith(await io.secrets.places(name), name, holdings);
   const winner = places.find(({ state }) => state === 'value' || state === 'unreadable');
   const width = Math.max(...places.map(({ text }) => text.length));
   for (const [at, place] of places.entries()) {
-    const told = place === winner ? wins[place.state] : (beside[place.state] ?? '');
-    io.stdout.write(`${at + 1}. ${place.text.padEnd(width)}  ${told}\n`);
+    const words = place === winner ? winnerWords[place.state] : (otherWords[place.state] ?? '');
+    io.stdout.write(`${at + 1}. ${place.text.padEnd(width)}  ${words}\n`);
   }
-  if (held.kind === 'fault') warn(io, `${held.message} ${held.remedy}`);
+  if (holdings.kind === 'fault') warn(io, `${holdings.message} ${holdings.remedy}`);
   if (winner === undefined) io.stderr.write(`${name} stands nowhere.\n`);
   return winner?.state === 'value' ? exitCode.fine : exitCode.failed;
 }
 
-/** The index says what was put into the keychain; the keychain itself may have lost it. */
+/** Corrects the places by the keychain's answer: it may have lost a secret that the index lists. */
 export function placesWith(
   places: readonly PlaceOfSecret[],
   name: string,
-  held: KeychainHoldings,
+  holdings: KeychainHoldings,
 ): readonly PlaceOfSecret[] {
   return places.map((place) => {
-    if (place.source !== 'keychain' || place.state !== 'value' || held.kind === 'fault') {
+    if (place.source !== 'keychain' || place.state !== 'value' || holdings.kind === 'fault') {
       return place;
     }
-    return held.names.has(name) ? place : { ...place, state: 'absent' };
+    return holdings.names.has(name) ? place : { ...place, state: 'absent' };
   });
 }
 
-const wins: Readonly<Record<PlaceOfSecret['state'], string>> = {
+const winnerWords: Readonly<Record<PlaceOfSecret['state'], string>> = {
   value: 'has it, and wins',
   unreadable: 'cannot be read, and no later place is asked',
   empty: '',
   absent: '',
 };
 
-const beside: Readonly<Record<PlaceOfSecret['state'], string>> = {
+const otherWords: Readonly<Record<PlaceOfSecret['state'], string>> = {
   value: 'has one that is not used',
   unreadable: 'cannot be read, and is not asked',
   empty: 'is empty',
   absent: 'has none',
 };
 
-/** A change of the keychain is a row in the audit, where there is a database to have one. */
+/** A change of the keychain, for a row in the audit of the database, if there is one. */
 export type KeychainWrite = {
   readonly action: 'secret_set' | 'secret_deleted';
   readonly name: string;
-  /** As the admin API answers it. */
+  /** The HTTP status that the admin API answers to such a change. */
   readonly status: number;
 };
 
-export async function tellAudit(
+export async function auditWrite(
   { action, name, status }: KeychainWrite,
   { config, storage }: UsedSecrets,
   io: Io,
@@ -158,8 +164,8 @@ export async function tellAudit(
   if (config === null) return;
   const row = { action, target: { name }, status, reason: null };
   const at = await findStorage(storage, config, io);
-  // Without the URL of the server nobody can write there.
-  const noted = at?.kind === 'refused' ? false : await noteElsewhere(config, at, row);
+  // Without the server's URL nobody can write there.
+  const noted = at?.kind === 'refused' ? false : await addAuditRow(config, at, row);
   if (noted === false) {
     warn(io, 'The audit has no row of this: the database is in use, or cannot be written.');
   }
@@ -180,19 +186,19 @@ ends; values in the environment, in files and in credentials stay where they are
 Exit codes: 0 deleted, 1 there is none or it was not deleted, 2 wrong usage.
 `,
   flags: table,
-  run: deleteRun,
+  run: runDelete,
 };
 
 const statuses = { done: 204, absent: 404, fault: 503 } as const;
 
-async function deleteRun(args: readonly string[], io: Io): Promise<number> {
+async function runDelete(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   const [name] = parsed.kind === 'wrong' ? [] : parsed.positionals;
   if (parsed.kind === 'wrong' || !isName(name)) return wrongUsage(io, secretsDelete.name, noName);
   const done = await keychainOf(io).delete(name, io.stop);
   const used = await usedSecrets(parsed.flags.config, io);
   const write = { action: 'secret_deleted', name, status: statuses[done.kind] } as const;
-  await tellAudit(write, used, io);
+  await auditWrite(write, used, io);
   if (done.kind === 'fault') return refuse(io, `${name} was not deleted.`, done);
   if (done.kind === 'absent') {
     io.stderr.write(`The keychain has no ${name}.\n`);

@@ -1,9 +1,10 @@
+/** `svc secrets set`: stores a secret in the keychain of the operating system. */
 import { secretCharactersMax, faultOfSecretValue } from '../../config/secret-value.ts';
 import type { PlaceOfSecret } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { readFirstLine, askHidden } from '../frame/console.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { tellAudit, isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
+import { auditWrite, isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
 
 const table = { config: { type: 'string' } } as const;
 
@@ -32,28 +33,28 @@ Exit codes: 0 kept, 1 not kept, 2 wrong usage.
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
-  // What is wrong may be a value, so it is not repeated.
+  // The wrong argument may be a value, so the message does not repeat it.
   if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, inArguments(args));
   const { flags, positionals } = parsed;
   const [name] = positionals;
   if (!isName(name)) {
-    const told = name === undefined ? noName : inArguments([...args, name]);
-    return wrongUsage(io, secretsSet.name, told);
+    const message = name === undefined ? noName : inArguments([...args, name]);
+    return wrongUsage(io, secretsSet.name, message);
   }
   const value = await readValue(name, io);
   if (value === null) return exitCode.failed;
   const done = await keychainOf(io).set(name, value, io.stop);
   const used = await usedSecrets(flags.config, io);
   const status = done.kind === 'done' ? 204 : 503;
-  await tellAudit({ action: 'secret_set', name, status }, used, io);
+  await auditWrite({ action: 'secret_set', name, status }, used, io);
   if (done.kind === 'fault') return refuse(io, `${name} was not kept.`, done);
   io.stdout.write(`${name} is in the keychain. A service that runs has it after a restart.\n`);
   for (const one of shadowsOf(await io.secrets.places(name))) warn(io, one);
-  if (!used.usedAt.has(name)) warn(io, unused(name, used));
+  if (!used.usedAt.has(name)) warn(io, describeUnused(name, used));
   return exitCode.fine;
 }
 
-/** @param args what was typed, of which nothing is repeated */
+/** @param args the arguments; the message repeats none of them */
 function inArguments(args: readonly string[]): string {
   if (args.length < 2) return noName;
   return (
@@ -63,13 +64,13 @@ function inArguments(args: readonly string[]): string {
   );
 }
 
-/** Longer than any value, so that one that is too long is told as that. */
+/** Longer than any value, so that a value that is too long is reported as such. */
 const inputCharactersMax = secretCharactersMax * 50;
 
-/** @returns null: there is none that can be kept, and that was told */
+/** @returns null: there is no valid value, and the reason was printed */
 async function readValue(name: string, io: Io): Promise<string | null> {
   const given =
-    io.stdin.isTTY === true ? await askHidden(io, `Value of ${name}: `) : await piped(io);
+    io.stdin.isTTY === true ? await askHidden(io, `Value of ${name}: `) : await readPiped(io);
   const value = given?.trim() ?? null;
   const fault = value === null ? 'No value was given.' : faultOfSecretValue(value);
   if (fault === null) return value;
@@ -77,15 +78,15 @@ async function readValue(name: string, io: Io): Promise<string | null> {
   return null;
 }
 
-async function piped(io: Io): Promise<string | null> {
+async function readPiped(io: Io): Promise<string | null> {
   const { line, hasMore } = await readFirstLine(io.stdin, inputCharactersMax, io.stop);
-  // What was not waited for to its end is no value.
+  // An input that was not read to its end is no value.
   if (io.stop.aborted) return null;
   if (hasMore) warn(io, 'Only the first line of the input is taken; there are more.');
   return line ?? 'x'.repeat(inputCharactersMax);
 }
 
-/** Places that come before the keychain, as far as this process sees them. */
+/** A sentence for each place that comes before the keychain, as far as this process sees them. */
 function shadowsOf(places: readonly PlaceOfSecret[]): readonly string[] {
   return places
     .filter(({ source, state }) => source !== 'keychain' && /^(?:value|unreadable)$/.test(state))
@@ -95,7 +96,10 @@ function shadowsOf(places: readonly PlaceOfSecret[]): readonly string[] {
     );
 }
 
-function unused(name: string, { file, config, fault }: Awaited<ReturnType<typeof usedSecrets>>) {
+function describeUnused(
+  name: string,
+  { file, config, fault }: Awaited<ReturnType<typeof usedSecrets>>,
+) {
   if (config !== null) return `${file} names no ${name}, so nothing uses it yet.`;
   if (fault !== null) return `${file} cannot be used, so whether it names ${name} is not known.`;
   return `There is no configuration here yet that names ${name}.`;

@@ -1,4 +1,6 @@
-/** Where several svc share a configuration, for commands that show or change it there. */
+/**
+ * `svc config show`, `history` and `use`: the configuration that several svc share in a database.
+ */
 import {
   describeStorage,
   readSharedConfig,
@@ -20,13 +22,13 @@ import { left, localTime, right, table } from '../ledger/table.ts';
 
 export type SharedPlace = {
   readonly at: AtServer;
-  /** Of the file that names the server; it has no problems. */
+  /** The inspection of the file that names the server; that file has no problems. */
   readonly inspection: Inspection;
   /** For people: `database "svc" on db.example:5432`. */
-  readonly said: string;
+  readonly databaseName: string;
 };
 
-/** @returns the place, or the exit code after it was told why there is none */
+/** @returns the place, or the exit code after the reason was printed */
 export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace | number> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') {
@@ -39,7 +41,7 @@ export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace 
     io.stderr.write(at.report);
     return exitCode.config;
   }
-  if (at?.kind === 'server') return { at, inspection, said: await describeStorage(at) };
+  if (at?.kind === 'server') return { at, inspection, databaseName: await describeStorage(at) };
   io.stderr.write(
     `${file.name} itself is the configuration: several svc share one only where storage.url_env ` +
       'names a database server. To take a changed file into use, send svc a SIGHUP.\n',
@@ -47,14 +49,15 @@ export async function findShared(file: ConfigFile, io: Io): Promise<SharedPlace 
   return exitCode.failed;
 }
 
-/** What keeps a command from it. */
-export function tellProblem({ message }: Pick<StoreProblem, 'message'>, { stderr }: Io): number {
+export function reportProblem({ message }: Pick<StoreProblem, 'message'>, { stderr }: Io): number {
   stderr.write(`${message}\n`);
   return exitCode.failed;
 }
 
-export function tellNone(said: string, { stderr }: Io): number {
-  stderr.write(`No configuration is in use in the ${said} yet: the first start writes one.\n`);
+export function reportNone(databaseName: string, { stderr }: Io): number {
+  stderr.write(
+    `No configuration is in use in the ${databaseName} yet: the first start writes one.\n`,
+  );
   return exitCode.failed;
 }
 
@@ -74,23 +77,23 @@ Exit codes: 0 printed, 1 there is none, or the server does not answer, 2 wrong u
 configuration.
 `,
   flags: placeTable,
-  run,
+  run: runShow,
 };
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function runShow(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, placeTable, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, configShow.name, parsed.message);
   const [revision] = parsed.positionals;
   const place = await findShared(useConfigFile(parsed.flags.config, io), io);
   if (typeof place === 'number') return place;
   const wanted = revision === undefined ? {} : { revision };
-  const found = await readSharedConfig(place.at, { ...wanted, signal: io.stop });
-  if (found !== null && 'message' in found) return tellProblem(found, io);
-  if (found !== null) {
-    io.stdout.write(found.text);
+  const config = await readSharedConfig(place.at, { ...wanted, signal: io.stop });
+  if (config !== null && 'message' in config) return reportProblem(config, io);
+  if (config !== null) {
+    io.stdout.write(config.text);
     return exitCode.fine;
   }
-  if (revision === undefined) return tellNone(place.said, io);
+  if (revision === undefined) return reportNone(place.databaseName, io);
   io.stderr.write(`No revision ${plainLine(revision)} is kept; svc config history lists them.\n`);
   return exitCode.failed;
 }
@@ -113,39 +116,43 @@ Exit codes: 0 in use, 1 not changed, 2 wrong usage, 78 the file has a problem.
 `,
   flags: useTable,
   takes: 'file',
-  run: useRun,
+  run: runUse,
 };
 
-async function useRun(args: readonly string[], io: Io): Promise<number> {
+async function runUse(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, useTable, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, configUse.name, parsed.message);
   const file = useConfigFile(parsed.positionals[0] ?? null, io);
   const place = await findShared(file, io);
   if (typeof place === 'number') return place;
-  const made = await isMade(place.at);
-  if (made === true) return use(place, file.name, io);
-  return made === false ? tellNone(place.said, io) : tellProblem(made, io);
+  const exists = await isMade(place.at);
+  if (exists === true) return use(place, file.name, io);
+  return exists === false ? reportNone(place.databaseName, io) : reportProblem(exists, io);
 }
 
-async function use({ at, inspection, said }: SharedPlace, name: string, io: Io): Promise<number> {
+async function use(
+  { at, inspection, databaseName }: SharedPlace,
+  name: string,
+  io: Io,
+): Promise<number> {
   const { validation, text } = inspection;
   if (validation.kind === 'invalid') return exitCode.config;
   const store = await openOwnLedger(validation.config, at, () => {});
-  if ('kind' in store) return tellProblem(store, io);
+  if ('kind' in store) return reportProblem(store, io);
   await using configs = store.configs!;
   await using _reader = store.reader;
   await using ledger = store.ledger;
   if (store.peers.share() > 1) {
     const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
-    return tellProblem({ message: `The ${said} is in use by another svc. ${how}` }, io);
+    return reportProblem({ message: `The ${databaseName} is in use by another svc. ${how}` }, io);
   }
   const replaced = await replaceShared(configs, ledger, text, store.now);
-  if (replaced.kind === 'failed') return tellProblem(replaced, io);
+  if (replaced.kind === 'failed') return reportProblem(replaced, io);
   const { kind, revision } = replaced;
   io.stdout.write(
     kind === 'same'
       ? `${name} is in use already: revision ${revision}.\n`
-      : `${name} is in use in the ${said} from the next start on: revision ${revision}.\n`,
+      : `${name} is in use in the ${databaseName} from the next start on: revision ${revision}.\n`,
   );
   return exitCode.fine;
 }
@@ -167,18 +174,18 @@ Exit codes: 0 listed, 1 there is none, or the server does not answer, 2 wrong us
 configuration.
 `,
   flags: flagTable,
-  run: historyRun,
+  run: runHistory,
 };
 
-async function historyRun(args: readonly string[], io: Io): Promise<number> {
+async function runHistory(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, flagTable);
   if (parsed.kind === 'wrong') return wrongUsage(io, configHistory.name, parsed.message);
   const place = await findShared(useConfigFile(parsed.flags.config, io), io);
   if (typeof place === 'number') return place;
-  const found = await readSharedHistory(place.at, io.stop);
-  if (found !== null && 'message' in found) return tellProblem(found, io);
-  if (found === null || found.length === 0) return tellNone(place.said, io);
-  const rows = found.map(({ revision, at: usedAt, bytes }, index) => {
+  const history = await readSharedHistory(place.at, io.stop);
+  if (history !== null && 'message' in history) return reportProblem(history, io);
+  if (history === null || history.length === 0) return reportNone(place.databaseName, io);
+  const rows = history.map(({ revision, at: usedAt, bytes }, index) => {
     return { revision, usedAt, bytes, used: index === 0 };
   });
   if (parsed.flags.json) {

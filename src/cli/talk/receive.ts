@@ -1,5 +1,5 @@
+/** `svc receive`: listens where the webhook sends its replies, and prints them. */
 import type { Writable } from 'node:stream';
-import { once } from 'node:events';
 import type { Config, Mapping } from '../../config/config.ts';
 import { holderOfPort, describeHolder } from '../../lib/holders.ts';
 import { readSecrets } from '../frame/boot.ts';
@@ -7,6 +7,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
+import { aborted } from '../../lib/stop.ts';
 import { locateService } from '../frame/service-location.ts';
 import {
   openReplyReceiver,
@@ -46,8 +47,8 @@ webhook whose replies come to this machine, or a secret is missing.
   run,
 };
 
-/** Where to stand, and what to go by. */
-type Stand = LocalAddress & {
+/** Where to listen, and how to read and check a reply. */
+type ReplyPlace = LocalAddress & {
   readonly mapping: Mapping;
   readonly checks: ReplyChecks;
   /** Where svc sends replies. */
@@ -64,37 +65,37 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const file = useConfigFile(given, io);
   const location = await locateService(file, io);
-  const stand =
+  const place =
     location.kind === 'refused'
       ? location.report
-      : await standBy(location.config, file.name, port, io);
-  if (typeof stand === 'string') {
-    io.stderr.write(stand);
+      : await findReplyPlace(location.config, file.name, port, io);
+  if (typeof place === 'string') {
+    io.stderr.write(place);
     return exitCode.config;
   }
   const ended = new AbortController();
   const printer = new Printer(io.stdout, json, () => ended.abort());
-  const receiver = await openReplyReceiver({ ...stand, take: (reply) => printer.take(reply) });
+  const receiver = await openReplyReceiver({ ...place, take: (reply) => printer.take(reply) });
   if ('kind' in receiver) {
-    const holder = receiver.code === 'EADDRINUSE' ? describeHolder(holderOfPort(stand.port)) : '';
+    const holder = receiver.code === 'EADDRINUSE' ? describeHolder(holderOfPort(place.port)) : '';
     const why = receiver.code === 'EADDRINUSE' ? 'another program listens there' : receiver.code;
-    io.stderr.write(`Cannot listen at ${stand.host}:${stand.port}: ${why}${holder}.\n`);
+    io.stderr.write(`Cannot listen at ${place.host}:${place.port}: ${why}${holder}.\n`);
     return exitCode.failed;
   }
   await using _open = receiver;
-  io.stderr.write(describeListening(stand));
+  io.stderr.write(describeListening(place));
   const over = AbortSignal.any([io.stop, ended.signal]);
-  if (!over.aborted) await once(over, 'abort');
+  await aborted(over);
   return exitCode.fine;
 }
 
-/** @returns or what to say about it */
-async function standBy(
+/** @returns the place, or a sentence why there is none */
+async function findReplyPlace(
   config: Config,
   name: string,
   port: number | null,
   io: Io,
-): Promise<Stand | string> {
+): Promise<ReplyPlace | string> {
   const place = webhookIn(config);
   if (place === null) return `${name} has no webhook channel, and only such a one sends replies.\n`;
   const { webhook, path } = place;
@@ -118,7 +119,7 @@ async function standBy(
   return { host, port: port ?? local!.port, mapping, checks: checks.checks, outboundUrl };
 }
 
-function describeListening({ host, port, outboundUrl }: Stand): string {
+function describeListening({ host, port, outboundUrl }: ReplyPlace): string {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const { port: wanted, hostname } = new URL(outboundUrl);
   const elsewhere =
@@ -131,18 +132,18 @@ function describeListening({ host, port, outboundUrl }: Stand): string {
 
 const idsKept = 10_000;
 
-/** Prints each reply once. A reply that could not be printed is not taken. */
+/** Prints each reply once. It does not accept a reply that it could not print. */
 class Printer {
   readonly #out: Writable;
   readonly #json: boolean;
-  readonly #gone: () => void;
+  readonly #onGone: () => void;
   readonly #printed = new Set<string>();
   #isGone = false;
 
-  constructor(out: Writable, json: boolean, gone: () => void) {
+  constructor(out: Writable, json: boolean, onGone: () => void) {
     this.#out = out;
     this.#json = json;
-    this.#gone = gone;
+    this.#onGone = onGone;
   }
 
   async take(reply: ReceivedReply): Promise<boolean> {
@@ -151,7 +152,7 @@ class Printer {
     const isWritten = await this.#write(this.#lineOf(reply));
     if (!isWritten) {
       this.#isGone = true;
-      this.#gone();
+      this.#onGone();
     } else if (reply.id !== null) {
       this.#printed.add(reply.id);
       if (this.#printed.size > idsKept) this.#printed.delete(this.#printed.values().next().value!);

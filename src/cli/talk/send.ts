@@ -1,3 +1,4 @@
+/** `svc send`: sends a message to the running svc, and prints its answer. */
 import type { Config, Secrets } from '../../config/config.ts';
 import { pause } from '../../lib/backoff.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
@@ -7,6 +8,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { plainText } from '../../lib/plain-text.ts';
+import { aborted } from '../../lib/stop.ts';
 import { commandName, programVersion } from '../../lib/program.ts';
 import {
   listens,
@@ -23,8 +25,8 @@ import {
 import { StandIn } from '../../app/webhook-client/one-reply-receiver.ts';
 import type { Story } from '../../domain/story.ts';
 
-/** Seconds. */
-const [usual, most] = [120, 3_600];
+/** Seconds to wait for the answer. */
+const [secondsUsual, secondsMax] = [120, 3_600];
 
 const table = {
   as: { type: 'string' },
@@ -32,11 +34,11 @@ const table = {
   config: { type: 'string' },
 } as const;
 
-/** How long it waits, in milliseconds, for what is likely to come. */
+/** How long the command waits for what is likely to come, in milliseconds. */
 type SendTimes = {
-  /** For a service that was started just before to listen. */
+  /** Until a service that was just started listens. */
   readonly startMs: number;
-  /** For a reply that the admin server tells of, on its way to the receiver at that moment. */
+  /** Until the receiver has a reply that the admin server already showed. */
   readonly deliveryMs: number;
 };
 
@@ -54,7 +56,7 @@ receiver, where replies go to this machine and nothing listens there. Then it ta
 its own message alone; svc keeps all others, and tries them again.
 
   --as <sender>     who says it: messages of one sender are one conversation (default: your name)
-  --wait <seconds>  how long to wait for the answer, 1 to ${most} (default: ${usual})
+  --wait <seconds>  how long to wait for the answer, 1 to ${secondsMax} (default: ${secondsUsual})
   --config <file>   the configuration file (default: svc.json)
 
 Exit codes: 0 the answer was printed, 1 it could not be had (whether svc has the message is said),
@@ -70,9 +72,9 @@ async function run(args: readonly string[], io: Io, times: SendTimes): Promise<n
   const { flags, positionals } = parsed;
   const text = positionals.join(' ');
   if (text.trim() === '') return wrongUsage(io, 'send', 'Say what: svc send "Hello"');
-  const seconds = flags.wait === null ? usual : wholeNumber(flags.wait, 1, most);
+  const seconds = flags.wait === null ? secondsUsual : wholeNumber(flags.wait, 1, secondsMax);
   if (seconds === null) {
-    const range = `a number of seconds from 1 to ${most}`;
+    const range = `a number of seconds from 1 to ${secondsMax}`;
     return wrongUsage(io, 'send', `--wait is ${range}; "${flags.wait}" is none.`);
   }
   const file = useConfigFile(flags.config, io);
@@ -80,16 +82,16 @@ async function run(args: readonly string[], io: Io, times: SendTimes): Promise<n
   if (location.kind === 'refused') return refuse(io, location.report);
   const place = webhookIn(location.config);
   if (place === null || !place.isRouted) return refuse(io, describeNoWebhook(file.name, place));
-  const wanted = `${place.path}.token_env`;
+  const tokenPath = `${place.path}.token_env`;
   const read = await readSecrets(location.config, io, {
     concerns: (path) => path.startsWith(`${place.path}.`) || path === 'admin.token_env',
-    needs: (path) => path === wanted,
+    needs: (path) => path === tokenPath,
   });
   if (read.kind === 'refused') return refuse(io, read.report);
   const sender = flags.as ?? io.env['USER'] ?? io.env['USERNAME'] ?? 'me';
   const waitMs = seconds * 1_000;
-  const talk = new Talk({ io, location, place, secrets: read.secrets, waitMs, times });
-  return talk.say({ sender, text });
+  const exchange = new Exchange({ io, location, place, secrets: read.secrets, waitMs, times });
+  return exchange.send({ sender, text });
 }
 
 function refuse(io: Io, report: string): number {
@@ -113,27 +115,27 @@ type Setting = {
   readonly times: SendTimes;
 };
 
-/** Between two looks whether the service listens. */
-const againMs = 100;
+/** The pause between two checks whether the service listens. */
+const checkPauseMs = 100;
 
-/** One message and its answer, by every way in which the answer can be seen. */
-class Talk {
+/** Sends one message, and watches for its answer in every way in which it can be seen. */
+class Exchange {
   readonly #setting: Setting;
 
   constructor(setting: Setting) {
     this.#setting = setting;
   }
 
-  async say(said: { readonly sender: string; readonly text: string }): Promise<number> {
+  async send(message: { readonly sender: string; readonly text: string }): Promise<number> {
     const { io, place, secrets, times } = this.#setting;
-    await listensSoon(place.webhook, times.startMs, io.stop);
+    await waitUntilListening(place.webhook, times.startMs, io.stop);
     await using service = await this.#service();
     const reading = await this.#mayRead(service);
     const standIn = await this.#standIn();
     await using _own = typeof standIn === 'string' ? null : standIn;
     const secret = secrets.get(place.webhook.tokenEnv)!;
     const start = `${commandName(io.env)} serve`;
-    const posted = await postMessage(place.webhook, secret, said, io.stop, start);
+    const posted = await postMessage(place.webhook, secret, message, io.stop, start);
     if (posted.kind === 'refused') {
       io.stderr.write(`${posted.message}\n`);
       return exitCode.failed;
@@ -161,13 +163,13 @@ class Talk {
     const enough = new AbortController();
     const over = AbortSignal.any([io.stop, AbortSignal.timeout(waitMs), enough.signal]);
     const { service, mayRead, standIn } = by;
-    const seen: Promise<Watched | 'over'>[] = [whenAborted(over)];
-    if (service !== null) seen.push(watchAnswer(service, id, mayRead, over));
+    const answers: Promise<WatchedAnswer | 'over'>[] = [aborted(over).then(() => 'over')];
+    if (service !== null) answers.push(watchAnswer(service, id, mayRead, over));
     if (typeof standIn !== 'string') {
-      seen.push(standIn.reply.then(({ text }) => ({ kind: 'reply', texts: [text] })));
+      answers.push(standIn.reply.then(({ text }) => ({ kind: 'reply', texts: [text] })));
     }
-    const answer = await Promise.race(seen).finally(() => enough.abort());
-    if (answer === 'over') return this.#sayOver(id, service);
+    const answer = await Promise.race(answers).finally(() => enough.abort());
+    if (answer === 'over') return this.#reportTimeout(id, service);
     if (answer.kind === 'none') {
       io.stderr.write(`${answer.why} See svc trace ${id}\n`);
       return exitCode.failed;
@@ -179,7 +181,7 @@ class Talk {
     return exitCode.fine;
   }
 
-  async #sayOver(id: string, service: RemoteLedger | null): Promise<number> {
+  async #reportTimeout(id: string, service: RemoteLedger | null): Promise<number> {
     const { io, waitMs } = this.#setting;
     if (io.stop.aborted) {
       io.stderr.write(`Given up. svc has the message (${id}) and goes on with it.\n`);
@@ -190,7 +192,7 @@ class Talk {
     return exitCode.failed;
   }
 
-  /** Null: the admin server is switched off. */
+  /** @returns null: the admin server is switched off */
   async #service(): Promise<RemoteLedger | null> {
     const { io, location } = this.#setting;
     const address = await whereSvcListens(location.addresses, io);
@@ -216,7 +218,7 @@ class Talk {
     };
   }
 
-  /** True, or why the text of an answer may not be read, as the end of a sentence. */
+  /** @returns true, or why the text of an answer may not be read, as the end of a sentence */
   async #mayRead(service: RemoteLedger | null): Promise<true | string> {
     const { config } = this.#setting.location;
     if (config.storage === null) return 'without storage svc keeps no text of it to read';
@@ -240,50 +242,44 @@ class Talk {
   }
 }
 
-/** A service that was started just before takes a moment to listen. */
-async function listensSoon(
+/** A service that was just started takes a moment to listen. */
+async function waitUntilListening(
   { bind }: WebhookPlace['webhook'],
   startMs: number,
   stop: AbortSignal,
 ): Promise<void> {
   const over = AbortSignal.any([stop, AbortSignal.timeout(startMs)]);
-  while (!over.aborted && !(await listens(bind, over))) await pause(againMs, over);
+  while (!over.aborted && !(await listens(bind, over))) await pause(checkPauseMs, over);
 }
 
-function whenAborted(signal: AbortSignal): Promise<'over'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve('over');
-    signal.addEventListener('abort', () => resolve('over'), { once: true });
-  });
-}
-
-/** What the admin server of the running service tells of one message, asked until it is enough. */
-type Watched =
+/** The outcome of a message, as the admin server of the running service shows it. */
+type WatchedAnswer =
   | { readonly kind: 'reply'; readonly texts: readonly string[] }
-  /** Nothing more comes; a sentence why. */
+  /** No reply will come; `why` is a sentence. */
   | { readonly kind: 'none'; readonly why: string };
 
 const pauseMs = { first: 100, most: 1_000, growth: 1.5 } as const;
 
 /**
- * Watches until there is a reply, or will be none; never ends where it cannot be told.
- * @param mayRead whether the texts may be asked for: with the bearer, and where storage keeps them
+ * Asks the admin server until there is a reply, or there will be none. If the server gives no
+ * answer, the promise never settles.
+ * @param mayRead whether the texts may be asked for: the token is known, and storage keeps them
  */
 async function watchAnswer(
   service: RemoteLedger,
   id: string,
   mayRead: boolean,
   stop: AbortSignal,
-): Promise<Watched> {
+): Promise<WatchedAnswer> {
   let pausedMs: number = pauseMs.first;
   while (!stop.aborted) {
-    const story = await lookUp(service, id);
+    const story = await readStory(service, id);
     if (story === 'unanswered') break;
-    const why = story === null ? null : whyNone(story);
+    const why = story === null ? null : whyNoReply(story);
     if (why !== null) return { kind: 'none', why };
     if (mayRead && story !== null && story.replies.length > 0) {
-      const told = await service.storyText(id).catch(orThrow);
-      if (told !== null) return { kind: 'reply', texts: told.replies.map(({ text }) => text) };
+      const found = await service.storyText(id).catch(nullIfUnanswered);
+      if (found !== null) return { kind: 'reply', texts: found.replies.map(({ text }) => text) };
     }
     await pause(pausedMs, stop);
     pausedMs = Math.min(pausedMs * pauseMs.growth, pauseMs.most);
@@ -291,17 +287,17 @@ async function watchAnswer(
   return new Promise(() => {});
 }
 
-/** Why svc itself answered, and no model, as a sentence; null: a model did, or it is not known. */
+/** @returns a sentence if svc itself answered and no model; null: a model did, or nobody knows */
 async function describeWhoAnswered(service: RemoteLedger, id: string): Promise<string | null> {
-  const story = await lookUp(service, id);
+  const story = await readStory(service, id);
   const outcome = story === 'unanswered' ? null : (story?.trace?.outcome ?? null);
   if (outcome === null || outcome === 'reply' || outcome === 'command') return null;
   return `No model answered (${outcome}): this is a sentence of svc. See svc trace ${id}`;
 }
 
-/** How far a message is, for who does not wait any longer. */
+/** How far a message is, for a person who waits no longer. */
 async function describeHowFar(service: RemoteLedger, id: string): Promise<string> {
-  const story = await lookUp(service, id);
+  const story = await readStory(service, id);
   if (story === 'unanswered' || story === null) return 'What became of it is not known';
   const waiting = story.replies.find(({ state }) => state === 'waiting');
   if (waiting !== undefined && waiting.attempts === 0) {
@@ -316,7 +312,7 @@ async function describeHowFar(service: RemoteLedger, id: string): Promise<string
   return story.state === 'waiting' ? 'svc still works on it' : 'It is answered and delivered';
 }
 
-function whyNone(story: Story): string | null {
+function whyNoReply(story: Story): string | null {
   if (story.state === 'dead') {
     return `The message became a dead letter: ${story.failure?.detail ?? 'no reason is known'}.`;
   }
@@ -325,15 +321,19 @@ function whyNone(story: Story): string | null {
   return `The reply became a dead letter: ${dead.failure?.detail ?? 'no reason is known'}.`;
 }
 
-function lookUp(service: RemoteLedger, id: string): Promise<Story | null | 'unanswered'> {
+function readStory(service: RemoteLedger, id: string): Promise<Story | null | 'unanswered'> {
   return service.story(id).catch((error: unknown) => {
-    orThrow(error);
+    nullIfUnanswered(error);
     return 'unanswered' as const;
   });
 }
 
-/** What the service does not tell is no fault of this program's. */
-function orThrow(error: unknown): null {
+/**
+ * A service that gives no answer is no fault of this program.
+ * @returns null for `Unanswered`
+ * @throws every other error
+ */
+function nullIfUnanswered(error: unknown): null {
   if (error instanceof Unanswered) return null;
   throw error;
 }

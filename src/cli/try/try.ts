@@ -1,3 +1,6 @@
+/**
+ * `svc try`: runs the test cases of a configuration, and reports them as text, JSON or JUnit XML.
+ */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
@@ -54,10 +57,10 @@ was chosen; 78 the configuration has a problem, a secret is missing, or a case c
 `,
   flags: table,
   takes: 'file',
-  run: tryRun,
+  run: runTry,
 };
 
-async function tryRun(args: readonly string[], io: Io): Promise<number> {
+async function runTry(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'try', parsed.message);
   const { flags, positionals } = parsed;
@@ -94,8 +97,8 @@ async function tryRun(args: readonly string[], io: Io): Promise<number> {
     return exitCode.config;
   }
   for (const { message } of skills.warnings) io.stderr.write(`! ${plainText(message)}\n`);
-  const told = await runAll(chosen, { config, secrets: resolved.secrets, skills, jobs, flags, io });
-  return reportAll(file.name, told, flags, io);
+  const rows = await runAll(chosen, { config, secrets: resolved.secrets, skills, jobs, flags, io });
+  return reportAll(file.name, rows, flags, io);
 }
 
 function isChosen({ brain, text, note }: PlannedCase, flags: Flags<typeof table>): boolean {
@@ -104,7 +107,7 @@ function isChosen({ brain, text, note }: PlannedCase, flags: Flags<typeof table>
   return only === null || text.includes(only) || note.includes(only);
 }
 
-/** The keys of the brains that are asked, and of the judges. */
+/** Chooses the secrets of the brains that are asked, and of the judges. */
 function concernsOf(cases: readonly PlannedCase[]): (path: string) => boolean {
   const places = new Set(
     cases.flatMap(({ at, judge }) => [
@@ -115,7 +118,7 @@ function concernsOf(cases: readonly PlannedCase[]): (path: string) => boolean {
   return (path) => !isOfMcpServer(path) && [...places].some((place) => path.startsWith(place));
 }
 
-type Trial = {
+type RunOptions = {
   readonly config: Config;
   readonly secrets: Secrets;
   readonly skills: { readonly texts: ReadonlyMap<string, string> };
@@ -124,9 +127,12 @@ type Trial = {
   readonly io: Io;
 };
 
-/** Tells each case as soon as it and all before it are over. */
-async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<readonly CaseRow[]> {
-  const { config, secrets, skills, jobs, flags, io } = trial;
+/** Prints each case as soon as it and all earlier cases are over. */
+async function runAll(
+  cases: readonly PlannedCase[],
+  options: RunOptions,
+): Promise<readonly CaseRow[]> {
+  const { config, secrets, skills, jobs, flags, io } = options;
   const log = createCommandLog(io, 'error');
   log.scrub(secrets.values());
   const mask = new Mask();
@@ -141,17 +147,17 @@ async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<read
     jobsMax: jobs,
     stop: io.stop,
   });
-  const over = Promise.allSettled(results);
+  const allSettled = Promise.allSettled(results);
   try {
-    const told: CaseRow[] = [];
+    const rows: CaseRow[] = [];
     for (const result of results) {
-      const one = toldOf(await result, mask);
-      told.push(one);
-      if (!flags.json) io.stdout.write(linesOf(one, isColoured(io.stdout, io.env)));
+      const row = rowOf(await result, mask);
+      rows.push(row);
+      if (!flags.json) io.stdout.write(linesOf(row, isColoured(io.stdout, io.env)));
     }
-    return told;
+    return rows;
   } finally {
-    await over;
+    await allSettled;
     await deps.http.close();
   }
 }
@@ -173,16 +179,16 @@ async function reportAll(
     );
   } else {
     const sign = signOf(failed === 0 ? 'ok' : 'failed', isColoured(io.stdout, io.env));
-    const said = failed === 0 ? 'passed' : `passed, ${failed} failed`;
-    io.stdout.write(`${sign} ${passed} of ${plural(cases.length, 'case')} ${said}\n`);
+    const verdict = failed === 0 ? 'passed' : `passed, ${failed} failed`;
+    io.stdout.write(`${sign} ${passed} of ${plural(cases.length, 'case')} ${verdict}\n`);
   }
-  if (flags.junit !== null && !(await wroteJunit(flags.junit, junitOf(file, cases), io))) {
+  if (flags.junit !== null && !(await writeJunit(flags.junit, junitOf(file, cases), io))) {
     return exitCode.failed;
   }
   return failed === 0 ? exitCode.fine : exitCode.failed;
 }
 
-async function wroteJunit(path: string, text: string, { cwd, stderr }: Io): Promise<boolean> {
+async function writeJunit(path: string, text: string, { cwd, stderr }: Io): Promise<boolean> {
   try {
     await writeFile(resolve(cwd, path), text);
     return true;
@@ -205,48 +211,50 @@ function reportUnreadable(file: string, problems: readonly ConfigProblem[], io: 
   return exitCode.config;
 }
 
-/**
- * The results as JUnit XML, in the form that CI systems read: a suite for each brain, a case for
- * each test case, and a failure inside it.
- *
- * Format: https://github.com/testmoapp/junitxml and https://docs.gitlab.com/ci/testing/unit_test_reports/
- */
 const nameCharactersMax = 200;
 
+/**
+ * The results as JUnit XML, as CI systems read it: a suite for each brain, a case for each test
+ * case, and a failure inside it.
+ *
+ * Format: https://github.com/testmoapp/junitxml and
+ * https://docs.gitlab.com/ci/testing/unit_test_reports/
+ */
 function junitOf(file: string, cases: readonly CaseRow[]): string {
   const suites = [...Map.groupBy(cases, ({ brain }) => brain)];
   const lines = suites.map(([brain, own]) => suiteOf(brain, own));
   const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
-  return `${head}<testsuites ${named(`svc try ${file}`, cases)}>\n${lines.join('')}</testsuites>\n`;
+  const attributes = attributesOf(`svc try ${file}`, cases);
+  return `${head}<testsuites ${attributes}>\n${lines.join('')}</testsuites>\n`;
 }
 
 function suiteOf(brain: string, cases: readonly CaseRow[]): string {
   const seen = new Map<string, number>();
-  const lines = cases.map((told) => {
-    const name = plainLine(told.text).slice(0, nameCharactersMax);
+  const lines = cases.map((row) => {
+    const name = plainLine(row.text).slice(0, nameCharactersMax);
     const before = seen.get(name) ?? 0;
     seen.set(name, before + 1);
-    return caseOf(before === 0 ? name : `${name} (${before + 1})`, told);
+    return caseOf(before === 0 ? name : `${name} (${before + 1})`, row);
   });
-  return `  <testsuite ${named(brain, cases)}>\n${lines.join('')}  </testsuite>\n`;
+  return `  <testsuite ${attributesOf(brain, cases)}>\n${lines.join('')}  </testsuite>\n`;
 }
 
-function named(name: string, cases: readonly CaseRow[]): string {
+function attributesOf(name: string, cases: readonly CaseRow[]): string {
   const failures = cases.filter(({ passed }) => !passed).length;
   const ms = cases.reduce((sum, one) => sum + one.ms, 0);
   return (
-    `name="${escaped(name)}" tests="${cases.length}" failures="${failures}" errors="0" ` +
+    `name="${escapeXml(name)}" tests="${cases.length}" failures="${failures}" errors="0" ` +
     `skipped="0" time="${secondsOf(ms)}"`
   );
 }
 
-/** @param name by which a CI system knows the case again, wherever it stands in the list */
+/** @param name identifies the case for a CI system, wherever the case stands in the list */
 function caseOf(name: string, { brain, passed, ms, failures }: CaseRow): string {
-  const who = `name="${escaped(name)}" classname="${escaped(brain)}"`;
+  const who = `name="${escapeXml(name)}" classname="${escapeXml(brain)}"`;
   const head = `    <testcase ${who} time="${secondsOf(ms)}"`;
   if (passed) return `${head}/>\n`;
-  const message = escaped(failures[0] ?? '');
-  const whole = escaped(failures.join('\n'));
+  const message = escapeXml(failures[0] ?? '');
+  const whole = escapeXml(failures.join('\n'));
   const failure = `      <failure message="${message}" type="expectation">${whole}</failure>\n`;
   return `${head}>\n${failure}    </testcase>\n`;
 }
@@ -263,17 +271,18 @@ const entities: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 };
 
-/** What XML 1.0 knows no way to write is left out: https://www.w3.org/TR/xml/#charsets */
-function escaped(text: string): string {
+/** Drops characters that XML 1.0 cannot express: https://www.w3.org/TR/xml/#charsets */
+function escapeXml(text: string): string {
   return text
     .toWellFormed()
     .replace(/[\p{Cc}\p{Bidi_Control}\uFFFE\uFFFF]/gu, (one) => (/[\n\t]/.test(one) ? one : ''))
     .replace(/[&<>"'\n\t]/g, (one) => entities[one]!);
 }
 
-// What became of each case, as it is told: secrets masked, and shortened for people.
-
-/** `index` is the place in the brain's list, from 0. */
+/**
+ * The result of a case for output, with secrets masked. `index` is its place in the list of the
+ * brain, from 0.
+ */
 type CaseRow = {
   readonly brain: string;
   readonly index: number;
@@ -281,7 +290,7 @@ type CaseRow = {
   readonly note: string;
   readonly passed: boolean;
   readonly ms: number;
-  /** Sentences, of all runs that failed. */
+  /** Sentences from all runs that failed. */
   readonly failures: readonly string[];
   readonly runs: readonly RunResult[];
 };
@@ -293,7 +302,7 @@ type RunResult = {
   readonly failures: readonly string[];
 };
 
-function toldOf(result: CaseResult, mask: Mask): CaseRow {
+function rowOf(result: CaseResult, mask: Mask): CaseRow {
   const { planned, passed, ms } = result;
   const { brain, index, text, note, expect } = planned;
   const runs = result.runs.map((run): RunResult => {
@@ -317,16 +326,16 @@ function toldOf(result: CaseResult, mask: Mask): CaseRow {
 
 const [beginningMax, failureMax, failuresMax] = [60, 400, 6];
 
-/** One line, and below it why a case failed. */
-function linesOf(told: CaseRow, coloured: boolean): string {
-  const { brain, text, passed, ms, runs, failures } = told;
+/** One line per case, and below it why the case failed. */
+function linesOf(row: CaseRow, coloured: boolean): string {
+  const { brain, text, passed, ms, runs, failures } = row;
   const good = runs.filter((run) => run.passed).length;
   const share = runs.length > 1 ? `, ${good} of ${runs.length} runs` : '';
   const sign = signOf(passed ? 'ok' : 'failed', coloured);
-  const asked = `${plainLine(brain)}: ${beginningOf(text, beginningMax)}`;
-  const head = `${sign} ${asked} (${ms} ms${share})\n`;
-  const left = failures.length - failuresMax;
-  const more = left > 0 ? [`and ${left} more; --json tells all`] : [];
+  const question = `${plainLine(brain)}: ${beginningOf(text, beginningMax)}`;
+  const head = `${sign} ${question} (${ms} ms${share})\n`;
+  const leftOut = failures.length - failuresMax;
+  const more = leftOut > 0 ? [`and ${leftOut} more; --json tells all`] : [];
   const why = [...failures.slice(0, failuresMax), ...more];
   return head + why.map((one) => `    ${beginningOf(one, failureMax)}\n`).join('');
 }

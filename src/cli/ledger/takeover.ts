@@ -1,18 +1,21 @@
-/** Conversations that an operator answers: taken over, answered, given back, by the running svc. */
+/**
+ * `svc conversations hold`, `answer` and `release`: an operator takes a conversation over, answers
+ * in it and gives it back, through the running svc.
+ */
 import { addAbortSignal, type Readable } from 'node:stream';
 import { plural } from '../../domain/plural.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import type { RemoteTakeovers, Waiting } from '../frame/admin-client.ts';
-import { asking, locateLedgerStrictly } from './access.ts';
+import type { RemoteTakeovers, WaitingMessage } from '../frame/admin-client.ts';
+import { withService, locateLedgerStrictly } from './access.ts';
 import { indented } from './trace.ts';
 import { localTime } from './table.ts';
 
 const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 const answerFlags = { ...flagTable, message: { type: 'string' } } as const;
 
-/** The service takes no longer one. */
+/** The service accepts no longer text. */
 const textCharactersMax = 32_000;
 
 export const conversationsHold: Command = {
@@ -71,10 +74,10 @@ async function hold(args: readonly string[], io: Io): Promise<number> {
   const [id] = parsed.positionals;
   if (id === undefined) return wrongUsage(io, name, noId);
   const { config, json } = parsed.flags;
-  return through(config, io, async (hands) => {
-    const held = await hands.hold(id);
-    const waiting = await hands.waiting(id);
-    if (json) return tell(io, { ...held, waiting });
+  return withTakeovers(config, io, async (takeovers) => {
+    const held = await takeovers.hold(id);
+    const waiting = await takeovers.waiting(id);
+    if (json) return printJson(io, { ...held, waiting });
     io.stdout.write(
       `${describeHeld(held)}; ${describeWaiting(waiting)}\n${waiting.map(waitingPage).join('')}`,
     );
@@ -89,18 +92,18 @@ async function answer(args: readonly string[], io: Io): Promise<number> {
   const [id, ...words] = parsed.positionals;
   if (id === undefined) return wrongUsage(io, name, noId);
   const isPiped = words.length === 0 && io.stdin.isTTY !== true;
-  const text = isPiped ? await piped(io) : words.join(' ');
+  const text = isPiped ? await readPiped(io) : words.join(' ');
   if (text === null) return exitCode.failed;
   if (text.trim() === '') return wrongUsage(io, name, 'Say what the answer is, or pipe it in.');
   if (text.length > textCharactersMax) {
     return wrongUsage(io, name, `${textCharactersMax} characters are the most for an answer.`);
   }
   const { config, json, message } = parsed.flags;
-  return through(config, io, async (hands) => {
-    const answered = await hands.answer(id, { text, message });
-    if (json) return tell(io, answered);
-    const many = answered.messages.length;
-    const what = `${plural(many, 'message')} ${many === 1 ? 'is' : 'are'} answered`;
+  return withTakeovers(config, io, async (takeovers) => {
+    const answered = await takeovers.answer(id, { text, message });
+    if (json) return printJson(io, answered);
+    const count = answered.messages.length;
+    const what = `${plural(count, 'message')} ${count === 1 ? 'is' : 'are'} answered`;
     io.stdout.write(`${what}; ${describeHeld(answered)}\n`);
     return exitCode.fine;
   });
@@ -113,9 +116,9 @@ async function release(args: readonly string[], io: Io): Promise<number> {
   const [id] = parsed.positionals;
   if (id === undefined) return wrongUsage(io, name, noId);
   const { config, json } = parsed.flags;
-  return through(config, io, async (hands) => {
-    const released = await hands.release(id);
-    if (json) return tell(io, released);
+  return withTakeovers(config, io, async (takeovers) => {
+    const released = await takeovers.release(id);
+    if (json) return printJson(io, released);
     io.stdout.write('given back: its brain goes on with what waits\n');
     return exitCode.fine;
   });
@@ -125,22 +128,24 @@ const noId =
   "Say which conversation, by svc's own id: svc conversations show <channel> <conversation> " +
   'tells it.';
 
-async function through(
+async function withTakeovers(
   config: string | null,
   io: Io,
-  use: (hands: RemoteTakeovers) => Promise<number>,
+  use: (takeovers: RemoteTakeovers) => Promise<number>,
 ): Promise<number> {
   const place = await locateLedgerStrictly(config, io);
-  return typeof place === 'number' ? place : asking(place, (service) => use(service.hands));
+  return typeof place === 'number'
+    ? place
+    : withService(place, (service) => use(service.takeovers));
 }
 
-function tell(io: Io, told: object): number {
-  io.stdout.write(`${plainJson(told, 2)}\n`);
+function printJson(io: Io, value: object): number {
+  io.stdout.write(`${plainJson(value, 2)}\n`);
   return exitCode.fine;
 }
 
-/** @returns null: it was told to stop */
-async function piped({ stdin, stop }: Io): Promise<string | null> {
+/** @returns null: the command was stopped */
+async function readPiped({ stdin, stop }: Io): Promise<string | null> {
   const decoder = new TextDecoder();
   let text = '';
   try {
@@ -157,13 +162,13 @@ async function piped({ stdin, stop }: Io): Promise<string | null> {
 const describeHeld = ({ untilAt }: { readonly untilAt: number | null }): string =>
   untilAt === null ? 'not held any more' : `held until ${localTime(untilAt)}`;
 
-const describeWaiting = ({ length }: readonly Waiting[]): string =>
+const describeWaiting = ({ length }: readonly WaitingMessage[]): string =>
   length === 0
     ? 'nothing waits'
     : `${plural(length, 'message')} ${length === 1 ? 'waits' : 'wait'}`;
 
-/** A line names the message and the speaker, and what was said stands indented below it. */
-function waitingPage({ id, acceptedAt, sender, text }: Waiting): string {
+/** A line with the time, the speaker and the message; the text stands indented below it. */
+function waitingPage({ id, acceptedAt, sender, text }: WaitingMessage): string {
   const who = plainLine(sender.name ?? sender.id);
   return `\n${localTime(acceptedAt)}  ${who}, message ${plainLine(id)}\n${indented(text)}`;
 }

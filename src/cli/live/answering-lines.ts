@@ -1,4 +1,4 @@
-/** How brains, providers and models answer, a line for each that has something to say. */
+/** The lines of `svc status` about brains, providers and models that have something to report. */
 import { formatModelId, formatModelName, describeProvider } from '../../domain/model-words.ts';
 import type { Status } from '../../admin/admin.ts';
 import type {
@@ -11,18 +11,21 @@ import { plural } from '../../domain/plural.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
 import { isRescued, describeCause, describeFailed, standingWords } from '../../domain/health.ts';
 import type { Mark } from '../frame/report.ts';
-import { length } from '../ledger/table.ts';
+import { formatDuration } from '../ledger/table.ts';
 
 export type Line = { readonly mark: Mark; readonly subject: string; readonly message: string };
 
-export function askedLines({ answering, providers, models }: Status, now: number): readonly Line[] {
+export function answeringLines(
+  { answering, providers, models }: Status,
+  now: number,
+): readonly Line[] {
   const brains = (answering ?? []).filter(({ standing }) => isTrouble(standing));
-  const told = new Set([...brains, ...providers].map(({ model }) => model));
+  const reported = new Set([...brains, ...providers].map(({ model }) => model));
   return [
     ...brains.map((one) => brainLine(one, now)),
     ...providers.map((provider) => providerLine(provider, now)),
     ...models.flatMap((model) =>
-      told.has(model.model) ? [] : modelLine(model, brains.length === 0, now),
+      reported.has(model.model) ? [] : modelLine(model, brains.length === 0, now),
     ),
   ];
 }
@@ -36,20 +39,20 @@ function brainLine(one: AnsweringStatus, now: number): Line {
     standing === 'failing' ? 'no model answers for it' : 'some of its messages get no answer';
   const lately = describeFailed(window, 'messages') ?? formatAge(shownAt, now);
   const message = [
-    joined(`${what}${describeFor(since, now)}`, describeCause(model, reason), ': '),
+    joinIfAny(`${what}${describeFor(since, now)}`, describeCause(model, reason), ': '),
     ...(lately === null ? [] : [lately]),
   ].join('; ');
-  return { mark: 'failed', subject: `brain ${brain}`, message: remedied(message, model, reason) };
+  return { mark: 'failed', subject: `brain ${brain}`, message: withRemedy(message, model, reason) };
 }
 
 function providerLine(provider: ProviderStatus, now: number): Line {
   const { state, since, shownAt, reason, model, answers, failures, times } = provider;
   const subject = describeProvider(provider.provider);
-  // A svc of before tells its state alone.
+  // A svc of a former release sends only `state`.
   const standing = provider.standing ?? state;
   const why =
     reason === null ? '' : ` (${model === null ? '' : `${formatModelId(model)}: `}${reason})`;
-  const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
+  const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${formatDuration(times.p95Ms)}`;
   const lately = describeFailed(provider.window, 'calls') ?? formatAge(shownAt, now);
   const message = [
     `${standingWords[standing]}${why}${describeFor(since, now)}`,
@@ -57,12 +60,12 @@ function providerLine(provider: ProviderStatus, now: number): Line {
     `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')} since the start`,
   ].join('; ');
   const mark = isTrouble(standing) ? 'warning' : 'ok';
-  return { mark, subject, message: remedied(message, model, reason) };
+  return { mark, subject, message: withRemedy(message, model, reason) };
 }
 
 /**
- * Of one that does not answer as it should.
- * @param isAnswered no message to any brain goes without an answer
+ * A line for a model that does not answer as it should.
+ * @param isAnswered whether every message to every brain gets an answer
  */
 function modelLine(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Line[] {
   const { model, inUse, standing, since, shownAt, reason, window, answeredByOthers } = one;
@@ -77,20 +80,20 @@ function modelLine(one: ModelCallsStatus, isAnswered: boolean, now: number): rea
   ].join('; ');
   const why = reason === null ? message : `${message} (${reason})`;
   return [
-    { mark: 'warning', subject: formatModelName(model), message: remedied(why, model, reason) },
+    { mark: 'warning', subject: formatModelName(model), message: withRemedy(why, model, reason) },
   ];
 }
 
 const describeFor = (since: number | null, now: number): string =>
-  since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
+  since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
 
 const formatAge = (shownAt: number | null, now: number): string | null =>
-  shownAt === null ? null : `last tried ${length(Math.max(0, now - shownAt))} ago`;
+  shownAt === null ? null : `last tried ${formatDuration(Math.max(0, now - shownAt))} ago`;
 
-const joined = (one: string, other: string, by: string): string =>
+const joinIfAny = (one: string, other: string, by: string): string =>
   other === '' ? one : `${one}${by}${other}`;
 
-function remedied(message: string, model: string | null, reason: FailureKind | null): string {
+function withRemedy(message: string, model: string | null, reason: FailureKind | null): string {
   const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
   return remedy === null ? message : `${message}. ${remedy}`;
 }
