@@ -18,12 +18,30 @@ import {
 } from '../../src/config/secrets.ts';
 import { anyMessage, type MessageRow } from '../../src/domain/records.ts';
 import { unknownCode } from '../../src/domain/gate.ts';
-import type { Ending, Inside } from '../../src/app/run.ts';
+import type { Ending, Inside, Setup } from '../../src/app/run.ts';
+import type { Log } from '../../src/lib/log.ts';
+import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
 import { firstAnswerMs } from './pages.ts';
 import type { Pouch } from './session.ts';
 import type { SetupEnd } from './setup.ts';
 import type { Effect, Heard } from './state.ts';
-import type { WorldOptions } from './world.ts';
+
+export type RunningServiceOptions = {
+  /** The configuration file, absolute. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly lookup: ServiceSecrets;
+  readonly keychain: Keychain;
+  readonly version: string;
+  readonly webRoot: URL;
+  /** Receives the log lines of the service. */
+  readonly log: Log;
+  /** Ends the service. */
+  readonly stop: AbortSignal;
+  readonly abandon: AbortSignal;
+  /** Called after each turn of the service. */
+  readonly onTurn?: Setup['onTurn'];
+};
 
 /** `since`: milliseconds since 1970. */
 type Up = {
@@ -40,14 +58,14 @@ const hello = 'Hello!';
 const lookEveryMs = 250;
 
 export class RunningService implements AsyncDisposable {
-  readonly #options: WorldOptions;
+  readonly #options: RunningServiceOptions;
   readonly #served = Promise.withResolvers<SetupEnd>();
   readonly #stopping = new AbortController();
   #up: Up | null = null;
   #liveView: string | null = null;
   #run: Promise<unknown> = Promise.resolve();
 
-  constructor(options: WorldOptions) {
+  constructor(options: RunningServiceOptions) {
     this.#options = options;
   }
 

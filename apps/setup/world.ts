@@ -6,11 +6,10 @@ import type { FoundSecret, SecretSource } from '../../src/config/found-secret.ts
 import { explainKeychain } from '../../src/app/keychain.ts';
 import { endsWithin } from '../../src/lib/lifetime.ts';
 import { findPort, closeServer, listenNear } from '../../src/lib/loopback-port.ts';
-import { createLog, type Log } from '../../src/lib/log.ts';
-import type { Setup } from '../../src/app/run.ts';
-import type { Keychain, ServiceSecrets, SecretLookup } from '../../src/secrets/secrets.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { SecretLookup } from '../../src/secrets/secrets.ts';
 import { usualPlace, documentOf, nothingFound, localityOf, vendors } from './document.ts';
-import { RunningService } from './running.ts';
+import { RunningService, type RunningServiceOptions } from './running.ts';
 import { databaseFor, isOfUnit } from '../../src/app/service-place.ts';
 import type { Pouch, SetupWorld } from './session.ts';
 import type { SetupEnd } from './setup.ts';
@@ -51,23 +50,9 @@ import { createEvents } from '../../src/telemetry/events.ts';
 import { DryRun } from '../../src/app/dry-run.ts';
 import { firstAnswerMs } from './pages.ts';
 
-export type WorldOptions = {
-  /** Absolute. */
-  readonly file: string;
-  /** The same as a person would type it. */
+export type WorldOptions = RunningServiceOptions & {
+  /** The path of the configuration file as a person would type it. */
   readonly shown: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly lookup: ServiceSecrets;
-  readonly keychain: Keychain;
-  readonly version: string;
-  readonly webRoot: URL;
-  /** Of the service that is started. */
-  readonly log: Log;
-  /** Ends a service that was started. */
-  readonly stop: AbortSignal;
-  readonly abandon: AbortSignal;
-  /** Is told of each turn of that service. */
-  readonly onTurn?: Setup['onTurn'];
   /** Where the API of a messenger is; null: the platform's own. */
   readonly platform: string | null;
   /** What differs in tests. */

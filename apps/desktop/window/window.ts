@@ -9,10 +9,9 @@ import {
   type ApplicationWindow,
   type FromWindow,
   type ToWindow,
-  type WindowEvents,
   type WindowKind,
+  type WindowOptions,
 } from '../desktop.ts';
-import type { Places } from '../places.ts';
 import type { Connection, Heard } from '../lines.ts';
 import { BrowserWindow, whyNoBrowser } from './browser-window.ts';
 import { findChromium, type ChromiumProgram } from './chromium-program.ts';
@@ -20,20 +19,6 @@ import { ChromiumWindow } from './chromium-window.ts';
 import { displayFault, windowEnvironment } from './display.ts';
 import { webviewFacts, whyNoWebview, hasTrayHost } from './webview/library.ts';
 import { refuse, WebviewWindow, type Hello } from './webview/webview-window.ts';
-
-export type WindowOptions = {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly places: Pick<Places, 'profile' | 'runtime' | 'socket'>;
-  /** Where the shell's own pages are, `http://127.0.0.1:<port>`: trusted from the beginning. */
-  readonly origin: string;
-  /** The one that the person named; null: the first that works here. */
-  readonly wanted: WindowKind | null;
-  /** Nothing is to be seen before the first `show`; with a tray, that is there. */
-  readonly isHidden: boolean;
-  readonly events: WindowEvents;
-  /** For the shell's log: which window it is, and why not another. Sentences. */
-  readonly say: (line: string) => void;
-};
 
 /** None that may be shown works here. */
 export type NoWindow = { readonly kind: 'none'; readonly why: string };

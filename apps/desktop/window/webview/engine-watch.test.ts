@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EngineWatch, type PingMonitor } from './webview-window.ts';
+import { EngineWatch, type PingMonitor } from './view.ts';
 
 /** An engine that answers so, one after the other; the last one for ever. */
 function watched(pulses: readonly PingMonitor[], { isLoaded = true, loadsAgain = true } = {}) {
