@@ -1,4 +1,7 @@
-/** The service that the way ends with, in this process, and the first message to it. */
+/**
+ * Runs the configured service in this process at the end of the first run, and waits for the first
+ * message to it.
+ */
 import { auditedAdmissions } from '../../src/app/config/audited.ts';
 import {
   postMessage,
@@ -69,14 +72,15 @@ export class RunningService implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Resolves when a service that listened has ended; never where none did. */
+  /** Resolves when a service that listened has ended; stays pending if none listened. */
   get served(): Promise<SetupEnd> {
     return this.#served.promise;
   }
 
   /**
-   * As `serve` does. What was pasted or made on the way is there, wherever it is kept.
-   * @returns null: it listens; else why it does not
+   * Starts the service as `svc serve` does. It finds pasted and generated secrets wherever they are
+   * kept.
+   * @returns null: the service listens; else why it does not
    */
   async start(pouch: Pouch): Promise<string | null> {
     const { file, env, lookup, version, webRoot, log, stop, abandon, onTurn } = this.#options;
@@ -123,7 +127,7 @@ export class RunningService implements AsyncDisposable {
     return up.promise;
   }
 
-  /** What was pasted or made counts before what stands elsewhere. */
+  /** Pasted and generated values take precedence over values found elsewhere. */
   async #find(config: Config, pouch: Pouch): Promise<FoundSecrets> {
     const { lookup, keychain, stop } = this.#options;
     const names = namedSecrets(config).map(({ name }) => name);
@@ -146,12 +150,12 @@ export class RunningService implements AsyncDisposable {
     this.#up = null;
   }
 
-  /** Where it is; null: it has none, or does not run yet. */
+  /** The URL of the live view; null: the service has none, or does not run yet. */
   get liveView(): string | null {
     return this.#liveView;
   }
 
-  /** The next news of the first message. */
+  /** Waits for the next result of the first message. */
   async hear({ type, says }: Hearing, signal: AbortSignal): Promise<Heard> {
     const up = this.#up;
     if (up === null) return { kind: 'problem', message: 'svc does not run any more.' };
@@ -181,7 +185,7 @@ function failed({ message }: Exclude<Ending, { readonly kind: 'ended' }>): Setup
   return { kind: 'failed', message };
 }
 
-/** Says something for the person, and takes the answer in the place of whoever gets replies. */
+/** Sends a message for the person, and receives the reply in place of the configured receiver. */
 async function say({ config, secrets }: Up, text: string, signal: AbortSignal): Promise<Heard> {
   const place = webhookIn(config);
   if (place === null) return problem('There is no webhook to say something to.');
@@ -207,7 +211,7 @@ function problem(message: string): Heard {
   return { kind: 'problem', message };
 }
 
-/** Waits for somebody who asks to be let in, or for the first message that is answered. */
+/** Waits until somebody asks to be let in, or until the first message is answered. */
 async function listen(
   { inside, since }: Up,
   type: ChannelType,
@@ -236,12 +240,12 @@ async function listen(
   return { kind: 'nothing' };
 }
 
-/** A command is answered too, and so is a stranger with a code, but by no brain. */
+/** Commands and codes of strangers get replies too, but no brain answers them. */
 function isTurn(outcome: MessageRow['outcome']): boolean {
   return outcome !== null && outcome !== 'command';
 }
 
-/** Null: the signal came first. */
+/** @returns null: the signal aborted first */
 function orAborted<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T | null> {
   const aborted = Promise.withResolvers<null>();
   const leave = (): void => aborted.resolve(null);

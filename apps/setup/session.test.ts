@@ -1,4 +1,4 @@
-/** A session takes answers to the page of now alone, and lets no secret out. */
+/** A session takes answers to the current page only, and reveals no secret. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { usualPlace } from './document.ts';
@@ -8,14 +8,14 @@ import type { Effect, Found, TokenFound } from './state.ts';
 
 const canary = 'a-canary-that-nobody-may-see';
 
-/** A world in which all is well. */
+/** A world in which every effect succeeds. */
 class KindWorld implements SetupWorld {
   readonly served = new Promise<never>(() => {});
   readonly acts: Effect['kind'][] = [];
   readonly signals: AbortSignal[] = [];
   token: TokenFound = { kind: 'none' };
   pouch: Pouch = new Map();
-  /** Wishes of this kind go on until nobody waits for them. */
+  /** Effects of this kind never finish until nobody waits for them. */
   hangs: Effect['kind'] | null = null;
 
   async act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found> {

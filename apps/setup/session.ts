@@ -1,33 +1,40 @@
-/** One way through the steps: the machine, the world that does what it wishes, and the pouch. */
+/**
+ * One session of the first run: it feeds answers to the state machine, has the world carry out its
+ * effects, and holds the values of secrets.
+ */
 import { pageOf } from './pages.ts';
 import type { Answer, Frontend, Page, SetupEnd, SetupSession } from './setup.ts';
 import type { Effect, Found, SetupState, Step } from './state.ts';
 import { begin, next } from './steps.ts';
 
-/** Values of secrets by their names, pasted or made; they go from here to where they are used. */
+/**
+ * Values of secrets by their names, pasted or generated; they go from here to the code that uses
+ * them.
+ */
 export type Pouch = Map<string, string>;
 
-/** All that the steps do and see outside; one for each way. */
+/** The world outside the steps: everything that they read or change there. One for each session. */
 export interface SetupWorld extends AsyncDisposable {
   /**
-   * Does what the machine wishes. What fails outside is told in what is found.
-   * @param pouch gets the values that `write` makes
-   * @param signal aborts when nobody waits for it any more; what it then gives is not looked at
+   * Carries out an effect of the state machine. A failure outside is part of the result, not a
+   * rejection.
+   * @param pouch receives the values that `write` generates
+   * @param signal aborts when nobody waits for the result any more; the result is then ignored
    */
   act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found>;
-  /** How the service ended that was started; never resolves where none was. Never rejects. */
+  /** How the service that was started ended. Stays pending if none was started. Never rejects. */
   readonly served: Promise<SetupEnd>;
 }
 
-/** @param world is closed by who opened it, after the session */
+/** @param world the caller closes it, after the session */
 export function openSetup(world: SetupWorld, frontend: Frontend = 'terminal'): SetupSession {
   return new Session(world, frontend);
 }
 
-/** A pasted text may have so many characters. */
+/** The most characters of a pasted text. */
 const fieldMax = 4_096;
 
-/** From these on the pouch is left as it is: what it holds is in use. */
+/** From these steps on, values of secrets stay in memory: something uses them. */
 const inUse: ReadonlySet<Step['at']> = new Set(['write', 'start', 'first', 'over']);
 
 class Session implements SetupSession {
@@ -130,7 +137,7 @@ class Session implements SetupSession {
     this.#endWith(state.step);
   }
 
-  /** What was pasted and counts no more is not kept. */
+  /** Forgets pasted values that the draft does not use any more. */
   #forget(pasted: readonly string[]): void {
     for (const name of this.#pouch.keys()) if (!pasted.includes(name)) this.#pouch.delete(name);
   }

@@ -1,6 +1,6 @@
 /**
- * All that the steps do and see outside: one object, which both faces share. It looks, asks, writes
- * and starts by the pieces that svc is made of, and says what it found as plain data.
+ * The world outside the steps: everything that the first run reads, asks, writes and starts. All
+ * frontends share it. It uses svc's own parts and returns plain data.
  */
 import type { FoundSecret, SecretSource } from '../../src/config/found-secret.ts';
 import { explainKeychain } from '../../src/app/keychain.ts';
@@ -53,22 +53,22 @@ import { firstAnswerMs } from './pages.ts';
 export type WorldOptions = RunningServiceOptions & {
   /** The path of the configuration file as a person would type it. */
   readonly shown: string;
-  /** Where the API of a messenger is; null: the platform's own. */
+  /** The base URL of a messenger's API; null: the platform's own. */
   readonly platform: string | null;
-  /** What differs in tests. */
+  /** Tests replace these. */
   readonly places?: Partial<Places>;
 };
 
-/** Where is looked, and for how long. */
+/** Where the first run looks for runtimes and ports, and for how long. */
 export type Places = {
-  /** Of a runtime that speaks the hosted API on this machine. */
+  /** The base URL of a runtime on this machine that speaks the hosted API. */
   readonly hostedHere: string;
   readonly lookMs: number;
-  /** Taken where they are free; else ten more, or twenty … */
+  /** The preferred ports. If one is taken, svc tries the ports ten, twenty and more above it. */
   readonly ports: { readonly webhook: number; readonly replies: number; readonly admin: number };
 };
 
-/** LM Studio's own port: lmstudio.ai/docs/developer/core/server. */
+/** `hostedHere` has LM Studio's default port: lmstudio.ai/docs/developer/core/server. */
 const usualPlaces: Places = {
   hostedHere: 'http://127.0.0.1:1234/v1',
   lookMs: 1_000,
@@ -79,7 +79,7 @@ export function createSetupWorld(options: WorldOptions): SetupWorld {
   return new World(options);
 }
 
-/** Longer than any drain. */
+/** Longer than any drain takes. */
 const closeMs = 40_000;
 
 class World implements SetupWorld {
@@ -164,11 +164,11 @@ function isValue(found: FoundSecret | undefined): boolean {
   return found?.kind === 'value';
 }
 
-/** Of each listener the next port to try: what stands in the file is no port that is lent out. */
+/** The step to the next port of a listener. The file never gets an ephemeral port of the system. */
 const portStep = 10;
 const portsTried = 10;
 
-/** Null: the default is free, or no port is. */
+/** @returns null: the default is free, or no port is */
 async function freeAddress(wished: number, usual: number): Promise<string | null> {
   for (let tried = 0; tried < portsTried; tried++) {
     const port = await findPort(wished + tried * portStep, true);
@@ -177,9 +177,7 @@ async function freeAddress(wished: number, usual: number): Promise<string | null
   return null;
 }
 
-// What lies already where the file is to be.
-
-/** A link that leads nowhere, and what cannot be read, is there all the same. */
+/** Looks at the configuration file. A dangling link and an unreadable file count as existing. */
 async function lookAtFile({
   file,
   shown: path,
@@ -208,13 +206,13 @@ function nullIfMissing({ code }: NodeJS.ErrnoException): null | undefined {
   return code === 'ENOENT' || code === 'ENOTDIR' ? null : undefined;
 }
 
-/** The practice model of the demo, once somebody asks for it, for as long as this object lives. */
 const wishedPort = 8092;
 
+/** Starts the demo's practice model at the first request, and keeps it until disposal. */
 class PracticeModel implements AsyncDisposable {
   #opened: Promise<{ readonly server: Server; readonly url: string }> | null = null;
 
-  /** Where it answers, as Ollama would. */
+  /** The base URL; it answers as Ollama would. */
   async url(): Promise<string> {
     this.#opened ??= open();
     return (await this.#opened).url;
@@ -231,7 +229,6 @@ async function open(): Promise<{ readonly server: Server; readonly url: string }
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** Whose token it is: the platform is asked before the token is kept anywhere. */
 const identifyMs = 10_000;
 
 type IdentifyOptions = {
@@ -241,7 +238,10 @@ type IdentifyOptions = {
   readonly platform: string | null;
 };
 
-/** What was pasted is asked about; else what stands somewhere. */
+/**
+ * Asks the platform whose token it is, before svc keeps the token anywhere. A pasted token takes
+ * precedence over one found elsewhere.
+ */
 async function identify(
   type: ChannelType,
   { pouch, lookup, version, platform }: IdentifyOptions,
@@ -288,13 +288,12 @@ function configOf(type: ChannelType, platform: string | null) {
   return config;
 }
 
-/** Which models could be asked now: what runs near, and for which vendors there is a key. */
 type SearchOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly lookup: SecretLookup;
-  /** Of a runtime that speaks the hosted API on this machine, `/v1` included. */
+  /** The base URL of a runtime on this machine that speaks the hosted API, with `/v1`. */
   readonly hostedHere: string;
-  /** For one look. */
+  /** The time limit of one request. */
   readonly lookMs: number;
 };
 
@@ -327,8 +326,8 @@ export async function lookForModels(
 }
 
 /**
- * What `OLLAMA_HOST` means to a client: with or without scheme and port; every interface is this
- * machine. Source: envconfig/config.go of github.com/ollama/ollama.
+ * The base URL that `OLLAMA_HOST` means to a client, with or without scheme and port. An address of
+ * all interfaces becomes this machine's. Source: envconfig/config.go of github.com/ollama/ollama.
  */
 export function localBaseUrl(host: string | undefined): string {
   const written = (host ?? '').trim().replace(/^["']|["']$/g, '');
@@ -346,7 +345,9 @@ export function localBaseUrl(host: string | undefined): string {
   }
 }
 
-/** What it is as JSON; null: nobody answers there in time, or something else does. */
+/**
+ * @returns the parsed JSON; null: nobody answers in time, or the answer is no JSON with status 200
+ */
 async function readJson(
   http: HttpClient,
   url: string,
@@ -387,7 +388,7 @@ function modelsOfList(value: unknown, baseUrl: string): ModelDraft[] {
   });
 }
 
-/** Such a model answers with numbers, and not with words. */
+/** An embedding model answers with numbers, not with words. */
 function isEmbedding(name: string, details: unknown): boolean {
   const family = (details as { family?: unknown } | null | undefined)?.family;
   return /embed|minilm|^bge/i.test(name) || (typeof family === 'string' && /bert/i.test(family));
@@ -401,16 +402,15 @@ function listIn(value: unknown, key: string): Readonly<Record<string, unknown>>[
   });
 }
 
-/** A real question to a model, as the service would ask it. */
 const question = 'Say hello in one short sentence.';
-/** Of what a model said, so much is shown. */
+/** The most characters shown of a model's answer. */
 const shownMax = 500;
 
 type AskOptions = {
   readonly pouch: Pouch;
   readonly lookup: SecretLookup;
   readonly version: string;
-  /** Where the practice model answers; null: it is not asked. */
+  /** The base URL of the practice model; null: it is not used. */
   readonly practice: string | null;
 };
 
@@ -455,7 +455,7 @@ function outcomeOf(answer: Answer, { models }: BrainConfig, ms: number): ModelOu
   return { kind: 'failed', message: detail, remedy: remedyOf(kind, provider, modelId) };
 }
 
-/** The brain that the file would have; a text: why it would have none. */
+/** @returns the brain that the file would have; a text: why it would have none */
 function brainOf(model: ModelChoice, practice: string | null): BrainConfig | string {
   const channel = { kind: 'channel', type: 'webhook', bot: null } as const;
   const draft = { file: 'new', model, channel, access: null, pasted: [], keep: null } as const;
@@ -477,7 +477,7 @@ async function secretsFor(
   return found?.kind === 'value' ? new Map([[name, found.value.trim()]]) : new Map();
 }
 
-/** For questions that belong to no service, and of which nothing is logged. */
+/** Dependencies for requests that belong to no service; nothing of them is logged. */
 function createSilentDeps(version: string): ServiceDeps {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
