@@ -1,8 +1,8 @@
 /**
- * The first run in the place of the service: the steps of `svc init` on the pages of a window. The
- * service that they start runs in this process. Once the way goes on, the shell is told; it ends
- * this process, which finishes what it has in hand, and begins the service. Where something that
- * the service needs is kept nowhere, this process is the one that answers until it is ended.
+ * The first run, which takes the place of the service: the steps of `svc init` on the pages of a
+ * window. The service that they start runs in this process. After the last step, the shell ends
+ * this process, which finishes its work in hand, and starts the service. If a needed secret is kept
+ * nowhere, this process goes on answering until someone ends it.
  */
 import { fileURLToPath } from 'node:url';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
@@ -25,12 +25,12 @@ export type FirstRunEnd =
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Runs until it is told to stop, or what it started fails. */
+/** Runs until someone stops it, or the service that it started fails. */
 export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd> {
   const { file, log, orders, webRoot } = options;
   const told = new AbortController();
   const stop = AbortSignal.any([options.stop, told.signal]);
-  // A page of the window is out of sight for as long as the person likes.
+  // The window may hide its page for any length of time.
   const signIn = new SignIn(systemClock.steady, (traded) => tell(traded, log, link), Infinity);
   let url = '';
   await using link = openCoreLink(orders, {
@@ -41,7 +41,7 @@ export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd
     withdraw: () => signIn.withdraw(),
     stop: () => told.abort(),
   });
-  // It ends after its pages, and with it the service, once that has finished what it has in hand.
+  // Disposed after its pages. It ends the service, which first finishes its work in hand.
   await using world = createSetupWorld({ ...options, shown: file, stop });
   await using session = openSetup(world, 'window');
   const server = await openWizardServer({

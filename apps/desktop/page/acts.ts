@@ -1,4 +1,7 @@
-/** What each button of the pages does: then another page is gone to, which tells of it. */
+/**
+ * The actions behind the buttons of the shell's pages. Each answers with a redirect to the next
+ * page, which shows the result.
+ */
 import type { Application, OnClose, Stuck } from '../desktop.ts';
 import type { Repaired, Repairs } from '../repairs/repairs.ts';
 import type { PageAnswer } from './answers.ts';
@@ -15,7 +18,7 @@ export type ActDeps = {
 /** @param left aborts when nobody waits for the answer any more, or the server closes */
 type Act = (deps: ActDeps, fields: URLSearchParams, left: AbortSignal) => Promise<PageAnswer>;
 
-/** How long a page is asked of a core that may be starting. */
+/** How long an action waits for the pages of a core that may be starting. */
 const pagesMs = 10_000;
 
 export const acts: ReadonlyMap<string, Act> = new Map<string, Act>([
@@ -36,7 +39,9 @@ export const acts: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['open-logs', (deps) => openFolder(deps, 'logs')],
 ]);
 
-/** null: the core does not serve, or nobody waits any more. */
+/**
+ * @returns the address of the core's pages; null: the core does not serve, or nobody waits any more
+ */
 export async function pagesOf(application: Application, left: AbortSignal): Promise<string | null> {
   const ends = AbortSignal.any([left, AbortSignal.timeout(pagesMs)]);
   const { promise: nobody, resolve } = Promise.withResolvers<null>();
@@ -44,7 +49,7 @@ export async function pagesOf(application: Application, left: AbortSignal): Prom
   if (ends.aborted) return null;
   ends.addEventListener('abort', stop, { once: true });
   try {
-    // A core that hangs gives no code.
+    // A core that hangs does not answer, so the signal ends the wait.
     return await Promise.race([application.pages(ends), nobody]);
   } catch (error) {
     if (ends.aborted) return null;
@@ -60,7 +65,7 @@ async function openPages({ application, notices }: ActDeps, _fields: unknown, le
   return tell(notices, './', { kind: 'fault', message: 'svc does not show its pages just now.' });
 }
 
-/** Where that leads to waits for the pages of the core. */
+/** The page `wait` waits for the core's pages. */
 async function restart(application: Application): Promise<PageAnswer> {
   await application.restart();
   return go('wait');
@@ -75,7 +80,7 @@ async function keepAnswering({ application }: ActDeps): Promise<PageAnswer> {
   return go('wait');
 }
 
-/** What the shell could not keep is no reason to stay. */
+/** The application ends even if the shell could not store the choice. */
 async function closeAndQuit({ application }: ActDeps): Promise<PageAnswer> {
   return ended(() => void application.answerClosing('quit').catch(() => application.quit()));
 }
@@ -122,7 +127,7 @@ async function saveConfiguration(deps: ActDeps, fields: URLSearchParams): Promis
   const problems = saved.kind === 'problems' ? saved.problems : [];
   const again = { file, text, revision, problems, earlier: await repairs.earlier() };
   const message = saved.kind === 'fault' ? saved.message : notSaved[saved.kind];
-  // What was typed comes back to the one who typed it, and is kept nowhere.
+  // The typed text goes back only to the person who typed it; nothing stores it.
   const page = configurationPage(again, { is: 'bad', text: message });
   return { kind: 'page', status: 422, page };
 }
@@ -134,12 +139,15 @@ const notSaved = {
     'open this page anew, and change it there.',
 } as const;
 
-/** A form sends each line end as two characters. Format: HTML, constructing the entry list. */
+/**
+ * Restores the line ends of the file: a form sends each as two characters. Format: HTML,
+ * constructing the entry list.
+ */
 function withLineEnds(text: string, before: string): string {
   return before.includes('\r\n') ? text : text.replaceAll('\r\n', '\n');
 }
 
-/** Only what is missing is kept, whatever a form says. */
+/** Stores only the missing secrets, whatever else the form contains. */
 async function keepSecrets(
   deps: ActDeps,
   fields: URLSearchParams,
@@ -174,7 +182,7 @@ async function openFolder({ repairs, notices }: ActDeps, what: 'folder' | 'logs'
   return tell(notices, room, await repairs.openInSystem(what));
 }
 
-/** The service begins again with what was repaired. */
+/** Restarts the service after a successful repair. */
 async function repaired(deps: ActDeps, repair: Promise<Repaired>): Promise<PageAnswer> {
   const done = await repair;
   const told = done.kind === 'done' ? await restarted(deps.application, done) : done;

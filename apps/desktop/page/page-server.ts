@@ -1,8 +1,9 @@
 /**
- * The shell's own pages, on a listener of this machine: the way in (`/open/<code>`), and the page
- * of the application, without a script, for when the core has none to show. Whoever has its
- * address, which has 128 bits of its own, may use its buttons. It is another one each time, and
- * once a code came twice: who was signed in was told it.
+ * The shell's own pages, on a loopback listener: the way in (`/open/<code>`), and the page of the
+ * application. They use no script, and serve when the core has no page to show. The page's address
+ * contains a key of 128 bits; whoever has the address may use its buttons. Each shell has a new
+ * key. A code that is used twice also changes the key, and the pages that are signed in learn the
+ * new address.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -20,7 +21,8 @@ import { pageOf, paragraph, section, type Notice } from './frame.ts';
 import { configurationPage, logPage, settingsPage } from './room-pages.ts';
 import { closePage, endedPage, statePage } from './state-page.ts';
 
-/** What is shown to who is not let in: nothing of this machine. */
+// Pages for people who are not let in; they show nothing of this machine.
+
 type Why = Extract<Traded, { readonly kind: 'refused' }>['why'];
 
 const again = 'Start svc as you did before: that opens a window anew.';
@@ -45,7 +47,8 @@ function refusalPage(title: string, text: string): string {
   return pageOf({ title, body, room: null });
 }
 
-/** The page of the application at its addresses: what is looked at, and what is waited for. */
+// The pages of the application: the current state, and the requests that wait for the next one.
+
 type RoomDeps = {
   readonly application: Application;
   readonly repairs: Repairs;
@@ -55,19 +58,19 @@ type RoomDeps = {
 };
 
 type Visit = {
-  /** After the key, without a query. */
+  /** The path after the key, without the query. */
   readonly room: string;
   readonly query: URLSearchParams;
   /** Aborts when nobody waits for the answer any more, or the server closes. */
   readonly left: AbortSignal;
 };
 
-/** How long a page waits for what comes next before it asks again. */
+/** How long a request for the next state waits before the page asks again. */
 const holdMs = 20_000;
-/** At least so long it is shown, however often the state changes. */
+/** The least time for which a page is shown, however often the state changes. */
 const shownMs = 250;
 
-/** @returns null: there is no such room */
+/** @returns null: there is no such page */
 async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
   const notice = deps.notices.get(visit.query.get('told'));
   switch (visit.room) {
@@ -86,12 +89,15 @@ async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
     case 'settings':
       return roomsPage(settingsPage(deps.application.facts, notice));
     default:
-      // Where a button leads to when its page is loaded anew.
+      // A reload of a button's address leads back to the first page.
       return acts.has(visit.room) ? { kind: 'go', to: './' } : null;
   }
 }
 
-/** Whoever waited for a core that serves by now is led to it, though they heard of it no more. */
+/**
+ * The first page. A browser that waited for the core goes to the core's pages, even if its waiting
+ * request was lost.
+ */
 async function first(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
   const { application } = deps;
   if (visit.query.has('waited') && notice === null && hasPages(application.state)) {
@@ -121,14 +127,17 @@ async function configuration({ application, repairs }: RoomDeps, notice: Notice 
   return configurationPage(editing, notice ?? { is: 'bad', text: read.message });
 }
 
-/** Answers once it stands otherwise; what serves then is led to, unless something is to be told. */
+/**
+ * Answers once the state has changed. If the core serves by then, it redirects to the core's pages,
+ * unless there is a notice to show.
+ */
 async function wait(deps: RoomDeps, visit: Visit): Promise<PageAnswer> {
   const { application, notices } = deps;
   const told = visit.query.get('told');
   const notice = notices.get(told);
   const since = application.state;
   if (isPassing(since)) await changed(application, since, visit.left);
-  // The one who waits sees the listener close.
+  // The client sees the listener close.
   if (visit.left.aborted) return roomsPage(endedPage());
   const { state } = application;
   if (!hasPages(state) || notice !== null) {
@@ -138,7 +147,7 @@ async function wait(deps: RoomDeps, visit: Visit): Promise<PageAnswer> {
   return { kind: 'go', to: url ?? './' };
 }
 
-/** Resolves as well where nothing changed for long, or nobody waits any more. */
+/** Waits for a change of the state. Also resolves after `holdMs`, or when nobody waits any more. */
 async function changed(
   application: Application,
   since: ApplicationState,
@@ -146,7 +155,7 @@ async function changed(
 ): Promise<void> {
   const ends = AbortSignal.any([left, AbortSignal.timeout(holdMs)]);
   const shown = new Promise((resolve) => setTimeout(resolve, shownMs));
-  // It rejects when the signal aborts: then what is so now is shown.
+  // It rejects when the signal aborts; the page then shows the current state.
   await application.changed(since, ends).catch(() => {});
   await shown;
 }
@@ -167,9 +176,12 @@ const nothingHere = roomsPage(
   404,
 );
 
-// What a form of the shell's pages sends. Format: WHATWG URL, section 5.
+// Reads the forms of the shell's pages. Format: WHATWG URL, section 5.
 
-/** A configuration of 1 MiB, of which each byte may come as three. */
+/**
+ * A configuration of 1 MiB, whose bytes may each be sent as three, and some room for the other
+ * fields.
+ */
 const bodyBytesMax = 3 * 1_048_576 + 4_096;
 
 type FormRead =
@@ -192,7 +204,7 @@ async function readForm(request: IncomingMessage): Promise<FormRead> {
       parts.push(part);
     }
   } catch {
-    // What it is about is not told: it may hold what a person pasted.
+    // The error is not shown: it may contain text that the person pasted.
     return { kind: 'refused', status: 400, why: 'It did not come as a whole. Try again.' };
   }
   return { kind: 'form', fields: new URLSearchParams(Buffer.concat(parts).toString('utf8')) };
@@ -202,30 +214,33 @@ export type PageServerOptions = {
   readonly application: Application;
   readonly repairs: Repairs;
   /**
-   * A code came a second time, so somebody else may have it: nobody stays signed in. The page has
-   * another address by then.
+   * Called when a code was used twice, so somebody else may have it: everybody must be signed out.
+   * The page already has another address.
    */
   readonly onUsedTwice: () => void;
-  /** Is told of what should not have happened. */
+  /** Called with each error that should not have happened. */
   readonly onFault: (error: unknown) => void;
   readonly clock?: Clock;
 };
 
 export type PageServer = AsyncDisposable & {
-  /** `http://127.0.0.1:<port>`, the port new each time. */
+  /** `http://127.0.0.1:<port>`; each server has a new port. */
   readonly origin: string;
-  /** The page of the application; whoever has this address may use it. Ends with a slash. */
+  /**
+   * The address of the application's page, with a slash at its end. Whoever has it may use the
+   * page.
+   */
   readonly page: string;
-  /** Gives the page another address: the one of before leads nowhere. */
+  /** Gives the page another address; the former one leads nowhere. */
   move(): void;
   /**
-   * An address for one use within 60 s: it leads to the pages of the core, once it serves, else to
-   * the page of the application. Those offered before are worth nothing now.
+   * An address for one use within 60 s. It leads to the core's pages if the core serves, else to
+   * the application's page. Earlier addresses of this kind become invalid.
    */
   offer(): string;
 };
 
-/** `code` is the system's. */
+/** `code` is the system's error code. */
 export type PageUnbound = { readonly kind: 'fault'; readonly code: string };
 
 const keyBytes = 16;
@@ -258,7 +273,10 @@ export async function openPageServer(
   };
 }
 
-/** A configuration that the service came up with can be taken back, should a later one fail. */
+/**
+ * Remembers each configuration that the service started with, so that the person can restore it if
+ * a later one fails.
+ */
 async function rememberWorking(
   { application, repairs, onFault }: PageServerOptions,
   closing: AbortSignal,
@@ -278,7 +296,7 @@ async function rememberWorking(
 type Key = {
   readonly text: string;
   readonly matches: TokenCheck;
-  /** Aborts when it is the key no more. */
+  /** Aborts when another key replaces this one. */
   readonly ended: AbortController;
 };
 
@@ -289,7 +307,7 @@ function newKey(): Key {
 
 class Door {
   #key = newKey();
-  /** Of it the codes alone are used: who comes by one is led on. */
+  /** Only the codes of this sign-in are used; it grants no token. */
   readonly signIn: SignIn;
   readonly #options: PageServerOptions;
   readonly #host: string;
@@ -319,7 +337,7 @@ class Door {
     ended.abort();
   }
 
-  /** Nobody here brings a bearer, so that a peer needs not be told from another. */
+  /** No client here has a bearer token, so the handler need not tell clients apart. */
   readonly answer: Handler = (request, response) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -334,7 +352,8 @@ class Door {
   async #answerOf(request: IncomingMessage, left: AbortSignal): Promise<PageAnswer> {
     const { url = '', method = '' } = request;
     const hosts = request.headersDistinct['host'] ?? [];
-    // The window's browser takes this listener for a proxy, so that it reaches nothing else by it.
+    // The window's browser uses this listener as its proxy; refusing these requests keeps it from
+    // reaching anything else.
     if (!url.startsWith('/') || hosts.length !== 1 || hosts[0] !== this.#host) return elsewhere;
     const target = URL.parse(`http://${this.#host}${url}`);
     if (target === null) return nothingHere;
@@ -348,7 +367,7 @@ class Door {
     if (!isRoom || !matches(secret)) return nothingHere;
     const visit = { room, query, left: AbortSignal.any([left, ended.signal]) };
     const answer = await this.#visit(request, visit);
-    // What was asked for before the page moved may be a way in.
+    // An answer from before the page moved may reveal the new address.
     return ended.signal.aborted ? nothingHere : answer;
   }
 
@@ -366,7 +385,7 @@ class Door {
     const { ended } = this.signIn;
     const { application } = this.#options;
     const url = await pagesOf(application, AbortSignal.any([left, ended]));
-    // The code came a second time meanwhile: nobody can tell which of the two is the person.
+    // The code was used twice meanwhile, and nobody can tell which client is the person.
     if (ended.aborted && this.signIn.withdrawn === 'code_used_twice') {
       return linkAnswer('used_twice');
     }
@@ -385,7 +404,10 @@ class Door {
   }
 }
 
-/** A browser that loads ahead what might be wanted uses no code. Format: Fetch, Sec-Purpose. */
+/**
+ * True: the browser only loads the page ahead, which must not use up a code. Format: Fetch,
+ * Sec-Purpose.
+ */
 function isGuess({ headersDistinct }: IncomingMessage): boolean {
   const purposes = [headersDistinct['sec-purpose'], headersDistinct['purpose']].flat();
   return purposes.some((one) => /prefetch|prerender|preview/i.test(one ?? ''));

@@ -1,4 +1,4 @@
-/** The pages beside the first: the log, the configuration, the settings. */
+/** The other pages of the application: log, configuration and settings. */
 import type { ApplicationFacts, OnClose, StuckProblem, WindowKind } from '../desktop.ts';
 import type { Earlier, LogLines, LogName } from '../repairs/repairs.ts';
 import {
@@ -36,9 +36,9 @@ export function logPage(log: LogName, { file, lines }: LogLines, notice: Notice 
 
 export type Editing = {
   readonly file: string;
-  /** null: it cannot be read, and `notice` says why. */
+  /** null: the file cannot be read, and `notice` says why. */
   readonly text: string | null;
-  /** Of the text on the disk. */
+  /** The revision of the text on disk. */
   readonly revision: string;
   readonly problems: readonly StuckProblem[];
   readonly earlier: readonly Earlier[];

@@ -1,4 +1,7 @@
-/** The page of the application, by how it stands: what is so, what to do, and one main button. */
+/**
+ * The first page of the application, for each state: what is the case, what to do, and one main
+ * button.
+ */
 import type { ApplicationFacts, ApplicationState, Stuck, StuckProblem } from '../desktop.ts';
 import type { Earlier } from '../repairs/repairs.ts';
 import {
@@ -15,7 +18,8 @@ import {
   type Markup,
 } from './frame.ts';
 
-/** What no restart mends: what is in the way, and the button that does what a person would do. */
+// States that no restart mends: the problem, and the button that does what a person would do.
+
 type Of<O extends Stuck['of']> = Extract<Stuck, { readonly of: O }>;
 type Body = { readonly title: string; readonly body: readonly Markup[] };
 
@@ -67,7 +71,7 @@ export function problemList(problems: readonly StuckProblem[]): Markup {
   </ul>`;
 }
 
-/** Configurations of before, the newest first. */
+/** The earlier configurations, newest first, each with a button to restore it. */
 export function takeBack(earlier: readonly Earlier[]): readonly Markup[] {
   if (earlier.length === 0) return [];
   const items = earlier.map(({ revision, savedAt }) => {
@@ -132,7 +136,7 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
   }
 }
 
-/** In place of what is told at a terminal of a keychain that is locked. */
+/** Replaces the text that a terminal shows about a locked keychain. */
 const unlock: Markup = section(
   'Unlock it',
   paragraph(
@@ -150,7 +154,10 @@ const inMemoryOnly =
   'No keychain is here that could keep it. So svc has it until it is quit, and asks for it again ' +
   'the next time. No page shows it again.';
 
-/** The name of a field tells its place in what is missing: no page has to be trusted with names. */
+/**
+ * The form for missing secrets. A field's name is its index in the list, so the server need not
+ * trust a page with names.
+ */
 function paste(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string): Markup {
   const fields = missing.map(
     ({ name }, index) =>
@@ -212,7 +219,7 @@ function other({ code, message }: Of<'other'>, earlier: readonly Earlier[]): Bod
   return { title: 'svc cannot start', body: [what, ...takeBack(earlier)] };
 }
 
-/** What other programs say may lack its full stop. */
+/** Adds a full stop where a text of another program lacks one. */
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
@@ -222,7 +229,7 @@ export type Shown = {
   readonly facts: ApplicationFacts;
   readonly earlier: readonly Earlier[];
   readonly notice: Notice | null;
-  /** Where a page that waits asks for what comes next. */
+  /** The address that a waiting page requests for the next state. */
   readonly next: string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -348,7 +355,7 @@ function factsOf({ version, config }: ApplicationFacts): Markup {
   );
 }
 
-/** The last one: what it leads to is gone in a moment. */
+/** The last page; it has no links, since the server ends in a moment. */
 export function endedPage(): string {
   const body = section(
     'You can close this window',
@@ -359,7 +366,7 @@ export function endedPage(): string {
   return pageOf({ title: 'svc ends', body, room: null });
 }
 
-/** What is asked when a window is closed for the first time. */
+/** The question when a window is closed for the first time. */
 export function closePage(notice: Notice | null): string {
   const body = section(
     'Your window is closing',

@@ -83,7 +83,7 @@ test('one that others began is seen to end, and told by a signal', async () => {
   assert.ok(lives(core.pid!));
   watched.signal('SIGKILL');
   assert.equal((await core.ended).signal, 'SIGKILL');
-  // The watch holds nothing open.
+  // The watch does not keep the process alive, so this timer does.
   const hold = setInterval(() => {}, patienceMs);
   assert.deepEqual(await watched.ended, { code: null, signal: null, lastLines: [] });
   clearInterval(hold);

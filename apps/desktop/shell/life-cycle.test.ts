@@ -13,7 +13,7 @@ const endedBy = (code: number | null, signal: string | null = null): Happening =
   end: { code, signal, lastLines: ['the last line'] },
 });
 
-/** What was done is told apart from how it stands. */
+/** Runs the state machine, and records the acts apart from the states. */
 class Machine {
   cycle: Cycle;
   acts: readonly Act[] = [];

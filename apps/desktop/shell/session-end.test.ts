@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { watchSession } from './shell.ts';
 
-/** @param faults what each look finds; the last one stands for all after it */
+/** @param faults the result of each check; the last one repeats for all later checks */
 function watch(faults: readonly (string | null)[], everyMs = 1) {
   let looks = 0;
   const over = Promise.withResolvers<string>();
@@ -23,7 +23,7 @@ function watch(faults: readonly (string | null)[], everyMs = 1) {
 test('a display that does not answer three times is the end, told once', async () => {
   const { session, over, told } = watch([null, 'gone']);
   using _session = session;
-  // The watch holds nothing open.
+  // The watch does not keep the process alive, so this timer does.
   const hold = setInterval(() => {}, patienceMs);
   assert.equal(await over, 'gone');
   clearInterval(hold);

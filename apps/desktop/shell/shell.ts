@@ -1,7 +1,7 @@
 /**
- * The shell: what `svc desktop` is. It becomes the one instance of this user, keeps the core and
- * the window, and ends when the person, a signal or the end of the session says so; the core is
- * then drained first.
+ * The shell, which is the process of `svc desktop`. It becomes the one instance of this user, and
+ * keeps the core and the window running. It ends when the person, a signal or the end of the
+ * session says so, and drains the core first.
  */
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
@@ -45,13 +45,16 @@ export type ShellOptions = {
   readonly places: Places;
   /** The configuration file, absolute. */
   readonly config: string;
-  /** The person named it: a running application with another one is no answer to that. */
+  /**
+   * True: the person named the file. A running application with another file must then not answer
+   * in its place.
+   */
   readonly isNamed: boolean;
   readonly window: WindowKind | null;
   readonly isHidden: boolean;
   readonly version: string;
   readonly keychain: () => Promise<Keychain>;
-  /** Is called once the application is this process. */
+  /** Called once this process is the application. */
   readonly onFirst: () => void;
   readonly stop: AbortSignal;
   readonly abandon: AbortSignal;
@@ -59,11 +62,11 @@ export type ShellOptions = {
 
 export type ShellEnd =
   | { readonly kind: 'ended' }
-  /** There is one already, which has shown its window. */
+  /** The application already runs, and has shown its window. */
   | { readonly kind: 'shown' }
-  /** There is one already, with another configuration. */
+  /** The application already runs with another configuration. */
   | { readonly kind: 'other'; readonly config: string }
-  /** A sentence. */
+  /** `message` is a sentence. */
   | { readonly kind: 'fault'; readonly message: string };
 
 const withoutDisplay =
@@ -77,7 +80,7 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
     sockets.add(socket);
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
-    // Until then nothing of it is read.
+    // Nothing is read from the socket before that.
     void guests.promise.then((ready) => receive(socket, ready));
   };
   const instance = await becomeInstance(places, isNamed ? config : null, onConnection, stop);
@@ -87,7 +90,7 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   await using opened = new AsyncDisposableStack();
   opened.defer(() => {
     instance.server.close();
-    // A second start that waits for an answer sees that this one is gone.
+    // A second start that waits for an answer sees that this process is gone.
     for (const socket of sockets) socket.destroy();
   });
   const fault = await displayFault(env);
@@ -103,7 +106,7 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   return end;
 }
 
-/** Without a disk that takes it, there is no log, and all the rest. */
+/** If the log cannot be written, the shell runs without one. */
 function openShellLog(folder: string, opened: AsyncDisposableStack): Log {
   const open = (): Writable => {
     try {
@@ -129,7 +132,7 @@ function guestsOf({ config, core, window, opening }: Deps): Guests {
   };
 }
 
-/** How long a window that is just being opened may take, where it is not needed any more. */
+/** How long the shell waits, at its end, for a window that is just opening. */
 const openingMs = 5_000;
 
 async function run(
@@ -159,7 +162,8 @@ async function run(
   return end;
 }
 
-/** The parts of the shell, put together: here alone each is told of the others. */
+// The parts of the shell, put together. Only this code connects them with each other.
+
 type Deps = {
   readonly kind: 'parts';
   /** The configuration file, absolute. */
@@ -169,10 +173,10 @@ type Deps = {
   readonly opening: OpeningWindow;
 };
 
-/** A sentence. */
+/** `message` is a sentence. */
 type PartFault = { readonly kind: 'fault'; readonly message: string };
 
-/** What is opened after those that ask for it: it is there before anything happens. */
+/** A part that is created after the parts that use it. It is set before any event happens. */
 class Later<T> {
   #value: T | null = null;
 
@@ -192,7 +196,7 @@ type Known = {
   readonly config: string;
   readonly settings: SettingsFile;
   readonly record: CoreRecord;
-  /** Secrets that no keychain keeps: here alone, for as long as this process lives. */
+  /** Secrets that no keychain keeps. They exist only here, as long as this process lives. */
   readonly inMemory: Map<string, string>;
   readonly core: Later<CoreSupervisor>;
   readonly window: Later<WindowSupervisor>;
@@ -200,7 +204,10 @@ type Known = {
   readonly server: Later<PageServer>;
 };
 
-/** Nothing of the core or the window is begun yet but the look which window there can be. */
+/**
+ * Creates all parts. It starts neither core nor window, but begins to find out which window can be
+ * shown.
+ */
 async function openParts(
   options: ShellOptions,
   log: Log,
@@ -329,7 +336,10 @@ function serverOf({
   });
 }
 
-/** A core that an earlier shell left behind goes on, unless the person named another file. */
+/**
+ * The configuration of a core that an earlier shell left behind, unless the person named another
+ * file.
+ */
 function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string {
   const before = record.read();
   return !isNamed && before !== null && livesWith(before.config, before.pid)
@@ -349,7 +359,10 @@ function beginRole(role: Role, { options, config, settings, log, inMemory }: Kno
   });
 }
 
-/** How the person's session starts it, in whichever folder: with what runs now, and hidden. */
+/**
+ * The arguments with which the person's session starts the application: the current ones, and
+ * `--hidden`. They do not depend on the folder.
+ */
 function startWords(config: string, { window }: ShellOptions): readonly string[] {
   const kind = window === null ? [] : ['--window', window];
   return ['desktop', '--config', config, ...kind, '--hidden'];
@@ -359,23 +372,22 @@ function originOf(state: ApplicationState): readonly string[] {
   return state.at === 'serving' || state.at === 'first_run' ? [state.origin] : [];
 }
 
-/**
- * The end of the person's session, where nobody says so by a signal: the screen that the window is
- * shown on is there no more. One look that fails is none; a display server may be busy.
- */
+// Detects the end of the person's session if no signal reports it: the screen of the window is
+// gone. One failed check does not count, since a display server may be busy.
+
 const lookEveryMs = 5_000;
 const againMs = 500;
 const looks = 3;
 
 type SessionWatch = Disposable & {
-  /** Looks now: a window went away, and this may be why. Resolves with whether it is over. */
+  /** Checks at once, after a window went away. Resolves with whether the session is over. */
   look(): Promise<boolean>;
 };
 
 type SessionOptions = {
   /** null: the screen is there; else why not. */
   readonly displayFault: () => Promise<string | null>;
-  /** Is called once. */
+  /** Called once. */
   readonly onOver: (why: string) => void;
   readonly everyMs?: number;
   readonly againMs?: number;
@@ -411,7 +423,8 @@ export function watchSession(options: SessionOptions): SessionWatch {
   };
 }
 
-/** The application as its page and its window see it, over what keeps the core and the window. */
+// The application as its page and its window see it, on top of the two supervisors.
+
 export type ApplicationDeps = {
   readonly version: string;
   readonly config: string;
@@ -448,7 +461,7 @@ export class ShellApplication implements Application {
     return { version, config, logFile, window: window.kind, onClose, autostart: this.#autostart };
   }
 
-  /** The core stands otherwise now. */
+  /** Called when the state of the core changed. */
   stateChanged(): void {
     const watchers = [...this.#watchers];
     this.#watchers.clear();
@@ -486,7 +499,7 @@ export class ShellApplication implements Application {
     return `${state.origin}/${state.at === 'serving' ? 'ui' : 'setup'}`;
   }
 
-  /** For a page of a window of its own. */
+  /** Answers a webview's page that asks to sign in. */
   async signIn(page: string): Promise<SignedIn> {
     return { token: await this.#deps.core.link.grant(), page };
   }

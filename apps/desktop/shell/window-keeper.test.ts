@@ -37,7 +37,7 @@ function supervisor(onClose: OnClose, state: ApplicationState, asksToClose = tru
     log: createLog({ stream: new Writable(), level: 'error', format: 'json' }),
     steady: () => now.steady,
   });
-  /** What was done since the last time. */
+  /** The calls since the last time. */
   const done = async (): Promise<readonly string[]> => {
     await turn();
     return did.splice(0).filter((one) => !one.startsWith('trust'));

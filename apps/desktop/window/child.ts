@@ -1,12 +1,12 @@
-/** A program that a window is made of: its end, what it said last, and how it is ended. */
+/** A child process of a window: its start, its end, and the last text that it wrote. */
 import { spawn, type ChildProcess } from 'node:child_process';
 
 export type ChildEnd = {
   /** null: a signal ended it, or it could not be started. */
   readonly code: number | null;
-  /** How, as what follows "it": `ended with 1`. */
+  /** How it ended, as the words after "it": `ended with 1`. */
   readonly how: string;
-  /** The end of what it wrote on stderr. */
+  /** The last text of its standard error. */
   readonly said: string;
 };
 
@@ -14,12 +14,12 @@ export type WindowChild = {
   readonly pid: number | undefined;
   /** Never rejects. */
   readonly ended: Promise<ChildEnd>;
-  /** Asks it to end, and ends it where it does not. */
+  /** Asks the process to end, and kills it after `endsMs`. */
   end(): Promise<void>;
 };
 
 const saidCharactersMax = 4_096;
-/** How long it may take to end when it is asked to. */
+/** How long the process may take to end after the request. */
 const endsMs = 3_000;
 const lastWordsMs = 300;
 
@@ -43,7 +43,7 @@ export function startChild(
       over(signal === null ? `ended with ${code}` : `was ended by ${signal}`, code);
     };
     child.once('close', tell);
-    // A process that it began may outlive it, and holds what it wrote to.
+    // A grandchild may live longer and keep the pipe of standard error open.
     setTimeout(tell, lastWordsMs);
   });
   return {

@@ -1,6 +1,6 @@
 /**
- * A Chromium that shows one page, with a profile of its own. It is not asked before it closes, and
- * lives on where the shell is killed: a page that is shown then is a second window of it.
+ * A Chromium that shows one page, with its own profile. It does not ask before it closes. It lives
+ * on if the shell is killed; a page that is shown after that opens a second window in it.
  */
 import { readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -17,17 +17,17 @@ import { Redirects } from './redirect.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 export type ChromiumTimes = {
-  /** One that cannot show anything has ended by then. */
+  /** A Chromium that cannot show anything ends within this time. */
   readonly failsMs: number;
-  /** How often the end of one is looked for that another shell began. */
+  /** The interval of the checks whether another shell's Chromium has ended. */
   readonly lookMs: number;
 };
 
 const chromiumTimes: ChromiumTimes = { failsMs: 3_000, lookMs: 500 };
 
 /**
- * @param address of the page, or of a file that leads to it
- * @param origin is asked as a proxy for every address that is not of this machine, and refuses
+ * @param address the address of the page, or of a file that redirects to it
+ * @param origin serves as the proxy for every address that is not of this machine, and refuses
  */
 export function chromiumArguments(
   address: string,
@@ -44,14 +44,16 @@ export function chromiumArguments(
     '--disable-sync',
     '--disable-quic',
     `--proxy-server=${origin}`,
-    // By default all of this machine would be bypassed, by whatever name.
+    // By default, every name of this machine would bypass the proxy.
     '--proxy-bypass-list=<-loopback>;127.0.0.1',
     '--class=svc',
     '--window-size=1180,800',
   ];
 }
 
-/** A snap reads nothing of the folders where an application keeps what it needs. */
+/**
+ * The folder of the profile. A snap cannot read the folders where an application keeps its files.
+ */
 export function chromiumProfile({ isSnap }: ChromiumProgram, profile: string, env: Env): string {
   if (!isSnap) return join(profile, 'chromium');
   return join(env['HOME'] || homedir(), 'snap', 'chromium', 'common', 'svc-window');
@@ -66,7 +68,7 @@ export class ChromiumWindow implements ApplicationWindow {
   readonly #times: ChromiumTimes;
   readonly #profile: string;
   readonly #redirects: Redirects;
-  /** Those that have not ended; the first holds the window, others hand over to it. */
+  /** The children that have not ended. The first has the window; the others hand over to it. */
   readonly #children = new Set<WindowChild>();
   #look: NodeJS.Timeout | null = null;
   #isToEnd = false;
@@ -102,7 +104,7 @@ export class ChromiumWindow implements ApplicationWindow {
     }
     this.#children.delete(child);
     if (early.code !== 0) return `Chromium ${early.how}`;
-    // It handed over to one that runs already, or the person closed it at once.
+    // It handed over to a Chromium that already runs, or the person closed it at once.
     if (holderOf(this.#profile) !== null) this.#watchOther();
     else setImmediate(() => this.#over(child, early));
     return null;
@@ -119,7 +121,7 @@ export class ChromiumWindow implements ApplicationWindow {
 
   status(): void {}
 
-  /** Its proxy holds it to this machine, whatever the page leads to. */
+  /** Does nothing: the proxy restricts it to this machine, wherever the page leads. */
   trust(): void {}
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -130,12 +132,12 @@ export class ChromiumWindow implements ApplicationWindow {
   #over(child: WindowChild, { code, how }: ChildEnd): void {
     this.#children.delete(child);
     if (this.#isToEnd) return;
-    // It handed over, on a machine so busy that it took longer than that may take.
+    // It handed over, but the machine is so busy that this took longer than `failsMs`.
     if (code === 0 && holderOf(this.#profile) !== null) return this.#watchOther();
     this.#options.events.onClosed(code === 0 ? null : `Chromium ${how}.`);
   }
 
-  /** One that another shell began: its end is looked for. */
+  /** Watches for the end of a Chromium that another shell started. */
   #watchOther(): void {
     this.#forgetOther();
     if (this.#children.size > 0) return;
@@ -152,7 +154,7 @@ export class ChromiumWindow implements ApplicationWindow {
   }
 }
 
-/** @returns null, or a sentence on why there can be none */
+/** @returns null, or why the folder cannot be created */
 function makeProfile(folder: string): string | null {
   try {
     makeFolderSync(folder, 0o700);
@@ -163,8 +165,8 @@ function makeProfile(folder: string): string | null {
 }
 
 /**
- * The process that has this profile: `SingletonLock` leads to `<host>-<pid>`. null: none has. One
- * that was killed leaves the link behind, and its id may be that of another program meanwhile.
+ * The process that uses this profile: `SingletonLock` is a link to `<host>-<pid>`. null: none does.
+ * A killed Chromium leaves the link behind, and its id may belong to another program by now.
  */
 export function holderOf(profile: string): number | null {
   try {
@@ -176,8 +178,8 @@ export function holderOf(profile: string): number | null {
 }
 
 /**
- * Whether a Chromium has this profile: where one was killed, its lock stays, and the number in it
- * may be that of any other process since.
+ * Whether a Chromium answers for this profile. A killed one leaves its lock behind, and the number
+ * in it may belong to any other process by now.
  */
 async function isAnswered(profile: string): Promise<boolean> {
   try {
@@ -193,6 +195,6 @@ function signal(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM');
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

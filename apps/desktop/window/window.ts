@@ -1,7 +1,7 @@
 /**
- * The window of the application: a webview where it runs, else a Chromium that shows one page, else
- * a tab of the person's browser. What was taken may fail later: then the next one is taken, and
- * `kind`, `asksToClose` and `hasTray` tell of that one.
+ * The window of the application: a webview if it runs here, else a Chromium that shows one page,
+ * else a tab of the person's browser. If the current window fails later, the next kind replaces it.
+ * `kind`, `asksToClose` and `hasTray` then describe the new one.
  */
 import { openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
 import {
@@ -20,21 +20,21 @@ import { displayFault, windowEnvironment } from './display.ts';
 import { webviewFacts, whyNoWebview, hasTrayHost } from './webview/library.ts';
 import { refuse, WebviewWindow, type Hello } from './webview/webview-window.ts';
 
-/** None that may be shown works here. */
+/** No permitted kind of window works here. */
 export type NoWindow = { readonly kind: 'none'; readonly why: string };
 
 export type OpeningWindow = {
   /**
-   * For each connection to the shell's socket whose first line was this one, at any time: a window
-   * that an earlier shell began may be there first. What comes after that line, and the end of the
-   * connection, belong to what is returned.
+   * Handles a connection to the shell's socket whose first line was this one. It may come at any
+   * time: a window of an earlier shell may connect first. The returned handlers get the lines after
+   * that, and the end of the connection.
    */
   connected(hello: Hello, connection: Connection<ToWindow>): Heard<FromWindow>;
-  /** Once it can be shown. Never rejects. */
+  /** Resolves once the window can be shown. Never rejects. */
   readonly opened: Promise<ApplicationWindow | NoWindow>;
 };
 
-/** The caller disposes what was opened. */
+/** The caller disposes the opened window. */
 export function openApplicationWindow(options: WindowOptions): OpeningWindow {
   const webview = new WebviewWindow(options, (url) => void openElsewhere(url, options));
   const mayBeWebview = options.wanted === null || options.wanted === 'webview';
@@ -67,7 +67,7 @@ async function open(
   return why === null ? window : { kind: 'none', why };
 }
 
-/** Of each window, without opening it, whether it runs here. */
+/** Finds out for each kind of window whether it runs here, without opening it. */
 export async function whetherHere(
   env: WindowOptions['env'],
   chromium: ChromiumProgram | null,
@@ -86,7 +86,7 @@ async function openElsewhere(url: string, { env, say }: WindowOptions): Promise<
   if (!isOpened) say('A page led elsewhere, and no browser could be opened for it.');
 }
 
-/** The first that works, and each next one in its place when it does not any more. */
+/** Uses the first window that works, and replaces a failed one with the next. */
 class FirstThatWorks implements ApplicationWindow {
   readonly #say: (line: string) => void;
   readonly #others: (() => ApplicationWindow)[];
@@ -116,7 +116,10 @@ class FirstThatWorks implements ApplicationWindow {
     return this.#current.hasTray;
   }
 
-  /** Begins a webview, which is there then when it is shown. @returns null, or why it is not */
+  /**
+   * Starts a webview early, so that it is ready when it is shown.
+   * @returns null, or why no window can be shown
+   */
   async open({ env, isHidden }: WindowOptions): Promise<string | null> {
     const current = this.#current;
     const isWanted = !isHidden || (await hasTrayHost(env));
@@ -152,7 +155,10 @@ class FirstThatWorks implements ApplicationWindow {
     return this.#current[Symbol.asyncDispose]();
   }
 
-  /** @returns whether there is another */
+  /**
+   * Replaces the current window.
+   * @returns false: there is no other
+   */
   async #next(why: string): Promise<boolean> {
     const make = this.#others.shift();
     this.#say(whyNot(this.kind, why));
@@ -165,15 +171,15 @@ class FirstThatWorks implements ApplicationWindow {
   }
 }
 
-// Which window it is: the first of three that runs here, and why not another. Pure.
+// Chooses the window: the first of three kinds that runs here, and why not an earlier one. Pure.
 
-/** null: as far as can be told beforehand, it runs here; else why not, after "since". */
+/** null: this kind probably runs here; else why not, as the words after "since". */
 export type Whether = Readonly<Record<WindowKind, string | null>>;
 
 type Choice = {
   /** In the order in which they are tried. */
   readonly kinds: readonly WindowKind[];
-  /** A sentence on what was passed over; null: nothing was. */
+  /** A sentence on each kind that was passed over; null: none was. */
   readonly told: string | null;
 };
 
@@ -183,7 +189,7 @@ const windowNames = {
   browser: "a tab of the person's browser",
 } as const satisfies Record<WindowKind, string>;
 
-/** @param wanted the one that the person named: then no other is taken */
+/** @param wanted the kind that the person chose; then no other is used */
 export function chooseWindow(wanted: WindowKind | null, whether: Whether): Choice {
   const asked = wanted === null ? windowKinds : [wanted];
   const kinds = asked.filter((kind) => whether[kind] === null);

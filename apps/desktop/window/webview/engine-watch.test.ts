@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EngineWatch, type PingMonitor } from './view.ts';
 
-/** An engine that answers so, one after the other; the last one for ever. */
+/** An engine that gives these answers in turn; the last one repeats for ever. */
 function watched(pulses: readonly PingMonitor[], { isLoaded = true, loadsAgain = true } = {}) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The shell's side of a webview: a process that connects to the shell's socket, or one that an
- * earlier shell began and left behind.
+ * The shell's side of a webview. The webview is a process that connects to the shell's socket; an
+ * earlier shell may have started it and left it behind.
  *
  * gone → begun → connected ⇄ lost → gone
  */
@@ -19,9 +19,9 @@ export type Hello = Extract<FromWindow, { readonly kind: 'window' }>;
 type Process = { readonly pid: number; readonly hasTray: boolean };
 
 export type WebviewTimes = {
-  /** Until a process that was begun can be shown, on a busy machine. */
+  /** How long a started process may take until it can be shown, on a busy machine. */
   readonly beginMs: number;
-  /** Until one that an earlier shell left behind has found this one. */
+  /** How long a process of an earlier shell may take to connect to this one. */
   readonly foundMs: number;
   readonly endMs: number;
 };
@@ -39,12 +39,12 @@ export class WebviewWindow implements ApplicationWindow {
   #child: WindowChild | null = null;
   #process: Process | null = null;
   #connection: Connection<ToWindow> | null = null;
-  /** Its end is wanted here. */
+  /** True: this shell wants the process to end. */
   #isToEnd = false;
   #waiting = Promise.withResolvers<null>();
   #gone = Promise.withResolvers<void>();
 
-  /** @param openElsewhere opens an address of the web in the person's browser */
+  /** @param openElsewhere opens a web address in the person's browser */
   constructor(
     options: WindowOptions,
     openElsewhere: (url: string) => void,
@@ -60,7 +60,7 @@ export class WebviewWindow implements ApplicationWindow {
     return this.#process?.hasTray ?? false;
   }
 
-  /** A process that came by itself, or that this shell began. */
+  /** Handles the connection of a process that came by itself, or that this shell started. */
   connected({ pid, hasTray }: Hello, connection: Connection<ToWindow>): Heard<FromWindow> {
     if (this.#connection !== null && this.#process?.pid !== pid) return refuse(connection);
     const isNew = this.#process?.pid !== pid;
@@ -75,13 +75,16 @@ export class WebviewWindow implements ApplicationWindow {
       onClose: () => {
         if (this.#connection !== connection) return;
         this.#connection = null;
-        // Of a child of this process the end itself is seen, and how it ended.
+        // For a child of this process, `#watch` sees the end itself, and how it ended.
         if (this.#child?.pid !== pid) this.#over(null);
       },
     };
   }
 
-  /** Begins the process, or finds the one that is there. @returns null, or why there is none */
+  /**
+   * Starts the process, or finds one that already runs.
+   * @returns null, or why there is none
+   */
   async open(): Promise<string | null> {
     if (this.#connection !== null) return null;
     this.#waiting = Promise.withResolvers();
@@ -140,7 +143,8 @@ export class WebviewWindow implements ApplicationWindow {
     const { file, args } = ownProgram('internal', 'window');
     this.#isToEnd = false;
     const child = startChild(file, args, {
-      // Without it, some drivers show a white window: https://bugs.webkit.org/show_bug.cgi?id=261874
+      // Without this variable, some drivers show a white window:
+      // https://bugs.webkit.org/show_bug.cgi?id=261874
       WEBKIT_DISABLE_DMABUF_RENDERER: '1',
       ...windowEnvironment(env),
       [ordersVariable]: JSON.stringify(orders),
@@ -157,7 +161,7 @@ export class WebviewWindow implements ApplicationWindow {
     if (child.pid === this.#process?.pid) this.#over(end.code === 0 ? null : whyEnded(end));
   }
 
-  /** Whether a process has connected by then. */
+  /** Whether a process connects within this time. */
   async #within(ms: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<false>();
     const timer = setTimeout(() => resolve(false), ms);
@@ -173,7 +177,7 @@ export class WebviewWindow implements ApplicationWindow {
     await child.end();
   }
 
-  /** @param why null: as the person or this process wanted */
+  /** @param why null: the person or this process wanted the end */
   #over(why: string | null): void {
     this.#connection = null;
     this.#process = null;
@@ -220,7 +224,7 @@ export class WebviewWindow implements ApplicationWindow {
   }
 }
 
-/** One window is enough: a second process has nothing to show. */
+/** Tells a second window process to end, since one window is enough. */
 export function refuse(connection: Connection<ToWindow>): Heard<FromWindow> {
   connection.send({ kind: 'stop' });
   return { onMessage: () => {}, onClose: () => {} };
@@ -230,7 +234,7 @@ function whyEnded({ how, said }: { readonly how: string; readonly said: string }
   return /^svc internal window: (.*)$/m.exec(said)?.[1] ?? `its process ${how}`;
 }
 
-/** Of a process that lives; null: there is none. */
+/** @returns the id in the file, if that process lives; null: it does not */
 function readPid(file: string): number | null {
   try {
     const pid = Number(readFileSync(file, 'utf8'));
@@ -245,6 +249,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
