@@ -18,7 +18,6 @@
  * anything → stopping → stopped
  */
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
-import type { Places } from './places.ts';
 
 /** The state of the application, for its page and its window. */
 export type ApplicationState =
@@ -225,20 +224,6 @@ export type WindowEvents = {
   readonly onClosed: (why: string | null) => void;
   readonly onTray: (chose: 'open' | 'quit') => void;
   readonly signIn: () => Promise<SignedIn>;
-};
-
-export type WindowOptions = {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly places: Pick<Places, 'profile' | 'runtime' | 'socket'>;
-  /** The origin of the shell's own pages, `http://127.0.0.1:<port>`; trusted from the beginning. */
-  readonly origin: string;
-  /** The kind of window that the person chose; null: the first that works here. */
-  readonly wanted: WindowKind | null;
-  /** True: only a tray may be visible before the first `show`. */
-  readonly isHidden: boolean;
-  readonly events: WindowEvents;
-  /** Writes a sentence to the shell's log: which window it is, and why not another. */
-  readonly say: (line: string) => void;
 };
 
 /** What the shell's page shows, and what its buttons do. */

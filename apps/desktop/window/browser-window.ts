@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { isOnPath } from '../../../src/lib/executable.ts';
 import { openerFor, openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
-import type { ApplicationWindow, WindowOptions } from '../desktop.ts';
+import type { ApplicationWindow } from '../desktop.ts';
 import { windowEnvironment } from './display.ts';
 import { Redirects } from './redirect.ts';
+import type { WindowOptions } from './window-options.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

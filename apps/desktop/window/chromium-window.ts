@@ -7,12 +7,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolderSync } from '../../../src/lib/make-folder.ts';
 import { livesWith } from '../../../src/lib/holders.ts';
-import type { ApplicationWindow, WindowOptions } from '../desktop.ts';
+import type { ApplicationWindow } from '../desktop.ts';
 import { call } from '../lines.ts';
 import { startChild, type ChildEnd, type WindowChild } from './child.ts';
 import type { ChromiumProgram } from './chromium-program.ts';
 import { windowEnvironment } from './display.ts';
 import { Redirects } from './redirect.ts';
+import type { WindowOptions } from './window-options.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -10,7 +10,6 @@ import {
   type FromWindow,
   type ToWindow,
   type WindowKind,
-  type WindowOptions,
 } from '../desktop.ts';
 import type { Connection, Heard } from '../lines.ts';
 import { BrowserWindow, whyNoBrowser } from './browser-window.ts';
@@ -18,6 +17,7 @@ import { findChromium, type ChromiumProgram } from './chromium-program.ts';
 import { ChromiumWindow } from './chromium-window.ts';
 import { displayFault, windowEnvironment } from './display.ts';
 import { webviewFacts, whyNoWebview, hasTrayHost } from './webview/library.ts';
+import type { WindowOptions } from './window-options.ts';
 import { refuse, WebviewWindow, type Hello } from './webview/webview-window.ts';
 
 /** No permitted kind of window works here. */

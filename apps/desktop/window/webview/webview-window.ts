@@ -7,11 +7,12 @@
 import { readFileSync } from 'node:fs';
 import { makeFolderSync } from '../../../../src/lib/make-folder.ts';
 import { ownProgram } from '../../../../src/lib/program.ts';
-import type { ApplicationWindow, FromWindow, ToWindow, WindowOptions } from '../../desktop.ts';
+import type { ApplicationWindow, FromWindow, ToWindow } from '../../desktop.ts';
 import type { Connection, Heard } from '../../lines.ts';
 import { isForBrowser } from '../addresses.ts';
 import { startChild, type WindowChild } from '../child.ts';
 import { windowEnvironment } from '../display.ts';
+import type { WindowOptions } from '../window-options.ts';
 import { ordersVariable, pidFileOf, type WindowOrders } from './orders.ts';
 
 export type Hello = Extract<FromWindow, { readonly kind: 'window' }>;
