@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { lives } from '../../../src/lib/holders.ts';
-import { beginCore, watchCore } from './core-keeper.ts';
+import { beginCore, watchCore } from './core-supervisor.ts';
 
 const orders = { socket: '/run/svc/desktop.sock', port: 2_112, logFolder: '/log' };
 

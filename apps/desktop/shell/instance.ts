@@ -13,7 +13,7 @@ import { makeFolder } from '../../../src/lib/make-folder.ts';
 import type { FromStart, ToStart, FromCore, FromWindow, ToCore, ToWindow } from '../desktop.ts';
 import type { Places } from '../places.ts';
 import { call, speak, type Connection, type Heard } from '../lines.ts';
-import type { CoreHello } from './core-keeper.ts';
+import type { CoreHello } from './core-supervisor.ts';
 
 export type Instance =
   | { readonly kind: 'first'; readonly server: Server }

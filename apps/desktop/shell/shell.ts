@@ -35,10 +35,10 @@ import {
   createCoreRecord,
   type CoreProcess,
   type CoreRecord,
-} from './core-keeper.ts';
+} from './core-supervisor.ts';
 import type { Role } from './life-cycle.ts';
 import { SettingsFile } from './settings.ts';
-import { WindowSupervisor } from './window-keeper.ts';
+import { WindowSupervisor } from './window-supervisor.ts';
 
 export type ShellOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;

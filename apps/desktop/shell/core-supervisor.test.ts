@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import type { ApplicationState, FromCore, ToCore } from '../desktop.ts';
 import type { Connection } from '../lines.ts';
-import { CoreSupervisor, type CoreHello, type KnownCore } from './core-keeper.ts';
+import { CoreSupervisor, type CoreHello, type KnownCore } from './core-supervisor.ts';
 import type { CoreEnd, Role } from './life-cycle.ts';
 
 const config = '/home/ada/svc.json';
