@@ -13,16 +13,16 @@ export type Connection<Sent> = Disposable & {
   end(): Promise<void>;
 };
 
-export type Heard<Received> = {
+export type ConnectionHandlers<Received> = {
   /** Called for each line. A line that is no JSON object with a `kind` closes the connection. */
   readonly onMessage: (message: Received) => void;
   readonly onClose: () => void;
 };
 
 /** Reads and writes messages on a socket. Both ends agree on the types; nothing checks them. */
-export function speak<Received, Sent>(
+export function openConnection<Received, Sent>(
   socket: Socket,
-  { onMessage, onClose }: Heard<Received>,
+  { onMessage, onClose }: ConnectionHandlers<Received>,
 ): Connection<Sent> {
   let begun = '';
   socket.setEncoding('utf8');
@@ -66,7 +66,7 @@ function parse(line: string): object | null {
 }
 
 /** Opens a connection; null: nobody listens there. */
-export function call(path: string): Promise<Socket | null> {
+export function openSocket(path: string): Promise<Socket | null> {
   const { promise, resolve } = Promise.withResolvers<Socket | null>();
   const socket = connect(path);
   socket.once('connect', () => resolve(socket));
@@ -103,7 +103,7 @@ export function keepConnected<Received, Sent>(options: LinkOptions<Received, Sen
     if (!isOver) timer = setTimeout(() => void open(), retryMs).unref();
   };
   const open = async (): Promise<void> => {
-    const socket = await call(path);
+    const socket = await openSocket(path);
     if (isOver || socket === null) return socket === null ? again() : void socket.destroy();
     const onClose = (): void => {
       connection = null;
@@ -111,7 +111,7 @@ export function keepConnected<Received, Sent>(options: LinkOptions<Received, Sen
       again();
     };
     socket.unref();
-    connection = speak<Received, Sent>(socket, { onMessage, onClose });
+    connection = openConnection<Received, Sent>(socket, { onMessage, onClose });
     for (const message of onConnected()) connection.send(message);
   };
   const over = (): void => {

@@ -2,10 +2,10 @@
 import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import { adminTokenName, secretsOf } from './document.ts';
 import { go, over, stay } from './moves.ts';
-import type { Effect, Found, SetupState, TokenFound } from './state.ts';
+import type { Effect, EffectResult, SetupState, TokenFound } from './state.ts';
 
 /** @returns the same state if nobody waits for this result any more */
-export function afterFinding(state: SetupState, found: Found): SetupState {
+export function afterFinding(state: SetupState, found: EffectResult): SetupState {
   if (state.effect?.kind !== found.of) return state;
   const { step } = state;
   switch (found.of) {
@@ -52,7 +52,7 @@ export function hear({ draft, facts }: SetupState, says: string | null = null): 
   return { kind: 'hear', type: type ?? null, says };
 }
 
-function fileFound(state: SetupState, file: Extract<Found, { of: 'look_at_file' }>['file']) {
+function fileFound(state: SetupState, file: Extract<EffectResult, { of: 'look_at_file' }>['file']) {
   const { step } = state;
   if (file.kind === 'there') return stay(state, { step, facts: { file } });
   const effect: Effect = { kind: 'look_for_models' };
@@ -89,7 +89,7 @@ export function afterKeep(state: SetupState, keep: 'keychain' | 'by_hand' | null
 
 function fileWritten(
   state: SetupState,
-  written: Extract<Found, { of: 'write' }>['written'],
+  written: Extract<EffectResult, { of: 'write' }>['written'],
 ): SetupState {
   if ('problem' in written) {
     return go(state, { step: { at: 'review', said: written.problem } });

@@ -37,7 +37,7 @@ export type Step =
   | { readonly at: 'review'; readonly said: string | null }
   | { readonly at: 'write'; readonly starts: boolean }
   | { readonly at: 'start'; readonly problem: string | null }
-  | { readonly at: 'first'; readonly heard: Heard }
+  | { readonly at: 'first'; readonly heard: FirstMessage }
   | { readonly at: 'over'; readonly end: Over };
 
 /** The person's choices so far; null: not chosen yet. */
@@ -166,7 +166,7 @@ export type PlaceFound = {
 };
 
 /** The result of waiting for the first message. */
-export type Heard =
+export type FirstMessage =
   | { readonly kind: 'nothing' }
   /**
    * Somebody asks to be let in, and svc gave a code to them alone. `said`: the result of the last
@@ -234,7 +234,7 @@ export type WritePlan = {
 };
 
 /** The result of an effect. */
-export type Found =
+export type EffectResult =
   | { readonly of: 'look_at_file'; readonly file: FileFound }
   | { readonly of: 'look_for_models'; readonly models: ModelsFound }
   | { readonly of: 'ask_model'; readonly outcome: ModelOutcome }
@@ -244,8 +244,8 @@ export type Found =
   | { readonly of: 'write'; readonly written: Written | { readonly problem: string } }
   /** `liveView`: its URL; null: there is none, or the service did not start. */
   | { readonly of: 'start'; readonly problem: string | null; readonly liveView: string | null }
-  | { readonly of: 'hear'; readonly heard: Heard }
-  | { readonly of: 'let_in'; readonly heard: Heard };
+  | { readonly of: 'hear'; readonly heard: FirstMessage }
+  | { readonly of: 'let_in'; readonly heard: FirstMessage };
 
 /**
  * An event of the state machine. For a secret field, `fields` has `pasted`, or an empty text if the
@@ -257,4 +257,4 @@ export type SetupEvent =
       readonly choice: string;
       readonly fields: Readonly<Record<string, string>>;
     }
-  | { readonly kind: 'found'; readonly found: Found };
+  | { readonly kind: 'found'; readonly found: EffectResult };

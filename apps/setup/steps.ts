@@ -41,13 +41,13 @@ export function next(state: SetupState, event: SetupEvent): SetupState {
   const { choice, fields } = event;
   if (choice === 'leave') return over(state, 'left');
   if (choice === 'back') return back(state);
-  return choose[state.step.at](state, choice, fields);
+  return handlers[state.step.at](state, choice, fields);
 }
 
 type Fields = Readonly<Record<string, string>>;
-type Choose = (state: SetupState, choice: string, fields: Fields) => SetupState;
+type ChoiceHandler = (state: SetupState, choice: string, fields: Fields) => SetupState;
 
-const choose: Readonly<Record<Step['at'], Choose>> = {
+const handlers: Readonly<Record<Step['at'], ChoiceHandler>> = {
   file: atFile,
   model: atModel,
   vendor: atVendor,

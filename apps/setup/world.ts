@@ -11,11 +11,11 @@ import type { SecretLookup } from '../../src/secrets/secrets.ts';
 import { usualPlace, documentOf, nothingFound, localityOf, vendors } from './document.ts';
 import { RunningService, type RunningServiceOptions } from './running.ts';
 import { databaseFor, isOfUnit } from '../../src/app/service-place.ts';
-import type { Pouch, SetupWorld } from './session.ts';
+import type { SecretValues, SetupWorld } from './session.ts';
 import type { SetupEnd } from './setup.ts';
 import type {
   Effect,
-  Found,
+  EffectResult,
   PlaceFound,
   FileFound,
   TokenFound,
@@ -63,7 +63,7 @@ export type WorldOptions = RunningServiceOptions & {
 export type Places = {
   /** The base URL of a runtime on this machine that speaks the hosted API. */
   readonly hostedHere: string;
-  readonly lookMs: number;
+  readonly requestMs: number;
   /** The preferred ports. If one is taken, svc tries the ports ten, twenty and more above it. */
   readonly ports: { readonly webhook: number; readonly replies: number; readonly admin: number };
 };
@@ -71,7 +71,7 @@ export type Places = {
 /** `hostedHere` has LM Studio's default port: lmstudio.ai/docs/developer/core/server. */
 const usualPlaces: Places = {
   hostedHere: 'http://127.0.0.1:1234/v1',
-  lookMs: 1_000,
+  requestMs: 1_000,
   ports: { webhook: 8090, replies: 8091, admin: 2112 },
 };
 
@@ -98,7 +98,11 @@ class World implements SetupWorld {
     return this.#service.served;
   }
 
-  async act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found> {
+  async act(
+    effect: Effect,
+    secretValues: SecretValues,
+    signal: AbortSignal,
+  ): Promise<EffectResult> {
     const { kind: of } = effect;
     const { env, lookup } = this.#options;
     switch (of) {
@@ -109,17 +113,23 @@ class World implements SetupWorld {
       }
       case 'ask_model': {
         const practice = effect.model.kind === 'practice' ? await this.#practice.url() : null;
-        const asking = { ...this.#options, pouch, practice };
+        const asking = { ...this.#options, secretValues, practice };
         return { of, outcome: await askModel(effect.model, asking, signal) };
       }
       case 'identify':
-        return { of, token: await identify(effect.type, { ...this.#options, pouch }, signal) };
+        return {
+          of,
+          token: await identify(effect.type, { ...this.#options, secretValues }, signal),
+        };
       case 'look_at_place':
         return { of, place: await this.#lookAtPlace(effect, signal) };
       case 'write':
-        return { of, written: await writeAll(effect.plan, { ...this.#options, pouch }, signal) };
+        return {
+          of,
+          written: await writeAll(effect.plan, { ...this.#options, secretValues }, signal),
+        };
       case 'start': {
-        const problem = await this.#service.start(pouch);
+        const problem = await this.#service.start(secretValues);
         return { of, problem, liveView: this.#service.liveView };
       }
       case 'hear':
@@ -232,7 +242,7 @@ async function open(): Promise<{ readonly server: Server; readonly url: string }
 const identifyMs = 10_000;
 
 type IdentifyOptions = {
-  readonly pouch: Pouch;
+  readonly secretValues: SecretValues;
   readonly lookup: SecretLookup;
   readonly version: string;
   readonly platform: string | null;
@@ -244,11 +254,11 @@ type IdentifyOptions = {
  */
 async function identify(
   type: ChannelType,
-  { pouch, lookup, version, platform }: IdentifyOptions,
+  { secretValues, lookup, version, platform }: IdentifyOptions,
   signal: AbortSignal,
 ): Promise<TokenFound> {
   const { variable } = kindOf(type).token;
-  const found = await tokenOf(variable, pouch, lookup, signal);
+  const found = await tokenOf(variable, secretValues, lookup, signal);
   if (found === null) return { kind: 'none' };
   const { token, source } = found;
   const config = configOf(type, platform);
@@ -258,7 +268,7 @@ async function identify(
     await using channel = createMessenger(config, secrets, deps);
     const end = AbortSignal.any([signal, AbortSignal.timeout(identifyMs)]);
     const identity = await channel.identify(end);
-    if (identity.kind === 'refused') pouch.delete(variable);
+    if (identity.kind === 'refused') secretValues.delete(variable);
     return { ...identity, source };
   } finally {
     await deps.http.close();
@@ -267,11 +277,11 @@ async function identify(
 
 async function tokenOf(
   name: string,
-  pouch: Pouch,
+  secretValues: SecretValues,
   lookup: SecretLookup,
   signal: AbortSignal,
 ): Promise<{ readonly token: string; readonly source: SecretSource | 'pasted' } | null> {
-  const pasted = pouch.get(name);
+  const pasted = secretValues.get(name);
   if (pasted !== undefined) return { token: pasted, source: 'pasted' };
   const found = (await lookup.find([name], signal)).get(name);
   return found?.kind === 'value' ? { token: found.value.trim(), source: found.source } : null;
@@ -294,21 +304,21 @@ type SearchOptions = {
   /** The base URL of a runtime on this machine that speaks the hosted API, with `/v1`. */
   readonly hostedHere: string;
   /** The time limit of one request. */
-  readonly lookMs: number;
+  readonly requestMs: number;
 };
 
 const usualLocal = 'http://127.0.0.1:11434';
 const bodyBytesMax = 4 * 1024 * 1024;
 
 export async function lookForModels(
-  { env, lookup, hostedHere, lookMs }: SearchOptions,
+  { env, lookup, hostedHere, requestMs }: SearchOptions,
   signal: AbortSignal,
 ): Promise<ModelsFound> {
   const local = localBaseUrl(env['OLLAMA_HOST']);
   const http = createHttpClient(createDeadlines());
   await using closed = new AsyncDisposableStack();
   closed.defer(() => http.close());
-  const read = (url: string): Promise<unknown> => readJson(http, url, lookMs, signal);
+  const read = (url: string): Promise<unknown> => readJson(http, url, requestMs, signal);
   const names = vendors.map(({ keyEnv }) => keyEnv);
   const [tags, models, keys] = await Promise.all([
     read(`${local}/api/tags`),
@@ -407,7 +417,7 @@ const question = 'Say hello in one short sentence.';
 const shownMax = 500;
 
 type AskOptions = {
-  readonly pouch: Pouch;
+  readonly secretValues: SecretValues;
   readonly lookup: SecretLookup;
   readonly version: string;
   /** The base URL of the practice model; null: it is not used. */
@@ -467,11 +477,11 @@ function brainOf(model: ModelChoice, practice: string | null): BrainConfig | str
 
 async function secretsFor(
   name: EnvName | null,
-  { pouch, lookup }: AskOptions,
+  { secretValues, lookup }: AskOptions,
   signal: AbortSignal,
 ): Promise<Secrets> {
   if (name === null) return new Map();
-  const pasted = pouch.get(name);
+  const pasted = secretValues.get(name);
   if (pasted !== undefined) return new Map([[name, pasted]]);
   const found = (await lookup.find([name], signal)).get(name);
   return found?.kind === 'value' ? new Map([[name, found.value.trim()]]) : new Map();

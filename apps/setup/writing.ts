@@ -9,7 +9,7 @@ import { textOf } from '../../src/config/templates/templates.ts';
 import { replaceFile } from '../../src/app/config/saved-file.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
 import { isOfUnit, startOfUnit } from '../../src/app/service-place.ts';
-import type { Pouch } from './session.ts';
+import type { SecretValues } from './session.ts';
 import type { Written, WritePlan } from './state.ts';
 
 export type WriteOptions = {
@@ -17,7 +17,7 @@ export type WriteOptions = {
   readonly shown: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly keychain: Keychain;
-  readonly pouch: Pouch;
+  readonly secretValues: SecretValues;
 };
 
 type Problem = { readonly problem: string };
@@ -25,7 +25,7 @@ type Problem = { readonly problem: string };
 /** If it fails, the file is unchanged; a secret may already be in the keychain. */
 export async function writeAll(
   { document, replaces, make, store, unset }: WritePlan,
-  { file, shown, env, keychain, pouch }: WriteOptions,
+  { file, shown, env, keychain, secretValues }: WriteOptions,
   signal: AbortSignal,
 ): Promise<Written | Problem> {
   const text = textOf(document);
@@ -34,9 +34,9 @@ export async function writeAll(
     const first = validation.problems.find(({ severity }) => severity === 'error')!;
     return { problem: `${first.path}: ${first.message}. ${first.remedy}` };
   }
-  for (const name of make) if (!pouch.has(name)) pouch.set(name, madeSecret());
+  for (const name of make) if (!secretValues.has(name)) secretValues.set(name, madeSecret());
   for (const name of store) {
-    const done = await keychain.set(name, pouch.get(name) ?? '', signal);
+    const done = await keychain.set(name, secretValues.get(name) ?? '', signal);
     if (done.kind === 'fault') return { problem: `${done.message} ${done.remedy}` };
   }
   const saved = replaces

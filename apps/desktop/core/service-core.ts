@@ -168,7 +168,7 @@ export type CoreLinkTimes = {
   /** The shortest time between two requests of pages for a window. */
   readonly windowMs: number;
 };
-const usual: CoreLinkTimes = { shellMs: 2_000, windowMs: 5_000 };
+const defaultTimes: CoreLinkTimes = { shellMs: 2_000, windowMs: 5_000 };
 
 const closeMs = 1_000;
 /** The most questions that wait for the pages; a shell asks one at a time. */
@@ -181,10 +181,13 @@ export function openCoreLink(
   steady: () => SteadyTime = steadyNow,
   times: Partial<CoreLinkTimes> = {},
 ): CoreLink {
-  return new ShellLink(socket, role, steady, { ...usual, ...times });
+  return new ShellLink(socket, role, steady, { ...defaultTimes, ...times });
 }
 
-type Told = Extract<FromCore, { readonly kind: 'at_work' | 'leaving' | 'stuck' | 'written' }>;
+type StateMessage = Extract<
+  FromCore,
+  { readonly kind: 'at_work' | 'leaving' | 'stuck' | 'written' }
+>;
 
 class ShellLink implements CoreLink {
   readonly #role: CoreRole;
@@ -192,7 +195,7 @@ class ShellLink implements CoreLink {
   readonly #times: CoreLinkTimes;
   readonly #link: Link<FromCore>;
   /** The latest message of each kind, for a shell that connects later. */
-  readonly #told = new Map<Told['kind'], Told>();
+  readonly #latest = new Map<StateMessage['kind'], StateMessage>();
   readonly #connected = Promise.withResolvers<void>();
   #page: string | null = null;
   #questions: number[] = [];
@@ -205,7 +208,7 @@ class ShellLink implements CoreLink {
     this.#link = keepConnected<ToCore, FromCore>({
       path,
       onConnected: () => this.#begin(),
-      onMessage: (message) => this.#heed(message),
+      onMessage: (message) => this.#onMessage(message),
       onLost: () => {
         this.#page = null;
         this.#questions = [];
@@ -218,24 +221,24 @@ class ShellLink implements CoreLink {
   }
 
   atWork(origin: string, canWrite: boolean): void {
-    this.#tell({ kind: 'at_work', origin, canWrite });
+    this.#publish({ kind: 'at_work', origin, canWrite });
     const questions = this.#questions;
     this.#questions = [];
     for (const question of questions) this.#offer(question);
   }
 
   leaving(): void {
-    this.#told.delete('at_work');
-    this.#tell({ kind: 'leaving' });
+    this.#latest.delete('at_work');
+    this.#publish({ kind: 'leaving' });
   }
 
   async stuck(why: Stuck): Promise<void> {
-    this.#tell({ kind: 'stuck', why });
+    this.#publish({ kind: 'stuck', why });
     await endsWithin(this.#connected.promise, this.#times.shellMs);
   }
 
   written(): void {
-    this.#tell({ kind: 'written' });
+    this.#publish({ kind: 'written' });
   }
 
   withdrawn(): void {
@@ -263,15 +266,15 @@ class ShellLink implements CoreLink {
   #begin(): readonly FromCore[] {
     const { role, config } = this.#role;
     this.#connected.resolve();
-    return [{ kind: 'core', role, pid: process.pid, config }, ...this.#told.values()];
+    return [{ kind: 'core', role, pid: process.pid, config }, ...this.#latest.values()];
   }
 
-  #tell(message: Told): void {
-    this.#told.set(message.kind, message);
+  #publish(message: StateMessage): void {
+    this.#latest.set(message.kind, message);
     this.#link.send(message);
   }
 
-  #heed(message: ToCore): void {
+  #onMessage(message: ToCore): void {
     switch (message.kind) {
       case 'welcome':
         this.#page = message.page;
@@ -291,7 +294,7 @@ class ShellLink implements CoreLink {
   }
 
   #offer(question: number): void {
-    if (this.#told.has('at_work')) {
+    if (this.#latest.has('at_work')) {
       this.#link.send({ kind: 'offered', question, url: this.#role.offer() });
     } else if (this.#questions.length < questionsMax) {
       this.#questions.push(question);

@@ -143,10 +143,10 @@ export function told({ is, text }: Notice): Markup {
   return html`<p class="told ${is}" role="${is === 'bad' ? 'alert' : 'status'}">${text}</p>`;
 }
 
-export function section(title: string, ...deps: readonly Markup[]): Markup {
+export function section(title: string, ...content: readonly Markup[]): Markup {
   return html`<section>
     <h2>${title}</h2>
-    ${deps}
+    ${content}
   </section>`;
 }
 
@@ -172,8 +172,8 @@ export function link(address: string, name: string, isMain = false): Markup {
   return html`<a class="button${isMain ? ' main' : ''}" href="${address}">${name}</a>`;
 }
 
-export function row(...deps: readonly Markup[]): Markup {
-  return html`<div class="row">${deps}</div>`;
+export function row(...content: readonly Markup[]): Markup {
+  return html`<div class="row">${content}</div>`;
 }
 
 /** Lines of a program, which may be long. The box can be focused and scrolled by keyboard. */
@@ -208,11 +208,11 @@ export function verbatim(text: string): Markup {
 function write(part: Part): string {
   if (part === null) return '';
   if (typeof part === 'number') return String(part);
-  if (typeof part === 'string') return escape(part.replace(unseen, byNumber));
+  if (typeof part === 'string') return escape(part.replace(invisible, byNumber));
   return 'html' in part ? part.html : part.map(write).join('');
 }
 
-const unseen = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\t\n\r]]/gv;
+const invisible = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\t\n\r]]/gv;
 
 const byNumber = (char: string): string =>
   `\\u{${char.codePointAt(0)!.toString(16).padStart(4, '0')}}`;

@@ -23,11 +23,11 @@ import { closePage, endedPage, statePage } from './state-page.ts';
 
 // Pages for people who are not let in; they show nothing of this machine.
 
-type Why = Extract<Traded, { readonly kind: 'refused' }>['why'];
+type RefusalReason = Extract<Traded, { readonly kind: 'refused' }>['why'];
 
 const again = 'Start svc as you did before: that opens a window anew.';
 
-const links: Readonly<Record<Why, readonly [title: string, text: string]>> = {
+const links: Readonly<Record<RefusalReason, readonly [title: string, text: string]>> = {
   unknown: ['This link leads nowhere', 'svc does not know it, or has been started again since.'],
   late: ['This link is too old', 'It is good for one minute.'],
   used_twice: [
@@ -37,7 +37,7 @@ const links: Readonly<Record<Why, readonly [title: string, text: string]>> = {
   ],
 };
 
-function linkRefused(why: Why): string {
+function linkRefused(why: RefusalReason): string {
   const [title, text] = links[why];
   return refusalPage(title, text);
 }
@@ -71,11 +71,11 @@ const holdMs = 20_000;
 const shownMs = 250;
 
 /** @returns null: there is no such page */
-async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
+async function showRoom(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
   const notice = deps.notices.get(visit.query.get('told'));
   switch (visit.room) {
     case '':
-      return first(deps, notice, visit);
+      return firstPage(deps, notice, visit);
     case 'wait':
       return wait(deps, visit);
     case 'close':
@@ -98,16 +98,16 @@ async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
  * The first page. A browser that waited for the core goes to the core's pages, even if its waiting
  * request was lost.
  */
-async function first(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
+async function firstPage(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
   const { application } = deps;
   if (visit.query.has('waited') && notice === null && hasPages(application.state)) {
     const url = await pagesOf(application, visit.left);
     if (url !== null) return { kind: 'go', to: url };
   }
-  return roomsPage(await stateNow(deps, notice, visit));
+  return roomsPage(await currentStatePage(deps, notice, visit));
 }
 
-async function stateNow(deps: RoomDeps, notice: Notice | null, { query }: Visit) {
+async function currentStatePage(deps: RoomDeps, notice: Notice | null, { query }: Visit) {
   const { application, repairs, now } = deps;
   const { state, facts } = application;
   const mayTakeBack = state.at === 'needs_you' && /^(?:config|other)$/.test(state.why.of);
@@ -256,16 +256,16 @@ export async function openPageServer(
   if (held.kind === 'fault') return held;
   const host = `127.0.0.1:${held.port}`;
   const closing = new AbortController();
-  const door = new Door(options, host, closing.signal);
-  held.answer(door.answer);
+  const handler = new PageHandler(options, host, closing.signal);
+  held.answer(handler.answer);
   const remembering = rememberWorking(options, closing.signal);
   return {
     origin: `http://${host}`,
     get page() {
-      return `http://${host}/app/${door.key.text}/`;
+      return `http://${host}/app/${handler.key.text}/`;
     },
-    move: () => door.move(),
-    offer: () => `http://${host}/open/${door.signIn.offer()}`,
+    move: () => handler.move(),
+    offer: () => `http://${host}/open/${handler.signIn.offer()}`,
     async [Symbol.asyncDispose]() {
       closing.abort();
       await Promise.all([held.release(graceMs), remembering]);
@@ -305,7 +305,7 @@ function newKey(): Key {
   return { text, matches: createTokenCheck(text), ended: new AbortController() };
 }
 
-class Door {
+class PageHandler {
   #key = newKey();
   /** Only the codes of this sign-in are used; it grants no token. */
   readonly signIn: SignIn;
@@ -342,10 +342,10 @@ class Door {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const left = AbortSignal.any([gone.signal, this.#closing]);
-    const say = (answer: PageAnswer): void => send(request, response, answer);
-    this.#answerOf(request, left).then(say, (error: unknown) => {
+    const reply = (answer: PageAnswer): void => send(request, response, answer);
+    this.#answerOf(request, left).then(reply, (error: unknown) => {
       this.#options.onFault(error);
-      say(failed);
+      reply(failed);
     });
   };
 
@@ -360,7 +360,7 @@ class Door {
     const { pathname, searchParams: query } = target;
     const [, way, secret = '', room, ...more] = pathname.split('/');
     if (way === 'open' && room === undefined && method === 'GET') {
-      return isGuess(request) ? notGuessed : this.#open(secret, left);
+      return isPrefetch(request) ? prefetchRefused : this.#open(secret, left);
     }
     const isRoom = way === 'app' && room !== undefined && more.length === 0;
     const { matches, ended } = this.#key;
@@ -374,7 +374,7 @@ class Door {
   async #visit(request: IncomingMessage, visit: Visit): Promise<PageAnswer> {
     const { method = '' } = request;
     if (method === 'GET' || method === 'HEAD') {
-      return (await look(this.#deps, visit)) ?? nothingHere;
+      return (await showRoom(this.#deps, visit)) ?? nothingHere;
     }
     return method === 'POST' ? this.#act(request, visit) : nothingHere;
   }
@@ -408,7 +408,7 @@ class Door {
  * True: the browser only loads the page ahead, which must not use up a code. Format: Fetch,
  * Sec-Purpose.
  */
-function isGuess({ headersDistinct }: IncomingMessage): boolean {
+function isPrefetch({ headersDistinct }: IncomingMessage): boolean {
   const purposes = [headersDistinct['sec-purpose'], headersDistinct['purpose']].flat();
   return purposes.some((one) => /prefetch|prerender|preview/i.test(one ?? ''));
 }
@@ -418,7 +418,7 @@ const page = (status: number, text: string): PageAnswer => ({ kind: 'page', stat
 const linkAnswer = (why: Parameters<typeof linkRefused>[0]): PageAnswer =>
   page(403, linkRefused(why));
 
-const notGuessed = page(503, refusalPage('Not yet', 'This link is for the one who opens it.'));
+const prefetchRefused = page(503, refusalPage('Not yet', 'This link is for the one who opens it.'));
 
 const elsewhere = page(
   421,

@@ -224,7 +224,7 @@ function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-export type Shown = {
+export type StatePageOptions = {
   readonly state: ApplicationState;
   readonly facts: ApplicationFacts;
   readonly earlier: readonly Earlier[];
@@ -237,7 +237,7 @@ export type Shown = {
 
 type At<A extends ApplicationState['at']> = Extract<ApplicationState, { readonly at: A }>;
 
-export function statePage({ state, facts, earlier, notice, next, now }: Shown): string {
+export function statePage({ state, facts, earlier, notice, next, now }: StatePageOptions): string {
   const page = (title: string, body: readonly Markup[], waits = false): string =>
     pageOf({ title, body, room: './', next: waits ? next : null, notice });
   switch (state.at) {

@@ -81,10 +81,10 @@ export function createRepairs({
 }
 
 /** The shell's log, in the folder of the service's log. */
-const ofShell = 'desktop.log';
+const shellLogName = 'desktop.log';
 
 async function lastLines(log: LogName, logFile: string): Promise<LogLines> {
-  const file = log === 'service' ? logFile : join(dirname(logFile), ofShell);
+  const file = log === 'service' ? logFile : join(dirname(logFile), shellLogName);
   return { file, lines: await readLastLines(file) };
 }
 
@@ -162,7 +162,7 @@ async function keepAll(
       const done = await store.set(name, value.trim(), stop);
       if (done.kind === 'done') continue;
       const { state, message, remedy } = done;
-      if (isNone(state)) {
+      if (hasNoKeychain(state)) {
         lend(trimmed(values));
         return { kind: 'done', told: inMemoryAlone };
       }
@@ -177,7 +177,7 @@ async function keepAll(
 }
 
 /** True: no button can provide a keychain. A locked keychain can be unlocked. */
-const isNone = (state: KeychainState): boolean =>
+const hasNoKeychain = (state: KeychainState): boolean =>
   state === 'no_bus' || state === 'no_provider' || state === 'unavailable';
 
 const inMemoryAlone =
@@ -365,7 +365,7 @@ class ConfigurationFile {
   async earlier(): Promise<readonly Earlier[]> {
     const { revision: now } = await readDisk(this.#file);
     const found = new Map<string, Earlier>();
-    const worked = await this.#worked();
+    const worked = await this.#lastWorking();
     if (worked !== null) found.set(worked.revision, worked);
     for (const { revision, savedAt } of await listKept(this.#file).catch(() => [])) {
       if (found.has(revision) || revision === now) continue;
@@ -389,7 +389,7 @@ class ConfigurationFile {
   async remember(): Promise<void> {
     const disk = await readDisk(this.#file);
     if (disk.kind !== 'text' || !isValid(disk.text)) return;
-    if ((await this.#worked())?.revision === disk.revision) return;
+    if ((await this.#lastWorking())?.revision === disk.revision) return;
     const folder = await historyFolder(this.#file);
     await makeFolder(folder, 0o700);
     const part = join(folder, `${workedName}.new`);
@@ -400,11 +400,11 @@ class ConfigurationFile {
   async #textOf(revision: string): Promise<string | null> {
     const kept = await readKept(this.#file, revision).catch(() => null);
     if (kept !== null) return kept.text;
-    const worked = await this.#worked();
+    const worked = await this.#lastWorking();
     return worked?.revision === revision ? worked.text : null;
   }
 
-  async #worked(): Promise<(Earlier & { readonly text: string }) | null> {
+  async #lastWorking(): Promise<(Earlier & { readonly text: string }) | null> {
     try {
       const path = join(await historyFolder(this.#file), workedName);
       const { savedAt, text } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;

@@ -8,12 +8,12 @@ import { endsWithin } from '../../../src/lib/lifetime.ts';
 import { lives } from '../../../src/lib/holders.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { ApplicationState, FromCore, ToCore, CoreOrders } from '../desktop.ts';
-import type { Connection, Heard } from '../lines.ts';
+import type { Connection, ConnectionHandlers } from '../lines.ts';
 import {
   newCycle,
   step,
   type Cycle,
-  type Happening,
+  type CycleEvent,
   type Role,
   type CoreEnd,
 } from './life-cycle.ts';
@@ -84,21 +84,21 @@ export class CoreSupervisor {
   /** Waits for the earlier shell's core if one is recorded and still runs; else starts one. */
   open(): void {
     const before = this.#options.record.read();
-    if (before === null || !lives(before.pid)) return this.#happen({ kind: 'opened' });
+    if (before === null || !lives(before.pid)) return this.#apply({ kind: 'opened' });
     this.#options.log.info('core_awaited', 'A service of before is still there.', before);
     this.#hello = setTimeout(() => {
       this.#hello = null;
-      this.#happen({ kind: 'opened' });
+      this.#apply({ kind: 'opened' });
     }, this.#limits.helloMs);
   }
 
   restart(): void {
-    this.#happen({ kind: 'restart' });
+    this.#apply({ kind: 'restart' });
   }
 
   quit(): void {
     this.#stopWaiting();
-    this.#happen({ kind: 'quit' });
+    this.#apply({ kind: 'quit' });
   }
 
   /** Stops waiting for the core to drain. The core keeps its unfinished work for its next start. */
@@ -117,8 +117,8 @@ export class CoreSupervisor {
   }
 
   /** Handles a core that connected to the shell's socket. */
-  connected(hello: CoreHello, connection: Connection<ToCore>): Heard<FromCore> {
-    if (!this.#isOurs(hello)) {
+  connected(hello: CoreHello, connection: Connection<ToCore>): ConnectionHandlers<FromCore> {
+    if (!this.#isOwnCore(hello)) {
       this.#turnAway(hello);
       connection.send({ kind: 'stop' });
       return { onMessage: () => {}, onClose: () => {} };
@@ -128,12 +128,12 @@ export class CoreSupervisor {
     this.#welcome();
     if (this.#cycle.next !== null) connection.send({ kind: 'stop' });
     return {
-      onMessage: (message) => this.#heard(message),
+      onMessage: (message) => this.#onMessage(message),
       onClose: () => this.link.lost(connection),
     };
   }
 
-  #isOurs({ pid, config }: CoreHello): boolean {
+  #isOwnCore({ pid, config }: CoreHello): boolean {
     if (this.#process !== null) return this.#process.pid === pid;
     const isEnding = this.state.at === 'stopping' || this.state.at === 'stopped';
     return config === this.#options.config && !isEnding;
@@ -147,7 +147,7 @@ export class CoreSupervisor {
     this.#options.log.warn('core_refused', 'Another service was told to end.', { pid, config });
     if (this.#hello === null) return;
     this.#stopWaiting();
-    const begin = (): void => this.#happen({ kind: 'opened' });
+    const begin = (): void => this.#apply({ kind: 'opened' });
     void endsWithin(watchCore(pid).ended, this.#limits.drainMs).then(begin);
   }
 
@@ -156,21 +156,21 @@ export class CoreSupervisor {
     this.#stopWaiting();
     this.#options.log.info('core_found', 'The service of before goes on.', { pid });
     this.#watch(watchCore(pid));
-    this.#happen({ kind: 'found', role });
+    this.#apply({ kind: 'found', role });
   }
 
-  #heard(message: FromCore): void {
+  #onMessage(message: FromCore): void {
     switch (message.kind) {
       case 'core':
         return;
       case 'at_work': {
         const { origin, canWrite } = message;
-        return this.#happen({ kind: 'at_work', origin, canWrite });
+        return this.#apply({ kind: 'at_work', origin, canWrite });
       }
       case 'leaving':
-        return this.#happen({ kind: 'leaving' });
+        return this.#apply({ kind: 'leaving' });
       case 'stuck':
-        return this.#happen({ kind: 'stuck', why: message.why });
+        return this.#apply({ kind: 'stuck', why: message.why });
       case 'offered':
       case 'granted':
         return this.link.answered(message);
@@ -180,15 +180,15 @@ export class CoreSupervisor {
       case 'show_wanted':
         return this.#options.onShowWanted();
       case 'written':
-        return this.#happen({ kind: 'written' });
+        return this.#apply({ kind: 'written' });
       default:
         return message satisfies never;
     }
   }
 
-  #happen(happening: Happening): void {
+  #apply(event: CycleEvent): void {
     const before = this.#cycle;
-    const { cycle, acts } = step(before, happening, this.#options.clock);
+    const { cycle, acts } = step(before, event, this.#options.clock);
     this.#cycle = cycle;
     for (const act of acts) {
       switch (act.kind) {
@@ -199,7 +199,7 @@ export class CoreSupervisor {
           this.#stop();
           break;
         case 'wait':
-          this.#pause = setTimeout(() => this.#happen({ kind: 'due' }), act.ms);
+          this.#pause = setTimeout(() => this.#apply({ kind: 'due' }), act.ms);
           break;
         case 'end':
           this.#clear();
@@ -233,7 +233,7 @@ export class CoreSupervisor {
     const { code, signal } = end;
     // The name is `exit_code` since a log line already has a `code`.
     this.#options.log.info('core_ended', 'The service ended.', { exit_code: code, signal });
-    this.#happen({ kind: 'ended', end });
+    this.#apply({ kind: 'ended', end });
   }
 
   /** Asks the core to drain and end, by a message if it is connected; kills it after `drainMs`. */
@@ -289,7 +289,7 @@ type BeginOptions = {
 };
 
 /** How long the last output may take to arrive after the process ended. */
-const wordsMs = 300;
+const lastOutputMs = 300;
 
 export function beginCore(options: BeginOptions): CoreProcess {
   const { program, env, orders, inMemory = new Map<string, string>(), onLine } = options;
@@ -327,7 +327,7 @@ async function endOf(child: ChildProcess, lines: LastLines): Promise<CoreEnd> {
     closed.resolve();
   });
   const { code, signal } = await over.promise;
-  await endsWithin(closed.promise, wordsMs);
+  await endsWithin(closed.promise, lastOutputMs);
   child.stderr?.destroy();
   return { code, signal, lastLines: lines.end() };
 }
@@ -349,7 +349,7 @@ function folderHere(): string {
   return [process.cwd(), homedir()].find((folder) => existsSync(folder)) ?? '/';
 }
 
-const lookEveryMs = 100;
+const checkEveryMs = 100;
 
 /** Watches a core that an earlier shell started, and that sent its process id. */
 export function watchCore(pid: number): CoreProcess {
@@ -358,7 +358,7 @@ export function watchCore(pid: number): CoreProcess {
     if (lives(pid)) return;
     clearInterval(timer);
     gone.resolve({ code: null, signal: null, lastLines: [] });
-  }, lookEveryMs).unref();
+  }, checkEveryMs).unref();
   return { pid, isOwn: false, ended: gone.promise, signal: (name) => sendTo(pid, name) };
 }
 
@@ -379,14 +379,14 @@ const lineLengthMax = 1_000;
 /**
  * Keys, tokens and hashes: long, with both letters and digits. Slashes end a match, so paths stay.
  */
-const shaped = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?![\w-])/g;
+const secretShape = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?![\w-])/g;
 /** Control sequences of a terminal, and other invisible characters. */
 const unprintable = /\p{Cc}\[[\d;]*[A-Za-z]|[\p{Cc}\p{Bidi_Control}]+/gu;
 
 /** Removes control sequences from a line, and everything that looks like a secret. */
 export function scrubByShape(line: string): string {
   const plain = line.replaceAll(unprintable, ' ');
-  return plain.replaceAll(shaped, '[secret]').slice(0, lineLengthMax);
+  return plain.replaceAll(secretShape, '[secret]').slice(0, lineLengthMax);
 }
 
 /** Splits a stream's text into lines, keeps the last ones, and reports each. */

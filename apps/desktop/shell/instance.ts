@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../../../src/lib/make-folder.ts';
 import type { FromStart, ToStart, FromCore, FromWindow, ToCore, ToWindow } from '../desktop.ts';
 import type { Places } from '../places.ts';
-import { call, speak, type Connection, type Heard } from '../lines.ts';
+import { openSocket, openConnection, type Connection, type ConnectionHandlers } from '../lines.ts';
 import type { CoreHello } from './core-supervisor.ts';
 
 export type Instance =
@@ -24,7 +24,7 @@ export type Instance =
   /** A sentence. */
   | { readonly kind: 'fault'; readonly message: string };
 
-type Where = Pick<Places, 'runtime' | 'socket'>;
+type InstancePlaces = Pick<Places, 'runtime' | 'socket'>;
 
 const isPipe = process.platform === 'win32';
 /**
@@ -36,7 +36,7 @@ const againMs = 50;
 
 /** @param config the file that a second start sends to the first; null: none */
 export async function becomeInstance(
-  where: Where,
+  where: InstancePlaces,
   config: string | null,
   onConnection: (socket: Socket) => void,
   stop: AbortSignal,
@@ -49,7 +49,7 @@ export async function becomeInstance(
     const server = await listen(where.socket, onConnection);
     if (typeof server !== 'string') return { kind: 'first', server };
     if (server !== 'EADDRINUSE') return { kind: 'fault', message: describeRefused(where, server) };
-    const socket = await call(where.socket);
+    const socket = await openSocket(where.socket);
     const taken = socket === null ? await takeOver(where, onConnection) : null;
     if (taken !== null) return { kind: 'first', server: taken };
     const answer = socket === null ? null : await ask(socket, config, late);
@@ -62,7 +62,7 @@ export async function becomeInstance(
   return { kind: 'fault', message };
 }
 
-function describeRefused({ socket }: Where, code: string): string {
+function describeRefused({ socket }: InstancePlaces, code: string): string {
   return `svc cannot listen at ${socket} (${code}).`;
 }
 
@@ -94,12 +94,12 @@ function listen(path: string, onConnection: (socket: Socket) => void): Promise<S
 
 /** @returns null: another start holds the lock, or was faster */
 async function takeOver(
-  { runtime, socket: path }: Where,
+  { runtime, socket: path }: InstancePlaces,
   onConnection: (socket: Socket) => void,
 ): Promise<Server | null> {
   using lock = isPipe ? null : await lockOf(join(runtime, 'desktop.lock'));
   if (lock === null) return null;
-  const socket = await call(path);
+  const socket = await openSocket(path);
   socket?.destroy();
   if (socket !== null) return null;
   await rm(path, { force: true });
@@ -135,7 +135,7 @@ async function ask(
   late: AbortSignal,
 ): Promise<ToStart | null> {
   const { promise, resolve } = Promise.withResolvers<ToStart | null>();
-  const connection = speak<ToStart, FromStart>(socket, {
+  const connection = openConnection<ToStart, FromStart>(socket, {
     onMessage: (answer) => {
       resolve(answer);
       connection[Symbol.dispose]();
@@ -154,9 +154,9 @@ async function ask(
 
 type WindowHello = Extract<FromWindow, { readonly kind: 'window' }>;
 
-export type Guests = {
-  core(hello: CoreHello, connection: Connection<ToCore>): Heard<FromCore>;
-  window(hello: WindowHello, connection: Connection<ToWindow>): Heard<FromWindow>;
+export type ClientHandlers = {
+  core(hello: CoreHello, connection: Connection<ToCore>): ConnectionHandlers<FromCore>;
+  window(hello: WindowHello, connection: Connection<ToWindow>): ConnectionHandlers<FromWindow>;
   /**
    * Handles a second start. null: it gets no answer, and finds out by itself when this shell has
    * ended.
@@ -170,15 +170,15 @@ type Sent = ToCore | ToWindow | ToStart;
 /** A connection without a first line is closed after this time. */
 const helloMs = 5_000;
 
-export function receive(socket: Socket, guests: Guests): void {
-  let heard: Heard<Received> | null = null;
+export function receive(socket: Socket, handlers: ClientHandlers): void {
+  let heard: ConnectionHandlers<Received> | null = null;
   const timer = setTimeout(() => socket.destroy(), helloMs);
   socket.once('close', () => clearTimeout(timer));
-  const connection: Connection<Sent> = speak<Received, Sent>(socket, {
+  const connection: Connection<Sent> = openConnection<Received, Sent>(socket, {
     onMessage: (message) => {
       if (heard !== null) return heard.onMessage(message);
       clearTimeout(timer);
-      heard = admit(message, connection, guests);
+      heard = admit(message, connection, handlers);
       if (heard === null) connection[Symbol.dispose]();
     },
     onClose: () => heard?.onClose(),
@@ -189,22 +189,24 @@ export function receive(socket: Socket, guests: Guests): void {
 function admit(
   first: Received,
   connection: Connection<Sent>,
-  guests: Guests,
-): Heard<Received> | null {
+  handlers: ClientHandlers,
+): ConnectionHandlers<Received> | null {
   // Each client sends only its own kind of message: it is svc itself, run by this user.
-  if (first.kind === 'core') return guests.core(first, connection) as Heard<Received>;
-  if (first.kind === 'window') return guests.window(first, connection) as Heard<Received>;
+  if (first.kind === 'core')
+    return handlers.core(first, connection) as ConnectionHandlers<Received>;
+  if (first.kind === 'window')
+    return handlers.window(first, connection) as ConnectionHandlers<Received>;
   if (first.kind !== 'show') return null;
-  void answerStart(first.config, connection, guests);
+  void answerStart(first.config, connection, handlers);
   return { onMessage: () => {}, onClose: () => {} };
 }
 
 async function answerStart(
   config: string | null,
   connection: Connection<ToStart>,
-  guests: Guests,
+  handlers: ClientHandlers,
 ): Promise<void> {
-  const answer = await guests.start(config);
+  const answer = await handlers.start(config);
   if (answer === null) return;
   connection.send(answer);
   await connection.end();

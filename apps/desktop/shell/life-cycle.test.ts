@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SteadyTime } from '../../../src/lib/clock.ts';
 import type { Stuck } from '../desktop.ts';
-import { newCycle, step, type Act, type Cycle, type Happening, type Role } from './life-cycle.ts';
+import { newCycle, step, type Act, type Cycle, type CycleEvent, type Role } from './life-cycle.ts';
 
 const origin = 'http://127.0.0.1:2112';
-const atWork: Happening = { kind: 'at_work', origin, canWrite: true };
+const atWork: CycleEvent = { kind: 'at_work', origin, canWrite: true };
 const why: Stuck = { of: 'in_use', message: 'Another svc has the database.' };
 
-const endedBy = (code: number | null, signal: string | null = null): Happening => ({
+const endedBy = (code: number | null, signal: string | null = null): CycleEvent => ({
   kind: 'ended',
   end: { code, signal, lastLines: ['the last line'] },
 });
@@ -23,10 +23,10 @@ class Machine {
     this.cycle = newCycle(role);
   }
 
-  happen(...happenings: readonly Happening[]): this {
-    for (const happening of happenings) {
+  happen(...events: readonly CycleEvent[]): this {
+    for (const event of events) {
       const clock = { now: () => 1_000_000 + this.timeMs, steady: () => this.timeMs as SteadyTime };
-      ({ cycle: this.cycle, acts: this.acts } = step(this.cycle, happening, clock));
+      ({ cycle: this.cycle, acts: this.acts } = step(this.cycle, event, clock));
     }
     return this;
   }

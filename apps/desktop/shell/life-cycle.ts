@@ -28,12 +28,12 @@ export type Cycle = {
   /** The step after the end of the current core; null: nobody asked it to end. */
   readonly next: 'begin' | 'stop' | null;
   /** The reason that the current core gave for its end. */
-  readonly said: Stuck | null;
+  readonly stuck: Stuck | null;
   /** The times of the crashes within the last minute. */
   readonly crashedAt: readonly SteadyTime[];
 };
 
-export type Happening =
+export type CycleEvent =
   | { readonly kind: 'opened' }
   /** An earlier shell's core is connected, and goes on. */
   | { readonly kind: 'found'; readonly role: Role }
@@ -64,36 +64,36 @@ type Step = { readonly cycle: Cycle; readonly acts: readonly Act[] };
  */
 const pausesMs = [1_500, 5_000, 30_000] as const;
 /** The exit codes for which a restart does not help: a configuration problem, and wrong usage. */
-const hopeless: ReadonlySet<number> = new Set([78, 2]);
+const hopelessCodes: ReadonlySet<number> = new Set([78, 2]);
 
 export function newCycle(role: Role): Cycle {
   const state = { at: 'starting' } as const;
-  return { state, role, hasCore: false, next: null, said: null, crashedAt: [] };
+  return { state, role, hasCore: false, next: null, stuck: null, crashedAt: [] };
 }
 
-export function step(cycle: Cycle, happening: Happening, clock: Clock): Step {
-  switch (happening.kind) {
+export function step(cycle: Cycle, event: CycleEvent, clock: Clock): Step {
+  switch (event.kind) {
     case 'opened':
     case 'due':
       return cycle.hasCore || isEnding(cycle) ? { cycle, acts: [] } : begin(cycle, cycle.role);
     case 'found':
-      return { cycle: { ...begin(cycle, happening.role).cycle }, acts: [] };
+      return { cycle: { ...begin(cycle, event.role).cycle }, acts: [] };
     case 'at_work':
-      return { cycle: { ...cycle, state: atWork(cycle, happening) }, acts: [] };
+      return { cycle: { ...cycle, state: atWork(cycle, event) }, acts: [] };
     case 'leaving':
       return { cycle: leaving(cycle), acts: [] };
     case 'stuck':
-      return { cycle: { ...cycle, said: happening.why }, acts: [] };
+      return { cycle: { ...cycle, stuck: event.why }, acts: [] };
     case 'written':
       return again({ ...cycle, role: 'service' });
     case 'ended':
-      return ended(cycle, happening.end, clock);
+      return ended(cycle, event.end, clock);
     case 'restart':
       return again({ ...cycle, crashedAt: [] });
     case 'quit':
       return quit(cycle);
     default:
-      return happening satisfies never;
+      return event satisfies never;
   }
 }
 
@@ -147,7 +147,7 @@ function ended(before: Cycle, end: CoreEnd, clock: Clock): Step {
   const cycle = { ...before, hasCore: false };
   if (cycle.next === 'stop') return stopped(cycle);
   if (cycle.next === 'begin') return begin(cycle, cycle.role);
-  const why = cycle.said ?? whyHopeless(end);
+  const why = cycle.stuck ?? whyHopeless(end);
   if (why !== null) return { cycle: { ...cycle, state: { at: 'needs_you', why } }, acts: [] };
   // The person left the first run, so there is nothing to go on with.
   if (cycle.role === 'first_run' && end.code === 0) return stopped(cycle);
@@ -166,7 +166,7 @@ function crashed(cycle: Cycle, end: CoreEnd, { now, steady }: Clock): Step {
 }
 
 function whyHopeless({ code, lastLines }: CoreEnd): Stuck | null {
-  if (code === null || !hopeless.has(code)) return null;
+  if (code === null || !hopelessCodes.has(code)) return null;
   const message = lastLines.join('\n') || `svc ended with the code ${code} and said nothing.`;
   return { of: 'other', code: `ended_${code}`, message };
 }

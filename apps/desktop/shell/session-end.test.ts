@@ -27,14 +27,14 @@ test('a display that does not answer three times is the end, told once', async (
   const hold = setInterval(() => {}, patienceMs);
   assert.equal(await over, 'gone');
   clearInterval(hold);
-  assert.equal(await session.look(), true);
+  assert.equal(await session.check(), true);
   assert.equal(told(), 1);
 });
 
 test('a display that is busy once is there', async () => {
   const { session, told, looks } = watch(['busy', 'busy', null]);
   using _session = session;
-  assert.equal(await session.look(), false);
+  assert.equal(await session.check(), false);
   assert.ok(looks() >= 3);
   assert.equal(told(), 0);
 });
@@ -42,6 +42,6 @@ test('a display that is busy once is there', async () => {
 test('looks at the same time are one', async () => {
   const { session, looks } = watch([null], 1_000_000);
   using _session = session;
-  await Promise.all([session.look(), session.look()]);
+  await Promise.all([session.check(), session.check()]);
   assert.equal(looks(), 1);
 });

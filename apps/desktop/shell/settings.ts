@@ -43,15 +43,15 @@ export class SettingsFile {
 
   /** Replaces the file completely, or not at all. */
   async #write(): Promise<boolean> {
-    const beside = `${this.#file}.${randomUUID()}`;
+    const temporary = `${this.#file}.${randomUUID()}`;
     try {
       await makeFolder(dirname(this.#file), 0o700);
       const text = `${JSON.stringify(this.#now, null, 2)}\n`;
-      await writeFile(beside, text, { mode: 0o600, flag: 'wx' });
-      await rename(beside, this.#file);
+      await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
+      await rename(temporary, this.#file);
       return true;
     } catch {
-      await rm(beside, { force: true }).catch(() => {});
+      await rm(temporary, { force: true }).catch(() => {});
       return false;
     }
   }

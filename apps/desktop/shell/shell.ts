@@ -19,7 +19,7 @@ import type {
 } from '../desktop.ts';
 import type { Places } from '../places.ts';
 import { displayFault } from '../window/display.ts';
-import { becomeInstance, receive, type Guests } from './instance.ts';
+import { becomeInstance, receive, type ClientHandlers } from './instance.ts';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { isInPlace } from '../../../src/lib/make-folder.ts';
@@ -74,14 +74,14 @@ const withoutDisplay =
 
 export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   const { env, places, config, isNamed, stop, onFirst } = options;
-  const guests = Promise.withResolvers<Guests>();
+  const handlers = Promise.withResolvers<ClientHandlers>();
   const sockets = new Set<Socket>();
   const onConnection = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
     // Nothing is read from the socket before that.
-    void guests.promise.then((ready) => receive(socket, ready));
+    void handlers.promise.then((ready) => receive(socket, ready));
   };
   const instance = await becomeInstance(places, isNamed ? config : null, onConnection, stop);
   if (instance.kind === 'second') return instance.answer;
@@ -99,7 +99,7 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   const log = openShellLog(places.logs, opened);
   const deps = await openParts(options, log, opened);
   if (deps.kind === 'fault') return deps;
-  guests.resolve(guestsOf(deps));
+  handlers.resolve(handlersOf(deps));
   const end = await run(deps, options, opened);
   log.info('desktop_ended', 'The application ended.');
   await log.flush();
@@ -118,7 +118,7 @@ function openShellLog(folder: string, opened: AsyncDisposableStack): Log {
   return createLog({ stream: open(), level: 'info', format: 'json' });
 }
 
-function guestsOf({ config, core, window, opening }: Deps): Guests {
+function handlersOf({ config, core, window, opening }: ShellParts): ClientHandlers {
   return {
     core: (hello, connection) => core.connected(hello, connection),
     window: (hello, connection) => opening.connected(hello, connection),
@@ -136,7 +136,7 @@ function guestsOf({ config, core, window, opening }: Deps): Guests {
 const openingMs = 5_000;
 
 async function run(
-  { core, window, opening }: Deps,
+  { core, window, opening }: ShellParts,
   { isHidden, stop, abandon }: ShellOptions,
   opened: AsyncDisposableStack,
 ): Promise<ShellEnd> {
@@ -164,7 +164,7 @@ async function run(
 
 // The parts of the shell, put together. Only this code connects them with each other.
 
-type Deps = {
+type ShellParts = {
   readonly kind: 'parts';
   /** The configuration file, absolute. */
   readonly config: string;
@@ -177,7 +177,7 @@ type Deps = {
 type PartFault = { readonly kind: 'fault'; readonly message: string };
 
 /** A part that is created after the parts that use it. It is set before any event happens. */
-class Later<T> {
+class LatePart<T> {
   #value: T | null = null;
 
   set(value: T): void {
@@ -190,7 +190,7 @@ class Later<T> {
   }
 }
 
-type Known = {
+type PartsContext = {
   readonly options: ShellOptions;
   readonly log: Log;
   readonly config: string;
@@ -198,10 +198,10 @@ type Known = {
   readonly record: CoreRecord;
   /** Secrets that no keychain keeps. They exist only here, as long as this process lives. */
   readonly inMemory: Map<string, string>;
-  readonly core: Later<CoreSupervisor>;
-  readonly window: Later<WindowSupervisor>;
-  readonly application: Later<ShellApplication>;
-  readonly server: Later<PageServer>;
+  readonly core: LatePart<CoreSupervisor>;
+  readonly window: LatePart<WindowSupervisor>;
+  readonly application: LatePart<ShellApplication>;
+  readonly server: LatePart<PageServer>;
 };
 
 /**
@@ -212,15 +212,15 @@ async function openParts(
   options: ShellOptions,
   log: Log,
   opened: AsyncDisposableStack,
-): Promise<Deps | PartFault> {
+): Promise<ShellParts | PartFault> {
   const { env, places } = options;
   const record = createCoreRecord(join(places.runtime, 'core.json'));
   const config = configOf(options, record);
   const settings = await SettingsFile.read(places.settings);
-  const [application, server] = [new Later<ShellApplication>(), new Later<PageServer>()];
-  const [core, window] = [new Later<CoreSupervisor>(), new Later<WindowSupervisor>()];
+  const [application, server] = [new LatePart<ShellApplication>(), new LatePart<PageServer>()];
+  const [core, window] = [new LatePart<CoreSupervisor>(), new LatePart<WindowSupervisor>()];
   const inMemory = new Map<string, string>();
-  const known = {
+  const context = {
     options,
     log,
     config,
@@ -232,11 +232,11 @@ async function openParts(
     application,
     server,
   };
-  core.set(supervisorOf(known));
-  const session = opened.use(sessionOf(known));
-  window.set(windowOf(known, session));
-  application.set(await applicationOf(known));
-  const held = await serverOf(known);
+  core.set(supervisorOf(context));
+  const session = opened.use(sessionOf(context));
+  window.set(windowOf(context, session));
+  application.set(await applicationOf(context));
+  const held = await serverOf(context);
   if ('kind' in held) {
     return { kind: 'fault', message: `svc cannot listen on this machine (${held.code}).` };
   }
@@ -248,17 +248,17 @@ async function openParts(
     wanted: options.window,
     isHidden: options.isHidden,
     events: window.now.events,
-    say: (line) => log.info('window', line),
+    log: (line) => log.info('window', line),
   });
   return { kind: 'parts', config, core: core.now, window: window.now, opening };
 }
 
-function supervisorOf(known: Known): CoreSupervisor {
-  const { log, config, settings, record, window, application, server } = known;
+function supervisorOf(context: PartsContext): CoreSupervisor {
+  const { log, config, settings, record, window, application, server } = context;
   return new CoreSupervisor({
     config,
     role: isInPlace(config) ? 'service' : 'first_run',
-    begin: (role) => beginRole(role, known),
+    begin: (role) => beginRole(role, context),
     record,
     log,
     clock: systemClock,
@@ -275,7 +275,7 @@ function supervisorOf(known: Known): CoreSupervisor {
   });
 }
 
-function sessionOf({ options, log, core }: Known): SessionWatch {
+function sessionOf({ options, log, core }: PartsContext): SessionWatch {
   return watchSession({
     displayFault: () => displayFault(options.env),
     onOver: (why) => {
@@ -286,7 +286,7 @@ function sessionOf({ options, log, core }: Known): SessionWatch {
 }
 
 function windowOf(
-  { log, settings, core, application, server }: Known,
+  { log, settings, core, application, server }: PartsContext,
   session: SessionWatch,
 ): WindowSupervisor {
   return new WindowSupervisor({
@@ -297,14 +297,14 @@ function windowOf(
     onClose: () => settings.now.onClose,
     quit: () => core.now.quit(),
     signIn: () => application.now.signIn(server.now.page),
-    isSessionOver: () => session.look(),
+    isSessionOver: () => session.check(),
     log,
     steady: systemClock.steady,
   });
 }
 
-function applicationOf(known: Known): Promise<ShellApplication> {
-  const { options, config, core, window, settings } = known;
+function applicationOf(context: PartsContext): Promise<ShellApplication> {
+  const { options, config, core, window, settings } = context;
   const { env, places, version } = options;
   return ShellApplication.make({
     version,
@@ -323,7 +323,7 @@ function serverOf({
   core,
   application,
   inMemory,
-}: Known): ReturnType<typeof openPageServer> {
+}: PartsContext): ReturnType<typeof openPageServer> {
   const { env, keychain } = options;
   const lend = (values: ReadonlyMap<string, string>): void => {
     for (const [name, value] of values) inMemory.set(name, value);
@@ -347,7 +347,10 @@ function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string
     : config;
 }
 
-function beginRole(role: Role, { options, config, settings, log, inMemory }: Known): CoreProcess {
+function beginRole(
+  role: Role,
+  { options, config, settings, log, inMemory }: PartsContext,
+): CoreProcess {
   const { env, places } = options;
   const words = role === 'service' ? ['serve'] : ['internal', 'first-run'];
   return beginCore({
@@ -375,13 +378,13 @@ function originOf(state: ApplicationState): readonly string[] {
 // Detects the end of the person's session if no signal reports it: the screen of the window is
 // gone. One failed check does not count, since a display server may be busy.
 
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 const againMs = 500;
-const looks = 3;
+const checksMax = 3;
 
 type SessionWatch = Disposable & {
   /** Checks at once, after a window went away. Resolves with whether the session is over. */
-  look(): Promise<boolean>;
+  check(): Promise<boolean>;
 };
 
 type SessionOptions = {
@@ -394,12 +397,12 @@ type SessionOptions = {
 };
 
 export function watchSession(options: SessionOptions): SessionWatch {
-  const { onOver, everyMs = lookEveryMs, againMs: pauseMs = againMs } = options;
+  const { onOver, everyMs = checkEveryMs, againMs: pauseMs = againMs } = options;
   let isOver = false;
-  let looking: Promise<boolean> | null = null;
-  const lookWell = async (): Promise<boolean> => {
+  let checking: Promise<boolean> | null = null;
+  const checkRepeatedly = async (): Promise<boolean> => {
     let fault = await options.displayFault();
-    for (let left = looks - 1; left > 0 && fault !== null; left--) {
+    for (let left = checksMax - 1; left > 0 && fault !== null; left--) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
       fault = await options.displayFault();
     }
@@ -409,13 +412,13 @@ export function watchSession(options: SessionOptions): SessionWatch {
     onOver(fault);
     return true;
   };
-  const look = (): Promise<boolean> => {
-    looking ??= lookWell().finally(() => (looking = null));
-    return looking;
+  const check = (): Promise<boolean> => {
+    checking ??= checkRepeatedly().finally(() => (checking = null));
+    return checking;
   };
-  const timer = setInterval(() => void look(), everyMs).unref();
+  const timer = setInterval(() => void check(), everyMs).unref();
   return {
-    look,
+    check,
     [Symbol.dispose]: () => {
       isOver = true;
       clearInterval(timer);

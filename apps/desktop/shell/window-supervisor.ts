@@ -40,7 +40,7 @@ export class WindowSupervisor {
   #window: ApplicationWindow | null = null;
   #wantsShow = false;
   #showing: Promise<void> | null = null;
-  #owesQuestion = false;
+  #isQuestionDue = false;
   #reopenedAt: number | null = null;
 
   constructor(options: WindowSupervisorOptions) {
@@ -86,8 +86,9 @@ export class WindowSupervisor {
   async show(): Promise<void> {
     this.#wantsShow = this.#window === null;
     if (this.#window === null) return;
-    const isAsking = this.#owesQuestion && this.#keeps() && this.#options.onClose() === 'ask';
-    this.#owesQuestion = false;
+    const isAsking =
+      this.#isQuestionDue && this.#goesOnWithoutWindow() && this.#options.onClose() === 'ask';
+    this.#isQuestionDue = false;
     await this.#lead(isAsking ? this.#question() : this.#options.offer());
   }
 
@@ -114,7 +115,7 @@ export class WindowSupervisor {
   }
 
   /** Whether the service goes on without a window now, or will soon. */
-  #keeps(): boolean {
+  #goesOnWithoutWindow(): boolean {
     const state = this.#options.state();
     if (state.at === 'crashed') return state.nextTryAt !== null;
     return state.at === 'serving' || state.at === 'starting';
@@ -130,7 +131,7 @@ export class WindowSupervisor {
   }
 
   async #closing(): Promise<void> {
-    const choice = this.#keeps() ? this.#options.onClose() : 'quit';
+    const choice = this.#goesOnWithoutWindow() ? this.#options.onClose() : 'quit';
     if (choice === 'quit') return this.#options.quit();
     if (choice === 'keep') await this.hide();
     else await this.#lead(this.#question());
@@ -141,8 +142,8 @@ export class WindowSupervisor {
     log.info('window_closed', why ?? 'The window was closed.');
     if (await this.#options.isSessionOver()) return;
     if (why !== null) return this.#reopen();
-    if (!this.#keeps() || onClose() === 'quit') return quit();
-    this.#owesQuestion = onClose() === 'ask';
+    if (!this.#goesOnWithoutWindow() || onClose() === 'quit') return quit();
+    this.#isQuestionDue = onClose() === 'ask';
   }
 
   async #reopen(): Promise<void> {

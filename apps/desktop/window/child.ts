@@ -7,7 +7,7 @@ export type ChildEnd = {
   /** How it ended, as the words after "it": `ended with 1`. */
   readonly how: string;
   /** The last text of its standard error. */
-  readonly said: string;
+  readonly stderr: string;
 };
 
 export type WindowChild = {
@@ -18,33 +18,33 @@ export type WindowChild = {
   end(): Promise<void>;
 };
 
-const saidCharactersMax = 4_096;
+const stderrCharactersMax = 4_096;
 /** How long the process may take to end after the request. */
 const endsMs = 3_000;
-const lastWordsMs = 300;
+const lastOutputMs = 300;
 
 export function startChild(
   file: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): WindowChild {
-  let said = '';
+  let stderr = '';
   const { promise: ended, resolve } = Promise.withResolvers<ChildEnd>();
-  const over = (how: string, code: number | null = null): void => resolve({ code, how, said });
+  const settle = (how: string, code: number | null = null): void => resolve({ code, how, stderr });
   const child = begin(file, args, env);
-  if (child === null) over('could not be started');
+  if (child === null) settle('could not be started');
   child?.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-saidCharactersMax);
+    stderr = (stderr + text).slice(-stderrCharactersMax);
   });
   child?.stderr?.on('error', () => {});
-  child?.once('error', () => over('could not be started'));
+  child?.once('error', () => settle('could not be started'));
   child?.once('exit', (code, signal) => {
-    const tell = (): void => {
-      over(signal === null ? `ended with ${code}` : `was ended by ${signal}`, code);
+    const report = (): void => {
+      settle(signal === null ? `ended with ${code}` : `was ended by ${signal}`, code);
     };
-    child.once('close', tell);
+    child.once('close', report);
     // A grandchild may live longer and keep the pipe of standard error open.
-    setTimeout(tell, lastWordsMs);
+    setTimeout(report, lastOutputMs);
   });
   return {
     pid: child?.pid,

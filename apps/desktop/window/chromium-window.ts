@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { makeFolderSync } from '../../../src/lib/make-folder.ts';
 import { livesWith } from '../../../src/lib/holders.ts';
 import type { ApplicationWindow } from '../desktop.ts';
-import { call } from '../lines.ts';
+import { openSocket } from '../lines.ts';
 import { startChild, type ChildEnd, type WindowChild } from './child.ts';
 import type { ChromiumProgram } from './chromium-program.ts';
 import { windowEnvironment } from './display.ts';
@@ -21,10 +21,10 @@ export type ChromiumTimes = {
   /** A Chromium that cannot show anything ends within this time. */
   readonly failsMs: number;
   /** The interval of the checks whether another shell's Chromium has ended. */
-  readonly lookMs: number;
+  readonly checkMs: number;
 };
 
-const chromiumTimes: ChromiumTimes = { failsMs: 3_000, lookMs: 500 };
+const chromiumTimes: ChromiumTimes = { failsMs: 3_000, checkMs: 500 };
 
 /**
  * @param address the address of the page, or of a file that redirects to it
@@ -71,7 +71,7 @@ export class ChromiumWindow implements ApplicationWindow {
   readonly #redirects: Redirects;
   /** The children that have not ended. The first has the window; the others hand over to it. */
   readonly #children = new Set<WindowChild>();
-  #look: NodeJS.Timeout | null = null;
+  #otherWatch: NodeJS.Timeout | null = null;
   #isToEnd = false;
 
   constructor(
@@ -142,16 +142,16 @@ export class ChromiumWindow implements ApplicationWindow {
   #watchOther(): void {
     this.#forgetOther();
     if (this.#children.size > 0) return;
-    this.#look = setInterval(() => {
+    this.#otherWatch = setInterval(() => {
       if (holderOf(this.#profile) !== null) return;
       this.#forgetOther();
       if (!this.#isToEnd) this.#options.events.onClosed(null);
-    }, this.#times.lookMs);
+    }, this.#times.checkMs);
   }
 
   #forgetOther(): void {
-    if (this.#look !== null) clearInterval(this.#look);
-    this.#look = null;
+    if (this.#otherWatch !== null) clearInterval(this.#otherWatch);
+    this.#otherWatch = null;
   }
 }
 
@@ -184,7 +184,7 @@ export function holderOf(profile: string): number | null {
  */
 async function isAnswered(profile: string): Promise<boolean> {
   try {
-    const socket = await call(realpathSync(join(profile, 'SingletonSocket')));
+    const socket = await openSocket(realpathSync(join(profile, 'SingletonSocket')));
     socket?.destroy();
     return socket !== null;
   } catch {

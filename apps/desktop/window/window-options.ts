@@ -13,5 +13,5 @@ export type WindowOptions = {
   readonly isHidden: boolean;
   readonly events: WindowEvents;
   /** Writes a sentence to the shell's log: which window it is, and why not another. */
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 };

@@ -11,7 +11,7 @@ import {
   type ToWindow,
   type WindowKind,
 } from '../desktop.ts';
-import type { Connection, Heard } from '../lines.ts';
+import type { Connection, ConnectionHandlers } from '../lines.ts';
 import { BrowserWindow, whyNoBrowser } from './browser-window.ts';
 import { findChromium, type ChromiumProgram } from './chromium-program.ts';
 import { ChromiumWindow } from './chromium-window.ts';
@@ -29,7 +29,7 @@ export type OpeningWindow = {
    * time: a window of an earlier shell may connect first. The returned handlers get the lines after
    * that, and the end of the connection.
    */
-  connected(hello: Hello, connection: Connection<ToWindow>): Heard<FromWindow>;
+  connected(hello: Hello, connection: Connection<ToWindow>): ConnectionHandlers<FromWindow>;
   /** Resolves once the window can be shown. Never rejects. */
   readonly opened: Promise<ApplicationWindow | NoWindow>;
 };
@@ -52,7 +52,7 @@ async function open(
 ): Promise<ApplicationWindow | NoWindow> {
   const { env, wanted } = options;
   const chromium = findChromium(env);
-  const { kinds, told } = chooseWindow(wanted, await whetherHere(env, chromium));
+  const { kinds, passedOver } = chooseWindow(wanted, await whetherHere(env, chromium));
   const make = (kind: WindowKind): ApplicationWindow => {
     if (kind === 'webview') return webview;
     return kind === 'chromium' && chromium !== null
@@ -60,9 +60,9 @@ async function open(
       : new BrowserWindow(options);
   };
   const [first, ...others] = kinds.map((kind) => () => make(kind));
-  if (first === undefined) return { kind: 'none', why: told ?? 'There is no window.' };
-  if (told !== null) options.say(told);
-  const window = new FirstThatWorks(first(), others, options.say);
+  if (first === undefined) return { kind: 'none', why: passedOver ?? 'There is no window.' };
+  if (passedOver !== null) options.log(passedOver);
+  const window = new FallbackWindow(first(), others, options.log);
   const why = await window.open(options);
   return why === null ? window : { kind: 'none', why };
 }
@@ -80,15 +80,15 @@ export async function whetherHere(
   };
 }
 
-async function openElsewhere(url: string, { env, say }: WindowOptions): Promise<void> {
+async function openElsewhere(url: string, { env, log }: WindowOptions): Promise<void> {
   const opener = openerForUrl(url, process.platform, env);
   const isOpened = opener !== null && (await openInBrowser(opener, windowEnvironment(env)));
-  if (!isOpened) say('A page led elsewhere, and no browser could be opened for it.');
+  if (!isOpened) log('A page led elsewhere, and no browser could be opened for it.');
 }
 
 /** Uses the first window that works, and replaces a failed one with the next. */
-class FirstThatWorks implements ApplicationWindow {
-  readonly #say: (line: string) => void;
+class FallbackWindow implements ApplicationWindow {
+  readonly #log: (line: string) => void;
   readonly #others: (() => ApplicationWindow)[];
   #current: ApplicationWindow;
   #origins: readonly string[] | null = null;
@@ -97,11 +97,11 @@ class FirstThatWorks implements ApplicationWindow {
   constructor(
     first: ApplicationWindow,
     others: readonly (() => ApplicationWindow)[],
-    say: (line: string) => void,
+    log: (line: string) => void,
   ) {
     this.#current = first;
     this.#others = [...others];
-    this.#say = say;
+    this.#log = log;
   }
 
   get kind(): WindowKind {
@@ -124,16 +124,16 @@ class FirstThatWorks implements ApplicationWindow {
     const current = this.#current;
     const isWanted = !isHidden || (await hasTrayHost(env));
     const why = current instanceof WebviewWindow && isWanted ? await current.open() : null;
-    if (why !== null && !(await this.#next(why))) return whyNot(current.kind, why);
-    this.#say(`The window is ${windowNames[this.kind]}.`);
+    if (why !== null && !(await this.#replace(why))) return whyNot(current.kind, why);
+    this.#log(`The window is ${windowNames[this.kind]}.`);
     return null;
   }
 
   async show(url: string): Promise<string | null> {
     for (;;) {
       const why = await this.#current.show(url);
-      if (why === null || !(await this.#next(why))) return why;
-      this.#say(`The window is ${windowNames[this.kind]}.`);
+      if (why === null || !(await this.#replace(why))) return why;
+      this.#log(`The window is ${windowNames[this.kind]}.`);
     }
   }
 
@@ -159,9 +159,9 @@ class FirstThatWorks implements ApplicationWindow {
    * Replaces the current window.
    * @returns false: there is no other
    */
-  async #next(why: string): Promise<boolean> {
+  async #replace(why: string): Promise<boolean> {
     const make = this.#others.shift();
-    this.#say(whyNot(this.kind, why));
+    this.#log(whyNot(this.kind, why));
     if (make === undefined) return false;
     await this.#current[Symbol.asyncDispose]();
     this.#current = make();
@@ -180,7 +180,7 @@ type Choice = {
   /** In the order in which they are tried. */
   readonly kinds: readonly WindowKind[];
   /** A sentence on each kind that was passed over; null: none was. */
-  readonly told: string | null;
+  readonly passedOver: string | null;
 };
 
 const windowNames = {
@@ -195,8 +195,8 @@ export function chooseWindow(wanted: WindowKind | null, whether: Whether): Choic
   const kinds = asked.filter((kind) => whether[kind] === null);
   const first = kinds[0];
   const passed = asked.slice(0, first === undefined ? asked.length : asked.indexOf(first));
-  const told = passed.map((kind) => whyNot(kind, whether[kind]!));
-  return { kinds, told: told.length === 0 ? null : told.join(' ') };
+  const sentences = passed.map((kind) => whyNot(kind, whether[kind]!));
+  return { kinds, passedOver: sentences.length === 0 ? null : sentences.join(' ') };
 }
 
 function whyNot(kind: WindowKind, why: string): string {

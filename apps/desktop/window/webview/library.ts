@@ -77,11 +77,11 @@ export async function loadWebview(): Promise<Loaded> {
 
 /** The message of the system's loader is at the end of a chain of causes. */
 function whyNotLoaded(error: unknown): string {
-  let said = '';
+  let missing = '';
   for (let one = error; one instanceof Error; one = one.cause) {
-    said = /(\S+\.so[.\d]*): cannot open shared object file/.exec(one.message)?.[1] ?? said;
+    missing = /(\S+\.so[.\d]*): cannot open shared object file/.exec(one.message)?.[1] ?? missing;
   }
-  if (said !== '') return `${said} is missing on this system`;
+  if (missing !== '') return `${missing} is missing on this system`;
   return 'its library could not be loaded';
 }
 

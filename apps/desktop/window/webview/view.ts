@@ -16,10 +16,10 @@ export type ViewEvents = {
 };
 
 /** How long a page waits whose origin the shell has not announced yet. */
-const toldWithinMs = 1_000;
+const originWaitMs = 1_000;
 /** The time until the next try of a page that nobody answered. */
 const againMs = 1_000;
-const pingMonitorMs = 2_000;
+const pingMs = 2_000;
 /** If two pages are opened one after the other, the second may appear this much later. */
 const lateMs = 500;
 
@@ -32,7 +32,7 @@ const unansweredPage = `<!doctype html><html lang="en" id="unanswered">
 <h1>svc does not answer</h1><p>It is tried again every second.</p></html>`;
 
 /** A script that returns the address of the shown page, or `unanswered` for the page above. */
-const whatStands = `document.documentElement.id === 'unanswered' ? 'unanswered' : location.href`;
+const shownAddress = `document.documentElement.id === 'unanswered' ? 'unanswered' : location.href`;
 
 /**
  * A script that makes every pixel count as changed. Without it, WebKitGTK without its DMABUF
@@ -71,7 +71,7 @@ export class View {
     this.#events = events;
     this.#view = this.#create();
     const engine = {
-      ask: () => this.#pingMonitor(),
+      ping: () => this.#ping(),
       renew: (was: 'silent' | 'gone') => this.#renew(was),
       hopeless: events.onHopeless,
     };
@@ -113,7 +113,7 @@ export class View {
         return false;
       },
     });
-    view.onIpcMessage(({ body, uri }) => void this.#asked(view, body.toString(), uri));
+    view.onIpcMessage(({ body, uri }) => void this.#answerPage(view, body.toString(), uri));
     view.on('page-load-finished', ({ url = blank }) => void this.#loaded(view, url));
     view.on('title-changed', ({ title = '' }) => this.#window.setTitle(title || 'svc'));
     return view;
@@ -136,7 +136,7 @@ export class View {
     const timer = setTimeout(() => {
       this.#held = null;
       this.#events.onElsewhere(url);
-    }, toldWithinMs);
+    }, originWaitMs);
     this.#held = { url, timer };
   }
 
@@ -154,16 +154,16 @@ export class View {
     if (view !== this.#view || url === blank) return;
     this.#watch.loaded();
     const opens = this.#opens;
-    const shown = await this.#evaluate(whatStands);
+    const shown = await this.#evaluate(shownAddress);
     if (view !== this.#view || typeof shown !== 'string') return;
     if (this.#isPage(shown)) {
       view.evaluateScript(paintAnew);
-      this.#lookLater(url === this.#opened && shown !== url);
+      this.#checkLater(url === this.#opened && shown !== url);
       return this.#events.onLoaded(url);
     }
     const leading = this.#leading;
     if (leading === null || opens !== this.#opens) return;
-    if (shown === 'unanswered') return this.#lookLater(false);
+    if (shown === 'unanswered') return this.#checkLater(false);
     view.loadHtml(unansweredPage);
     this.#tryAgain(leading);
   }
@@ -177,14 +177,14 @@ export class View {
    * former page may appear after the new one. So this checks again later.
    * @param isOther the shown page is not the opened one
    */
-  #lookLater(isOther: boolean): void {
+  #checkLater(isOther: boolean): void {
     clearTimeout(this.#again);
-    this.#again = setTimeout(() => void this.#lookAgain(isOther), lateMs);
+    this.#again = setTimeout(() => void this.#checkAgain(isOther), lateMs);
   }
 
-  async #lookAgain(isOther: boolean): Promise<void> {
+  async #checkAgain(isOther: boolean): Promise<void> {
     const [opens, opened, leading] = [this.#opens, this.#opened, this.#leading];
-    const shown = await this.#evaluate(whatStands);
+    const shown = await this.#evaluate(shownAddress);
     if (opens !== this.#opens || typeof shown !== 'string') return;
     if (!this.#isPage(shown)) {
       if (leading !== null) this.#tryAgain(leading);
@@ -197,7 +197,7 @@ export class View {
     this.#events.onUnanswered(url);
   }
 
-  async #asked(view: Webview, text: string, uri: string): Promise<void> {
+  async #answerPage(view: Webview, text: string, uri: string): Promise<void> {
     const question = parsePageQuestion(text);
     const origin = URL.parse(uri)?.origin ?? '';
     if (question === null || !this.#origins.includes(origin)) return;
@@ -206,7 +206,7 @@ export class View {
     view.evaluateScript(answerScript(origin, question.id, answer));
   }
 
-  async #pingMonitor(): Promise<PingMonitor> {
+  async #ping(): Promise<PingResult> {
     const result = await this.#evaluate('1 + 1');
     if (result === null) return 'silent';
     // An engine that is gone returns no result, and does so at once.
@@ -216,7 +216,7 @@ export class View {
   /** @returns null: no answer in time; undefined: there is no engine */
   #evaluate(script: string): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => resolve(null), pingMonitorMs);
+    const timer = setTimeout(() => resolve(null), pingMs);
     this.#view.evaluateScriptWithCallback(script, (error: Error | null, result: string) => {
       clearTimeout(timer);
       resolve(error === null && result !== '' ? (JSON.parse(result) as unknown) : undefined);
@@ -240,10 +240,10 @@ export class View {
 // answers → silent, three times → renewed;  gone → renewed at once;  renewed too often → hopeless
 
 /** `gone`: the engine's process has ended. `silent`: no answer came in time. */
-export type PingMonitor = 'alive' | 'silent' | 'gone';
+export type PingResult = 'alive' | 'silent' | 'gone';
 
 type Engine = {
-  ask(): Promise<PingMonitor>;
+  ping(): Promise<PingResult>;
   /** Loads the shown page again, in a new process of the engine. */
   renew(was: 'silent' | 'gone'): void;
   hopeless(): void;
@@ -260,14 +260,14 @@ export class EngineWatch {
   readonly #times: WatchTimes;
   readonly #timer: NodeJS.Timeout;
   #isLoaded = false;
-  #isAsking = false;
+  #isPinging = false;
   #silent = 0;
   #renewedAt: number[] = [];
 
   constructor(engine: Engine, times: WatchTimes = { everyMs: 5_000, forgetMs: 60_000 }) {
     this.#engine = engine;
     this.#times = times;
-    this.#timer = setInterval(() => void this.#look(), times.everyMs);
+    this.#timer = setInterval(() => void this.#check(), times.everyMs);
   }
 
   /** Called when a page is loaded. Before the first page, an engine does not answer. */
@@ -280,13 +280,13 @@ export class EngineWatch {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
-    if (!this.#isLoaded || this.#isAsking) return;
-    this.#isAsking = true;
-    const pingMonitor = await this.#engine.ask();
-    this.#isAsking = false;
-    if (pingMonitor === 'alive') this.#silent = 0;
-    else if (pingMonitor === 'gone' || ++this.#silent >= silentMax) this.#renew(pingMonitor);
+  async #check(): Promise<void> {
+    if (!this.#isLoaded || this.#isPinging) return;
+    this.#isPinging = true;
+    const result = await this.#engine.ping();
+    this.#isPinging = false;
+    if (result === 'alive') this.#silent = 0;
+    else if (result === 'gone' || ++this.#silent >= silentMax) this.#renew(result);
   }
 
   #renew(was: 'silent' | 'gone'): void {

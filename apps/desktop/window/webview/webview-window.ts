@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import { makeFolderSync } from '../../../../src/lib/make-folder.ts';
 import { ownProgram } from '../../../../src/lib/program.ts';
 import type { ApplicationWindow, FromWindow, ToWindow } from '../../desktop.ts';
-import type { Connection, Heard } from '../../lines.ts';
+import type { Connection, ConnectionHandlers } from '../../lines.ts';
 import { isForBrowser } from '../addresses.ts';
-import { startChild, type WindowChild } from '../child.ts';
+import { startChild, type ChildEnd, type WindowChild } from '../child.ts';
 import { windowEnvironment } from '../display.ts';
 import type { WindowOptions } from '../window-options.ts';
 import { ordersVariable, pidFileOf, type WindowOrders } from './orders.ts';
@@ -23,11 +23,11 @@ export type WebviewTimes = {
   /** How long a started process may take until it can be shown, on a busy machine. */
   readonly beginMs: number;
   /** How long a process of an earlier shell may take to connect to this one. */
-  readonly foundMs: number;
+  readonly reconnectMs: number;
   readonly endMs: number;
 };
 
-const webviewTimes: WebviewTimes = { beginMs: 20_000, foundMs: 2_000, endMs: 3_000 };
+const webviewTimes: WebviewTimes = { beginMs: 20_000, reconnectMs: 2_000, endMs: 3_000 };
 
 export class WebviewWindow implements ApplicationWindow {
   readonly kind = 'webview';
@@ -62,7 +62,10 @@ export class WebviewWindow implements ApplicationWindow {
   }
 
   /** Handles the connection of a process that came by itself, or that this shell started. */
-  connected({ pid, hasTray }: Hello, connection: Connection<ToWindow>): Heard<FromWindow> {
+  connected(
+    { pid, hasTray }: Hello,
+    connection: Connection<ToWindow>,
+  ): ConnectionHandlers<FromWindow> {
     if (this.#connection !== null && this.#process?.pid !== pid) return refuse(connection);
     const isNew = this.#process?.pid !== pid;
     if (isNew) this.#gone = Promise.withResolvers();
@@ -89,8 +92,8 @@ export class WebviewWindow implements ApplicationWindow {
   async open(): Promise<string | null> {
     if (this.#connection !== null) return null;
     this.#waiting = Promise.withResolvers();
-    const left = readPid(pidFileOf(this.#options.places));
-    if (left !== null && this.#child === null && (await this.#within(this.#times.foundMs))) {
+    const earlier = readPid(pidFileOf(this.#options.places));
+    if (earlier !== null && this.#child === null && (await this.#within(this.#times.reconnectMs))) {
       return null;
     }
     const child = this.#child ?? this.#begin();
@@ -226,13 +229,13 @@ export class WebviewWindow implements ApplicationWindow {
 }
 
 /** Tells a second window process to end, since one window is enough. */
-export function refuse(connection: Connection<ToWindow>): Heard<FromWindow> {
+export function refuse(connection: Connection<ToWindow>): ConnectionHandlers<FromWindow> {
   connection.send({ kind: 'stop' });
   return { onMessage: () => {}, onClose: () => {} };
 }
 
-function whyEnded({ how, said }: { readonly how: string; readonly said: string }): string {
-  return /^svc internal window: (.*)$/m.exec(said)?.[1] ?? `its process ${how}`;
+function whyEnded({ how, stderr }: Pick<ChildEnd, 'how' | 'stderr'>): string {
+  return /^svc internal window: (.*)$/m.exec(stderr)?.[1] ?? `its process ${how}`;
 }
 
 /** @returns the id in the file, if that process lives; null: it does not */
