@@ -7,7 +7,7 @@ const all = { webview: null, chromium: null, browser: null };
 test('the first of three that runs here is taken, and it is told why not another', () => {
   assert.deepEqual(chooseWindow(null, all), {
     kinds: ['webview', 'chromium', 'browser'],
-    told: null,
+    passedOver: null,
   });
   const old = chooseWindow(null, { ...all, webview: 'it needs a newer system' });
   assert.deepEqual(old.kinds, ['chromium', 'browser']);
@@ -15,7 +15,7 @@ test('the first of three that runs here is taken, and it is told why not another
 });
 
 test('the one that was named is taken or none', () => {
-  assert.deepEqual(chooseWindow('browser', all), { kinds: ['browser'], told: null });
+  assert.deepEqual(chooseWindow('browser', all), { kinds: ['browser'], passedOver: null });
   const none = chooseWindow('chromium', { ...all, chromium: 'none is installed' });
   assert.deepEqual(none.kinds, []);
   assert.equal(none.passedOver, 'It is not a window of Chromium, since none is installed.');
