@@ -15,7 +15,7 @@ class KindWorld implements SetupWorld {
   readonly signals: AbortSignal[] = [];
   token: TokenFound = { kind: 'none' };
   secretValues: SecretValues = new Map();
-  /** Effects of this kind never finish until nobody waits for them. */
+  /** Effects of this kind last until nobody waits for them. */
   hangs: Effect['kind'] | null = null;
 
   async act(

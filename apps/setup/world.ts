@@ -361,10 +361,10 @@ export function localBaseUrl(host: string | undefined): string {
 async function readJson(
   http: HttpClient,
   url: string,
-  lookMs: number,
+  requestMs: number,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const deadlineAt = later(steadyNow(), lookMs);
+  const deadlineAt = later(steadyNow(), requestMs);
   const request = { method: 'GET', headers: {}, body: null, deadlineAt, bodyBytesMax } as const;
   const result = await http.send({ ...request, url: new URL(url) }, stopOf(signal));
   if (result.kind === 'fault' || result.status !== 200) return null;

@@ -242,7 +242,7 @@ class ShellLink implements CoreLink {
   }
 
   withdrawn(): void {
-    // What the page was is known to who was signed in.
+    // Every client that was signed in knows the page's former address.
     this.#page = null;
     this.#link.send({ kind: 'withdrawn' });
   }

@@ -59,7 +59,7 @@ export function configurationPage(
   return pageOf({ title: 'Configuration', body, room: 'configuration', notice });
 }
 
-/** The first line end after the tag is no part of the text. */
+/** A line end right after the tag is not part of the text. */
 function editor(text: string, revision: string): Markup {
   return section(
     'Change it',

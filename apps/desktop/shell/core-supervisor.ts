@@ -443,7 +443,7 @@ export type CoreRecord = {
   remove(): void;
 };
 
-/** A write error is ignored: a later shell then only fails to wait for the core. */
+/** A file error is ignored: a later shell then only fails to wait for the core. */
 export function createCoreRecord(file: string): CoreRecord {
   return {
     read: () => parse(quietly(() => readFileSync(file, 'utf8')) ?? ''),

@@ -96,6 +96,8 @@ test('what no restart would help is not tried again until the person says so', (
   const said = new Machine().happen({ kind: 'opened' }, { kind: 'stuck', why }, endedBy(1));
   assert.deepEqual(said.cycle.state, { at: 'needs_you', why });
   assert.deepEqual(said.acts, []);
+  said.happen({ kind: 'restart' });
+  assert.equal(said.happen(endedBy(null)).at, 'crashed', 'what was said before is forgotten');
   for (const code of [78, 2]) {
     const unsaid = new Machine().happen({ kind: 'opened' }, endedBy(code));
     const other = { of: 'other', code: `ended_${code}`, message: 'the last line' };

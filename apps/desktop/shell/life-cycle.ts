@@ -101,7 +101,7 @@ const isEnding = ({ state }: Cycle): boolean => state.at === 'stopping' || state
 
 function begin(cycle: Cycle, role: Role): Step {
   const state = { at: 'starting' } as const;
-  const begun = { ...cycle, state, role, hasCore: true, next: null, said: null };
+  const begun = { ...cycle, state, role, hasCore: true, next: null, stuck: null };
   return { cycle: begun, acts: [{ kind: 'begin', role }] };
 }
 

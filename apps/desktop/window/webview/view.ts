@@ -128,7 +128,7 @@ export class View {
   }
 
   /**
-   * Delays a page whose origin the shell may announce in the next moment. After `toldWithinMs`, it
+   * Delays a page whose origin the shell may announce in the next moment. After `originWaitMs`, it
    * counts as another program of this machine, and goes to the browser.
    */
   #hold(url: string): void {
