@@ -62,7 +62,7 @@ function leaving({ facts: { frontend } }: Pick<SetupState, 'facts'>): Choice[] {
 /** The most models offered by name. */
 const listedMax = 12;
 const pull = 'ollama pull llama3.2';
-const pagesModelTitle = 'The model that answers';
+const modelTitle = 'The model that answers';
 
 function pageOfModel(state: SetupState): Page {
   const { models, file } = state.facts;
@@ -73,7 +73,7 @@ function pageOfModel(state: SetupState): Page {
   const kept = file?.kind === 'there' && state.draft.file === 'change' ? [keptModel(file)] : [];
   if (models === null) {
     const work = { text: 'Looking for models on this machine …', slow: null };
-    return page('model', pagesModelTitle, { work, choices: [practice, ...backOrLeave(state)] });
+    return page('model', modelTitle, { work, choices: [practice, ...backOrLeave(state)] });
   }
   const near = models.near.slice(0, listedMax).map((model, index) => {
     return choice(`model:${index}`, nameOf(model), { hint: whereOf(model) });
@@ -81,7 +81,7 @@ function pageOfModel(state: SetupState): Page {
   const again = choice('again', 'Look again');
   const hosted = choice('hosted', 'A hosted model, with a key', { hint: leaves });
   const found = near.length > 0;
-  return page('model', pagesModelTitle, {
+  return page('model', modelTitle, {
     lines: found
       ? [text('These answer here. Which one is to be asked?')]
       : noneLines(models, state.facts.frontend),
@@ -340,7 +340,7 @@ function waitOf(state: SetupState, again: boolean): string {
 function pageOfOver(state: SetupState, { end }: Extract<Step, { readonly at: 'over' }>): Page {
   const { facts, draft } = state;
   const { written, liveView } = facts;
-  const lines = written === null ? [] : pagesEndLinesOf(written);
+  const lines = written === null ? [] : writtenLines(written);
   switch (end.kind) {
     case 'left': {
       const left = [text('Nothing was written, and nothing was changed.')];
@@ -404,7 +404,7 @@ function madeHere(written: Written | null, { pasted }: Draft): Line[] {
   );
 }
 
-function pagesEndLinesOf({ path, backup }: Written): Line[] {
+function writtenLines({ path, backup }: Written): Line[] {
   const before = backup === null ? [] : [text(`The file of before is ${backup}.`)];
   return [good(`${path} is written.`), ...before];
 }
@@ -591,7 +591,7 @@ function pageOfKeep(state: SetupState): Page {
   });
 }
 
-const pagesAgain = choice('again', 'Look at the keychain again');
+const keychainAgain = choice('again', 'Look at the keychain again');
 
 function atTerminal({ facts }: SetupState, made: readonly string[]): readonly Choice[] {
   const byHand = choice('by_hand', 'I set them in the environment', {
@@ -599,7 +599,7 @@ function atTerminal({ facts }: SetupState, made: readonly string[]): readonly Ch
     takes: made,
     role: 'skip',
   });
-  return facts.place?.keychain === 'ready' ? [inKeychain(made), byHand] : [byHand, pagesAgain];
+  return facts.place?.keychain === 'ready' ? [inKeychain(made), byHand] : [byHand, keychainAgain];
 }
 
 /** The choices in a window: a person without a terminal cannot set environment variables. */
@@ -613,7 +613,7 @@ function inWindow(state: SetupState, made: readonly string[]): readonly Choice[]
     takes: made,
     role: 'skip',
   });
-  return [...unlocked, pagesAgain, without];
+  return [...unlocked, keychainAgain, without];
 }
 
 function inKeychain(made: readonly string[]): Choice {

@@ -25,7 +25,7 @@ import { closePage, endedPage, statePage } from './state-page.ts';
 
 type RefusalReason = Extract<Traded, { readonly kind: 'refused' }>['why'];
 
-const again = 'Start svc as you did before: that opens a window anew.';
+const openAgain = 'Start svc as you did before: that opens a window anew.';
 
 const links: Readonly<Record<RefusalReason, readonly [title: string, text: string]>> = {
   unknown: ['This link leads nowhere', 'svc does not know it, or has been started again since.'],
@@ -43,7 +43,7 @@ function linkRefused(why: RefusalReason): string {
 }
 
 function refusalPage(title: string, text: string): string {
-  const body = section('What to do', paragraph(text), paragraph(again));
+  const body = section('What to do', paragraph(text), paragraph(openAgain));
   return pageOf({ title, body, room: null });
 }
 

@@ -116,11 +116,11 @@ export function settingsPage(
   );
   const shown =
     window === null ? [] : [section('Shown by', paragraph(`This is ${shownBy[window]}.`))];
-  const body = [closing, ...start(autostart), ...shown];
+  const body = [closing, ...autostartSection(autostart), ...shown];
   return pageOf({ title: 'Settings', body, room: 'settings', notice });
 }
 
-function start(autostart: boolean | null): readonly Markup[] {
+function autostartSection(autostart: boolean | null): readonly Markup[] {
   if (autostart === null) return [];
   const is = autostart
     ? 'svc starts with your session, without a window.'

@@ -30,23 +30,23 @@ function stuckPage(
 ): Body {
   switch (why.of) {
     case 'config':
-      return stuckPageConfig(why, earlier, facts);
+      return configStuckPage(why, earlier, facts);
     case 'secrets':
-      return secrets(why);
+      return secretsPage(why);
     case 'address':
-      return address(why);
+      return addressPage(why);
     case 'in_use':
-      return inUse(why);
+      return inUsePage(why);
     case 'other':
-      return other(why, earlier);
+      return otherPage(why, earlier);
     default:
       return why satisfies never;
   }
 }
 
-const again = press('restart', 'Try again');
+const tryAgain = press('restart', 'Try again');
 
-function stuckPageConfig(
+function configStuckPage(
   { problems }: Of<'config'>,
   earlier: readonly Earlier[],
   { config: file }: Pick<ApplicationFacts, 'config'>,
@@ -55,7 +55,7 @@ function stuckPageConfig(
     'What is wrong',
     html`<p>svc cannot start with its configuration, <code>${file}</code>.</p>`,
     problemList(problems),
-    row(link('configuration', 'Change it here', true), again),
+    row(link('configuration', 'Change it here', true), tryAgain),
   );
   return { title: 'The configuration needs a correction', body: [what, ...takeBack(earlier)] };
 }
@@ -90,7 +90,7 @@ export function takeBack(earlier: readonly Earlier[]): readonly Markup[] {
   return [what];
 }
 
-function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
+function secretsPage({ missing, keychain, told }: Of<'secrets'>): Body {
   const title = missing.length === 1 ? 'A secret is missing' : 'Secrets are missing';
   const what = section(
     'What is missing',
@@ -107,11 +107,11 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
   );
   switch (keychain) {
     case 'ready':
-      return { title, body: [what, paste(missing, true, keptThere)] };
+      return { title, body: [what, pasteForm(missing, true, keptThere)] };
     case 'locked':
       return {
         title: 'The keychain is locked',
-        body: [unlock, what, paste(missing, false, keptThere)],
+        body: [unlockSection, what, pasteForm(missing, false, keptThere)],
       };
     case 'no_bus':
     case 'no_provider':
@@ -120,7 +120,7 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
         'There is no keychain',
         html`<p class="soft">${told ?? 'svc could not reach the keychain of this system.'}</p>`,
       );
-      return { title, body: [what, paste(missing, true, inMemoryOnly), none] };
+      return { title, body: [what, pasteForm(missing, true, inMemoryOnly), none] };
     }
     case 'no_answer':
     case 'denied': {
@@ -137,13 +137,13 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
 }
 
 /** Replaces the text that a terminal shows about a locked keychain. */
-const unlock: Markup = section(
+const unlockSection: Markup = section(
   'Unlock it',
   paragraph(
     'What svc needs may be in the keychain of this system, which is locked. The system asks ' +
       'for its password in a window of its own, once.',
   ),
-  row(press('unlock', 'Unlock the keychain', { isMain: true }), again),
+  row(press('unlock', 'Unlock the keychain', { isMain: true }), tryAgain),
 );
 
 const keptThere =
@@ -158,7 +158,7 @@ const inMemoryOnly =
  * The form for missing secrets. A field's name is its index in the list, so the server need not
  * trust a page with names.
  */
-function paste(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string): Markup {
+function pasteForm(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string): Markup {
   const fields = missing.map(
     ({ name }, index) =>
       html`<label class="field"
@@ -172,11 +172,11 @@ function paste(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string)
     paragraph(kept),
     html`<form method="post" action="secrets" autocomplete="off">${fields}
 <div class="row"><button${look}>Keep and start</button></div></form>`,
-    isMain ? again : html``,
+    isMain ? tryAgain : html``,
   );
 }
 
-function address({ field, address: text, message }: Of<'address'>): Body {
+function addressPage({ field, address: text, message }: Of<'address'>): Body {
   const what = section(
     'What is in the way',
     paragraph(`svc wants to be reached at ${text}, and cannot: ${sentence(message)}`),
@@ -184,13 +184,13 @@ function address({ field, address: text, message }: Of<'address'>): Body {
       'It can take another number for the port. Whoever sends to this address by themselves ' +
         'then needs the new one, which is told here.',
     ),
-    row(press('other-port', 'Use another port', { isMain: true }), again),
+    row(press('other-port', 'Use another port', { isMain: true }), tryAgain),
     html`<p class="soft">In the configuration: ${field}</p>`,
   );
   return { title: 'An address is taken', body: [what] };
 }
 
-function inUse({ message }: Of<'in_use'>): Body {
+function inUsePage({ message }: Of<'in_use'>): Body {
   const what = section(
     'What is in the way',
     paragraph(sentence(message)),
@@ -203,7 +203,7 @@ function inUse({ message }: Of<'in_use'>): Body {
   return { title: 'svc already runs', body: [what] };
 }
 
-function other({ code, message }: Of<'other'>, earlier: readonly Earlier[]): Body {
+function otherPage({ code, message }: Of<'other'>, earlier: readonly Earlier[]): Body {
   const what = section(
     'What is in the way',
     message.includes('\n')

@@ -66,8 +66,6 @@ function answers(place: NetConnectOpts): Promise<boolean> {
 
 /** The environment of a window's programs: the variables that a desktop needs, and no secret. */
 
-type EnvironmentEnv = Readonly<Record<string, string | undefined>>;
-
 /** Variables of systems and desktops; compared without case, as Windows does. */
 const names = new Set(
   (
@@ -86,7 +84,7 @@ const families =
  * Selects the variables that a browser needs, by name. A browser lives on for days, and each of its
  * processes has these variables. So it gets no token that the shell was started with.
  */
-export function windowEnvironment(env: EnvironmentEnv): Record<string, string> {
+export function windowEnvironment(env: Env): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && (names.has(entry[0].toUpperCase()) || families.test(entry[0])),
