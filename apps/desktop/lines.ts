@@ -1,26 +1,28 @@
-/** Messages between the processes of the application: each is one line of JSON, both ways. */
+/**
+ * Messages between the processes of the application: each is one line of JSON, in both directions.
+ */
 import { connect, type Socket } from 'node:net';
 
-/** Far more than any message: what is longer is no message of ours. */
+/** Far more than any message needs; a longer line closes the connection. */
 const lineBytesMax = 262_144;
 
-/** One end of a connection. What is sent on one that is closed is lost. */
+/** One end of a connection. Messages sent after it closed are lost. */
 export type Connection<Sent> = Disposable & {
   send(message: Sent): void;
-  /** Resolves when what was sent is out, and ends the connection. */
+  /** Sends what is still buffered, closes the connection, and then resolves. */
   end(): Promise<void>;
 };
 
-export type Heard<Received> = {
-  /** Called for each line; what is no JSON object with a `kind` closes the connection. */
+export type ConnectionHandlers<Received> = {
+  /** Called for each line. A line that is no JSON object with a `kind` closes the connection. */
   readonly onMessage: (message: Received) => void;
   readonly onClose: () => void;
 };
 
-/** Makes messages of a socket; the types are what both ends agreed on. */
-export function speak<Received, Sent>(
+/** Reads and writes messages on a socket. Both ends agree on the types; nothing checks them. */
+export function openConnection<Received, Sent>(
   socket: Socket,
-  { onMessage, onClose }: Heard<Received>,
+  { onMessage, onClose }: ConnectionHandlers<Received>,
 ): Connection<Sent> {
   let begun = '';
   socket.setEncoding('utf8');
@@ -32,7 +34,7 @@ export function speak<Received, Sent>(
     for (const line of lines) {
       const message = parse(line);
       if (message === null) return false;
-      // The other end is svc itself, of this user.
+      // The other end is svc itself, run by this user.
       onMessage(message as Received);
     }
     return true;
@@ -53,7 +55,7 @@ export function speak<Received, Sent>(
   };
 }
 
-/** @returns null: it is no message */
+/** @returns null: the line is no message */
 function parse(line: string): object | null {
   try {
     const value: unknown = JSON.parse(line);
@@ -64,7 +66,7 @@ function parse(line: string): object | null {
 }
 
 /** Opens a connection; null: nobody listens there. */
-export function call(path: string): Promise<Socket | null> {
+export function openSocket(path: string): Promise<Socket | null> {
   const { promise, resolve } = Promise.withResolvers<Socket | null>();
   const socket = connect(path);
   socket.once('connect', () => resolve(socket));
@@ -73,22 +75,25 @@ export function call(path: string): Promise<Socket | null> {
 }
 
 export type Link<Sent> = Disposable & {
-  /** Lost where there is no connection. */
+  /** Without a connection, the message is lost. */
   send(message: Sent): void;
-  /** Resolves when what was sent is out; it connects no more. */
+  /** Sends what is still buffered, then resolves. It never connects again. */
   end(): Promise<void>;
 };
 
 export type LinkOptions<Received, Sent> = {
   readonly path: string;
   readonly onMessage: (message: Received) => void;
-  /** Is called at each connection; what it returns is sent first. */
+  /** Called at each connection; the link first sends the returned messages. */
   readonly onConnected: () => readonly Sent[];
   readonly onLost: () => void;
   readonly retryMs?: number;
 };
 
-/** A connection that is made again whenever it is lost, until it ends. Holds nothing open. */
+/**
+ * Connects, and connects again whenever the connection is lost, until `end` or disposal. It does
+ * not keep the process alive.
+ */
 export function keepConnected<Received, Sent>(options: LinkOptions<Received, Sent>): Link<Sent> {
   const { path, onMessage, onConnected, onLost, retryMs = 250 } = options;
   let connection: Connection<Sent> | null = null;
@@ -98,7 +103,7 @@ export function keepConnected<Received, Sent>(options: LinkOptions<Received, Sen
     if (!isOver) timer = setTimeout(() => void open(), retryMs).unref();
   };
   const open = async (): Promise<void> => {
-    const socket = await call(path);
+    const socket = await openSocket(path);
     if (isOver || socket === null) return socket === null ? again() : void socket.destroy();
     const onClose = (): void => {
       connection = null;
@@ -106,7 +111,7 @@ export function keepConnected<Received, Sent>(options: LinkOptions<Received, Sen
       again();
     };
     socket.unref();
-    connection = speak<Received, Sent>(socket, { onMessage, onClose });
+    connection = openConnection<Received, Sent>(socket, { onMessage, onClose });
     for (const message of onConnected()) connection.send(message);
   };
   const over = (): void => {

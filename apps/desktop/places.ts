@@ -1,4 +1,4 @@
-/** Where the application keeps what it needs, by the customs of the system. */
+/** The paths of the application's files and socket, by the customs of the system. */
 import { createHash } from 'node:crypto';
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,22 +7,22 @@ import { defaultStoragePath } from '../../src/config/inspect.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 export type Places = {
-  /** A configuration that nobody named goes here. */
+  /** The configuration file, if the person names none. */
   readonly config: string;
-  /** What the shell remembers. */
+  /** The shell's settings. */
   readonly settings: string;
-  /** What the window's browser engine keeps: no token, no text. */
+  /** The profile of the window's browser engine; it holds no token and no text. */
   readonly profile: string;
   readonly logs: string;
-  /** Of the socket; gone with the session of the person. Made with 0700. */
+  /** The folder of the socket. It goes away with the person's session. Created with mode 0700. */
   readonly runtime: string;
-  /** In the runtime folder; on Windows the name of a pipe. */
+  /** The path of the socket, in the runtime folder; on Windows the name of a pipe. */
   readonly socket: string;
 };
 
 const socketName = 'desktop.sock';
 
-/** For the user who runs this process; makes nothing. */
+/** The places of the user who runs this process. Creates nothing. */
 export function placesOf(env: Env, platform: NodeJS.Platform = process.platform): Places {
   const own = dirname(defaultStoragePath(env, platform));
   const state = stateFolder(env, platform);
@@ -43,7 +43,7 @@ export function placesOf(env: Env, platform: NodeJS.Platform = process.platform)
 
 const homeOf = (env: Env): string => env['HOME'] || homedir();
 
-/** Format: specifications.freedesktop.org/basedir-spec, and the habits of the other systems. */
+/** Format: specifications.freedesktop.org/basedir-spec, and the customs of the other systems. */
 function stateFolder(env: Env, platform: NodeJS.Platform): string {
   if (platform === 'win32') {
     return join(env['LOCALAPPDATA'] || join(homedir(), 'AppData', 'Local'), 'svc');
@@ -53,10 +53,10 @@ function stateFolder(env: Env, platform: NodeJS.Platform): string {
   return join(xdg.startsWith('/') ? xdg : join(homeOf(env), '.local', 'state'), 'svc');
 }
 
-/** What a system takes as the path of a socket, in bytes; unix(7) of the smallest of them. */
+/** The longest path of a socket, in bytes: the smallest limit of the supported systems; unix(7). */
 const socketBytesMax = 103;
 
-/** Where its path is too long for a socket, a short one stands for it. */
+/** The folder of the socket. If its path is too long for a socket, a short one replaces it. */
 function runtimeFolder(env: Env, platform: NodeJS.Platform): string {
   const xdg = env['XDG_RUNTIME_DIR'] ?? '';
   const who = platform === 'win32' ? '' : `-${userInfo().uid}`;

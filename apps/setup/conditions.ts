@@ -1,8 +1,10 @@
-/** What may be done where: what the steps and their pages both go by. Pure. */
+/**
+ * Conditions that both the steps and their pages use: which choices are possible in a state. Pure.
+ */
 import { secretsOf, localityOf } from './document.ts';
 import type { SetupState, Vendor } from './state.ts';
 
-/** Whether the model needs a key: one near may do without. */
+/** Whether the model needs a key. A local model may do without. */
 export function needsKey(
   { facts }: SetupState,
   vendor: Vendor,
@@ -18,23 +20,23 @@ export function isKeyed(keyed: readonly Vendor[], { keyEnv }: Vendor): boolean {
 }
 
 /**
- * Whether the keychain can be asked to keep something: at a locked one in a window, it asks the
- * person for its password.
+ * Whether svc can store something in the keychain. With a locked keychain, only a window can: the
+ * keychain then asks the person for its password.
  */
 export function mayKeep({ facts: { frontend, place } }: Pick<SetupState, 'facts'>): boolean {
   return place?.keychain === 'ready' || (frontend === 'window' && place?.keychain === 'locked');
 }
 
 /**
- * Whether every secret has a value by now. What is a unit's to start is not started here: it would
- * run as another user, and with other secrets.
+ * Whether every secret has a value by now. A service that a systemd unit starts is not started
+ * here: it would run as another user, with other secrets.
  */
 export function mayStart({ draft, facts }: Pick<SetupState, 'draft' | 'facts'>): boolean {
   if (facts.place?.isUnit === true) return false;
   return secretsOf(draft, facts).every(({ is }) => is !== 'later');
 }
 
-/** Whether the service that runs has all that it needs from places that outlast this process. */
+/** Whether everything that the running service needs outlasts this process. */
 export function mayGoOn({ draft, facts: { frontend, written } }: SetupState): boolean {
   const isWhole = draft.model?.kind !== 'practice' && (written?.unset ?? []).length === 0;
   return frontend === 'window' && isWhole;

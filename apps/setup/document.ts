@@ -1,4 +1,4 @@
-/** From what was chosen to the file, and to the secrets that it names. Pure. */
+/** Makes the configuration file from the draft, and lists the secrets that it names. Pure. */
 import {
   channelKinds,
   channelSynonyms,
@@ -23,9 +23,9 @@ import { isLoopbackHost, parseWebAddress } from '../../src/config/address.ts';
 import { isCloudTag } from '../../src/domain/model-words.ts';
 import { rangeOf } from '../../src/lib/ip-address.ts';
 
-// Vendors that run models for others, and where a model runs. All of it is pure.
+// Vendors that run models for others, and the locality of a model.
 
-/** Each speaks the hosted API there. The names of the variables are the vendors' own. */
+/** Each speaks the hosted API at its `baseUrl`. The names of the variables are the vendors' own. */
 export const vendors: readonly Vendor[] = [
   vendor('OpenAI', 'https://api.openai.com/v1', 'OPENAI_API_KEY', 'gpt-5-mini'),
   vendor('Anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY'),
@@ -35,7 +35,7 @@ export const vendors: readonly Vendor[] = [
   vendor('OpenRouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
 ];
 
-/** Another address that speaks the hosted API; it may want a key, or none. */
+/** Any other address that speaks the hosted API; it may need a key, or none. */
 export const otherVendor: Vendor = vendor('another address', '', 'MODEL_API_KEY');
 
 function vendor(name: string, baseUrl: string, keyEnv: string, modelId = ''): Vendor {
@@ -50,12 +50,12 @@ export function readBaseUrl(text: string): string | null {
   return trimmed;
 }
 
-/** What of a model decides where it runs. */
+/** The fields of a model that decide where it runs. */
 type Where = Pick<ModelDraft, 'provider' | 'modelId' | 'baseUrl'>;
 
 /**
- * Where a model runs, by all that is certain without asking: it is near only where its address
- * says so, and away where the tag of a local runtime's model does.
+ * Where a model runs, decided without asking it. It is local only if its address says so. The tag
+ * of a local runtime's model can make it a cloud model.
  */
 export function localityOf({ provider, modelId, baseUrl }: Where): ModelConfig['locality'] {
   if (provider === 'local_runtime' && isCloudTag(modelId)) return 'cloud';
@@ -64,13 +64,16 @@ export function localityOf({ provider, modelId, baseUrl }: Where): ModelConfig['
   return host !== null && isHere(host) ? 'local' : 'cloud';
 }
 
-/** This machine, an address of a private network, or a name that is known in one alone. */
+/**
+ * True for this machine, an address of a private network, and a name that only a private network
+ * knows.
+ */
 function isHere(host: string): boolean {
   if (isLoopbackHost(host) || /^(?:private|shared)$/.test(rangeOf(host))) return true;
   return /^[^.:]+$|\.(?:local|lan|internal|home\.arpa)$/i.test(host);
 }
 
-/** The variable that the key for this address is usually in. */
+/** The usual variable of the key for this address. */
 export function keyEnvFor(baseUrl: string | null): string {
   if (baseUrl === null) return vendors[0]!.keyEnv;
   const host = parseWebAddress(baseUrl)?.host;
@@ -78,7 +81,7 @@ export function keyEnvFor(baseUrl: string | null): string {
   return known?.keyEnv ?? otherVendor.keyEnv;
 }
 
-/** A model as the file will have it; one that is near, or has a free pass, names no key. */
+/** A model as the file will have it. `keyEnv` is null for a model that needs no key. */
 export function hostedModel(baseUrl: string, modelId: string, keyEnv: string | null): ModelDraft {
   const isUsual = baseUrl === vendors[0]!.baseUrl;
   const where = { provider: 'hosted_runtime', modelId, baseUrl: isUsual ? null : baseUrl } as const;
@@ -87,17 +90,17 @@ export function hostedModel(baseUrl: string, modelId: string, keyEnv: string | n
 
 export const adminTokenName = 'ADMIN_TOKEN';
 
-/** What needs no account comes first: with it the way goes on at once. */
+/** Channels that need no account come first: the person can go on at once. */
 export const kindsOffered: readonly ChannelKind[] = channelKinds.toSorted(
   (a, b) => Number(a.isMessenger) - Number(b.isMessenger),
 );
-/** The words for their types that people write. */
+/** The type names that people write. */
 export const channelNames = kindsOffered.map(({ type, synonyms }) => synonyms[0] ?? type);
 
 const brainName = 'assistant';
 const practiceModel = 'practice';
 
-/** Where nobody looked at anything yet. */
+/** The facts before svc looked at anything. */
 export const nothingFound: Facts = {
   frontend: 'terminal',
   file: null,
@@ -107,7 +110,7 @@ export const nothingFound: Facts = {
   liveView: null,
 };
 
-/** Where nothing else is known: all addresses are the defaults. */
+/** The place before svc looked at it: all addresses are the defaults. */
 export const usualPlace: PlaceFound = {
   keychain: 'unavailable',
   database: 'svc.db',
@@ -122,15 +125,15 @@ export const usualPlace: PlaceFound = {
 };
 
 /**
- * A secret of the file. `set`: it stands somewhere. `made`: it is to be made. `later`: the person
- * has to set it before a start.
+ * A secret that the file names. `set`: svc found a value. `made`: svc will generate one. `later`:
+ * the person must set it before a start.
  */
 export type NeededSecret = {
   readonly name: string;
   readonly is: 'set' | 'pasted' | 'made' | 'later';
 };
 
-/** What the chosen file names, in its order; what a kept part names is left out. */
+/** The secrets that the new file names, in the file's order; without those of its kept parts. */
 export function secretsOf(draft: Draft, { place }: Pick<Facts, 'place'>): readonly NeededSecret[] {
   const isSet = (name: string): boolean => place?.set.includes(name) === true;
   const isPasted = (name: string): boolean => draft.pasted.includes(name);
@@ -150,7 +153,7 @@ export function secretsOf(draft: Draft, { place }: Pick<Facts, 'place'>): readon
   return found;
 }
 
-/** All that `write` does: the file, and what goes to the keychain. */
+/** Everything that the `write` effect does: the file, and the secrets for the keychain. */
 export function writePlanOf(draft: Draft, facts: Facts): WritePlan {
   const secrets = secretsOf(draft, facts);
   const make = secrets.filter(({ is }) => is === 'made').map(({ name }) => name);
@@ -169,7 +172,7 @@ export function writePlanOf(draft: Draft, facts: Facts): WritePlan {
 /** The whole file. */
 export function documentOf(draft: Draft, facts: Facts): JsonObject {
   const place = facts.place ?? usualPlace;
-  // A window is signed in by its application, whether there is such a secret or not.
+  // A window gets its sign-in from the application, even without this secret.
   const hasAdmin =
     facts.frontend === 'window' ||
     secretsOf(draft, facts).some(({ name }) => name === adminTokenName);
@@ -203,7 +206,7 @@ export function documentOf(draft: Draft, facts: Facts): JsonObject {
   };
 }
 
-/** The word for a type that people write. */
+/** The type name that people write. */
 function nameOf(type: ChannelType): string {
   const kind: ChannelKind = kindOf(type);
   return kind.synonyms[0] ?? type;
@@ -230,7 +233,7 @@ function accessOf({ allow, pairing }: AccessConfig): JsonObject {
   return { ...(allow !== null && { allow }), ...(pairing && { pairing }) };
 }
 
-/** A model that is elsewhere may be asked only what may leave. */
+/** A cloud model may receive only public text. */
 function sensitivityOf(model: ModelDraft | { readonly kind: 'practice' }): 'private' | 'public' {
   return model.kind === 'model' && model.locality === 'cloud' ? 'public' : 'private';
 }
@@ -258,8 +261,8 @@ function modelOf(
 }
 
 /**
- * A file without problems, changed: the first model of the brain that answers the first route, and
- * the channel of that type. All else stays as it is.
+ * Changes a valid file: it replaces the first model of the brain that answers the first route, and
+ * the channel of that type. All else stays.
  */
 function changed(before: JsonObject, draft: Draft, place: PlaceFound): JsonObject {
   const routes = objectsOf(before['routes']);
@@ -299,7 +302,7 @@ function withModel(
   };
 }
 
-/** The type that a name of a channel means; undefined: none. */
+/** @returns the type of a channel's name; undefined: no channel has this name */
 export function typeOf(name: Json | undefined): ChannelType | undefined {
   if (typeof name !== 'string') return undefined;
   return channelSynonyms[name] ?? channelTypes.find((type) => type === name);
@@ -309,16 +312,17 @@ function objectsOf(value: Json | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? (value as readonly JsonObject[]) : [];
 }
 
-/** Values that a person makes up. */
+/** Secrets whose values the person may invent. */
 const ownNames = new Set([
   adminTokenName,
   ...channelKinds.filter(({ token }) => token.ours !== null).map(({ token }) => token.variable),
 ]);
 
 /**
- * A line that sets a variable: it makes the value where anybody may, else a person fills it in.
- * @param isKnown the person has a value of their own for it, which the line must not replace
- * @param isUnit a unit of systemd is to find it
+ * A shell line that sets a variable. It generates a value if any value will do; else the person
+ * fills it in.
+ * @param isKnown the person already has a value, which the line must not replace
+ * @param isUnit the line is for a unit of systemd
  */
 export function lineFor(name: string, isKnown: boolean, isUnit: boolean): string {
   const isMade = ownNames.has(name) && !isKnown;

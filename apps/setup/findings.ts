@@ -1,11 +1,11 @@
-/** What the outside found, and where that leads. Pure. */
+/** Handles the results of effects: each gives the next state. Pure. */
 import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import { adminTokenName, secretsOf } from './document.ts';
 import { go, over, stay } from './moves.ts';
-import type { Effect, Found, SetupState, TokenFound } from './state.ts';
+import type { Effect, EffectResult, SetupState, TokenFound } from './state.ts';
 
-/** @returns the same state where the way has gone on by now, and nobody waits for this */
-export function afterFinding(state: SetupState, found: Found): SetupState {
+/** @returns the same state if nobody waits for this result any more */
+export function afterFinding(state: SetupState, found: EffectResult): SetupState {
   if (state.effect?.kind !== found.of) return state;
   const { step } = state;
   switch (found.of) {
@@ -42,8 +42,9 @@ export function afterFinding(state: SetupState, found: Found): SetupState {
 }
 
 /**
- * The channel whose first message is waited for; of a kept file the first that it has.
- * @param says what is said for the person where svc can say it; null: a greeting
+ * The effect that waits for the first message. For a kept file, it waits on the file's first
+ * channel.
+ * @param says the text that svc sends for the person where it can; null: a greeting
  */
 export function hear({ draft, facts }: SetupState, says: string | null = null): Effect {
   const kept = facts.file?.kind === 'there' ? facts.file.channels[0] : undefined;
@@ -51,7 +52,7 @@ export function hear({ draft, facts }: SetupState, says: string | null = null): 
   return { kind: 'hear', type: type ?? null, says };
 }
 
-function fileFound(state: SetupState, file: Extract<Found, { of: 'look_at_file' }>['file']) {
+function fileFound(state: SetupState, file: Extract<EffectResult, { of: 'look_at_file' }>['file']) {
   const { step } = state;
   if (file.kind === 'there') return stay(state, { step, facts: { file } });
   const effect: Effect = { kind: 'look_for_models' };
@@ -61,7 +62,7 @@ function fileFound(state: SetupState, file: Extract<Found, { of: 'look_at_file' 
 function tokenFound(state: SetupState, type: ChannelType, found: TokenFound): SetupState {
   const bot = found.kind === 'known' ? found.name : null;
   const { variable } = kindOf(type).token;
-  // What was refused is not kept, and what stands elsewhere was not pasted.
+  // A refused token is not kept, and a token found elsewhere was not pasted.
   const isPasted = 'source' in found && found.source === 'pasted' && found.kind !== 'refused';
   const others = state.draft.pasted.filter((name) => name !== variable);
   const pasted = isPasted ? [...others, variable] : others;
@@ -69,16 +70,16 @@ function tokenFound(state: SetupState, type: ChannelType, found: TokenFound): Se
   return stay(state, { step: { at: 'token', type, found }, draft: { channel, pasted } });
 }
 
-/** Where nothing is to be kept, nobody is asked where. */
+/** Skips the question where to keep secrets if there is nothing to keep. */
 function placeFound(state: SetupState): SetupState {
   const open = secretsOf(state.draft, state.facts).some(
     ({ is }) => is === 'pasted' || is === 'made',
   );
-  // Nobody wants to be back at a question that was not asked.
+  // "Back" must not lead to a question that was not asked.
   return open ? state : { ...afterKeep(state, null), trail: state.trail };
 }
 
-/** On a messenger, strangers can write: who may is the next question. */
+/** Strangers can write to a messenger, so the next question is who may talk. */
 export function afterKeep(state: SetupState, keep: 'keychain' | 'by_hand' | null): SetupState {
   const { channel } = state.draft;
   const asks = channel?.kind === 'channel' && kindOf(channel.type).isMessenger;
@@ -88,7 +89,7 @@ export function afterKeep(state: SetupState, keep: 'keychain' | 'by_hand' | null
 
 function fileWritten(
   state: SetupState,
-  written: Extract<Found, { of: 'write' }>['written'],
+  written: Extract<EffectResult, { of: 'write' }>['written'],
 ): SetupState {
   if ('problem' in written) {
     return go(state, { step: { at: 'review', said: written.problem } });
@@ -102,7 +103,7 @@ function fileWritten(
   return { ...stay(state, { step, facts, effect: { kind: 'start' } }), trail: [] };
 }
 
-/** Names whose place is looked for before it is asked where secrets go. */
+/** Names of the secrets to look for before asking where to keep secrets. */
 export function namesToLookFor(state: SetupState): readonly string[] {
   return [...secretsOf(state.draft, { place: null }).map(({ name }) => name), adminTokenName];
 }

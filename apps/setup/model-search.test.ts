@@ -30,7 +30,7 @@ for (const [written, url] of hosts) {
 
 const look = (env: Record<string, string>, hostedHere: string) =>
   lookForModels(
-    { env, lookup: createLookupBeside({ env, cwd: '/' }), hostedHere, lookMs: patienceMs },
+    { env, lookup: createLookupBeside({ env, cwd: '/' }), hostedHere, requestMs: patienceMs },
     new AbortController().signal,
   );
 const nowhere = `http://127.0.0.1:${closedPort}`;

@@ -1,4 +1,4 @@
-/** How a way goes from place to place, and where "back" leads. Pure. */
+/** Moves of the state machine from step to step, and where "back" leads. Pure. */
 import type { Draft, Effect, Facts, Place, SetupState, Step } from './state.ts';
 
 export type Move = {
@@ -8,7 +8,7 @@ export type Move = {
   readonly effect?: Effect;
 };
 
-/** Goes on; the place that is left is where "back" leads, unless nothing could be chosen there. */
+/** Goes to another step. "Back" leads to the place that was left, unless it offered no choice. */
 export function go(state: SetupState, { step, draft, facts, effect }: Move): SetupState {
   const left: Place = { step: state.step, draft: state.draft, facts: state.facts };
   const trail = isWaiting(left) ? state.trail : [...state.trail, left];
@@ -22,7 +22,7 @@ export function go(state: SetupState, { step, draft, facts, effect }: Move): Set
   };
 }
 
-/** Stays, and says something else, or looks once more. */
+/** Stays in place with another text or another search. The trail stays the same. */
 export function stay(state: SetupState, { step, draft, facts, effect }: Move): SetupState {
   return {
     step,
@@ -33,7 +33,9 @@ export function stay(state: SetupState, { step, draft, facts, effect }: Move): S
   };
 }
 
-/** What was chosen since counts no more; what was found since does. */
+/**
+ * Drops the choices that were made since that place, but keeps the results that were found since.
+ */
 export function back(state: SetupState): SetupState {
   const place = state.trail.at(-1);
   if (place === undefined) return state;
@@ -49,7 +51,7 @@ export function over(
   return { ...state, step: { at: 'over', end: { kind } }, trail: [], effect: null };
 }
 
-/** A place that only passes something on: nobody wants to be back there. */
+/** True: the place only waits for a result, so "back" must not lead there. */
 function isWaiting({ step, facts }: Place): boolean {
   if (step.at === 'answer') return step.outcome === null;
   if (step.at === 'token') return step.found === null;

@@ -1,4 +1,4 @@
-/** From a state to the page that a face shows: all that is said on the way. Pure. */
+/** Makes the page for a state; all texts of the first run are here. Pure. */
 import { kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import type { Page, Choice, Line, Frontend, Field, StepName } from './setup.ts';
 import type {
@@ -18,9 +18,7 @@ import { mayKeep, mayStart, isKeyed } from './conditions.ts';
 import { hear } from './findings.ts';
 import { textOf } from '../../src/config/templates/templates.ts';
 
-// What pages are put together from. Pure.
-
-/** A page; what is left out is empty. */
+/** A page; parts that are left out are empty. */
 function page(
   step: StepName,
   title: string,
@@ -47,24 +45,24 @@ function secretField(name: string, isOptional = false): Field {
   return { name, label: name, kind: 'secret', value: '', isOptional };
 }
 
-/** What stands at the end of every page before something is written. */
+/** The last choices of every page before the file is written. */
 function backOrLeave(state: Pick<SetupState, 'trail' | 'facts'>): Choice[] {
   const back = state.trail.length === 0 ? [] : [choice('back', 'Back', { role: 'back' })];
   return [...back, ...leaving(state)];
 }
 
-/** A window is left by closing it. */
+/** In a window there is no choice to leave: the person closes the window. */
 function leaving({ facts: { frontend } }: Pick<SetupState, 'facts'>): Choice[] {
   if (frontend === 'window') return [];
   return [choice('leave', 'Leave; nothing is written', { role: 'leave' })];
 }
 
-// Which model, and what it says. Pure.
+// The pages about the model and its answer.
 
-/** So many models are offered by name. */
+/** The most models offered by name. */
 const listedMax = 12;
 const pull = 'ollama pull llama3.2';
-const pagesModelTitle = 'The model that answers';
+const modelTitle = 'The model that answers';
 
 function pageOfModel(state: SetupState): Page {
   const { models, file } = state.facts;
@@ -75,7 +73,7 @@ function pageOfModel(state: SetupState): Page {
   const kept = file?.kind === 'there' && state.draft.file === 'change' ? [keptModel(file)] : [];
   if (models === null) {
     const work = { text: 'Looking for models on this machine …', slow: null };
-    return page('model', pagesModelTitle, { work, choices: [practice, ...backOrLeave(state)] });
+    return page('model', modelTitle, { work, choices: [practice, ...backOrLeave(state)] });
   }
   const near = models.near.slice(0, listedMax).map((model, index) => {
     return choice(`model:${index}`, nameOf(model), { hint: whereOf(model) });
@@ -83,7 +81,7 @@ function pageOfModel(state: SetupState): Page {
   const again = choice('again', 'Look again');
   const hosted = choice('hosted', 'A hosted model, with a key', { hint: leaves });
   const found = near.length > 0;
-  return page('model', pagesModelTitle, {
+  return page('model', modelTitle, {
     lines: found
       ? [text('These answer here. Which one is to be asked?')]
       : noneLines(models, state.facts.frontend),
@@ -172,7 +170,7 @@ function pageOfKey(
   });
 }
 
-/** For so long a model may take over its first answer. */
+/** The time limit for the first answer of a model. */
 export const firstAnswerMs = 300_000;
 const slowMs = 5_000;
 
@@ -205,7 +203,8 @@ function describeModel(model: ModelChoice | null): string {
   return model?.kind === 'model' ? model.modelId : 'the practice model';
 }
 
-/** The file, the start, and the first message. Pure. */
+// The pages about the file, the start and the first message.
+
 const fileTitle = 'The file';
 
 function pageOfReview(state: SetupState, { said }: Extract<Step, { readonly at: 'review' }>): Page {
@@ -225,7 +224,10 @@ function pageOfReview(state: SetupState, { said }: Extract<Step, { readonly at: 
   return page('write', fileTitle, { lines, choices });
 }
 
-/** The application starts what is written: in a window there is one of the two. */
+/**
+ * The choice to write the file without a start. A window offers it only if svc cannot start yet:
+ * the application starts what is written.
+ */
 function writing(frontend: Frontend, canStart: boolean): Choice[] {
   if (frontend === 'terminal') return [choice('write', 'Write it, and start nothing')];
   return canStart ? [] : [choice('write', 'Write it')];
@@ -315,7 +317,7 @@ function pageOfFirst(state: SetupState, { heard }: Extract<Step, { readonly at: 
   }
 }
 
-/** The channel whose first message it is. */
+/** The channel that the first message comes from. */
 function heardType(state: SetupState): ChannelType | null {
   const wish = hear(state);
   return wish.kind === 'hear' ? wish.type : null;
@@ -338,7 +340,7 @@ function waitOf(state: SetupState, again: boolean): string {
 function pageOfOver(state: SetupState, { end }: Extract<Step, { readonly at: 'over' }>): Page {
   const { facts, draft } = state;
   const { written, liveView } = facts;
-  const lines = written === null ? [] : pagesEndLinesOf(written);
+  const lines = written === null ? [] : writtenLines(written);
   switch (end.kind) {
     case 'left': {
       const left = [text('Nothing was written, and nothing was changed.')];
@@ -369,8 +371,8 @@ function pageOfOver(state: SetupState, { end }: Extract<Step, { readonly at: 'ov
 }
 
 /**
- * It runs, and has something that ends with this process. Its live view knows nobody of the window,
- * so that nothing leads there: the service that comes after it signs in.
+ * The page of a service that runs and needs something that ends with this process. It has no link
+ * to the live view, which would not know the window's person. The service that follows signs in.
  */
 function pageOfHeld({ facts, draft }: SetupState, lines: readonly Line[]): Page {
   const { written, place } = facts;
@@ -392,7 +394,7 @@ function pageOfHeld({ facts, draft }: SetupState, lines: readonly Line[]): Page 
   });
 }
 
-/** What was made and is kept nowhere. */
+/** Lines for generated secrets that are kept nowhere. */
 function madeHere(written: Written | null, { pasted }: Draft): Line[] {
   const names = written?.unset.filter((name) => !pasted.includes(name)) ?? [];
   return names.map((name) =>
@@ -402,12 +404,12 @@ function madeHere(written: Written | null, { pasted }: Draft): Line[] {
   );
 }
 
-function pagesEndLinesOf({ path, backup }: Written): Line[] {
+function writtenLines({ path, backup }: Written): Line[] {
   const before = backup === null ? [] : [text(`The file of before is ${backup}.`)];
   return [good(`${path} is written.`), ...before];
 }
 
-/** What starts it: first what is to be set. */
+/** Lines on how to start svc: first the variables to set, then the command. */
 function startLines({ written, place }: Facts, { pasted }: Draft): Line[] {
   if (written === null) return [];
   const isUnit = place?.isUnit === true;
@@ -485,7 +487,8 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'nothing' : names.slice(0, 5).join(', ');
 }
 
-/** Where messages come from, the secrets for it, and who may talk. Pure. */
+// The pages about the channel, its secrets and who may talk.
+
 function pageOfChannel(state: SetupState): Page {
   const { file } = state.facts;
   const isChange = state.draft.file === 'change' && file?.kind === 'there';
@@ -531,7 +534,7 @@ function pageOfToken(
   });
 }
 
-/** Whether what is pasted counts from then on: other places win over the keychain. */
+/** Whether a pasted token would take effect: other places take precedence over the keychain. */
 function isReplaced(source: Exclude<TokenFound, { kind: 'none' }>['source']): boolean {
   return source === 'pasted' || source === 'keychain';
 }
@@ -588,7 +591,7 @@ function pageOfKeep(state: SetupState): Page {
   });
 }
 
-const pagesAgain = choice('again', 'Look at the keychain again');
+const keychainAgain = choice('again', 'Look at the keychain again');
 
 function atTerminal({ facts }: SetupState, made: readonly string[]): readonly Choice[] {
   const byHand = choice('by_hand', 'I set them in the environment', {
@@ -596,10 +599,10 @@ function atTerminal({ facts }: SetupState, made: readonly string[]): readonly Ch
     takes: made,
     role: 'skip',
   });
-  return facts.place?.keychain === 'ready' ? [inKeychain(made), byHand] : [byHand, pagesAgain];
+  return facts.place?.keychain === 'ready' ? [inKeychain(made), byHand] : [byHand, keychainAgain];
 }
 
-/** Who has no terminal sets nothing in the environment. */
+/** The choices in a window: a person without a terminal cannot set environment variables. */
 function inWindow(state: SetupState, made: readonly string[]): readonly Choice[] {
   if (state.facts.place?.keychain === 'ready') return [inKeychain(made)];
   const label = 'Unlock the keychain, and keep them there';
@@ -610,7 +613,7 @@ function inWindow(state: SetupState, made: readonly string[]): readonly Choice[]
     takes: made,
     role: 'skip',
   });
-  return [...unlocked, pagesAgain, without];
+  return [...unlocked, keychainAgain, without];
 }
 
 function inKeychain(made: readonly string[]): Choice {

@@ -1,4 +1,7 @@
-/** The service that the way ends with, in this process, and the first message to it. */
+/**
+ * Runs the configured service in this process at the end of the first run, and waits for the first
+ * message to it.
+ */
 import { auditedAdmissions } from '../../src/app/config/audited.ts';
 import {
   postMessage,
@@ -18,56 +21,76 @@ import {
 } from '../../src/config/secrets.ts';
 import { anyMessage, type MessageRow } from '../../src/domain/records.ts';
 import { unknownCode } from '../../src/domain/gate.ts';
-import type { Ending, Inside } from '../../src/app/run.ts';
+import type { Ending, Inside, Setup } from '../../src/app/run.ts';
+import type { Log } from '../../src/lib/log.ts';
+import { stopOf, unlessStopped } from '../../src/lib/stop.ts';
+import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
 import { firstAnswerMs } from './pages.ts';
-import type { Pouch } from './session.ts';
+import type { SecretValues } from './session.ts';
 import type { SetupEnd } from './setup.ts';
-import type { Effect, Heard } from './state.ts';
-import type { WorldOptions } from './world.ts';
+import type { Effect, FirstMessage } from './state.ts';
+
+export type RunningServiceOptions = {
+  /** The configuration file, absolute. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly lookup: ServiceSecrets;
+  readonly keychain: Keychain;
+  readonly version: string;
+  readonly webRoot: URL;
+  /** Receives the log lines of the service. */
+  readonly log: Log;
+  /** Ends the service. */
+  readonly stop: AbortSignal;
+  readonly abandon: AbortSignal;
+  /** Called after each turn of the service. */
+  readonly onTurn?: Setup['onTurn'];
+};
 
 /** `since`: milliseconds since 1970. */
-type Up = {
+type Running = {
   readonly inside: Inside;
   readonly config: Config;
   readonly secrets: Secrets;
   readonly since: number;
 };
 
-type Hearing = Extract<Effect, { readonly kind: 'hear' }>;
+type HearEffect = Extract<Effect, { readonly kind: 'hear' }>;
 
 const stopped = 'It was stopped.';
 const hello = 'Hello!';
-const lookEveryMs = 250;
+const pollMs = 250;
 
 export class RunningService implements AsyncDisposable {
-  readonly #options: WorldOptions;
+  readonly #options: RunningServiceOptions;
   readonly #served = Promise.withResolvers<SetupEnd>();
   readonly #stopping = new AbortController();
-  #up: Up | null = null;
+  #running: Running | null = null;
   #liveView: string | null = null;
   #run: Promise<unknown> = Promise.resolve();
 
-  constructor(options: WorldOptions) {
+  constructor(options: RunningServiceOptions) {
     this.#options = options;
   }
 
-  /** Resolves when a service that listened has ended; never where none did. */
+  /** Resolves when a service that listened has ended; stays pending if none listened. */
   get served(): Promise<SetupEnd> {
     return this.#served.promise;
   }
 
   /**
-   * As `serve` does. What was pasted or made on the way is there, wherever it is kept.
-   * @returns null: it listens; else why it does not
+   * Starts the service as `svc serve` does. It finds pasted and generated secrets wherever they are
+   * kept.
+   * @returns null: the service listens; else why it does not
    */
-  async start(pouch: Pouch): Promise<string | null> {
+  async start(secretValues: SecretValues): Promise<string | null> {
     const { file, env, lookup, version, webRoot, log, stop, abandon, onTurn } = this.#options;
     const inspection = await inspectConfig(file, env, 'file');
     const { validation, text, storage } = inspection;
     if (validation.kind === 'invalid')
       return validation.problems.map(({ message }) => message).join(' ');
     const { config, problems } = validation;
-    const found = await this.#find(config, pouch);
+    const found = await this.#findSecrets(config, secretValues);
     if (stop.aborted) return stopped;
     const resolved = resolveSecrets(config, found);
     const unset = resolved.missing.flatMap((one) => [`${describeMissing(one)}.`, ...howToSet(one)]);
@@ -79,7 +102,7 @@ export class RunningService implements AsyncDisposable {
     const { secrets } = resolved;
     log.scrub(secrets.values());
     const { runService } = await import('../../src/app/run.ts');
-    const up = Promise.withResolvers<string | null>();
+    const started = Promise.withResolvers<string | null>();
     this.#run = runService({
       config,
       text,
@@ -97,54 +120,56 @@ export class RunningService implements AsyncDisposable {
       abandon,
       onTurn,
       onListening: ({ admin }, inside) => {
-        this.#up = { inside, config, secrets, since: Date.now() };
+        this.#running = { inside, config, secrets, since: Date.now() };
         this.#liveView = admin;
-        up.resolve(null);
+        started.resolve(null);
       },
-    }).then((ending) => this.#over(ending, up.resolve));
-    return up.promise;
+    }).then((ending) => this.#onEnd(ending, started.resolve));
+    return started.promise;
   }
 
-  /** What was pasted or made counts before what stands elsewhere. */
-  async #find(config: Config, pouch: Pouch): Promise<FoundSecrets> {
+  /** Pasted and generated values take precedence over values found elsewhere. */
+  async #findSecrets(config: Config, secretValues: SecretValues): Promise<FoundSecrets> {
     const { lookup, keychain, stop } = this.#options;
     const names = namedSecrets(config).map(({ name }) => name);
-    const elsewhere = names.filter((name) => !pouch.has(name));
+    const elsewhere = names.filter((name) => !secretValues.has(name));
     const found = new Map<string, FoundSecret>(await lookup.find(elsewhere, stop));
     const stored = await keychain.stored();
     const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
     for (const name of names) {
-      const value = pouch.get(name);
+      const value = secretValues.get(name);
       const source = kept.includes(name) ? 'keychain' : 'environment';
       if (value !== undefined) found.set(name, { kind: 'value', value, source, unused: [] });
     }
     return found;
   }
 
-  #over(ending: Ending, unstarted: (problem: string) => void): void {
-    const isUp = this.#up !== null;
-    if (isUp) this.#served.resolve(ending.kind === 'ended' ? { kind: 'served' } : failed(ending));
+  #onEnd(ending: Ending, unstarted: (problem: string) => void): void {
+    const wasRunning = this.#running !== null;
+    if (wasRunning)
+      this.#served.resolve(ending.kind === 'ended' ? { kind: 'served' } : failed(ending));
     else unstarted(ending.kind === 'ended' ? stopped : ending.message);
-    this.#up = null;
+    this.#running = null;
   }
 
-  /** Where it is; null: it has none, or does not run yet. */
+  /** The URL of the live view; null: the service has none, or does not run yet. */
   get liveView(): string | null {
     return this.#liveView;
   }
 
-  /** The next news of the first message. */
-  async hear({ type, says }: Hearing, signal: AbortSignal): Promise<Heard> {
-    const up = this.#up;
-    if (up === null) return { kind: 'problem', message: 'svc does not run any more.' };
-    if (type === null || !kindOf(type).isMessenger) return say(up, says ?? hello, signal);
-    return listen(up, type, signal);
+  /** Waits for the next result of the first message. */
+  async hear({ type, says }: HearEffect, signal: AbortSignal): Promise<FirstMessage> {
+    const running = this.#running;
+    if (running === null) return { kind: 'problem', message: 'svc does not run any more.' };
+    if (type === null || !kindOf(type).isMessenger)
+      return sendForPerson(running, says ?? hello, signal);
+    return awaitFirstMessage(running, type, signal);
   }
 
-  async letIn(code: string, name: string): Promise<Heard> {
-    const up = this.#up;
-    if (up === null) return { kind: 'problem', message: 'svc does not run any more.' };
-    const { ledger, admissions, now } = up.inside;
+  async letIn(code: string, name: string): Promise<FirstMessage> {
+    const running = this.#running;
+    if (running === null) return { kind: 'problem', message: 'svc does not run any more.' };
+    const { ledger, admissions, now } = running.inside;
     const admission = await auditedAdmissions(ledger, admissions, now).admit(code);
     if (admission.kind === 'admitted') {
       return { kind: 'let_in', name: admission.pairing.name ?? admission.pairing.sender };
@@ -163,8 +188,12 @@ function failed({ message }: Exclude<Ending, { readonly kind: 'ended' }>): Setup
   return { kind: 'failed', message };
 }
 
-/** Says something for the person, and takes the answer in the place of whoever gets replies. */
-async function say({ config, secrets }: Up, text: string, signal: AbortSignal): Promise<Heard> {
+/** Sends a message for the person, and receives the reply in place of the configured receiver. */
+async function sendForPerson(
+  { config, secrets }: Running,
+  text: string,
+  signal: AbortSignal,
+): Promise<FirstMessage> {
   const place = webhookIn(config);
   if (place === null) return problem('There is no webhook to say something to.');
   const { webhook } = place;
@@ -178,23 +207,23 @@ async function say({ config, secrets }: Up, text: string, signal: AbortSignal): 
   if (posted.kind === 'refused') return problem(posted.message);
   receiver.expect(posted.id);
   const late = 'No answer came within five minutes. `svc tail` tells what goes on.';
-  const reply = await orAborted(
+  const reply = await unlessStopped(
     receiver.reply,
-    AbortSignal.any([signal, AbortSignal.timeout(firstAnswerMs)]),
+    stopOf(AbortSignal.any([signal, AbortSignal.timeout(firstAnswerMs)])),
   );
   return reply === null ? problem(late) : { kind: 'reply', said: text, text: reply.text };
 }
 
-function problem(message: string): Heard {
+function problem(message: string): FirstMessage {
   return { kind: 'problem', message };
 }
 
-/** Waits for somebody who asks to be let in, or for the first message that is answered. */
-async function listen(
-  { inside, since }: Up,
+/** Waits until somebody asks to be let in, or until the first message is answered. */
+async function awaitFirstMessage(
+  { inside, since }: Running,
   type: ChannelType,
   signal: AbortSignal,
-): Promise<Heard> {
+): Promise<FirstMessage> {
   const { admissions, reader, channels } = inside;
   const filter = { ...anyMessage, channel: type, since };
   while (!signal.aborted) {
@@ -204,34 +233,23 @@ async function listen(
       ({ outcome, replies }) => isTurn(outcome) && replies.delivered > 0,
     );
     if (answered !== undefined) {
-      const told = await reader.storyText(answered.id);
-      const text = told?.replies.map((reply) => reply.text).join('\n') ?? '(not kept)';
-      return { kind: 'reply', said: told?.text ?? '(not kept)', text };
+      const story = await reader.storyText(answered.id);
+      const text = story?.replies.map((reply) => reply.text).join('\n') ?? '(not kept)';
+      return { kind: 'reply', said: story?.text ?? '(not kept)', text };
     }
     const asking = (await admissions.list()).find(
       ({ channel, state }) => channel === type && state === 'asking',
     );
     if (asking !== undefined)
       return { kind: 'asking', name: asking.name ?? asking.sender, said: null };
-    await pause(lookEveryMs, signal);
+    await pause(pollMs, signal);
   }
   return { kind: 'nothing' };
 }
 
-/** A command is answered too, and so is a stranger with a code, but by no brain. */
+/** Commands and codes of strangers get replies too, but no brain answers them. */
 function isTurn(outcome: MessageRow['outcome']): boolean {
   return outcome !== null && outcome !== 'command';
-}
-
-/** Null: the signal came first. */
-function orAborted<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  const aborted = Promise.withResolvers<null>();
-  const leave = (): void => aborted.resolve(null);
-  if (signal.aborted) leave();
-  signal.addEventListener('abort', leave, { once: true });
-  return Promise.race([awaited, aborted.promise]).finally(() =>
-    signal.removeEventListener('abort', leave),
-  );
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

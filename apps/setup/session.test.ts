@@ -1,27 +1,31 @@
-/** A session takes answers to the page of now alone, and lets no secret out. */
+/** A session takes answers to the current page only, and reveals no secret. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { usualPlace } from './document.ts';
-import { openSetup, type Pouch, type SetupWorld } from './session.ts';
+import { openSetup, type SecretValues, type SetupWorld } from './session.ts';
 import type { SetupSession } from './setup.ts';
-import type { Effect, Found, TokenFound } from './state.ts';
+import type { Effect, EffectResult, TokenFound } from './state.ts';
 
 const canary = 'a-canary-that-nobody-may-see';
 
-/** A world in which all is well. */
+/** A world in which every effect succeeds. */
 class KindWorld implements SetupWorld {
   readonly served = new Promise<never>(() => {});
   readonly acts: Effect['kind'][] = [];
   readonly signals: AbortSignal[] = [];
   token: TokenFound = { kind: 'none' };
-  pouch: Pouch = new Map();
-  /** Wishes of this kind go on until nobody waits for them. */
+  secretValues: SecretValues = new Map();
+  /** Effects of this kind last until nobody waits for them. */
   hangs: Effect['kind'] | null = null;
 
-  async act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found> {
+  async act(
+    effect: Effect,
+    secretValues: SecretValues,
+    signal: AbortSignal,
+  ): Promise<EffectResult> {
     this.acts.push(effect.kind);
     this.signals.push(signal);
-    this.pouch = pouch;
+    this.secretValues = secretValues;
     if (effect.kind === this.hangs) return aborted(signal);
     switch (effect.kind) {
       case 'look_at_file':
@@ -31,7 +35,7 @@ class KindWorld implements SetupWorld {
       case 'ask_model':
         return { of: 'ask_model', outcome: { kind: 'answer', text: 'Hello.', ms: 1 } };
       case 'identify': {
-        const isPasted = pouch.size > 0;
+        const isPasted = secretValues.size > 0;
         return { of: 'identify', token: isPasted ? this.token : { kind: 'none' } };
       }
       case 'look_at_place':
@@ -103,14 +107,14 @@ test('what was pasted is in no page, and is forgotten once it counts no more', a
   await toToken(session);
   await walk('paste', { TELEGRAM_TOKEN: ` ${canary}\n` });
   await walk('next');
-  assert.equal(world.pouch.get('TELEGRAM_TOKEN'), canary);
+  assert.equal(world.secretValues.get('TELEGRAM_TOKEN'), canary);
   await walk('keychain');
   await walk('pairing');
   assert.ok(pages.length > 5);
   assert.ok(!pages.join('').includes(canary));
   for (let step = 0; step < 4; step++) await take(session, 'back');
   assert.equal(session.page.step, 'channel');
-  assert.deepEqual([...world.pouch], []);
+  assert.deepEqual([...world.secretValues], []);
 });
 
 test('leaving gives up what goes on, and ends the session', async () => {

@@ -1,52 +1,59 @@
-/** One way through the steps: the machine, the world that does what it wishes, and the pouch. */
+/**
+ * One session of the first run: it feeds answers to the state machine, has the world carry out its
+ * effects, and holds the values of secrets.
+ */
 import { pageOf } from './pages.ts';
 import type { Answer, Frontend, Page, SetupEnd, SetupSession } from './setup.ts';
-import type { Effect, Found, SetupState, Step } from './state.ts';
+import type { Effect, EffectResult, SetupState, Step } from './state.ts';
 import { begin, next } from './steps.ts';
 
-/** Values of secrets by their names, pasted or made; they go from here to where they are used. */
-export type Pouch = Map<string, string>;
+/**
+ * Values of secrets by their names, pasted or generated; they go from here to the code that uses
+ * them.
+ */
+export type SecretValues = Map<string, string>;
 
-/** All that the steps do and see outside; one for each way. */
+/** The world outside the steps: everything that they read or change there. One for each session. */
 export interface SetupWorld extends AsyncDisposable {
   /**
-   * Does what the machine wishes. What fails outside is told in what is found.
-   * @param pouch gets the values that `write` makes
-   * @param signal aborts when nobody waits for it any more; what it then gives is not looked at
+   * Carries out an effect of the state machine. A failure outside is part of the result, not a
+   * rejection.
+   * @param secretValues receives the values that `write` generates
+   * @param signal aborts when nobody waits for the result any more; the result is then ignored
    */
-  act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found>;
-  /** How the service ended that was started; never resolves where none was. Never rejects. */
+  act(effect: Effect, secretValues: SecretValues, signal: AbortSignal): Promise<EffectResult>;
+  /** How the service that was started ended. Stays pending if none was started. Never rejects. */
   readonly served: Promise<SetupEnd>;
 }
 
-/** @param world is closed by who opened it, after the session */
+/** @param world the caller closes it, after the session */
 export function openSetup(world: SetupWorld, frontend: Frontend = 'terminal'): SetupSession {
   return new Session(world, frontend);
 }
 
-/** A pasted text may have so many characters. */
+/** The most characters of a pasted text. */
 const fieldMax = 4_096;
 
-/** From these on the pouch is left as it is: what it holds is in use. */
+/** From these steps on, values of secrets stay in memory: something uses them. */
 const inUse: ReadonlySet<Step['at']> = new Set(['write', 'start', 'first', 'over']);
 
 class Session implements SetupSession {
   readonly #world: SetupWorld;
-  readonly #pouch: Pouch = new Map();
+  readonly #secretValues: SecretValues = new Map();
   readonly #ended = Promise.withResolvers<SetupEnd>();
   #state: SetupState;
   #revision = 1;
   #page: Page;
-  #acting: AbortController | null = null;
-  #under: Promise<void> = Promise.resolve();
+  #effectAbort: AbortController | null = null;
+  #effectDone: Promise<void> = Promise.resolve();
   #changed = Promise.withResolvers<void>();
 
   constructor(world: SetupWorld, frontend: Frontend) {
     this.#world = world;
     this.#state = begin(frontend);
     this.#page = pageOf(this.#state);
-    this.#act();
-    void this.#outlive(world);
+    this.#startEffect();
+    void this.#awaitServed(world);
   }
 
   get revision(): number {
@@ -83,12 +90,12 @@ class Session implements SetupSession {
       (one) => one.given.length > fieldMax || (one.given === '' && !one.isOptional),
     );
     if (isWrong) return 'not_offered';
-    const told: Record<string, string> = {};
+    const values: Record<string, string> = {};
     for (const { kind, name, given: value } of given) {
-      if (kind === 'secret' && value !== '') this.#pouch.set(name, value);
-      told[name] = kind === 'secret' && value !== '' ? 'pasted' : value;
+      if (kind === 'secret' && value !== '') this.#secretValues.set(name, value);
+      values[name] = kind === 'secret' && value !== '' ? 'pasted' : value;
     }
-    this.#become(next(this.#state, { kind: 'chose', choice, fields: told }));
+    this.#setState(next(this.#state, { kind: 'chose', choice, fields: values }));
     return 'taken';
   }
 
@@ -105,19 +112,19 @@ class Session implements SetupSession {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#acting?.abort();
-    this.#pouch.clear();
+    this.#effectAbort?.abort();
+    this.#secretValues.clear();
     this.#ended.resolve({ kind: 'left' });
-    await this.#under;
+    await this.#effectDone;
   }
 
-  async #outlive({ served }: SetupWorld): Promise<void> {
+  async #awaitServed({ served }: SetupWorld): Promise<void> {
     const end = await served;
     this.#ended.resolve(end);
-    this.#become({ ...this.#state, step: { at: 'over', end: { kind: 'served' } }, effect: null });
+    this.#setState({ ...this.#state, step: { at: 'over', end: { kind: 'served' } }, effect: null });
   }
 
-  #become(state: SetupState): void {
+  #setState(state: SetupState): void {
     const before = this.#state;
     if (state === before) return;
     this.#state = state;
@@ -126,29 +133,30 @@ class Session implements SetupSession {
     this.#revision++;
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
-    if (state.effect !== before.effect) this.#act();
+    if (state.effect !== before.effect) this.#startEffect();
     this.#endWith(state.step);
   }
 
-  /** What was pasted and counts no more is not kept. */
+  /** Forgets pasted values that the draft does not use any more. */
   #forget(pasted: readonly string[]): void {
-    for (const name of this.#pouch.keys()) if (!pasted.includes(name)) this.#pouch.delete(name);
+    for (const name of this.#secretValues.keys())
+      if (!pasted.includes(name)) this.#secretValues.delete(name);
   }
 
-  #act(): void {
-    this.#acting?.abort();
-    this.#acting = null;
+  #startEffect(): void {
+    this.#effectAbort?.abort();
+    this.#effectAbort = null;
     const { effect } = this.#state;
     if (effect === null) return;
-    const acting = new AbortController();
-    this.#acting = acting;
-    this.#under = this.#find(effect, acting.signal);
+    const abort = new AbortController();
+    this.#effectAbort = abort;
+    this.#effectDone = this.#runEffect(effect, abort.signal);
   }
 
-  async #find(effect: Effect, signal: AbortSignal): Promise<void> {
+  async #runEffect(effect: Effect, signal: AbortSignal): Promise<void> {
     try {
-      const found = await this.#world.act(effect, this.#pouch, signal);
-      if (!signal.aborted) this.#become(next(this.#state, { kind: 'found', found }));
+      const found = await this.#world.act(effect, this.#secretValues, signal);
+      if (!signal.aborted) this.#setState(next(this.#state, { kind: 'found', found }));
     } catch (error) {
       if (signal.aborted) return;
       const what = error instanceof Error ? error.message : String(error);

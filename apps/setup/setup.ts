@@ -1,38 +1,44 @@
 /**
- * The first five minutes, from nothing to a service that answers: a model first, a real answer from
- * it, then a channel, its secrets, who may talk, and at the last the file.
+ * The first run: it leads a person from no configuration to a service that answers. It asks for a
+ * model first and shows a real answer from it. Then it asks for a channel, its secrets and who may
+ * talk, and writes the file last.
  *
- * One pure machine decides what comes next (`steps.ts`), and one place has all that is said
- * (`pages.ts`). A face shows a page, and hands an answer back; it has no sentence and no rule of
- * its own. There are three: the terminal, a page in the browser, which a terminal lets in, and a
- * page in the window of the application. Each opens a session (`openSetup` in `session.ts`) on one
- * world (`createSetupWorld` in `world.ts`).
+ * The steps are one pure state machine (`steps.ts`), and one file has all the texts (`pages.ts`). A
+ * frontend shows a page and hands back an answer; it has no text and no rule of its own. There are
+ * three frontends: the terminal, a page in the browser that a terminal lets in, and a page in the
+ * application's window. Each opens a session (`openSetup` in `session.ts`) on one world
+ * (`createSetupWorld` in `world.ts`).
  *
- * What it promises: nothing is written before the last step; a file that is there is never lost; a
- * page holds no value of a secret, whatever was pasted.
+ * Promises:
+ * - The last step writes; no step before it does.
+ * - An existing file is never lost.
+ * - A page holds no value of a secret.
  */
 
 /**
- * What shows the way. `terminal`: one is there, also where a page in the browser shows it.
- * `window`: there is the window of the application alone, and the application begins the service
- * once the way is over.
+ * Which program shows the steps. `terminal`: there is a terminal, even if a page in the browser
+ * shows the steps. `window`: there is only the application's window, and the application starts the
+ * service after the last step.
  */
 export type Frontend = 'terminal' | 'window';
 
-/** What a face shows now. Plain data, which may be sent to a browser. */
+/** The page that a frontend shows now. Plain data, which may be sent to a browser. */
 export type Page = {
   readonly step: StepName;
   readonly title: string;
   readonly lines: readonly Line[];
-  /** To be filled in for a choice that takes them. */
+  /** The person fills these in for a choice that takes them. */
   readonly fields: readonly Field[];
-  /** The first is what most people want. Empty: there is only to wait, or nothing left to do. */
+  /**
+   * The first is the one that most people want. Empty: the person can only wait, or nothing is left
+   * to do.
+   */
   readonly choices: readonly Choice[];
-  /** What goes on; choices may stand beside it, and taking one gives it up. Null: nothing does. */
+  /** The work in progress; null: none. Taking a choice cancels the work. */
   readonly work: Work | null;
 };
 
-/** The steps of the way, in order; `last` comes after the file was written, or the way was left. */
+/** The steps, in order. `last` comes after the file is written, or after the person left. */
 export const stepNames = [
   'file',
   'model',
@@ -47,8 +53,8 @@ export const stepNames = [
 export type StepName = (typeof stepNames)[number];
 
 /**
- * `code` is to be copied as it stands; `quote` is what a model or a person said, and nothing of
- * svc's own; `good` and `bad` say what something came to.
+ * `code`: text to copy as it is. `quote`: words of a model or a person, never of svc. `good` and
+ * `bad`: the result of something.
  */
 export type Line = {
   readonly kind: 'text' | 'code' | 'quote' | 'good' | 'bad';
@@ -58,66 +64,67 @@ export type Line = {
 export type Field = {
   readonly name: string;
   readonly label: string;
-  /** What is typed into a secret one is shown nowhere, and never comes back in a page. */
+  /** A page never shows the text of a `secret` field, and never sends it back. */
   readonly kind: 'text' | 'secret';
-  /** What stands there at first; empty in a secret one. */
+  /** The initial value; empty for a secret field. */
   readonly value: string;
-  /** An empty one is an answer too. */
+  /** True: the field may stay empty. */
   readonly isOptional: boolean;
 };
 
 export type Choice = {
   readonly id: string;
   readonly label: string;
-  /** One more sentence for who wonders; null: none. */
+  /** One more sentence of explanation; null: none. */
   readonly hint: string | null;
-  /** Names of the fields that go with it. */
+  /** Names of the fields that are sent with this choice. */
   readonly takes: readonly string[];
-  /** `leave` ends the way, and nothing more is written. */
+  /** `leave` ends the first run, and svc writes nothing more. */
   readonly role: 'forward' | 'skip' | 'back' | 'leave';
 };
 
-/** `slow` is said once `slowAfterMs` have passed, beside what is said at once. */
+/** Frontends show `text` at once, and add `slow.text` after `slow.afterMs` milliseconds. */
 export type Work = {
   readonly text: string;
   readonly slow: { readonly text: string; readonly afterMs: number } | null;
 };
 
-/** @param fields by name; those that the choice does not take are left out of account */
+/** @param fields values by field name; fields that the choice does not take are ignored */
 export type Answer = {
   readonly choice: string;
   readonly fields: Readonly<Record<string, string>>;
 };
 
-/** One person's way. It lives in one process; a browser sees its pages alone. */
+/** One person's first run. It lives in one process; a browser sees only its pages. */
 export interface SetupSession extends AsyncDisposable {
-  /** Counts up with each new page. */
+  /** Grows by one with each new page. */
   readonly revision: number;
   readonly page: Page;
   readonly frontend: Frontend;
   /**
-   * Whether the way is over and the application is to begin the service: the file is there, and
-   * what it needs outlasts this process. Never at a terminal.
+   * True: the first run is over and the application should start the service. The file exists, and
+   * everything that it needs outlasts this process. Always false at a terminal.
    */
   readonly goesOn: boolean;
   /**
-   * Takes an answer to the page of this revision; what follows shows as new pages.
-   * @returns `stale`: that page is gone; `not_offered`: it has no such choice, or a field that the
-   *   choice takes is empty or longer than 4,096 characters
+   * Takes an answer to the page of this revision; the results appear as new pages.
+   * @returns `stale`: that page is gone; `not_offered`: the page has no such choice, or a field
+   *   that the choice takes is empty or longer than 4,096 characters
    */
   answer(answer: Answer, revision: number): 'taken' | 'stale' | 'not_offered';
-  /** Resolves when the revision is another one; rejects when the signal aborts. */
+  /** Resolves when the revision differs from `since`; rejects when the signal aborts. */
   changed(since: number, signal?: AbortSignal): Promise<void>;
-  /** How the way ended; a service that was started by it has ended by then. Never rejects. */
+  /** How the first run ended. A service that it started has ended by then. Never rejects. */
   readonly ended: Promise<SetupEnd>;
 }
 
 /**
- * `left`: nothing was written. `written`: but not started. `served`: it ran until it was stopped.
+ * `left`: nothing was written. `written`: the file was written, but the service was not started.
+ * `served`: the service ran until it was stopped.
  */
 export type SetupEnd =
   | { readonly kind: 'left' }
   | { readonly kind: 'written' }
   | { readonly kind: 'served' }
-  /** It was started and came to an end of its own; the message is svc's own. */
+  /** The service was started and ended by itself; the message is svc's own. */
   | { readonly kind: 'failed'; readonly message: string };

@@ -1,6 +1,7 @@
 /**
- * What the machine knows, what it wants of the outside, and what it is told. All of it is plain
- * data without any value of a secret: those are pasted into the session's pouch, by name.
+ * The types of the state machine: its state, the effects that it requests, and the events that it
+ * receives. All of it is plain data without any value of a secret. Those values are in the session,
+ * by name.
  */
 import type { ChannelType } from '../../src/channels/registry.ts';
 import type { AccessConfig, ModelConfig } from '../../src/config/config.ts';
@@ -10,9 +11,9 @@ import type { KeychainState } from '../../src/domain/keychain-state.ts';
 import type { Frontend } from './setup.ts';
 
 export type SetupState = Place & {
-  /** Where "back" leads, the nearest last; a step stands there once at most. */
+  /** The places that "back" leads to, the nearest last. Each step occurs at most once. */
   readonly trail: readonly Place[];
-  /** What the outside is to do now. A new object is a new wish, and gives up the one before. */
+  /** The effect to carry out now. A new object is a new request, and cancels the one before. */
   readonly effect: Effect | null;
 };
 
@@ -22,7 +23,7 @@ export type Place = {
   readonly facts: Facts;
 };
 
-/** Each place to be. `said` is what the last answer, or the last try, came to. */
+/** The steps. `said` is the result of the last answer, or of the last try. */
 export type Step =
   | { readonly at: 'file' }
   | { readonly at: 'model' }
@@ -36,27 +37,30 @@ export type Step =
   | { readonly at: 'review'; readonly said: string | null }
   | { readonly at: 'write'; readonly starts: boolean }
   | { readonly at: 'start'; readonly problem: string | null }
-  | { readonly at: 'first'; readonly heard: Heard }
+  | { readonly at: 'first'; readonly heard: FirstMessage }
   | { readonly at: 'over'; readonly end: Over };
 
-/** What was chosen so far; null: not yet. */
+/** The person's choices so far; null: not chosen yet. */
 export type Draft = {
-  /** `new`: where nothing is; `anew`: in the place of what is there, of which a backup is kept. */
+  /**
+   * `new`: there is no file yet. `anew`: the new file replaces the existing one, and svc keeps a
+   * backup.
+   */
   readonly file: 'new' | 'keep' | 'change' | 'anew';
   readonly model: ModelChoice | null;
   readonly channel: ChannelChoice | null;
   readonly access: AccessConfig | null;
-  /** Names of secrets that were pasted, and hold what was pasted last. */
+  /** Names of secrets whose value was pasted; the session holds the value that was pasted last. */
   readonly pasted: readonly string[];
-  /** Where secrets go that were pasted or are made; null: there are none. */
+  /** Where pasted and generated secrets go; null: there are none. */
   readonly keep: 'keychain' | 'by_hand' | null;
 };
 
 export type ModelChoice =
   | ModelDraft
-  /** The small program of the demo, for as long as this process lives. */
+  /** The practice model of the demo; it runs as long as this process. */
   | { readonly kind: 'practice' }
-  /** What the file has. */
+  /** The model that the file has. */
   | { readonly kind: 'kept' };
 
 export type ModelDraft = {
@@ -73,28 +77,28 @@ export type ChannelChoice =
   | { readonly kind: 'channel'; readonly type: ChannelType; readonly bot: string | null }
   | { readonly kind: 'kept' };
 
-/** Whoever runs models for others and speaks the hosted API. */
+/** A vendor that runs models for others and speaks the hosted API. */
 export type Vendor = {
   readonly name: string;
-  /** Empty: the person says it. */
+  /** Empty: the person types it. */
   readonly baseUrl: string;
   readonly keyEnv: string;
-  /** A model to begin with; empty: none is known. */
+  /** A model to begin with; empty: svc knows none. */
   readonly modelId: string;
 };
 
-/** What the outside found; null: not looked yet. */
+/** The results of effects; null: svc did not look yet. */
 export type Facts = {
   readonly frontend: Frontend;
   readonly file: FileFound | null;
   readonly models: ModelsFound | null;
   readonly place: PlaceFound | null;
   readonly written: Written | null;
-  /** Of the service that runs; null: it does not, or has none. */
+  /** The live view of the running service; null: it does not run, or has none. */
   readonly liveView: string | null;
 };
 
-/** `path` is as a person would type it. */
+/** `path` is written as a person would type it. */
 export type FileFound =
   | { readonly kind: 'absent'; readonly path: string }
   | {
@@ -102,18 +106,18 @@ export type FileFound =
       readonly path: string;
       /** Why svc cannot start with it; null: it can. */
       readonly problem: string | null;
-      /** Null: it has a problem, so it cannot be changed. */
+      /** Null: the file has a problem, so svc cannot change it. */
       readonly document: JsonObject | null;
       readonly models: readonly string[];
       readonly channels: readonly ChannelType[];
     };
 
 export type ModelsFound = {
-  /** Models that could be asked now without a key. */
+  /** Models that need no key and answer now. */
   readonly near: readonly ModelDraft[];
-  /** Addresses of runtimes that answer, and have no model. */
+  /** Addresses of runtimes that answer, but have no model. */
   readonly empty: readonly string[];
-  /** Vendors whose key stands somewhere. */
+  /** Vendors whose key svc found. */
   readonly keyed: readonly Vendor[];
 };
 
@@ -123,7 +127,7 @@ export type ModelOutcome =
 
 /** `source`: where the token came from. */
 export type TokenFound =
-  /** No value stands anywhere, so nobody was asked. */
+  /** There is no value, so svc did not ask the platform. */
   | { readonly kind: 'none' }
   | {
       readonly kind: 'known';
@@ -139,30 +143,35 @@ export type TokenFound =
 
 export type PlaceFound = {
   readonly keychain: KeychainState;
-  /** Of a new file, as it says it. */
+  /** The database of a new file, as the file writes it. */
   readonly database: string;
-  /** A unit of systemd starts svc with the file. */
+  /** True: a unit of systemd starts svc with this file. */
   readonly isUnit: boolean;
-  /** What is so, and what to do, where it is not ready; svc's own. */
+  /**
+   * What is wrong with the keychain and what to do about it, in svc's own words; null: it is ready.
+   */
   readonly told: string | null;
-  /** Names whose value stands somewhere already. */
+  /** Names of secrets whose value svc found. */
   readonly set: readonly string[];
   /** The address to listen on; null: the default, which is free. */
   readonly bind: string | null;
-  /** Where replies are to go. */
+  /** The URL that receives the replies. */
   readonly replies: string;
-  /** Of the admin server; null: the default, which is free. */
+  /** The address of the admin server; null: the default, which is free. */
   readonly admin: string | null;
-  /** Of a Bot API server of one's own; null: the platform's. */
+  /** The URL of a self-hosted Bot API server; null: the platform's own. */
   readonly platform: string | null;
-  /** Where the practice model listens; null: it does not. */
+  /** The URL of the practice model; null: it does not run. */
   readonly practice: string | null;
 };
 
-/** What came of the first message. */
-export type Heard =
+/** The result of waiting for the first message. */
+export type FirstMessage =
   | { readonly kind: 'nothing' }
-  /** Somebody was given a code, which they alone know. `said`: what the last one typed came to. */
+  /**
+   * Somebody asks to be let in, and svc gave a code to them alone. `said`: the result of the last
+   * code that was typed.
+   */
   | { readonly kind: 'asking'; readonly name: string; readonly said: string | null }
   | { readonly kind: 'let_in'; readonly name: string }
   | { readonly kind: 'reply'; readonly said: string; readonly text: string }
@@ -172,18 +181,20 @@ export type Over =
   | { readonly kind: 'left' }
   | { readonly kind: 'written' }
   | { readonly kind: 'serving' }
-  /** In a window: the application begins the service, and ends this one where it runs. */
+  /**
+   * In a window: the application starts the service, and ends this process's service if it runs.
+   */
   | { readonly kind: 'goes_on' }
-  /** It ran, and was stopped. */
+  /** The service ran, and was stopped. */
   | { readonly kind: 'served' };
 
 export type Written = {
   readonly path: string;
-  /** Where the file of before is now; null: there was none. */
+  /** The path of the backup of the former file; null: there was none. */
   readonly backup: string | null;
-  /** What starts it, as a person would type it. */
+  /** The command that starts svc, as a person would type it. */
   readonly command: string;
-  /** Names that stand nowhere yet. */
+  /** Names of secrets that have no value yet. */
   readonly unset: readonly string[];
 };
 
@@ -199,41 +210,46 @@ export type Effect =
     }
   | { readonly kind: 'write'; readonly plan: WritePlan }
   | { readonly kind: 'start' }
-  /** Says `says` (null: a greeting) for the person where it can; else waits for what they say. */
+  /**
+   * Sends `says` (null: a greeting) for the person, if svc can; else waits for a message from the
+   * person.
+   */
   | { readonly kind: 'hear'; readonly type: ChannelType | null; readonly says: string | null }
-  /** `name`: of whom the code is thought to be. */
+  /** `name`: the person who probably has this code. */
   | { readonly kind: 'let_in'; readonly code: string; readonly name: string };
 
 /** `document` is the whole file. */
 export type WritePlan = {
   readonly document: JsonObject;
-  /** A backup of what is there is kept. False: nothing is there, or nothing is written. */
+  /**
+   * True: svc keeps a backup of the existing file. False: there is no file, or nothing is written.
+   */
   readonly replaces: boolean;
-  /** Names whose values are made, unless they were pasted. */
+  /** Names whose values svc generates, unless the person pasted them. */
   readonly make: readonly string[];
-  /** Names that go to the keychain. */
+  /** Names whose values go into the keychain. */
   readonly store: readonly string[];
-  /** Names that a person has to set before the next start. */
+  /** Names that the person must set before the next start. */
   readonly unset: readonly string[];
 };
 
-/** What an effect came to. */
-export type Found =
+/** The result of an effect. */
+export type EffectResult =
   | { readonly of: 'look_at_file'; readonly file: FileFound }
   | { readonly of: 'look_for_models'; readonly models: ModelsFound }
   | { readonly of: 'ask_model'; readonly outcome: ModelOutcome }
   | { readonly of: 'identify'; readonly token: TokenFound }
   | { readonly of: 'look_at_place'; readonly place: PlaceFound }
-  /** A problem: nothing was written. */
+  /** With `problem`, nothing was written. */
   | { readonly of: 'write'; readonly written: Written | { readonly problem: string } }
-  /** `liveView`: where it is; null: there is none, or it did not start. */
+  /** `liveView`: its URL; null: there is none, or the service did not start. */
   | { readonly of: 'start'; readonly problem: string | null; readonly liveView: string | null }
-  | { readonly of: 'hear'; readonly heard: Heard }
-  | { readonly of: 'let_in'; readonly heard: Heard };
+  | { readonly of: 'hear'; readonly heard: FirstMessage }
+  | { readonly of: 'let_in'; readonly heard: FirstMessage };
 
 /**
- * What happens to a state. Of a secret field `fields` says `pasted`, or nothing where it was left
- * empty.
+ * An event of the state machine. For a secret field, `fields` has `pasted`, or an empty text if the
+ * field was left empty.
  */
 export type SetupEvent =
   | {
@@ -241,4 +257,4 @@ export type SetupEvent =
       readonly choice: string;
       readonly fields: Readonly<Record<string, string>>;
     }
-  | { readonly kind: 'found'; readonly found: Found };
+  | { readonly kind: 'found'; readonly found: EffectResult };

@@ -1,4 +1,4 @@
-/** Every way through the steps, by a search over all choices and all that may be found. */
+/** Searches every path through the steps, over all choices and all results. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { outcomes, walkAll, type Seen } from '../../test/desktop/setup-walk.ts';

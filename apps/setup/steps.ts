@@ -1,11 +1,11 @@
 /**
- * The machine: a state and what happens to it give the next state. Pure; what is to be done outside
- * stands in `effect`.
+ * The state machine of the first run: a state and an event give the next state. Pure; `effect`
+ * holds the request to the outside.
  *
  * file → model → answer → channel → (token) → keep → (access) → review → write → start → first
  *
- * Nothing before `write` changes anything outside. Back leads to the place before, as it was left;
- * `leave` ends the way wherever nothing is written yet.
+ * Nothing before `write` changes anything outside. "Back" leads to the place before, as it was
+ * left. `leave` ends the first run as long as nothing is written.
  */
 import { channelTypes, kindOf, type ChannelType } from '../../src/channels/registry.ts';
 import { mayGoOn, mayKeep, mayStart, needsKey } from './conditions.ts';
@@ -24,7 +24,7 @@ import type { Frontend } from './setup.ts';
 import type { ChannelChoice, Draft, Effect, ModelChoice, SetupEvent } from './state.ts';
 import type { SetupState, Step } from './state.ts';
 
-/** The beginning of every way: is there a file already? */
+/** The first state: svc looks for an existing file. */
 export function begin(frontend: Frontend = 'terminal'): SetupState {
   return {
     step: { at: 'file' },
@@ -35,19 +35,19 @@ export function begin(frontend: Frontend = 'terminal'): SetupState {
   };
 }
 
-/** @returns the same state where the event means nothing in it */
+/** @returns the same state if the event means nothing in it */
 export function next(state: SetupState, event: SetupEvent): SetupState {
   if (event.kind === 'found') return afterFinding(state, event.found);
   const { choice, fields } = event;
   if (choice === 'leave') return over(state, 'left');
   if (choice === 'back') return back(state);
-  return choose[state.step.at](state, choice, fields);
+  return handlers[state.step.at](state, choice, fields);
 }
 
 type Fields = Readonly<Record<string, string>>;
-type Choose = (state: SetupState, choice: string, fields: Fields) => SetupState;
+type ChoiceHandler = (state: SetupState, choice: string, fields: Fields) => SetupState;
 
-const choose: Readonly<Record<Step['at'], Choose>> = {
+const handlers: Readonly<Record<Step['at'], ChoiceHandler>> = {
   file: atFile,
   model: atModel,
   vendor: atVendor,
@@ -99,7 +99,7 @@ function atModel(state: SetupState, choice: string): SetupState {
   return model === undefined ? state : ask(state, model);
 }
 
-/** The number of `model:3`; NaN: the choice is another one. */
+/** The number in `model:3`; NaN: the choice is of another kind. */
 function indexOf(what: string, choice: string): number {
   return choice.startsWith(`${what}:`) ? Number(choice.slice(what.length + 1)) : Number.NaN;
 }
@@ -132,18 +132,18 @@ function atKey(state: SetupState, choice: string, fields: Fields): SetupState {
   const isPasted = (fields[vendor.keyEnv] ?? '') !== '';
   const keyEnv = needsKey(state, vendor, baseUrl, isPasted) ? vendor.keyEnv : null;
   const model = hostedModel(baseUrl, modelId, keyEnv);
-  // Before the channel, nothing but a key was pasted, and only that of the model counts.
+  // Before the channel step, only the model's key can have been pasted.
   const pasted = isPasted ? [vendor.keyEnv] : [];
   if (choice === 'later') return toChannel(state, { model, pasted });
   return ask(state, model, { pasted });
 }
 
-/** The model that was asked is the one that is taken, whatever it said. */
+/** Takes the model that was asked, whatever it answered. */
 function atAnswer(state: SetupState, choice: string): SetupState {
   if (choice === 'next' || choice === 'skip') return toChannel(state);
   if (choice !== 'another') return state;
   const move = { step: { at: 'model' }, draft: { model: null } } as const;
-  // They may not have been found yet when the one was chosen.
+  // The search may not have ended when the person chose the model.
   if (state.facts.models !== null) return go(state, move);
   return go(state, { ...move, effect: lookForModels });
 }
@@ -219,7 +219,7 @@ function atKeep(state: SetupState, choice: string, fields: Fields): SetupState {
   const pasted = [...state.draft.pasted, ...given];
   const withGiven = { ...state, draft: { ...state.draft, pasted } };
   const left = afterKeep(withGiven, choice);
-  // Back at this place, what was given here is asked for again.
+  // After "back", svc asks again for the values that were given here.
   const before = { step: state.step, draft: state.draft, facts: state.facts };
   return { ...left, trail: [...state.trail, before] };
 }
@@ -280,7 +280,7 @@ function atFirst(state: SetupState, choice: string, fields: Fields): SetupState 
   return state;
 }
 
-/** What runs for now can be given up for what the application begins. */
+/** Lets the person end the service that runs here, so that the application starts it instead. */
 function atOver(state: SetupState, choice: string): SetupState {
   const { step } = state;
   const isHeld = step.at === 'over' && step.end.kind === 'serving';

@@ -13,7 +13,7 @@ import { createSetupWorld } from './world.ts';
 test('where a port is taken, one is chosen that the system lends to no connection', async () => {
   await using own = new AsyncDisposableStack();
   const folder = own.use(await scratch());
-  // The next one to try is in this process's own hundred as well.
+  // The next port to try must be in this process's own hundred as well.
   let webhook = await freePort();
   while (webhook % 100 > 85) webhook = await freePort();
   const ports = { webhook, replies: await freePort(), admin: await freePort() };

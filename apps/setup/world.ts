@@ -1,22 +1,21 @@
 /**
- * All that the steps do and see outside: one object, which both faces share. It looks, asks, writes
- * and starts by the pieces that svc is made of, and says what it found as plain data.
+ * The world outside the steps: everything that the first run reads, asks, writes and starts. All
+ * frontends share it. It uses svc's own parts and returns plain data.
  */
 import type { FoundSecret, SecretSource } from '../../src/config/found-secret.ts';
 import { explainKeychain } from '../../src/app/keychain.ts';
 import { endsWithin } from '../../src/lib/lifetime.ts';
 import { findPort, closeServer, listenNear } from '../../src/lib/loopback-port.ts';
-import { createLog, type Log } from '../../src/lib/log.ts';
-import type { Setup } from '../../src/app/run.ts';
-import type { Keychain, ServiceSecrets, SecretLookup } from '../../src/secrets/secrets.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { SecretLookup } from '../../src/secrets/secrets.ts';
 import { usualPlace, documentOf, nothingFound, localityOf, vendors } from './document.ts';
-import { RunningService } from './running.ts';
+import { RunningService, type RunningServiceOptions } from './running.ts';
 import { databaseFor, isOfUnit } from '../../src/app/service-place.ts';
-import type { Pouch, SetupWorld } from './session.ts';
+import type { SecretValues, SetupWorld } from './session.ts';
 import type { SetupEnd } from './setup.ts';
 import type {
   Effect,
-  Found,
+  EffectResult,
   PlaceFound,
   FileFound,
   TokenFound,
@@ -51,42 +50,28 @@ import { createEvents } from '../../src/telemetry/events.ts';
 import { DryRun } from '../../src/app/dry-run.ts';
 import { firstAnswerMs } from './pages.ts';
 
-export type WorldOptions = {
-  /** Absolute. */
-  readonly file: string;
-  /** The same as a person would type it. */
+export type WorldOptions = RunningServiceOptions & {
+  /** The path of the configuration file as a person would type it. */
   readonly shown: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly lookup: ServiceSecrets;
-  readonly keychain: Keychain;
-  readonly version: string;
-  readonly webRoot: URL;
-  /** Of the service that is started. */
-  readonly log: Log;
-  /** Ends a service that was started. */
-  readonly stop: AbortSignal;
-  readonly abandon: AbortSignal;
-  /** Is told of each turn of that service. */
-  readonly onTurn?: Setup['onTurn'];
-  /** Where the API of a messenger is; null: the platform's own. */
+  /** The base URL of a messenger's API; null: the platform's own. */
   readonly platform: string | null;
-  /** What differs in tests. */
+  /** Tests replace these. */
   readonly places?: Partial<Places>;
 };
 
-/** Where is looked, and for how long. */
+/** Where the first run looks for runtimes and ports, and for how long. */
 export type Places = {
-  /** Of a runtime that speaks the hosted API on this machine. */
+  /** The base URL of a runtime on this machine that speaks the hosted API. */
   readonly hostedHere: string;
-  readonly lookMs: number;
-  /** Taken where they are free; else ten more, or twenty … */
+  readonly requestMs: number;
+  /** The preferred ports. If one is taken, svc tries the ports ten, twenty and more above it. */
   readonly ports: { readonly webhook: number; readonly replies: number; readonly admin: number };
 };
 
-/** LM Studio's own port: lmstudio.ai/docs/developer/core/server. */
+/** `hostedHere` has LM Studio's default port: lmstudio.ai/docs/developer/core/server. */
 const usualPlaces: Places = {
   hostedHere: 'http://127.0.0.1:1234/v1',
-  lookMs: 1_000,
+  requestMs: 1_000,
   ports: { webhook: 8090, replies: 8091, admin: 2112 },
 };
 
@@ -94,7 +79,7 @@ export function createSetupWorld(options: WorldOptions): SetupWorld {
   return new World(options);
 }
 
-/** Longer than any drain. */
+/** Longer than any drain takes. */
 const closeMs = 40_000;
 
 class World implements SetupWorld {
@@ -113,7 +98,11 @@ class World implements SetupWorld {
     return this.#service.served;
   }
 
-  async act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found> {
+  async act(
+    effect: Effect,
+    secretValues: SecretValues,
+    signal: AbortSignal,
+  ): Promise<EffectResult> {
     const { kind: of } = effect;
     const { env, lookup } = this.#options;
     switch (of) {
@@ -124,17 +113,23 @@ class World implements SetupWorld {
       }
       case 'ask_model': {
         const practice = effect.model.kind === 'practice' ? await this.#practice.url() : null;
-        const asking = { ...this.#options, pouch, practice };
+        const asking = { ...this.#options, secretValues, practice };
         return { of, outcome: await askModel(effect.model, asking, signal) };
       }
       case 'identify':
-        return { of, token: await identify(effect.type, { ...this.#options, pouch }, signal) };
+        return {
+          of,
+          token: await identify(effect.type, { ...this.#options, secretValues }, signal),
+        };
       case 'look_at_place':
         return { of, place: await this.#lookAtPlace(effect, signal) };
       case 'write':
-        return { of, written: await writeAll(effect.plan, { ...this.#options, pouch }, signal) };
+        return {
+          of,
+          written: await writeAll(effect.plan, { ...this.#options, secretValues }, signal),
+        };
       case 'start': {
-        const problem = await this.#service.start(pouch);
+        const problem = await this.#service.start(secretValues);
         return { of, problem, liveView: this.#service.liveView };
       }
       case 'hear':
@@ -179,11 +174,11 @@ function isValue(found: FoundSecret | undefined): boolean {
   return found?.kind === 'value';
 }
 
-/** Of each listener the next port to try: what stands in the file is no port that is lent out. */
+/** The step to the next port of a listener. The file never gets an ephemeral port of the system. */
 const portStep = 10;
 const portsTried = 10;
 
-/** Null: the default is free, or no port is. */
+/** @returns null: the default is free, or no port is */
 async function freeAddress(wished: number, usual: number): Promise<string | null> {
   for (let tried = 0; tried < portsTried; tried++) {
     const port = await findPort(wished + tried * portStep, true);
@@ -192,9 +187,7 @@ async function freeAddress(wished: number, usual: number): Promise<string | null
   return null;
 }
 
-// What lies already where the file is to be.
-
-/** A link that leads nowhere, and what cannot be read, is there all the same. */
+/** Looks at the configuration file. A dangling link and an unreadable file count as existing. */
 async function lookAtFile({
   file,
   shown: path,
@@ -223,13 +216,13 @@ function nullIfMissing({ code }: NodeJS.ErrnoException): null | undefined {
   return code === 'ENOENT' || code === 'ENOTDIR' ? null : undefined;
 }
 
-/** The practice model of the demo, once somebody asks for it, for as long as this object lives. */
 const wishedPort = 8092;
 
+/** Starts the demo's practice model at the first request, and keeps it until disposal. */
 class PracticeModel implements AsyncDisposable {
   #opened: Promise<{ readonly server: Server; readonly url: string }> | null = null;
 
-  /** Where it answers, as Ollama would. */
+  /** The base URL; it answers as Ollama would. */
   async url(): Promise<string> {
     this.#opened ??= open();
     return (await this.#opened).url;
@@ -246,24 +239,26 @@ async function open(): Promise<{ readonly server: Server; readonly url: string }
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** Whose token it is: the platform is asked before the token is kept anywhere. */
 const identifyMs = 10_000;
 
 type IdentifyOptions = {
-  readonly pouch: Pouch;
+  readonly secretValues: SecretValues;
   readonly lookup: SecretLookup;
   readonly version: string;
   readonly platform: string | null;
 };
 
-/** What was pasted is asked about; else what stands somewhere. */
+/**
+ * Asks the platform whose token it is, before svc keeps the token anywhere. A pasted token takes
+ * precedence over one found elsewhere.
+ */
 async function identify(
   type: ChannelType,
-  { pouch, lookup, version, platform }: IdentifyOptions,
+  { secretValues, lookup, version, platform }: IdentifyOptions,
   signal: AbortSignal,
 ): Promise<TokenFound> {
   const { variable } = kindOf(type).token;
-  const found = await tokenOf(variable, pouch, lookup, signal);
+  const found = await tokenOf(variable, secretValues, lookup, signal);
   if (found === null) return { kind: 'none' };
   const { token, source } = found;
   const config = configOf(type, platform);
@@ -273,7 +268,7 @@ async function identify(
     await using channel = createMessenger(config, secrets, deps);
     const end = AbortSignal.any([signal, AbortSignal.timeout(identifyMs)]);
     const identity = await channel.identify(end);
-    if (identity.kind === 'refused') pouch.delete(variable);
+    if (identity.kind === 'refused') secretValues.delete(variable);
     return { ...identity, source };
   } finally {
     await deps.http.close();
@@ -282,11 +277,11 @@ async function identify(
 
 async function tokenOf(
   name: string,
-  pouch: Pouch,
+  secretValues: SecretValues,
   lookup: SecretLookup,
   signal: AbortSignal,
 ): Promise<{ readonly token: string; readonly source: SecretSource | 'pasted' } | null> {
-  const pasted = pouch.get(name);
+  const pasted = secretValues.get(name);
   if (pasted !== undefined) return { token: pasted, source: 'pasted' };
   const found = (await lookup.find([name], signal)).get(name);
   return found?.kind === 'value' ? { token: found.value.trim(), source: found.source } : null;
@@ -303,28 +298,27 @@ function configOf(type: ChannelType, platform: string | null) {
   return config;
 }
 
-/** Which models could be asked now: what runs near, and for which vendors there is a key. */
 type SearchOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly lookup: SecretLookup;
-  /** Of a runtime that speaks the hosted API on this machine, `/v1` included. */
+  /** The base URL of a runtime on this machine that speaks the hosted API, with `/v1`. */
   readonly hostedHere: string;
-  /** For one look. */
-  readonly lookMs: number;
+  /** The time limit of one request. */
+  readonly requestMs: number;
 };
 
 const usualLocal = 'http://127.0.0.1:11434';
 const bodyBytesMax = 4 * 1024 * 1024;
 
 export async function lookForModels(
-  { env, lookup, hostedHere, lookMs }: SearchOptions,
+  { env, lookup, hostedHere, requestMs }: SearchOptions,
   signal: AbortSignal,
 ): Promise<ModelsFound> {
   const local = localBaseUrl(env['OLLAMA_HOST']);
   const http = createHttpClient(createDeadlines());
   await using closed = new AsyncDisposableStack();
   closed.defer(() => http.close());
-  const read = (url: string): Promise<unknown> => readJson(http, url, lookMs, signal);
+  const read = (url: string): Promise<unknown> => readJson(http, url, requestMs, signal);
   const names = vendors.map(({ keyEnv }) => keyEnv);
   const [tags, models, keys] = await Promise.all([
     read(`${local}/api/tags`),
@@ -342,8 +336,8 @@ export async function lookForModels(
 }
 
 /**
- * What `OLLAMA_HOST` means to a client: with or without scheme and port; every interface is this
- * machine. Source: envconfig/config.go of github.com/ollama/ollama.
+ * The base URL that `OLLAMA_HOST` means to a client, with or without scheme and port. An address of
+ * all interfaces becomes this machine's. Source: envconfig/config.go of github.com/ollama/ollama.
  */
 export function localBaseUrl(host: string | undefined): string {
   const written = (host ?? '').trim().replace(/^["']|["']$/g, '');
@@ -361,14 +355,16 @@ export function localBaseUrl(host: string | undefined): string {
   }
 }
 
-/** What it is as JSON; null: nobody answers there in time, or something else does. */
+/**
+ * @returns the parsed JSON; null: nobody answers in time, or the answer is no JSON with status 200
+ */
 async function readJson(
   http: HttpClient,
   url: string,
-  lookMs: number,
+  requestMs: number,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const deadlineAt = later(steadyNow(), lookMs);
+  const deadlineAt = later(steadyNow(), requestMs);
   const request = { method: 'GET', headers: {}, body: null, deadlineAt, bodyBytesMax } as const;
   const result = await http.send({ ...request, url: new URL(url) }, stopOf(signal));
   if (result.kind === 'fault' || result.status !== 200) return null;
@@ -402,7 +398,7 @@ function modelsOfList(value: unknown, baseUrl: string): ModelDraft[] {
   });
 }
 
-/** Such a model answers with numbers, and not with words. */
+/** An embedding model answers with numbers, not with words. */
 function isEmbedding(name: string, details: unknown): boolean {
   const family = (details as { family?: unknown } | null | undefined)?.family;
   return /embed|minilm|^bge/i.test(name) || (typeof family === 'string' && /bert/i.test(family));
@@ -416,16 +412,15 @@ function listIn(value: unknown, key: string): Readonly<Record<string, unknown>>[
   });
 }
 
-/** A real question to a model, as the service would ask it. */
 const question = 'Say hello in one short sentence.';
-/** Of what a model said, so much is shown. */
+/** The most characters shown of a model's answer. */
 const shownMax = 500;
 
 type AskOptions = {
-  readonly pouch: Pouch;
+  readonly secretValues: SecretValues;
   readonly lookup: SecretLookup;
   readonly version: string;
-  /** Where the practice model answers; null: it is not asked. */
+  /** The base URL of the practice model; null: it is not used. */
   readonly practice: string | null;
 };
 
@@ -470,7 +465,7 @@ function outcomeOf(answer: Answer, { models }: BrainConfig, ms: number): ModelOu
   return { kind: 'failed', message: detail, remedy: remedyOf(kind, provider, modelId) };
 }
 
-/** The brain that the file would have; a text: why it would have none. */
+/** @returns the brain that the file would have; a text: why it would have none */
 function brainOf(model: ModelChoice, practice: string | null): BrainConfig | string {
   const channel = { kind: 'channel', type: 'webhook', bot: null } as const;
   const draft = { file: 'new', model, channel, access: null, pasted: [], keep: null } as const;
@@ -482,17 +477,17 @@ function brainOf(model: ModelChoice, practice: string | null): BrainConfig | str
 
 async function secretsFor(
   name: EnvName | null,
-  { pouch, lookup }: AskOptions,
+  { secretValues, lookup }: AskOptions,
   signal: AbortSignal,
 ): Promise<Secrets> {
   if (name === null) return new Map();
-  const pasted = pouch.get(name);
+  const pasted = secretValues.get(name);
   if (pasted !== undefined) return new Map([[name, pasted]]);
   const found = (await lookup.find([name], signal)).get(name);
   return found?.kind === 'value' ? new Map([[name, found.value.trim()]]) : new Map();
 }
 
-/** For questions that belong to no service, and of which nothing is logged. */
+/** Dependencies for requests that belong to no service; nothing of them is logged. */
 function createSilentDeps(version: string): ServiceDeps {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });

@@ -1,4 +1,4 @@
-/** The one step that changes something: secrets into the keychain, and the file. */
+/** The step that writes: it stores secrets in the keychain and writes the file. */
 import { randomBytes } from 'node:crypto';
 import { constants, copyFile, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -9,7 +9,7 @@ import { textOf } from '../../src/config/templates/templates.ts';
 import { replaceFile } from '../../src/app/config/saved-file.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
 import { isOfUnit, startOfUnit } from '../../src/app/service-place.ts';
-import type { Pouch } from './session.ts';
+import type { SecretValues } from './session.ts';
 import type { Written, WritePlan } from './state.ts';
 
 export type WriteOptions = {
@@ -17,15 +17,15 @@ export type WriteOptions = {
   readonly shown: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly keychain: Keychain;
-  readonly pouch: Pouch;
+  readonly secretValues: SecretValues;
 };
 
 type Problem = { readonly problem: string };
 
-/** Where it fails, the file is as it was; a secret may stand in the keychain by then. */
+/** If it fails, the file is unchanged; a secret may already be in the keychain. */
 export async function writeAll(
   { document, replaces, make, store, unset }: WritePlan,
-  { file, shown, env, keychain, pouch }: WriteOptions,
+  { file, shown, env, keychain, secretValues }: WriteOptions,
   signal: AbortSignal,
 ): Promise<Written | Problem> {
   const text = textOf(document);
@@ -34,9 +34,9 @@ export async function writeAll(
     const first = validation.problems.find(({ severity }) => severity === 'error')!;
     return { problem: `${first.path}: ${first.message}. ${first.remedy}` };
   }
-  for (const name of make) if (!pouch.has(name)) pouch.set(name, madeSecret());
+  for (const name of make) if (!secretValues.has(name)) secretValues.set(name, madeSecret());
   for (const name of store) {
-    const done = await keychain.set(name, pouch.get(name) ?? '', signal);
+    const done = await keychain.set(name, secretValues.get(name) ?? '', signal);
     if (done.kind === 'fault') return { problem: `${done.message} ${done.remedy}` };
   }
   const saved = replaces
@@ -46,21 +46,21 @@ export async function writeAll(
   return { path: shown, backup: saved.backup, command: commandFor({ file, shown, env }), unset };
 }
 
-/** 43 characters that a shell and a header leave alone. */
+/** 43 characters that need no quoting in a shell or a header. */
 function madeSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
 type Saved = { readonly backup: string | null } | Problem;
 
-/** Writes a file where none is. */
+/** Writes the file if there is none yet. */
 export async function writeFirst(file: string, shown: string, text: string): Promise<Saved> {
   let isOwn = false;
   try {
     await makeFolder(dirname(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A file stands where the folder is to be.
+    // A file has the name that the folder needs.
     return { problem: describeFault(code === 'EEXIST' ? 'ENOTDIR' : code, shown) };
   }
   try {
@@ -70,7 +70,7 @@ export async function writeFirst(file: string, shown: string, text: string): Pro
     await handle.sync();
     return { backup: null };
   } catch (error) {
-    // What is there in part would be in the way of the next try.
+    // A partly written file would block the next try.
     if (isOwn) await rm(file, { force: true });
     return { problem: describeFault((error as NodeJS.ErrnoException).code, shown) };
   }
@@ -78,7 +78,7 @@ export async function writeFirst(file: string, shown: string, text: string): Pro
 
 const namesMax = 100;
 
-/** Replaces a file of which a copy is kept beside it, under a name that was free. */
+/** Replaces the file after copying it to a free name beside it. */
 async function replaceKeeping(file: string, shown: string, text: string): Promise<Saved> {
   try {
     const before = await readFile(file);
@@ -94,7 +94,7 @@ async function replaceKeeping(file: string, shown: string, text: string): Promis
   }
 }
 
-/** @returns what its name has more than the file's; null: no name was free */
+/** @returns the suffix that was added to the file's name; null: no name was free */
 async function copyBeside(file: string): Promise<string | null> {
   for (let count = 1; count <= namesMax; count++) {
     const more = count === 1 ? '.backup' : `.backup-${count}`;
@@ -119,7 +119,7 @@ function describeFault(code: string | undefined, shown: string): string {
   return `${shown} cannot be written: ${what}.`;
 }
 
-/** As a person would type it, there and then: SVC_CONFIG may name another file. */
+/** The command as a person would type it in this environment: SVC_CONFIG may name another file. */
 export function commandFor({
   file,
   shown,

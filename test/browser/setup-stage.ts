@@ -61,7 +61,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     stop: stop.signal,
     abandon: stop.signal,
     platform: around.telegram?.url ?? null,
-    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: patienceMs, ports },
+    places: { hostedHere: 'http://127.0.0.1:9/v1', requestMs: patienceMs, ports },
   });
   const session = openSetup(world);
   const server = await openWizardServer({

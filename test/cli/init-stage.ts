@@ -37,7 +37,7 @@ export async function startInit(around: InitAround): Promise<InitStage> {
   const command = createInit({
     keychain,
     // Nobody listens there, and a look has all the time that a busy machine may need.
-    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 60_000, ports },
+    places: { hostedHere: 'http://127.0.0.1:9/v1', requestMs: 60_000, ports },
   });
   const platform = around.platform === undefined ? [] : ['--channel-url', around.platform];
   const env = { HOME: folder, NO_COLOR: '1', OLLAMA_HOST: around.ollama, ...around.env };

@@ -69,7 +69,7 @@ export async function startFirstRun(
     stop: stop.signal,
     abandon: stop.signal,
     platform: null,
-    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: patienceMs, ports },
+    places: { hostedHere: 'http://127.0.0.1:9/v1', requestMs: patienceMs, ports },
   });
   own.defer(async () => {
     stop.abort();

@@ -2,7 +2,13 @@
 import { pageOf } from '../../apps/setup/pages.ts';
 import { usualPlace, vendors } from '../../apps/setup/document.ts';
 import type { Choice, Frontend, Page } from '../../apps/setup/setup.ts';
-import type { Effect, Found, FileFound, SetupEvent, SetupState } from '../../apps/setup/state.ts';
+import type {
+  Effect,
+  EffectResult,
+  FileFound,
+  SetupEvent,
+  SetupState,
+} from '../../apps/setup/state.ts';
 import { begin, next } from '../../apps/setup/steps.ts';
 
 const local = { kind: 'model', provider: 'local_runtime', locality: 'local' } as const;
@@ -30,7 +36,9 @@ const there: FileFound = {
 const written = { path: 'svc.json', backup: null, command: 'svc serve', unset: [] };
 
 /** What each look, question or act may come to. */
-export const outcomes: { [Kind in Effect['kind']]: readonly Extract<Found, { of: Kind }>[] } = {
+export const outcomes: {
+  [Kind in Effect['kind']]: readonly Extract<EffectResult, { of: Kind }>[];
+} = {
   look_at_file: [
     { of: 'look_at_file', file: { kind: 'absent', path: 'svc.json' } },
     { of: 'look_at_file', file: there },

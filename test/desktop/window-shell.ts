@@ -12,7 +12,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { windowKinds, type FromWindow, type ToWindow } from '../../apps/desktop/desktop.ts';
-import { speak, type Heard } from '../../apps/desktop/lines.ts';
+import { openConnection, type ConnectionHandlers } from '../../apps/desktop/lines.ts';
 import { openApplicationWindow } from '../../apps/desktop/window/window.ts';
 
 /** What it is told on stdin. */
@@ -117,12 +117,12 @@ const opening = openApplicationWindow({
       return { token: 'a-token', page: `${shell.origin}/app` };
     },
   },
-  say: (line) => tell({ told: 'said', line }),
+  log: (line) => tell({ told: 'said', line }),
 });
 
 const sockets = createServer((client) => {
-  let heard: Heard<FromWindow> | null = null;
-  const connection = speak<FromWindow, ToWindow>(client, {
+  let heard: ConnectionHandlers<FromWindow> | null = null;
+  const connection = openConnection<FromWindow, ToWindow>(client, {
     onMessage: (message) => {
       if (heard !== null) heard.onMessage(message);
       else if (message.kind === 'window') {

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CoreOrders, FromCore, ToCore } from '../../apps/desktop/desktop.ts';
-import { speak, type Connection } from '../../apps/desktop/lines.ts';
+import { openConnection, type Connection } from '../../apps/desktop/lines.ts';
 
 export const shellPage = 'http://127.0.0.1:9/app/0123456789abcdef/';
 
@@ -42,7 +42,7 @@ export async function startFakeShell(
   let questions = 0;
   const listen = async (): Promise<Server> => {
     const server = createServer((accepted) => {
-      const connection = speak<FromCore, ToCore>(accepted, {
+      const connection = openConnection<FromCore, ToCore>(accepted, {
         onMessage: (message) => {
           if (message.kind === 'core' && welcomes) {
             connection.send({ kind: 'welcome', page: shellPage });

@@ -81,7 +81,7 @@ export const application: readonly Fault[] = [
   {
     name: 'A shell that comes later is not told where the pages are.',
     file: 'apps/desktop/core/service-core.ts',
-    find: ', ...this.#told.values()];',
+    find: ', ...this.#latest.values()];',
     replace: '];',
   },
   {

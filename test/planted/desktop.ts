@@ -54,7 +54,7 @@ export const desktop: readonly Fault[] = [
   {
     name: 'What is shown on the page of the application is read as markup.',
     file: 'apps/desktop/page/frame.ts',
-    find: 'return escape(part.replace(unseen, byNumber));',
-    replace: 'return part.replace(unseen, byNumber);',
+    find: 'return escape(part.replace(invisible, byNumber));',
+    replace: 'return part.replace(invisible, byNumber);',
   },
 ];

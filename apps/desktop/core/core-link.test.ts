@@ -28,7 +28,7 @@ async function start(times: Partial<CoreLinkTimes> = {}) {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** A welcome is answered by nothing, so a question behind it shows that it came. */
+/** Nothing answers a welcome, so the answer to a later question shows that the core received it. */
 async function welcomed({ shell, link }: Started): Promise<void> {
   await shell.next('core');
   await shell.grant();

@@ -1,19 +1,21 @@
 /**
- * Secrets that a person pasted where no keychain is: the shell has them in its memory alone, and
- * lends them to each core that it begins, by a pipe, so that no list of processes and no file has
- * them.
+ * Secrets that a person pasted on a machine without a keychain. The shell holds them only in
+ * memory, and passes them to each core through a pipe. So no process list and no file has them.
  */
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FoundSecret, FoundSecrets } from '../../../src/config/found-secret.ts';
 import type { ServiceSecrets } from '../../../src/secrets/secrets.ts';
 
-/** What the process reads; @see takeInMemory */
+/** The text that the core reads; @see takeInMemory */
 export function inMemoryText(values: ReadonlyMap<string, string>): string {
   return JSON.stringify(Object.fromEntries(values));
 }
 
-/** Those that stand nowhere else are found from now on, as if they were in the environment. */
+/**
+ * Makes the lookup find these secrets from now on, as if they were in the environment. A value that
+ * the lookup already finds elsewhere takes precedence.
+ */
 export async function takeInMemory(
   stdin: Readable,
   lookup: Pick<ServiceSecrets, 'find' | 'hold'>,
@@ -29,7 +31,9 @@ export async function takeInMemory(
   lookup.hold(held);
 }
 
-/** The shell is the same program; what a person pasted is shown by no error. */
+/**
+ * The shell is the same program, so nothing checks the values. No error may show a pasted secret.
+ */
 function parse(json: string): ReadonlyMap<string, string> {
   try {
     return new Map(Object.entries(JSON.parse(json) as Record<string, string>));

@@ -1,4 +1,4 @@
-/** What a shell tells the core that it starts. */
+/** The orders that a shell gives to the core that it starts. */
 import { isAbsolute } from 'node:path';
 import type { CoreOrders } from '../desktop.ts';
 
@@ -6,15 +6,17 @@ const variable = 'SVC_DESKTOP';
 
 export type OrdersTaken =
   | { readonly kind: 'orders'; readonly orders: CoreOrders }
-  /** svc runs by itself. */
+  /** svc runs without a shell. */
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly message: string };
 
-/** Takes them out of the environment: no process that this one starts is a core. */
+/**
+ * Takes the orders out of the environment, so that no process started by this one becomes a core.
+ */
 export function takeOrders(env: Readonly<Record<string, string | undefined>>): OrdersTaken {
   const text = env[variable];
   if (text === undefined) return { kind: 'none' };
-  // It is the environment of this process, which only its commands see as unchanging.
+  // The type is read-only for the commands, but this is the environment of this process.
   Reflect.deleteProperty(env, variable);
   const orders = parse(text);
   if (orders !== null) return { kind: 'orders', orders };

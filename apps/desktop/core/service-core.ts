@@ -1,4 +1,7 @@
-/** The service as the core of an application: who signs in, where it logs, and what it tells. */
+/**
+ * The service as the core of the application: its sign-in, its log, and its connection to the
+ * shell.
+ */
 import type { WindowAsked } from '../../../src/admin/application.ts';
 import { SignIn } from '../../../src/admin/http/sign-in.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -27,7 +30,7 @@ export class ServiceCore implements AsyncDisposable {
   readonly #signIn: SignIn;
   #place: WindowPlace | null = null;
   #log: Log | null = null;
-  /** Aborts when the process is to stop, by a signal or by the shell. */
+  /** Aborts when a signal or the shell tells the process to stop. */
   readonly stop: AbortSignal;
 
   /**
@@ -43,7 +46,7 @@ export class ServiceCore implements AsyncDisposable {
       (traded) => {
         if (traded.kind === 'refused' && traded.why === 'used_twice') this.#usedTwice();
       },
-      // The window may be out of sight for days, and its page ask nothing meanwhile.
+      // The window may be hidden for days, and its page may send no request meanwhile.
       Infinity,
     );
     this.#link = openCoreLink(orders, {
@@ -66,20 +69,20 @@ export class ServiceCore implements AsyncDisposable {
   }
 
   /**
-   * The log of the service, in files.
-   * @throws what the file system says, where nothing can be written there
+   * Opens the log of the service, in files.
+   * @throws the file system's error if nothing can be written there
    */
   openLog(level: LogLevel): Log {
     const stream = openLogFiles({ folder: this.#orders.logFolder, name: logName });
     return createLog({ stream, level, format: 'json' });
   }
 
-  /** What happens here is told there from now on. */
+  /** From now on, the core logs its own events to this log. */
   logTo(log: Log): void {
     this.#log = log;
   }
 
-  /** For the run. */
+  /** The settings of the admin server for a service that runs as a core. */
   get around(): Around {
     const [link, signIn] = [this.#link, this.#signIn];
     return {
@@ -100,7 +103,8 @@ export class ServiceCore implements AsyncDisposable {
     this.#link.atWork(place.origin, place.canWrite);
   }
 
-  // Each resolves when the shell has been told, or none came in time, and never rejects.
+  // Each `stuck` method resolves when the shell has the message, or when no shell connected in
+  // time. None rejects.
 
   stuckByConfig(problems: readonly ConfigProblem[]): Promise<void> {
     return this.#link.stuck(stuckByConfig(problems));
@@ -110,7 +114,9 @@ export class ServiceCore implements AsyncDisposable {
     return this.#link.stuck(stuckBySecrets(...why));
   }
 
-  /** @returns false: a restart may help, or none is wanted, and nothing was told */
+  /**
+   * @returns false: nothing was sent, because a restart may help, or the service ended as wanted
+   */
   async stuckByEnding(ending: Ending): Promise<boolean> {
     const why = stuckByEnding(ending);
     if (why !== null) await this.#link.stuck(why);
@@ -122,71 +128,74 @@ export class ServiceCore implements AsyncDisposable {
   }
 }
 
-// The core's end of its connection to the shell, for the service and for the first run. A shell may
-// go and another come at any time: each is told the same, from the beginning.
+// The core's end of its connection to the shell, for the service and for the first run. Shells may
+// go and come at any time. Each new one receives the latest messages from the beginning.
 
-/** What a core is, and what its shell may have it do; none of it may throw. */
+/** The role of a core, and the requests of its shell; no method may throw. */
 type CoreRole = {
   readonly role: Extract<FromCore, { readonly kind: 'core' }>['role'];
   /** The configuration file, absolute. */
   readonly config: string;
-  /** A page with a new code, as an address; asked once it is at work. */
+  /** @returns the address of a page with a new code; called only once the core serves */
   readonly offer: () => string;
-  /** A token for a page that needs no code; null: nobody can change anything. */
+  /** @returns a token for a page that needs no code; null: nobody can change anything */
   readonly grant: () => string | null;
   readonly withdraw: () => void;
-  /** As a SIGTERM. */
+  /** Stops the core as SIGTERM does. */
   readonly stop: () => void;
 };
 
 export interface CoreLink extends AsyncDisposable {
-  /** The shell's own page; null: there is no shell now. */
+  /** The address of the shell's own page; null: there is no shell now. */
   readonly page: string | null;
-  /** Its pages answer from now on. @param origin `http://127.0.0.1:<port>` */
+  /** Reports that the core's pages answer from now on. @param origin `http://127.0.0.1:<port>` */
   atWork(origin: string, canWrite: boolean): void;
-  /** Its pages do not answer for long any more. */
+  /** Reports that the core will end soon. */
   leaving(): void;
-  /** Resolves when the shell has been told, or none came in time. Never rejects. */
+  /** Resolves when the shell has the message, or when no shell connected in time. Never rejects. */
   stuck(why: Stuck): Promise<void>;
-  /** The first run is over, and the service is to begin. */
+  /** Reports that the first run is over, and that the shell must start the service. */
   written(): void;
-  /** A code came a second time, and nobody is signed in any more. */
+  /** Reports that a code was used twice, and that everybody was signed out. */
   withdrawn(): void;
-  /** Asks for a window that is signed in, at most once in a while. */
+  /** Asks the shell for a window that is signed in; at most once in `windowMs`. */
   showWindow(): WindowAsked;
 }
 
 export type CoreLinkTimes = {
-  /** How long the end of a core waits for a shell that is to know why. */
+  /** How long a core that ends waits for a shell to connect and read why. */
   readonly shellMs: number;
-  /** Between two windows that pages ask for. */
+  /** The shortest time between two requests of pages for a window. */
   readonly windowMs: number;
 };
-const usual: CoreLinkTimes = { shellMs: 2_000, windowMs: 5_000 };
+const defaultTimes: CoreLinkTimes = { shellMs: 2_000, windowMs: 5_000 };
 
 const closeMs = 1_000;
-/** Questions that came before the pages were there; a shell asks one at a time. */
+/** The most questions that wait for the pages; a shell asks one at a time. */
 const questionsMax = 16;
 
-/** Connects, and keeps connected until it is disposed; what it said last is out then. */
+/** Connects, and stays connected until disposal. Disposal first sends what is still buffered. */
 export function openCoreLink(
   { socket }: Pick<CoreOrders, 'socket'>,
   role: CoreRole,
   steady: () => SteadyTime = steadyNow,
   times: Partial<CoreLinkTimes> = {},
 ): CoreLink {
-  return new ShellLink(socket, role, steady, { ...usual, ...times });
+  return new ShellLink(socket, role, steady, { ...defaultTimes, ...times });
 }
 
-type Told = Extract<FromCore, { readonly kind: 'at_work' | 'leaving' | 'stuck' | 'written' }>;
+type StateMessage = Extract<
+  FromCore,
+  { readonly kind: 'at_work' | 'leaving' | 'stuck' | 'written' }
+>;
 
 class ShellLink implements CoreLink {
   readonly #role: CoreRole;
   readonly #steady: () => SteadyTime;
   readonly #times: CoreLinkTimes;
   readonly #link: Link<FromCore>;
-  /** The newest of each kind, for a shell that comes later. */
-  readonly #told = new Map<Told['kind'], Told>();
+  /** The latest message of each kind, for a shell that connects later. */
+  readonly #latest = new Map<StateMessage['kind'], StateMessage>();
   readonly #connected = Promise.withResolvers<void>();
   #page: string | null = null;
   #questions: number[] = [];
@@ -199,7 +208,7 @@ class ShellLink implements CoreLink {
     this.#link = keepConnected<ToCore, FromCore>({
       path,
       onConnected: () => this.#begin(),
-      onMessage: (message) => this.#heed(message),
+      onMessage: (message) => this.#onMessage(message),
       onLost: () => {
         this.#page = null;
         this.#questions = [];
@@ -212,28 +221,28 @@ class ShellLink implements CoreLink {
   }
 
   atWork(origin: string, canWrite: boolean): void {
-    this.#tell({ kind: 'at_work', origin, canWrite });
+    this.#publish({ kind: 'at_work', origin, canWrite });
     const questions = this.#questions;
     this.#questions = [];
     for (const question of questions) this.#offer(question);
   }
 
   leaving(): void {
-    this.#told.delete('at_work');
-    this.#tell({ kind: 'leaving' });
+    this.#latest.delete('at_work');
+    this.#publish({ kind: 'leaving' });
   }
 
   async stuck(why: Stuck): Promise<void> {
-    this.#tell({ kind: 'stuck', why });
+    this.#publish({ kind: 'stuck', why });
     await endsWithin(this.#connected.promise, this.#times.shellMs);
   }
 
   written(): void {
-    this.#tell({ kind: 'written' });
+    this.#publish({ kind: 'written' });
   }
 
   withdrawn(): void {
-    // What the page was is known to who was signed in.
+    // Every client that was signed in knows the page's former address.
     this.#page = null;
     this.#link.send({ kind: 'withdrawn' });
   }
@@ -248,7 +257,7 @@ class ShellLink implements CoreLink {
     return { kind: 'asked' };
   }
 
-  /** A shell that does not read is not waited for. */
+  /** Waits at most `closeMs` for a shell that does not read. */
   async [Symbol.asyncDispose](): Promise<void> {
     await endsWithin(this.#link.end(), closeMs);
     this.#link[Symbol.dispose]();
@@ -257,15 +266,15 @@ class ShellLink implements CoreLink {
   #begin(): readonly FromCore[] {
     const { role, config } = this.#role;
     this.#connected.resolve();
-    return [{ kind: 'core', role, pid: process.pid, config }, ...this.#told.values()];
+    return [{ kind: 'core', role, pid: process.pid, config }, ...this.#latest.values()];
   }
 
-  #tell(message: Told): void {
-    this.#told.set(message.kind, message);
+  #publish(message: StateMessage): void {
+    this.#latest.set(message.kind, message);
     this.#link.send(message);
   }
 
-  #heed(message: ToCore): void {
+  #onMessage(message: ToCore): void {
     switch (message.kind) {
       case 'welcome':
         this.#page = message.page;
@@ -279,13 +288,13 @@ class ShellLink implements CoreLink {
       case 'stop':
         return this.#role.stop();
       default:
-        // A newer shell may say more.
+        // A newer shell may send messages that this core does not know.
         return void (message satisfies never);
     }
   }
 
   #offer(question: number): void {
-    if (this.#told.has('at_work')) {
+    if (this.#latest.has('at_work')) {
       this.#link.send({ kind: 'offered', question, url: this.#role.offer() });
     } else if (this.#questions.length < questionsMax) {
       this.#questions.push(question);
@@ -297,7 +306,8 @@ class ShellLink implements CoreLink {
   }
 }
 
-/** Why a service does not start, as facts for a page: what `svc serve` says in words. Pure. */
+// Why a service does not start, as facts for a page; `svc serve` prints the same in words. Pure.
+
 function stuckByConfig(problems: readonly ConfigProblem[]): Stuck {
   const errors = problems.filter(({ severity }) => severity === 'error');
   return {
@@ -316,7 +326,7 @@ export function stuckBySecrets(
 ): Stuck {
   const unset = missing.map((one): MissingHere => {
     const { name, usedAt, found } = one;
-    // What is to be done about the keychain is told once for all, and has a button.
+    // The page explains once, with a button, what to do about the keychain.
     const isOfPlace = found.kind === 'unreadable' && found.source !== 'keychain';
     const remedy = isOfPlace ? ` ${found.remedy}` : '';
     return { name, usedAt, why: `${describeMissing(one)}.${remedy}` };
@@ -329,7 +339,7 @@ export function stuckBySecrets(
   return { of: 'secrets', missing: [...unset, ...unusable], keychain: state, told };
 }
 
-/** null: a restart may help, or none is wanted. */
+/** @returns null: a restart may help, or the service ended as wanted */
 function stuckByEnding(ending: Ending): Stuck | null {
   switch (ending.kind) {
     case 'ended':

@@ -1,4 +1,4 @@
-/** What a page is told of a service that lacks a secret. */
+/** The facts that a page gets about a service that lacks a secret. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MissingSecret } from '../../../src/config/secrets.ts';

@@ -6,7 +6,7 @@ import { post, startFirstRun, type FirstRunStage } from '../../../test/desktop/f
 
 const model = { answer: 'Hello from the model.' };
 
-/** To the page that says that the first message was answered. */
+/** Answers the questions up to the page that shows the first reply. */
 async function walk(stage: FirstRunStage, keep: 'keychain' | 'by_hand') {
   const page = await stage.enter();
   await page.takes('model:0');
@@ -46,7 +46,7 @@ test('it says who it is, and its pages take a code or what a window is granted',
   const asWindow = { headers: { authorization: `Bearer ${granted}` } };
   assert.equal((await fetch(`${origin}/api/v1/setup`, asWindow)).status, 200);
   shell.say({ kind: 'withdraw' });
-  // What was said is heard before the next question.
+  // The core handles messages in order: it reads `withdraw` before the next question.
   await shell.offer();
   assert.equal((await fetch(`${origin}/api/v1/setup`, asWindow)).status, 401);
   const code = { code: (await shell.offer()).hash.slice(1) };

@@ -1,14 +1,15 @@
 /**
- * The first run in the place of the service: the steps of `svc init` on the pages of a window. The
- * service that they start runs in this process. Once the way goes on, the shell is told; it ends
- * this process, which finishes what it has in hand, and begins the service. Where something that
- * the service needs is kept nowhere, this process is the one that answers until it is ended.
+ * The first run, which takes the place of the service: the steps of `svc init` on the pages of a
+ * window. The service that they start runs in this process. After the last step, the shell ends
+ * this process, which finishes its work in hand, and starts the service. If a needed secret is kept
+ * nowhere, this process goes on answering until someone ends it.
  */
 import { fileURLToPath } from 'node:url';
 import { SignIn, type Traded } from '../../../src/admin/http/sign-in.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import { describeUnbound } from '../../../src/lib/listener.ts';
+import { stopOf, unlessStopped } from '../../../src/lib/stop.ts';
 import { openWizardServer, type WizardApplication } from '../../setup/browser/wizard-server.ts';
 import { openSetup } from '../../setup/session.ts';
 import type { SetupEnd, SetupSession } from '../../setup/setup.ts';
@@ -25,13 +26,17 @@ export type FirstRunEnd =
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Runs until it is told to stop, or what it started fails. */
+/** Runs until someone stops it, or the service that it started fails. */
 export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd> {
   const { file, log, orders, webRoot } = options;
-  const told = new AbortController();
-  const stop = AbortSignal.any([options.stop, told.signal]);
-  // A page of the window is out of sight for as long as the person likes.
-  const signIn = new SignIn(systemClock.steady, (traded) => tell(traded, log, link), Infinity);
+  const stopping = new AbortController();
+  const stop = AbortSignal.any([options.stop, stopping.signal]);
+  // The window may hide its page for any length of time.
+  const signIn = new SignIn(
+    systemClock.steady,
+    (traded) => reportTraded(traded, log, link),
+    Infinity,
+  );
   let url = '';
   await using link = openCoreLink(orders, {
     role: 'first_run',
@@ -39,9 +44,9 @@ export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd
     offer: () => `${url}#${signIn.offer()}`,
     grant: () => signIn.grant(),
     withdraw: () => signIn.withdraw(),
-    stop: () => told.abort(),
+    stop: () => stopping.abort(),
   });
-  // It ends after its pages, and with it the service, once that has finished what it has in hand.
+  // Disposed after its pages. It ends the service, which first finishes its work in hand.
   await using world = createSetupWorld({ ...options, shown: file, stop });
   await using session = openSetup(world, 'window');
   const server = await openWizardServer({
@@ -61,7 +66,7 @@ export async function runFirstRun(options: FirstRunOptions): Promise<FirstRunEnd
   return await untilEnd(session, stop);
 }
 
-function tell(traded: Traded, log: Log, link: CoreLink): void {
+function reportTraded(traded: Traded, log: Log, link: CoreLink): void {
   if (traded.kind === 'token' || traded.why !== 'used_twice') return;
   const what = 'A code that opens the pages was used twice, so whoever was signed in is not now.';
   log.warn('sign_in_withdrawn', what);
@@ -79,11 +84,6 @@ function applicationOf(link: CoreLink, signIn: SignIn): WizardApplication {
 }
 
 async function untilEnd({ ended }: SetupSession, stop: AbortSignal): Promise<FirstRunEnd> {
-  const stopped = Promise.withResolvers<null>();
-  const leave = (): void => stopped.resolve(null);
-  if (stop.aborted) leave();
-  stop.addEventListener('abort', leave, { once: true });
-  const end: SetupEnd | null = await Promise.race([ended, stopped.promise]);
-  stop.removeEventListener('abort', leave);
+  const end: SetupEnd | null = await unlessStopped(ended, stopOf(stop));
   return end?.kind === 'failed' ? end : { kind: 'ended' };
 }

@@ -1,4 +1,8 @@
-/** What each button of the pages does: then another page is gone to, which tells of it. */
+/**
+ * The actions behind the buttons of the shell's pages. Each answers with a redirect to the next
+ * page, which shows the result.
+ */
+import { stopOf, unlessStopped } from '../../../src/lib/stop.ts';
 import type { Application, OnClose, Stuck } from '../desktop.ts';
 import type { Repaired, Repairs } from '../repairs/repairs.ts';
 import type { PageAnswer } from './answers.ts';
@@ -15,19 +19,19 @@ export type ActDeps = {
 /** @param left aborts when nobody waits for the answer any more, or the server closes */
 type Act = (deps: ActDeps, fields: URLSearchParams, left: AbortSignal) => Promise<PageAnswer>;
 
-/** How long a page is asked of a core that may be starting. */
+/** How long an action waits for the pages of a core that may be starting. */
 const pagesMs = 10_000;
 
 export const acts: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['pages', openPages],
   ['restart', ({ application }) => restart(application)],
-  ['quit', async ({ application }) => ended(() => application.quit())],
+  ['quit', async ({ application }) => endedAnswer(() => application.quit())],
   ['keep-answering', keepAnswering],
   ['close-and-quit', closeAndQuit],
   ['on-close', setOnClose],
   ['autostart', setAutostart],
   ['other-port', otherPort],
-  ['allow-changes', (deps) => repaired(deps, deps.repairs.allowChanges())],
+  ['allow-changes', (deps) => restartAfter(deps, deps.repairs.allowChanges())],
   ['take-back', takeBack],
   ['configuration', saveConfiguration],
   ['secrets', keepSecrets],
@@ -36,37 +40,37 @@ export const acts: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['open-logs', (deps) => openFolder(deps, 'logs')],
 ]);
 
-/** null: the core does not serve, or nobody waits any more. */
+/**
+ * @returns the address of the core's pages; null: the core does not serve, or nobody waits any more
+ */
 export async function pagesOf(application: Application, left: AbortSignal): Promise<string | null> {
   const ends = AbortSignal.any([left, AbortSignal.timeout(pagesMs)]);
-  const { promise: nobody, resolve } = Promise.withResolvers<null>();
-  const stop = (): void => resolve(null);
   if (ends.aborted) return null;
-  ends.addEventListener('abort', stop, { once: true });
   try {
-    // A core that hangs gives no code.
-    return await Promise.race([application.pages(ends), nobody]);
+    // A core that hangs does not answer, so the signal ends the wait.
+    return await unlessStopped(application.pages(ends), stopOf(ends));
   } catch (error) {
     if (ends.aborted) return null;
     throw error;
-  } finally {
-    ends.removeEventListener('abort', stop);
   }
 }
 
 async function openPages({ application, notices }: ActDeps, _fields: unknown, left: AbortSignal) {
   const url = await pagesOf(application, left);
   if (url !== null) return go(url);
-  return tell(notices, './', { kind: 'fault', message: 'svc does not show its pages just now.' });
+  return showNotice(notices, './', {
+    kind: 'fault',
+    message: 'svc does not show its pages just now.',
+  });
 }
 
-/** Where that leads to waits for the pages of the core. */
+/** The page `wait` waits for the core's pages. */
 async function restart(application: Application): Promise<PageAnswer> {
   await application.restart();
   return go('wait');
 }
 
-function ended(after: () => void): PageAnswer {
+function endedAnswer(after: () => void): PageAnswer {
   return { kind: 'page', status: 200, page: endedPage(), after };
 }
 
@@ -75,16 +79,16 @@ async function keepAnswering({ application }: ActDeps): Promise<PageAnswer> {
   return go('wait');
 }
 
-/** What the shell could not keep is no reason to stay. */
+/** The application ends even if the shell could not store the choice. */
 async function closeAndQuit({ application }: ActDeps): Promise<PageAnswer> {
-  return ended(() => void application.answerClosing('quit').catch(() => application.quit()));
+  return endedAnswer(() => void application.answerClosing('quit').catch(() => application.quit()));
 }
 
 async function setOnClose({ application, notices }: ActDeps, fields: URLSearchParams) {
   const choice = fields.get('choice') ?? '';
   if (!isOnClose(choice)) return go('settings');
   await application.setOnClose(choice);
-  return tell(notices, 'settings', { kind: 'done', told: 'It is saved.' });
+  return showNotice(notices, 'settings', { kind: 'done', told: 'It is saved.' });
 }
 
 const isOnClose = (text: string): text is OnClose => /^(?:ask|keep|quit)$/.test(text);
@@ -92,19 +96,19 @@ const isOnClose = (text: string): text is OnClose => /^(?:ask|keep|quit)$/.test(
 async function setAutostart({ application, notices }: ActDeps, fields: URLSearchParams) {
   const on = fields.get('on') === 'yes';
   const fault = await application.setAutostart(on);
-  if (fault !== null) return tell(notices, 'settings', { kind: 'fault', message: fault });
+  if (fault !== null) return showNotice(notices, 'settings', { kind: 'fault', message: fault });
   const told = on ? 'svc starts by itself from now on.' : 'svc does not start by itself any more.';
-  return tell(notices, 'settings', { kind: 'done', told });
+  return showNotice(notices, 'settings', { kind: 'done', told });
 }
 
 async function otherPort(deps: ActDeps): Promise<PageAnswer> {
   const why = stuckOf(deps, 'address');
-  if (why === null) return overtaken(deps);
-  return repaired(deps, deps.repairs.otherPort(why.field, why.address));
+  if (why === null) return stateChanged(deps);
+  return restartAfter(deps, deps.repairs.otherPort(why.field, why.address));
 }
 
 function takeBack(deps: ActDeps, fields: URLSearchParams): Promise<PageAnswer> {
-  return repaired(deps, deps.repairs.takeBack(fields.get('revision') ?? ''));
+  return restartAfter(deps, deps.repairs.takeBack(fields.get('revision') ?? ''));
 }
 
 async function saveConfiguration(deps: ActDeps, fields: URLSearchParams): Promise<PageAnswer> {
@@ -115,14 +119,13 @@ async function saveConfiguration(deps: ActDeps, fields: URLSearchParams): Promis
   const revision = fields.get('revision') ?? '';
   const saved = await repairs.save(text, revision);
   if (saved.kind === 'done') {
-    const asked = await restarted(application, saved);
-    return tell(notices, './', asked);
+    return showNotice(notices, './', await restarted(application, saved));
   }
   const { config: file } = application.facts;
   const problems = saved.kind === 'problems' ? saved.problems : [];
   const again = { file, text, revision, problems, earlier: await repairs.earlier() };
   const message = saved.kind === 'fault' ? saved.message : notSaved[saved.kind];
-  // What was typed comes back to the one who typed it, and is kept nowhere.
+  // The typed text goes back only to the person who typed it; nothing stores it.
   const page = configurationPage(again, { is: 'bad', text: message });
   return { kind: 'page', status: 422, page };
 }
@@ -134,28 +137,31 @@ const notSaved = {
     'open this page anew, and change it there.',
 } as const;
 
-/** A form sends each line end as two characters. Format: HTML, constructing the entry list. */
+/**
+ * Restores the line ends of the file: a form sends each as two characters. Format: HTML,
+ * constructing the entry list.
+ */
 function withLineEnds(text: string, before: string): string {
   return before.includes('\r\n') ? text : text.replaceAll('\r\n', '\n');
 }
 
-/** Only what is missing is kept, whatever a form says. */
+/** Stores only the missing secrets, whatever else the form contains. */
 async function keepSecrets(
   deps: ActDeps,
   fields: URLSearchParams,
   left: AbortSignal,
 ): Promise<PageAnswer> {
   const why = stuckOf(deps, 'secrets');
-  if (why === null) return overtaken(deps);
+  if (why === null) return stateChanged(deps);
   const given = why.missing.flatMap(({ name }, index) => {
     const value = fields.get(`value-${index}`) ?? '';
     return value.trim() === '' ? [] : [[name, value] as const];
   });
   if (given.length === 0) {
     const message = 'Nothing was pasted. Paste a value, then press the button.';
-    return tell(deps.notices, './', { kind: 'fault', message });
+    return showNotice(deps.notices, './', { kind: 'fault', message });
   }
-  return repaired(deps, deps.repairs.keepSecrets(new Map(given), left));
+  return restartAfter(deps, deps.repairs.keepSecrets(new Map(given), left));
 }
 
 async function unlock(
@@ -164,21 +170,21 @@ async function unlock(
   left: AbortSignal,
 ): Promise<PageAnswer> {
   const why = stuckOf(deps, 'secrets');
-  if (why === null) return overtaken(deps);
+  if (why === null) return stateChanged(deps);
   const names = why.missing.map(({ name }) => name);
-  return repaired(deps, deps.repairs.unlock(names, left));
+  return restartAfter(deps, deps.repairs.unlock(names, left));
 }
 
 async function openFolder({ repairs, notices }: ActDeps, what: 'folder' | 'logs') {
   const room = what === 'folder' ? 'configuration' : 'log';
-  return tell(notices, room, await repairs.openInSystem(what));
+  return showNotice(notices, room, await repairs.openInSystem(what));
 }
 
-/** The service begins again with what was repaired. */
-async function repaired(deps: ActDeps, repair: Promise<Repaired>): Promise<PageAnswer> {
+/** Restarts the service after a successful repair. */
+async function restartAfter(deps: ActDeps, repair: Promise<Repaired>): Promise<PageAnswer> {
   const done = await repair;
   const told = done.kind === 'done' ? await restarted(deps.application, done) : done;
-  return tell(deps.notices, './', told);
+  return showNotice(deps.notices, './', told);
 }
 
 async function restarted<R extends Repaired>(application: Application, done: R): Promise<R> {
@@ -194,12 +200,12 @@ function stuckOf<O extends Stuck['of']>(
   return state.why as Extract<Stuck, { readonly of: O }>;
 }
 
-async function overtaken({ notices }: ActDeps): Promise<PageAnswer> {
+async function stateChanged({ notices }: ActDeps): Promise<PageAnswer> {
   const message = 'This has changed meanwhile, so nothing was done. Look, and choose again.';
-  return tell(notices, './', { kind: 'fault', message });
+  return showNotice(notices, './', { kind: 'fault', message });
 }
 
-function tell(notices: Notices, room: string, done: Repaired): PageAnswer {
+function showNotice(notices: Notices, room: string, done: Repaired): PageAnswer {
   const notice =
     done.kind === 'done'
       ? ({ is: 'good', text: done.told } as const)

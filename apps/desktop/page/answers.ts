@@ -1,4 +1,4 @@
-/** What goes out, with the headers of every answer. */
+/** Sends an answer of the shell's pages, with the headers that every answer has. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { styleHash } from './frame.ts';
 
@@ -7,16 +7,16 @@ export type PageAnswer =
       readonly kind: 'page';
       readonly status: number;
       readonly page: string;
-      /** Is called once the answer is out, or nobody is there to take it. */
+      /** Called once the answer is sent, or the client is gone. */
       readonly after?: () => void;
     }
-  /** Elsewhere: relative to the page, or the whole address of a page of the core. */
+  /** A redirect: `to` is relative to the page, or the full address of a page of the core. */
   | { readonly kind: 'go'; readonly to: string };
 
 /**
- * Nothing runs, nothing is loaded, and no page may frame it. A form may lead to the pages of the
- * core, which are at another port. The address of a page goes to no other origin, and forms say
- * where they come from: without a referrer they would not.
+ * The pages run no script, load nothing, and no page may frame them. A form may lead to the core's
+ * pages, which are at another port. The referrer goes to no other origin. It is not switched off,
+ * since forms without it would not say where they come from.
  */
 const headers: Readonly<Record<string, string>> = {
   'content-security-policy': [
@@ -35,7 +35,7 @@ const headers: Readonly<Record<string, string>> = {
 };
 
 export function send(request: IncomingMessage, response: ServerResponse, answer: PageAnswer): void {
-  // What is left of a body that nobody read would be taken for the next request.
+  // An unread rest of a body would be taken for the next request.
   const close = request.complete ? {} : { connection: 'close' };
   switch (answer.kind) {
     case 'go':

@@ -1,9 +1,10 @@
-/** What all of the shell's pages have around them, and the parts that they are made of. */
+/** The frame of the shell's pages, and the parts that the pages are made of. */
 import { createHash } from 'node:crypto';
 
-// How the shell's pages look: the colours of the other pages, by what the system prefers.
+// The style of the shell's pages: the colours of svc's other pages, light or dark as the system
+// prefers.
 
-/** Contrast of text on its ground is at least 4.5 : 1. */
+/** The contrast of text on its background is at least 4.5 : 1. */
 const style = `
 :root {
   color-scheme: light dark;
@@ -64,13 +65,13 @@ fieldset { border: 0; margin: 0 0 0.75rem; padding: 0; }
 legend { font-weight: 600; margin: 0 0 0.5rem; padding: 0; }
 `;
 
-/** How the content security policy names it. Format: CSP Level 3, section 2.3.1. */
+/** The name of the style in the content security policy. Format: CSP Level 3, section 2.3.1. */
 export const styleHash = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
-/** What an act led to, for the page that is shown next. */
+/** The result of an action, for the next page. */
 export type Notice = { readonly is: 'good' | 'bad'; readonly text: string };
 
-/** The pages that lead to each other, by the end of their address. */
+/** The pages in the navigation: the end of each address, and its name. */
 const rooms = [
   ['./', 'This application'],
   ['log', 'Log'],
@@ -82,18 +83,20 @@ export type Room = (typeof rooms)[number][0];
 export type PageParts = {
   readonly title: string;
   readonly body: Markup | readonly Markup[];
-  /** null: it belongs to none, and leads nowhere. */
+  /** The page's entry in the navigation; null: the page has no navigation. */
   readonly room: Room | null;
-  /** Where what comes next is asked for; null: nothing comes by itself. */
+  /**
+   * The address that the page loads at once, and that answers when something changed; null: the
+   * page stays.
+   */
   readonly next?: string | null;
   readonly notice?: Notice | null;
 };
 
 /**
- * A page that waits asks at once for what comes next, and is shown until that is answered: so
- * nothing is loaded anew that has not changed, and what has the focus keeps it. (Playwright looks
- * at no page that is about to be left: tests look at the answer of the server meanwhile.)
- * Format: HTML, the refresh pragma.
+ * A page that waits requests `next` at once, and the browser shows it until the answer comes. So
+ * nothing is reloaded without a change, and the focus stays. (Playwright does not inspect a page
+ * that is about to be left, so tests read the server's answer.) Format: HTML, the refresh pragma.
  */
 export function pageOf({ title, body, room, next = null, notice = null }: PageParts): string {
   const refresh =
@@ -120,7 +123,7 @@ export function pageOf({ title, body, room, next = null, notice = null }: PagePa
   return page.html;
 }
 
-/** Byte for byte what the policy names by its hash. */
+/** It must be byte for byte the style that the policy names by its hash. */
 const styleElement: Markup = { html: `<style>${style}</style>` };
 
 function navigation(here: Room): Markup {
@@ -140,10 +143,10 @@ export function told({ is, text }: Notice): Markup {
   return html`<p class="told ${is}" role="${is === 'bad' ? 'alert' : 'status'}">${text}</p>`;
 }
 
-export function section(title: string, ...deps: readonly Markup[]): Markup {
+export function section(title: string, ...content: readonly Markup[]): Markup {
   return html`<section>
     <h2>${title}</h2>
-    ${deps}
+    ${content}
   </section>`;
 }
 
@@ -151,7 +154,7 @@ export function paragraph(text: string): Markup {
   return html`<p>${text}</p>`;
 }
 
-/** `data` goes along with the press, by name. */
+/** A button in a form of its own. The form sends `data` as hidden fields. */
 export function press(
   action: string,
   name: string,
@@ -169,32 +172,35 @@ export function link(address: string, name: string, isMain = false): Markup {
   return html`<a class="button${isMain ? ' main' : ''}" href="${address}">${name}</a>`;
 }
 
-export function row(...deps: readonly Markup[]): Markup {
-  return html`<div class="row">${deps}</div>`;
+export function row(...content: readonly Markup[]): Markup {
+  return html`<div class="row">${content}</div>`;
 }
 
-/** Lines of a program, which may be long: the box can be reached and scrolled by keys. */
+/** Lines of a program, which may be long. The box can be focused and scrolled by keyboard. */
 export function linesOf(lines: readonly string[], name: string): Markup {
   return html`<pre tabindex="0" role="region" aria-label="${name}">${lines.join('\n')}</pre>`;
 }
 
-/** In the time of this machine, which is the person's: pages without a script cannot tell it. */
+/**
+ * The time in this machine's time zone, which is the person's. A page without a script cannot
+ * convert it.
+ */
 export function timeOf(at: number): string {
   return new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** HTML of texts that may be anything: what is put in is escaped, unless it is markup itself. */
+// HTML from untrusted texts: the template escapes each inserted value, unless it is markup itself.
 
 export type Markup = { readonly html: string };
 type Part = string | number | Markup | null | readonly Part[];
 
-/** Texts that are put in show each invisible character by its number, so that none misleads. */
+/** Inserted texts show each invisible character by its number, so that none misleads. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   const inside = parts.map(write);
   return { html: strings.map((text, at) => text + (inside[at] ?? '')).join('') };
 }
 
-/** A text as it is, byte for byte, for a field that gives it back. */
+/** A text unchanged except for escapes, for a field that sends it back. */
 export function verbatim(text: string): Markup {
   return { html: escape(text) };
 }
@@ -202,11 +208,11 @@ export function verbatim(text: string): Markup {
 function write(part: Part): string {
   if (part === null) return '';
   if (typeof part === 'number') return String(part);
-  if (typeof part === 'string') return escape(part.replace(unseen, byNumber));
+  if (typeof part === 'string') return escape(part.replace(invisible, byNumber));
   return 'html' in part ? part.html : part.map(write).join('');
 }
 
-const unseen = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\t\n\r]]/gv;
+const invisible = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\t\n\r]]/gv;
 
 const byNumber = (char: string): string =>
   `\\u{${char.codePointAt(0)!.toString(16).padStart(4, '0')}}`;

@@ -1,4 +1,7 @@
-/** What acts led to, until the page that follows them is shown: its address has the number. */
+/**
+ * The results of actions, kept until the next page shows them. The address of that page has the
+ * notice's number.
+ */
 import type { Notice } from './frame.ts';
 
 const keptMax = 16;
@@ -7,7 +10,7 @@ export class Notices {
   #next = 1;
   readonly #kept = new Map<string, Notice>();
 
-  /** @returns its number */
+  /** @returns the number of the notice */
   put(notice: Notice): string {
     const number = String(this.#next++);
     this.#kept.set(number, notice);

@@ -1,8 +1,9 @@
 /**
- * The shell's own pages, on a listener of this machine: the way in (`/open/<code>`), and the page
- * of the application, without a script, for when the core has none to show. Whoever has its
- * address, which has 128 bits of its own, may use its buttons. It is another one each time, and
- * once a code came twice: who was signed in was told it.
+ * The shell's own pages, on a loopback listener: the way in (`/open/<code>`), and the page of the
+ * application. They use no script, and serve when the core has no page to show. The page's address
+ * contains a key of 128 bits; whoever has the address may use its buttons. Each shell has a new
+ * key. A code that is used twice also changes the key, and the pages that are signed in learn the
+ * new address.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -20,12 +21,13 @@ import { pageOf, paragraph, section, type Notice } from './frame.ts';
 import { configurationPage, logPage, settingsPage } from './room-pages.ts';
 import { closePage, endedPage, statePage } from './state-page.ts';
 
-/** What is shown to who is not let in: nothing of this machine. */
-type Why = Extract<Traded, { readonly kind: 'refused' }>['why'];
+// Pages for people who are not let in; they show nothing of this machine.
 
-const again = 'Start svc as you did before: that opens a window anew.';
+type RefusalReason = Extract<Traded, { readonly kind: 'refused' }>['why'];
 
-const links: Readonly<Record<Why, readonly [title: string, text: string]>> = {
+const openAgain = 'Start svc as you did before: that opens a window anew.';
+
+const links: Readonly<Record<RefusalReason, readonly [title: string, text: string]>> = {
   unknown: ['This link leads nowhere', 'svc does not know it, or has been started again since.'],
   late: ['This link is too old', 'It is good for one minute.'],
   used_twice: [
@@ -35,17 +37,18 @@ const links: Readonly<Record<Why, readonly [title: string, text: string]>> = {
   ],
 };
 
-function linkRefused(why: Why): string {
+function linkRefused(why: RefusalReason): string {
   const [title, text] = links[why];
   return refusalPage(title, text);
 }
 
 function refusalPage(title: string, text: string): string {
-  const body = section('What to do', paragraph(text), paragraph(again));
+  const body = section('What to do', paragraph(text), paragraph(openAgain));
   return pageOf({ title, body, room: null });
 }
 
-/** The page of the application at its addresses: what is looked at, and what is waited for. */
+// The pages of the application: the current state, and the requests that wait for the next one.
+
 type RoomDeps = {
   readonly application: Application;
   readonly repairs: Repairs;
@@ -55,24 +58,24 @@ type RoomDeps = {
 };
 
 type Visit = {
-  /** After the key, without a query. */
+  /** The path after the key, without the query. */
   readonly room: string;
   readonly query: URLSearchParams;
   /** Aborts when nobody waits for the answer any more, or the server closes. */
   readonly left: AbortSignal;
 };
 
-/** How long a page waits for what comes next before it asks again. */
+/** How long a request for the next state waits before the page asks again. */
 const holdMs = 20_000;
-/** At least so long it is shown, however often the state changes. */
+/** The least time for which a page is shown, however often the state changes. */
 const shownMs = 250;
 
-/** @returns null: there is no such room */
-async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
+/** @returns null: there is no such page */
+async function showRoom(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
   const notice = deps.notices.get(visit.query.get('told'));
   switch (visit.room) {
     case '':
-      return first(deps, notice, visit);
+      return firstPage(deps, notice, visit);
     case 'wait':
       return wait(deps, visit);
     case 'close':
@@ -86,22 +89,25 @@ async function look(deps: RoomDeps, visit: Visit): Promise<PageAnswer | null> {
     case 'settings':
       return roomsPage(settingsPage(deps.application.facts, notice));
     default:
-      // Where a button leads to when its page is loaded anew.
+      // A reload of a button's address leads back to the first page.
       return acts.has(visit.room) ? { kind: 'go', to: './' } : null;
   }
 }
 
-/** Whoever waited for a core that serves by now is led to it, though they heard of it no more. */
-async function first(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
+/**
+ * The first page. A browser that waited for the core goes to the core's pages, even if its waiting
+ * request was lost.
+ */
+async function firstPage(deps: RoomDeps, notice: Notice | null, visit: Visit): Promise<PageAnswer> {
   const { application } = deps;
   if (visit.query.has('waited') && notice === null && hasPages(application.state)) {
     const url = await pagesOf(application, visit.left);
     if (url !== null) return { kind: 'go', to: url };
   }
-  return roomsPage(await stateNow(deps, notice, visit));
+  return roomsPage(await currentStatePage(deps, notice, visit));
 }
 
-async function stateNow(deps: RoomDeps, notice: Notice | null, { query }: Visit) {
+async function currentStatePage(deps: RoomDeps, notice: Notice | null, { query }: Visit) {
   const { application, repairs, now } = deps;
   const { state, facts } = application;
   const mayTakeBack = state.at === 'needs_you' && /^(?:config|other)$/.test(state.why.of);
@@ -121,14 +127,17 @@ async function configuration({ application, repairs }: RoomDeps, notice: Notice 
   return configurationPage(editing, notice ?? { is: 'bad', text: read.message });
 }
 
-/** Answers once it stands otherwise; what serves then is led to, unless something is to be told. */
+/**
+ * Answers once the state has changed. If the core serves by then, it redirects to the core's pages,
+ * unless there is a notice to show.
+ */
 async function wait(deps: RoomDeps, visit: Visit): Promise<PageAnswer> {
   const { application, notices } = deps;
   const told = visit.query.get('told');
   const notice = notices.get(told);
   const since = application.state;
   if (isPassing(since)) await changed(application, since, visit.left);
-  // The one who waits sees the listener close.
+  // The client sees the listener close.
   if (visit.left.aborted) return roomsPage(endedPage());
   const { state } = application;
   if (!hasPages(state) || notice !== null) {
@@ -138,7 +147,7 @@ async function wait(deps: RoomDeps, visit: Visit): Promise<PageAnswer> {
   return { kind: 'go', to: url ?? './' };
 }
 
-/** Resolves as well where nothing changed for long, or nobody waits any more. */
+/** Waits for a change of the state. Also resolves after `holdMs`, or when nobody waits any more. */
 async function changed(
   application: Application,
   since: ApplicationState,
@@ -146,7 +155,7 @@ async function changed(
 ): Promise<void> {
   const ends = AbortSignal.any([left, AbortSignal.timeout(holdMs)]);
   const shown = new Promise((resolve) => setTimeout(resolve, shownMs));
-  // It rejects when the signal aborts: then what is so now is shown.
+  // It rejects when the signal aborts; the page then shows the current state.
   await application.changed(since, ends).catch(() => {});
   await shown;
 }
@@ -167,9 +176,12 @@ const nothingHere = roomsPage(
   404,
 );
 
-// What a form of the shell's pages sends. Format: WHATWG URL, section 5.
+// Reads the forms of the shell's pages. Format: WHATWG URL, section 5.
 
-/** A configuration of 1 MiB, of which each byte may come as three. */
+/**
+ * A configuration of 1 MiB, whose bytes may each be sent as three, and some room for the other
+ * fields.
+ */
 const bodyBytesMax = 3 * 1_048_576 + 4_096;
 
 type FormRead =
@@ -192,7 +204,7 @@ async function readForm(request: IncomingMessage): Promise<FormRead> {
       parts.push(part);
     }
   } catch {
-    // What it is about is not told: it may hold what a person pasted.
+    // The error is not shown: it may contain text that the person pasted.
     return { kind: 'refused', status: 400, why: 'It did not come as a whole. Try again.' };
   }
   return { kind: 'form', fields: new URLSearchParams(Buffer.concat(parts).toString('utf8')) };
@@ -202,30 +214,33 @@ export type PageServerOptions = {
   readonly application: Application;
   readonly repairs: Repairs;
   /**
-   * A code came a second time, so somebody else may have it: nobody stays signed in. The page has
-   * another address by then.
+   * Called when a code was used twice, so somebody else may have it: everybody must be signed out.
+   * The page already has another address.
    */
   readonly onUsedTwice: () => void;
-  /** Is told of what should not have happened. */
+  /** Called with each error that should not have happened. */
   readonly onFault: (error: unknown) => void;
   readonly clock?: Clock;
 };
 
 export type PageServer = AsyncDisposable & {
-  /** `http://127.0.0.1:<port>`, the port new each time. */
+  /** `http://127.0.0.1:<port>`; each server has a new port. */
   readonly origin: string;
-  /** The page of the application; whoever has this address may use it. Ends with a slash. */
+  /**
+   * The address of the application's page, with a slash at its end. Whoever has it may use the
+   * page.
+   */
   readonly page: string;
-  /** Gives the page another address: the one of before leads nowhere. */
+  /** Gives the page another address; the former one leads nowhere. */
   move(): void;
   /**
-   * An address for one use within 60 s: it leads to the pages of the core, once it serves, else to
-   * the page of the application. Those offered before are worth nothing now.
+   * An address for one use within 60 s. It leads to the core's pages if the core serves, else to
+   * the application's page. Earlier addresses of this kind become invalid.
    */
   offer(): string;
 };
 
-/** `code` is the system's. */
+/** `code` is the system's error code. */
 export type PageUnbound = { readonly kind: 'fault'; readonly code: string };
 
 const keyBytes = 16;
@@ -241,16 +256,16 @@ export async function openPageServer(
   if (held.kind === 'fault') return held;
   const host = `127.0.0.1:${held.port}`;
   const closing = new AbortController();
-  const door = new Door(options, host, closing.signal);
-  held.answer(door.answer);
+  const handler = new PageHandler(options, host, closing.signal);
+  held.answer(handler.answer);
   const remembering = rememberWorking(options, closing.signal);
   return {
     origin: `http://${host}`,
     get page() {
-      return `http://${host}/app/${door.key.text}/`;
+      return `http://${host}/app/${handler.key.text}/`;
     },
-    move: () => door.move(),
-    offer: () => `http://${host}/open/${door.signIn.offer()}`,
+    move: () => handler.move(),
+    offer: () => `http://${host}/open/${handler.signIn.offer()}`,
     async [Symbol.asyncDispose]() {
       closing.abort();
       await Promise.all([held.release(graceMs), remembering]);
@@ -258,7 +273,10 @@ export async function openPageServer(
   };
 }
 
-/** A configuration that the service came up with can be taken back, should a later one fail. */
+/**
+ * Remembers each configuration that the service started with, so that the person can restore it if
+ * a later one fails.
+ */
 async function rememberWorking(
   { application, repairs, onFault }: PageServerOptions,
   closing: AbortSignal,
@@ -278,7 +296,7 @@ async function rememberWorking(
 type Key = {
   readonly text: string;
   readonly matches: TokenCheck;
-  /** Aborts when it is the key no more. */
+  /** Aborts when another key replaces this one. */
   readonly ended: AbortController;
 };
 
@@ -287,9 +305,9 @@ function newKey(): Key {
   return { text, matches: createTokenCheck(text), ended: new AbortController() };
 }
 
-class Door {
+class PageHandler {
   #key = newKey();
-  /** Of it the codes alone are used: who comes by one is led on. */
+  /** Only the codes of this sign-in are used; it grants no token. */
   readonly signIn: SignIn;
   readonly #options: PageServerOptions;
   readonly #host: string;
@@ -319,43 +337,44 @@ class Door {
     ended.abort();
   }
 
-  /** Nobody here brings a bearer, so that a peer needs not be told from another. */
+  /** No client here has a bearer token, so the handler need not tell clients apart. */
   readonly answer: Handler = (request, response) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const left = AbortSignal.any([gone.signal, this.#closing]);
-    const say = (answer: PageAnswer): void => send(request, response, answer);
-    this.#answerOf(request, left).then(say, (error: unknown) => {
+    const reply = (answer: PageAnswer): void => send(request, response, answer);
+    this.#answerOf(request, left).then(reply, (error: unknown) => {
       this.#options.onFault(error);
-      say(failed);
+      reply(failed);
     });
   };
 
   async #answerOf(request: IncomingMessage, left: AbortSignal): Promise<PageAnswer> {
     const { url = '', method = '' } = request;
     const hosts = request.headersDistinct['host'] ?? [];
-    // The window's browser takes this listener for a proxy, so that it reaches nothing else by it.
+    // The window's browser uses this listener as its proxy; refusing these requests keeps it from
+    // reaching anything else.
     if (!url.startsWith('/') || hosts.length !== 1 || hosts[0] !== this.#host) return elsewhere;
     const target = URL.parse(`http://${this.#host}${url}`);
     if (target === null) return nothingHere;
     const { pathname, searchParams: query } = target;
     const [, way, secret = '', room, ...more] = pathname.split('/');
     if (way === 'open' && room === undefined && method === 'GET') {
-      return isGuess(request) ? notGuessed : this.#open(secret, left);
+      return isPrefetch(request) ? prefetchRefused : this.#open(secret, left);
     }
     const isRoom = way === 'app' && room !== undefined && more.length === 0;
     const { matches, ended } = this.#key;
     if (!isRoom || !matches(secret)) return nothingHere;
     const visit = { room, query, left: AbortSignal.any([left, ended.signal]) };
     const answer = await this.#visit(request, visit);
-    // What was asked for before the page moved may be a way in.
+    // An answer from before the page moved may reveal the new address.
     return ended.signal.aborted ? nothingHere : answer;
   }
 
   async #visit(request: IncomingMessage, visit: Visit): Promise<PageAnswer> {
     const { method = '' } = request;
     if (method === 'GET' || method === 'HEAD') {
-      return (await look(this.#deps, visit)) ?? nothingHere;
+      return (await showRoom(this.#deps, visit)) ?? nothingHere;
     }
     return method === 'POST' ? this.#act(request, visit) : nothingHere;
   }
@@ -366,7 +385,7 @@ class Door {
     const { ended } = this.signIn;
     const { application } = this.#options;
     const url = await pagesOf(application, AbortSignal.any([left, ended]));
-    // The code came a second time meanwhile: nobody can tell which of the two is the person.
+    // The code was used twice meanwhile, and nobody can tell which client is the person.
     if (ended.aborted && this.signIn.withdrawn === 'code_used_twice') {
       return linkAnswer('used_twice');
     }
@@ -385,8 +404,11 @@ class Door {
   }
 }
 
-/** A browser that loads ahead what might be wanted uses no code. Format: Fetch, Sec-Purpose. */
-function isGuess({ headersDistinct }: IncomingMessage): boolean {
+/**
+ * True: the browser only loads the page ahead, which must not use up a code. Format: Fetch,
+ * Sec-Purpose.
+ */
+function isPrefetch({ headersDistinct }: IncomingMessage): boolean {
   const purposes = [headersDistinct['sec-purpose'], headersDistinct['purpose']].flat();
   return purposes.some((one) => /prefetch|prerender|preview/i.test(one ?? ''));
 }
@@ -396,7 +418,7 @@ const page = (status: number, text: string): PageAnswer => ({ kind: 'page', stat
 const linkAnswer = (why: Parameters<typeof linkRefused>[0]): PageAnswer =>
   page(403, linkRefused(why));
 
-const notGuessed = page(503, refusalPage('Not yet', 'This link is for the one who opens it.'));
+const prefetchRefused = page(503, refusalPage('Not yet', 'This link is for the one who opens it.'));
 
 const elsewhere = page(
   421,

@@ -1,4 +1,4 @@
-/** The pages beside the first: the log, the configuration, the settings. */
+/** The other pages of the application: log, configuration and settings. */
 import type { ApplicationFacts, OnClose, StuckProblem, WindowKind } from '../desktop.ts';
 import type { Earlier, LogLines, LogName } from '../repairs/repairs.ts';
 import {
@@ -36,9 +36,9 @@ export function logPage(log: LogName, { file, lines }: LogLines, notice: Notice 
 
 export type Editing = {
   readonly file: string;
-  /** null: it cannot be read, and `notice` says why. */
+  /** null: the file cannot be read, and `notice` says why. */
   readonly text: string | null;
-  /** Of the text on the disk. */
+  /** The revision of the text on disk. */
   readonly revision: string;
   readonly problems: readonly StuckProblem[];
   readonly earlier: readonly Earlier[];
@@ -59,7 +59,7 @@ export function configurationPage(
   return pageOf({ title: 'Configuration', body, room: 'configuration', notice });
 }
 
-/** The first line end after the tag is no part of the text. */
+/** A line end right after the tag is not part of the text. */
 function editor(text: string, revision: string): Markup {
   return section(
     'Change it',
@@ -116,11 +116,11 @@ export function settingsPage(
   );
   const shown =
     window === null ? [] : [section('Shown by', paragraph(`This is ${shownBy[window]}.`))];
-  const body = [closing, ...start(autostart), ...shown];
+  const body = [closing, ...autostartSection(autostart), ...shown];
   return pageOf({ title: 'Settings', body, room: 'settings', notice });
 }
 
-function start(autostart: boolean | null): readonly Markup[] {
+function autostartSection(autostart: boolean | null): readonly Markup[] {
   if (autostart === null) return [];
   const is = autostart
     ? 'svc starts with your session, without a window.'

@@ -1,4 +1,7 @@
-/** The page of the application, by how it stands: what is so, what to do, and one main button. */
+/**
+ * The first page of the application, for each state: what is the case, what to do, and one main
+ * button.
+ */
 import type { ApplicationFacts, ApplicationState, Stuck, StuckProblem } from '../desktop.ts';
 import type { Earlier } from '../repairs/repairs.ts';
 import {
@@ -15,7 +18,8 @@ import {
   type Markup,
 } from './frame.ts';
 
-/** What no restart mends: what is in the way, and the button that does what a person would do. */
+// States that no restart mends: the problem, and the button that does what a person would do.
+
 type Of<O extends Stuck['of']> = Extract<Stuck, { readonly of: O }>;
 type Body = { readonly title: string; readonly body: readonly Markup[] };
 
@@ -26,23 +30,23 @@ function stuckPage(
 ): Body {
   switch (why.of) {
     case 'config':
-      return stuckPageConfig(why, earlier, facts);
+      return configStuckPage(why, earlier, facts);
     case 'secrets':
-      return secrets(why);
+      return secretsPage(why);
     case 'address':
-      return address(why);
+      return addressPage(why);
     case 'in_use':
-      return inUse(why);
+      return inUsePage(why);
     case 'other':
-      return other(why, earlier);
+      return otherPage(why, earlier);
     default:
       return why satisfies never;
   }
 }
 
-const again = press('restart', 'Try again');
+const tryAgain = press('restart', 'Try again');
 
-function stuckPageConfig(
+function configStuckPage(
   { problems }: Of<'config'>,
   earlier: readonly Earlier[],
   { config: file }: Pick<ApplicationFacts, 'config'>,
@@ -51,7 +55,7 @@ function stuckPageConfig(
     'What is wrong',
     html`<p>svc cannot start with its configuration, <code>${file}</code>.</p>`,
     problemList(problems),
-    row(link('configuration', 'Change it here', true), again),
+    row(link('configuration', 'Change it here', true), tryAgain),
   );
   return { title: 'The configuration needs a correction', body: [what, ...takeBack(earlier)] };
 }
@@ -67,7 +71,7 @@ export function problemList(problems: readonly StuckProblem[]): Markup {
   </ul>`;
 }
 
-/** Configurations of before, the newest first. */
+/** The earlier configurations, newest first, each with a button to restore it. */
 export function takeBack(earlier: readonly Earlier[]): readonly Markup[] {
   if (earlier.length === 0) return [];
   const items = earlier.map(({ revision, savedAt }) => {
@@ -86,7 +90,7 @@ export function takeBack(earlier: readonly Earlier[]): readonly Markup[] {
   return [what];
 }
 
-function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
+function secretsPage({ missing, keychain, told }: Of<'secrets'>): Body {
   const title = missing.length === 1 ? 'A secret is missing' : 'Secrets are missing';
   const what = section(
     'What is missing',
@@ -103,11 +107,11 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
   );
   switch (keychain) {
     case 'ready':
-      return { title, body: [what, paste(missing, true, keptThere)] };
+      return { title, body: [what, pasteForm(missing, true, keptThere)] };
     case 'locked':
       return {
         title: 'The keychain is locked',
-        body: [unlock, what, paste(missing, false, keptThere)],
+        body: [unlockSection, what, pasteForm(missing, false, keptThere)],
       };
     case 'no_bus':
     case 'no_provider':
@@ -116,7 +120,7 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
         'There is no keychain',
         html`<p class="soft">${told ?? 'svc could not reach the keychain of this system.'}</p>`,
       );
-      return { title, body: [what, paste(missing, true, inMemoryOnly), none] };
+      return { title, body: [what, pasteForm(missing, true, inMemoryOnly), none] };
     }
     case 'no_answer':
     case 'denied': {
@@ -132,14 +136,14 @@ function secrets({ missing, keychain, told }: Of<'secrets'>): Body {
   }
 }
 
-/** In place of what is told at a terminal of a keychain that is locked. */
-const unlock: Markup = section(
+/** Replaces the text that a terminal shows about a locked keychain. */
+const unlockSection: Markup = section(
   'Unlock it',
   paragraph(
     'What svc needs may be in the keychain of this system, which is locked. The system asks ' +
       'for its password in a window of its own, once.',
   ),
-  row(press('unlock', 'Unlock the keychain', { isMain: true }), again),
+  row(press('unlock', 'Unlock the keychain', { isMain: true }), tryAgain),
 );
 
 const keptThere =
@@ -150,8 +154,11 @@ const inMemoryOnly =
   'No keychain is here that could keep it. So svc has it until it is quit, and asks for it again ' +
   'the next time. No page shows it again.';
 
-/** The name of a field tells its place in what is missing: no page has to be trusted with names. */
-function paste(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string): Markup {
+/**
+ * The form for missing secrets. A field's name is its index in the list, so the server need not
+ * trust a page with names.
+ */
+function pasteForm(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string): Markup {
   const fields = missing.map(
     ({ name }, index) =>
       html`<label class="field"
@@ -165,11 +172,11 @@ function paste(missing: Of<'secrets'>['missing'], isMain: boolean, kept: string)
     paragraph(kept),
     html`<form method="post" action="secrets" autocomplete="off">${fields}
 <div class="row"><button${look}>Keep and start</button></div></form>`,
-    isMain ? again : html``,
+    isMain ? tryAgain : html``,
   );
 }
 
-function address({ field, address: text, message }: Of<'address'>): Body {
+function addressPage({ field, address: text, message }: Of<'address'>): Body {
   const what = section(
     'What is in the way',
     paragraph(`svc wants to be reached at ${text}, and cannot: ${sentence(message)}`),
@@ -177,13 +184,13 @@ function address({ field, address: text, message }: Of<'address'>): Body {
       'It can take another number for the port. Whoever sends to this address by themselves ' +
         'then needs the new one, which is told here.',
     ),
-    row(press('other-port', 'Use another port', { isMain: true }), again),
+    row(press('other-port', 'Use another port', { isMain: true }), tryAgain),
     html`<p class="soft">In the configuration: ${field}</p>`,
   );
   return { title: 'An address is taken', body: [what] };
 }
 
-function inUse({ message }: Of<'in_use'>): Body {
+function inUsePage({ message }: Of<'in_use'>): Body {
   const what = section(
     'What is in the way',
     paragraph(sentence(message)),
@@ -196,7 +203,7 @@ function inUse({ message }: Of<'in_use'>): Body {
   return { title: 'svc already runs', body: [what] };
 }
 
-function other({ code, message }: Of<'other'>, earlier: readonly Earlier[]): Body {
+function otherPage({ code, message }: Of<'other'>, earlier: readonly Earlier[]): Body {
   const what = section(
     'What is in the way',
     message.includes('\n')
@@ -212,17 +219,17 @@ function other({ code, message }: Of<'other'>, earlier: readonly Earlier[]): Bod
   return { title: 'svc cannot start', body: [what, ...takeBack(earlier)] };
 }
 
-/** What other programs say may lack its full stop. */
+/** Adds a full stop where a text of another program lacks one. */
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-export type Shown = {
+export type StatePageOptions = {
   readonly state: ApplicationState;
   readonly facts: ApplicationFacts;
   readonly earlier: readonly Earlier[];
   readonly notice: Notice | null;
-  /** Where a page that waits asks for what comes next. */
+  /** The address that a waiting page requests for the next state. */
   readonly next: string;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -230,7 +237,7 @@ export type Shown = {
 
 type At<A extends ApplicationState['at']> = Extract<ApplicationState, { readonly at: A }>;
 
-export function statePage({ state, facts, earlier, notice, next, now }: Shown): string {
+export function statePage({ state, facts, earlier, notice, next, now }: StatePageOptions): string {
   const page = (title: string, body: readonly Markup[], waits = false): string =>
     pageOf({ title, body, room: './', next: waits ? next : null, notice });
   switch (state.at) {
@@ -348,7 +355,7 @@ function factsOf({ version, config }: ApplicationFacts): Markup {
   );
 }
 
-/** The last one: what it leads to is gone in a moment. */
+/** The last page; it has no links, since the server ends in a moment. */
 export function endedPage(): string {
   const body = section(
     'You can close this window',
@@ -359,7 +366,7 @@ export function endedPage(): string {
   return pageOf({ title: 'svc ends', body, room: null });
 }
 
-/** What is asked when a window is closed for the first time. */
+/** The question when a window is closed for the first time. */
 export function closePage(notice: Notice | null): string {
   const body = section(
     'Your window is closing',

@@ -1,4 +1,4 @@
-/** The repairs over the files and the keychain of this user. */
+/** The repairs on the files and the keychain of this user. */
 import { dirname, join } from 'node:path';
 import { parseListenAddress, isBrowserRefused } from '../../../src/config/address.ts';
 import { faultOfSecretValue } from '../../../src/config/secret-value.ts';
@@ -42,12 +42,12 @@ import { locate, type Json } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 
 export type RepairOptions = {
-  /** As they are now. */
+  /** The current paths of the configuration and the log. */
   readonly facts: () => Pick<ApplicationFacts, 'config' | 'logFile'>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Is made when it is first needed; it may open a prompt. */
+  /** Called when the keychain is first needed; it may open a prompt. */
   readonly keychain: () => Promise<Keychain>;
-  /** Has the service find them for as long as the application runs: nothing keeps them. */
+  /** Makes the service find secrets that nothing stores, for as long as the application runs. */
   readonly lend: (values: ReadonlyMap<string, string>) => void;
   readonly platform?: NodeJS.Platform;
 };
@@ -68,7 +68,7 @@ export function createRepairs({
     allowChanges: () => turns.do(() => allowChanges(file())),
     earlier: () => turns.do(() => file().earlier()),
     takeBack: (revision) => turns.do(() => file().takeBack(revision)),
-    // What it is for is a convenience.
+    // Remembering is only a convenience, so its errors do not count.
     remember: () => turns.do(() => file().remember()).catch(() => {}),
     keepSecrets: (values, stop) => turns.do(() => keepAll({ keychain, lend }, values, stop)),
     unlock: (names, stop) => turns.do(() => unlock(keychain, names, stop)),
@@ -80,11 +80,11 @@ export function createRepairs({
   };
 }
 
-/** The log of the shell lies beside the service's. */
-const ofShell = 'desktop.log';
+/** The shell's log, in the folder of the service's log. */
+const shellLogName = 'desktop.log';
 
 async function lastLines(log: LogName, logFile: string): Promise<LogLines> {
-  const file = log === 'service' ? logFile : join(dirname(logFile), ofShell);
+  const file = log === 'service' ? logFile : join(dirname(logFile), shellLogName);
   return { file, lines: await readLastLines(file) };
 }
 
@@ -146,7 +146,7 @@ async function allowChanges(file: ConfigurationFile): Promise<Repaired> {
   return asRepaired(await file.replace(changed, read.revision, told));
 }
 
-/** All are looked at before the first is kept. */
+/** Checks all values before it stores the first. */
 async function keepAll(
   { keychain, lend }: Pick<RepairOptions, 'keychain' | 'lend'>,
   values: ReadonlyMap<string, string>,
@@ -162,22 +162,22 @@ async function keepAll(
       const done = await store.set(name, value.trim(), stop);
       if (done.kind === 'done') continue;
       const { state, message, remedy } = done;
-      if (isNone(state)) {
+      if (hasNoKeychain(state)) {
         lend(trimmed(values));
         return { kind: 'done', told: inMemoryAlone };
       }
       return { kind: 'fault', message: `${name} was not kept. ${message} ${remedy}` };
     }
   } catch {
-    // The error is told nowhere: a value was in the hands of what failed.
+    // The error goes nowhere: it may contain the value of a secret.
     return keychainFailed;
   }
   const told = values.size === 1 ? 'It is in the keychain.' : 'They are in the keychain.';
   return { kind: 'done', told };
 }
 
-/** Where none can be had, as far as a button goes. A locked one can be unlocked. */
-const isNone = (state: KeychainState): boolean =>
+/** True: no button can provide a keychain. A locked keychain can be unlocked. */
+const hasNoKeychain = (state: KeychainState): boolean =>
   state === 'no_bus' || state === 'no_provider' || state === 'unavailable';
 
 const inMemoryAlone =
@@ -215,7 +215,7 @@ async function unlock(
     const isThere =
       stored.kind === 'stored' && stored.secrets.some((one) => names.includes(one.name));
     if (stored.kind === 'stored' && !isThere) return noneStored;
-    // Reading is what makes it ask; what was read goes nowhere.
+    // Only reading makes the keychain ask for its password. The values that were read go nowhere.
     const read = await store.read(names, stop);
     if (read.kind === 'read') return { kind: 'done', told: 'The keychain is unlocked.' };
     if (read.state === 'locked') return stillLocked;
@@ -225,12 +225,12 @@ async function unlock(
   }
 }
 
-// A port of this machine on which nobody listens.
+// Finds a port of this machine that nobody listens on.
 
 /**
  * @param host as in a configuration; empty: every interface
- * @param wanted in the order in which they are tried; any other one, where none is free
- * @returns the system's code, where no port of this host can be had
+ * @param wanted ports in the order in which they are tried; if none is free, any free port is used
+ * @returns the port; or the system's code, if this host has no free port
  */
 async function findFreePort(
   host: string,
@@ -244,7 +244,7 @@ async function findFreePort(
   return bind(host, 0);
 }
 
-/** Binds it and lets it go again. */
+/** Binds the port and releases it again. */
 function bind(host: string, port: number): Promise<number | { readonly code: string }> {
   const { promise, resolve } = Promise.withResolvers<number | { readonly code: string }>();
   const server = createServer();
@@ -257,11 +257,12 @@ function bind(host: string, port: number): Promise<number | { readonly code: str
   return promise;
 }
 
-/** The last lines of a log file, as a person reads them. */
+// The last lines of a log file, formatted for a person.
+
 const bytesMax = 65_536;
 const linesMax = 200;
 
-/** @returns oldest first; none where there is no file, or nothing in it */
+/** @returns oldest first; empty: there is no file, or it is empty */
 async function readLastLines(path: string): Promise<readonly string[]> {
   try {
     await using file = await open(path, 'r');
@@ -270,7 +271,7 @@ async function readLastLines(path: string): Promise<readonly string[]> {
     const bytes = Buffer.alloc(Math.min(size, bytesMax));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
     const lines = bytes.subarray(0, bytesRead).toString('utf8').split('\n');
-    // The first one may begin anywhere.
+    // The first line may be cut.
     const whole = start > 0 ? lines.slice(1) : lines;
     return whole
       .filter((line) => line.trim() !== '')
@@ -281,7 +282,7 @@ async function readLastLines(path: string): Promise<readonly string[]> {
   }
 }
 
-/** A line of a log of svc in words; any other as it is. */
+/** Formats a line of svc's log as text; returns any other line as it is. */
 function lineFor(line: string): string {
   const fields = parse(line);
   if (fields === null) return line;
@@ -301,7 +302,7 @@ function parse(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** In the time of this machine. */
+/** The time in this machine's time zone, followed by a space. */
 function timeFor(time: unknown): string {
   const date = new Date(typeof time === 'string' ? time : Number.NaN);
   if (Number.isNaN(date.getTime())) return '';
@@ -310,14 +311,15 @@ function timeFor(time: unknown): string {
   return `${day} ${date.toTimeString().slice(0, 8)} `;
 }
 
-/** The configuration's file under the hands of its person: what is replaced is kept. */
+// The configuration file while a person changes it: svc keeps each replaced text.
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 class ConfigurationFile {
   readonly #file: string;
   readonly #env: Env;
 
-  /** @param file absolute */
+  /** @param file its absolute path */
   constructor(file: string, env: Env) {
     this.#file = file;
     this.#env = env;
@@ -329,7 +331,7 @@ class ConfigurationFile {
     return { kind: 'fault', message: `The configuration cannot be read: ${disk.why}.` };
   }
 
-  /** @param told what is told where it was done */
+  /** @param told the sentence for the person, if the text was saved */
   async replace(text: string, revision: string, told: string): Promise<SavedText> {
     const disk = await readDisk(this.#file);
     if (disk.revision !== revision) return { kind: 'changed' };
@@ -345,7 +347,7 @@ class ConfigurationFile {
       (await readDisk(this.#file)).revision === revision;
     const saved = await replaceFile(this.#file, { text, unchanged });
     if (saved.kind !== 'saved') return saved;
-    // One more than is needed is kept where this fails.
+    // If this fails, one more text than needed is kept.
     await pruneKept(this.#file, revisionOf(text)).catch(() => {});
     return { kind: 'done', told };
   }
@@ -359,11 +361,11 @@ class ConfigurationFile {
     }
   }
 
-  /** Those without a problem, the newest first. */
+  /** The earlier texts without a problem, newest first. */
   async earlier(): Promise<readonly Earlier[]> {
     const { revision: now } = await readDisk(this.#file);
     const found = new Map<string, Earlier>();
-    const worked = await this.#worked();
+    const worked = await this.#lastWorking();
     if (worked !== null) found.set(worked.revision, worked);
     for (const { revision, savedAt } of await listKept(this.#file).catch(() => [])) {
       if (found.has(revision) || revision === now) continue;
@@ -383,11 +385,11 @@ class ConfigurationFile {
     return asRepaired(await this.replace(text, now, 'The earlier configuration is back.'));
   }
 
-  /** Keeps the text that lies there beside the earlier ones, in place of the one that worked. */
+  /** Stores the current text beside the earlier ones, as the last text that worked. */
   async remember(): Promise<void> {
     const disk = await readDisk(this.#file);
     if (disk.kind !== 'text' || !isValid(disk.text)) return;
-    if ((await this.#worked())?.revision === disk.revision) return;
+    if ((await this.#lastWorking())?.revision === disk.revision) return;
     const folder = await historyFolder(this.#file);
     await makeFolder(folder, 0o700);
     const part = join(folder, `${workedName}.new`);
@@ -398,11 +400,11 @@ class ConfigurationFile {
   async #textOf(revision: string): Promise<string | null> {
     const kept = await readKept(this.#file, revision).catch(() => null);
     if (kept !== null) return kept.text;
-    const worked = await this.#worked();
+    const worked = await this.#lastWorking();
     return worked?.revision === revision ? worked.text : null;
   }
 
-  async #worked(): Promise<(Earlier & { readonly text: string }) | null> {
+  async #lastWorking(): Promise<(Earlier & { readonly text: string }) | null> {
     try {
       const path = join(await historyFolder(this.#file), workedName);
       const { savedAt, text } = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
@@ -414,13 +416,13 @@ class ConfigurationFile {
   }
 }
 
-/** No name of an earlier configuration is like it. */
+/** No earlier configuration has a name like this. */
 const workedName = '.worked';
 
 const isError = ({ severity }: ConfigProblem): boolean => severity === 'error';
 const isValid = (text: string): boolean => validateText(text).kind === 'valid';
 
-/** For who shows a sentence alone. */
+/** Turns the result into one sentence. */
 function asRepaired(saved: SavedText): Repaired {
   switch (saved.kind) {
     case 'done':
@@ -442,9 +444,9 @@ function asRepaired(saved: SavedText): Repaired {
   }
 }
 
-// What the buttons change in the text of a configuration, as small edits. Pure.
+// The buttons' small edits in the text of a configuration. Pure.
 
-/** What a text has at a place; undefined: nothing. */
+/** The value at a place of the text; undefined: there is none. */
 export function valueIn(text: string, path: string): Json | undefined {
   const place = locate(text).places.get(path);
   return place === undefined ? undefined : (JSON.parse(text.slice(place.value, place.end)) as Json);
@@ -456,12 +458,13 @@ export function withAddress(text: string, path: string, address: string): string
 }
 
 /**
- * The text with an admin block, or as it is where it has one.
+ * Adds an admin block to the text; a text that has one stays as it is.
  * @returns null: the text is no JSON object
  */
 export function withAdmin(text: string): string | null {
   if (isObject(valueIn(text, 'admin'))) return text;
-  // Whoever knows the secret that the other name stands for would be an operator.
+  // If the configuration used this name for another secret, everybody who knows that secret would
+  // be an operator.
   const isUsed = [...stringsIn(locate(text).value)].includes(usualName);
   const block = { token_env: isUsed ? `SVC_${usualName}` : usualName };
   return setValue(text, ['admin'], block, () => Object.keys(schema.fields));
@@ -469,12 +472,15 @@ export function withAdmin(text: string): string | null {
 
 const usualName = 'ADMIN_TOKEN';
 
-/** How far from the old port a new one is looked for. */
+/** How many ports after the old one are tried. */
 const portsTried = 20;
-/** Ports below are the system's. */
+/** Ports below this number belong to the system. */
 const firstOwn = 1_024;
 
-/** Ports to try in place of the one of an address, near it; none that the text has already. */
+/**
+ * Ports to try in place of this address's port, near it. Ports that the text uses already are left
+ * out.
+ */
 export function portsBeside({ port }: Pick<ListenAddress, 'port'>, text: string): number[] {
   const first = port < firstOwn ? port + 8_000 : port + 1;
   const used = new Set([...stringsIn(locate(text).value)].flatMap((one) => portIn(one) ?? []));
@@ -482,14 +488,14 @@ export function portsBeside({ port }: Pick<ListenAddress, 'port'>, text: string)
   return near.filter((one) => one <= 65_535 && !used.has(one) && !isBrowserRefused(one));
 }
 
-/** Of an address to listen at, or of one where something is asked or sent. */
+/** The port of an address to listen at, or of a URL. */
 function portIn(text: string): number | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && url.port !== '') return Number(url.port);
   return parseListenAddress(text, true)?.port ?? null;
 }
 
-/** As it is written: an IPv6 address in brackets. */
+/** The address as a configuration writes it, with an IPv6 host in brackets. */
 export function addressText({ host }: Pick<ListenAddress, 'host'>, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

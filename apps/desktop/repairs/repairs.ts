@@ -1,15 +1,15 @@
 /**
- * What a button of the shell's page does to the configuration, its secrets and its file: all that
- * a person would do in a terminal. Nothing here restarts the service; a value of a secret goes in,
- * and comes out nowhere.
+ * The actions behind the buttons of the shell's page, on the configuration, its secrets and its
+ * file: everything that a person would do in a terminal. No action restarts the service. A secret's
+ * value goes in, and no result contains it.
  */
 import type { StuckProblem } from '../desktop.ts';
 
-/** `told` and `message` are sentences for a person; no value is in them. */
+/** `told` and `message` are sentences for a person, and contain no value of a secret. */
 export type Repaired = { readonly kind: 'done'; readonly told: string } | RepairFault;
 export type RepairFault = { readonly kind: 'fault'; readonly message: string };
 
-/** A configuration of before that has no problem. */
+/** An earlier configuration that has no problem. */
 export type Earlier = {
   readonly revision: string;
   /** Milliseconds since 1970. */
@@ -19,15 +19,15 @@ export type Earlier = {
 export type LogName = 'service' | 'application';
 export type LogLines = {
   readonly file: string;
-  /** Oldest first, as a person reads them; none: nothing was written yet. */
+  /** Oldest first, formatted for a person; empty: nothing was written yet. */
   readonly lines: readonly string[];
 };
 
 export type SavedText =
   | Repaired
-  /** Nothing was saved. */
+  /** The text has problems, and nothing was saved. */
   | { readonly kind: 'problems'; readonly problems: readonly StuckProblem[] }
-  /** The file is another one than the one that was read; nothing was saved. */
+  /** The file changed since it was read, and nothing was saved. */
   | { readonly kind: 'changed' };
 
 export type ReadText = {
@@ -36,30 +36,31 @@ export type ReadText = {
   readonly revision: string;
 };
 
-/** Nothing here rejects; many may ask at once, and are served one after the other. */
+/** No method rejects. Concurrent calls run one after the other. */
 export interface Repairs {
-  /** The configuration's text, for a person who changes it. */
+  /** The text of the configuration, for a person who changes it. */
   read(): Promise<ReadText | RepairFault>;
-  /** Checks a text and puts it in the place of the one with this revision, which is kept. */
+  /** Checks the text and replaces the one with this revision. svc keeps the replaced text. */
   save(text: string, revision: string): Promise<SavedText>;
   /**
-   * Gives an address of the configuration another port: one that is free.
-   * @param field its place
-   * @param address as it is written there; where it is not, it is the default, or is mended by now
+   * Gives an address of the configuration a free port.
+   * @param field the place of the address in the configuration
+   * @param address the address as it is written there; if it is not, it is the default, or was
+   *   changed since
    */
   otherPort(field: string, address: string): Promise<Repaired>;
-  /** Adds the admin block: the pages may change things from the next start on. */
+  /** Adds the admin block: after the next start, the pages may change things. */
   allowChanges(): Promise<Repaired>;
-  /** Newest first; without the one that lies there. */
+  /** The earlier configurations, newest first, without the current one. */
   earlier(): Promise<readonly Earlier[]>;
   takeBack(revision: string): Promise<Repaired>;
-  /** Remembers the text that lies there as one that the service came up with. */
+  /** Remembers the current text as one that the service started with. */
   remember(): Promise<void>;
-  /** Keeps secrets in the keychain; what it may ask the person is asked once. */
+  /** Stores secrets in the keychain. The keychain may ask the person at most once. */
   keepSecrets(values: ReadonlyMap<string, string>, stop: AbortSignal): Promise<Repaired>;
-  /** Lets the keychain ask the person, once. */
+  /** Lets the keychain ask the person for its password, once. */
   unlock(names: readonly string[], stop: AbortSignal): Promise<Repaired>;
-  /** By the program that the person opens such things with. */
+  /** Opens the folder in the person's file manager. */
   openInSystem(what: 'folder' | 'logs'): Promise<Repaired>;
   lastLines(log: LogName): Promise<LogLines>;
 }

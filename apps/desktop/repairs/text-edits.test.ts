@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addressText, portsBeside, valueIn, withAddress, withAdmin } from './make-repairs.ts';
 
 test('ports beside one are near it, free of those that the text has, and fit for browsers', () => {
-  // Where replies go is no place to listen at: svc would send them to itself.
+  // svc must not listen at the URL of the replies: it would send them to itself.
   const text = '{ "a": "127.0.0.1:8091", "b": [":8093"], "to": "http://127.0.0.1:8095/reply" }';
   const near = portsBeside({ port: 8_090 }, text);
   assert.deepEqual(near.slice(0, 3), [8_092, 8_094, 8_096]);

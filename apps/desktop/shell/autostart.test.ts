@@ -38,7 +38,8 @@ test('words of a command come out as they went in', () => {
   const words = ['/a b/c', '$HOME', '`x`', 'say "hi"', String.raw`back\slash`, '100%'];
   const entry = desktopEntry({ file: '/bin/printf', args: [String.raw`%s\n`, ...words] });
   const value = /^Exec=(.*)$/m.exec(entry)?.[1] ?? '';
-  // Two readings: of the value, then of the key. What is left is what a shell reads as well.
+  // The entry is unescaped twice: as a value, then by the rules of `Exec`. A shell reads the rest
+  // in the same way.
   const line = value.replaceAll('\\\\', '\\').replaceAll('%%', '%');
   const said = execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' });
   assert.deepEqual(said.trimEnd().split('\n'), words);

@@ -1,6 +1,6 @@
 /**
- * Whether the application starts with the person's session, without a window. Off until the person
- * wants it; what is written down is this user's own, and says nothing but how to start.
+ * Starts the application with the person's session, without a window. It is off until the person
+ * switches it on. The entry belongs to this user, and holds only the command that starts svc.
  *
  * Formats: specifications.freedesktop.org/autostart-spec, launchd.plist(5), the key `Run` of HKCU.
  */
@@ -22,11 +22,11 @@ export interface Autostart {
 export type AutostartOptions = {
   readonly env: Env;
   readonly platform?: NodeJS.Platform;
-  /** What is started: with its arguments, by absolute paths. */
+  /** The program to start and its arguments, with absolute paths. */
   readonly program: OwnProgram;
 };
 
-/** @returns null: this system has none that svc knows */
+/** @returns null: svc knows no way to start with the session on this system */
 export function autostartOf(options: AutostartOptions): Autostart | null {
   const { env, platform = process.platform, program } = options;
   const home = env['HOME'] || homedir();
@@ -50,7 +50,7 @@ class AutostartFile implements Autostart {
     this.#text = text;
   }
 
-  /** A desktop's own settings switch an entry off by a line in it. */
+  /** The settings of a desktop can switch the entry off by a line in it. */
   async isOn(): Promise<boolean> {
     const text = await readFile(this.#file, 'utf8').catch(() => null);
     return text !== null && !/^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m.test(text);
@@ -71,7 +71,7 @@ class AutostartFile implements Autostart {
   }
 }
 
-/** Of the values of an entry: a backslash is written twice. */
+/** In the value of an entry, a backslash is written twice. */
 export function desktopEntry({ file, args }: OwnProgram): string {
   const command = [file, ...args].map(quoteForEntry).join(' ');
   return `[Desktop Entry]
@@ -84,7 +84,7 @@ X-GNOME-Autostart-enabled=true
 `;
 }
 
-/** By the rules for the key `Exec`; a percent sign would be a field code. */
+/** Quotes a word by the rules for the key `Exec`; a single percent sign would be a field code. */
 function quoteForEntry(word: string): string {
   const plain = word.replaceAll('%', '%%');
   if (/^[\w./:=@+%-]+$/.test(plain)) return plain;
@@ -140,7 +140,7 @@ class RunKey implements Autostart {
   }
 }
 
-/** As CommandLineToArgvW reads it: a backslash counts only before a quotation mark. */
+/** Quotes a word for CommandLineToArgvW: a backslash has a meaning only before a quotation mark. */
 export function quoteForWindows(word: string): string {
   if (/^[^\s"]+$/.test(word)) return word;
   const escaped = word.replaceAll(/(\\*)"/g, String.raw`$1$1\"`).replace(/(\\+)$/, '$1$1');

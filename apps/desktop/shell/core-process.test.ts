@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { lives } from '../../../src/lib/holders.ts';
-import { beginCore, watchCore } from './core-keeper.ts';
+import { beginCore, watchCore } from './core-supervisor.ts';
 
 const orders = { socket: '/run/svc/desktop.sock', port: 2_112, logFolder: '/log' };
 
@@ -83,7 +83,7 @@ test('one that others began is seen to end, and told by a signal', async () => {
   assert.ok(lives(core.pid!));
   watched.signal('SIGKILL');
   assert.equal((await core.ended).signal, 'SIGKILL');
-  // The watch holds nothing open.
+  // The watch does not keep the process alive, so this timer does.
   const hold = setInterval(() => {}, patienceMs);
   assert.deepEqual(await watched.ended, { code: null, signal: null, lastLines: [] });
   clearInterval(hold);

@@ -14,7 +14,7 @@ async function place() {
   return { folder, runtime, where: { runtime, socket: join(runtime, 'desktop.sock') } };
 }
 
-/** Answers each start. */
+/** A connection handler that answers each start. */
 function answering(asked: (string | null)[]): (socket: Socket) => void {
   const never = { onMessage: () => {}, onClose: () => {} };
   return (socket) =>
@@ -60,7 +60,10 @@ test('what a killed one left is taken by exactly one of several', async () => {
   for (const { server } of first) await server[Symbol.asyncDispose]();
 });
 
-/** A socket nobody listens on: closing removes the name, so that another name keeps it. */
+/**
+ * Leaves a socket that nobody listens on. Closing removes its first name, so a second name keeps
+ * the socket.
+ */
 async function leaveBehind(path: string): Promise<void> {
   const server = createServer().listen(`${path}.first`);
   await new Promise<void>((resolve) => server.once('listening', () => resolve()));

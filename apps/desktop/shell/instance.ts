@@ -1,9 +1,10 @@
 /**
- * One application a user: who listens on the socket is it. A second start says `show` there.
+ * One application per user: the process that listens on the socket. A second start sends `show` to
+ * it.
  *
- * It listens first. Where the address is taken and nobody answers, a killed shell left the socket
- * behind. It is removed under a lock, by one that has looked under the lock: so nobody removes the
- * socket of a start that came at the same time.
+ * A start tries to listen first. If the address is taken and nobody answers, a killed shell left
+ * the socket behind. The start takes a lock, checks again that nobody answers, and removes the
+ * socket. So no start removes the socket of another one that came at the same time.
  */
 import { lstat, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -11,28 +12,31 @@ import { join } from 'node:path';
 import { makeFolder } from '../../../src/lib/make-folder.ts';
 import type { FromStart, ToStart, FromCore, FromWindow, ToCore, ToWindow } from '../desktop.ts';
 import type { Places } from '../places.ts';
-import { call, speak, type Connection, type Heard } from '../lines.ts';
-import type { CoreHello } from './core-keeper.ts';
+import { openSocket, openConnection, type Connection, type ConnectionHandlers } from '../lines.ts';
+import type { CoreHello } from './core-supervisor.ts';
 
 export type Instance =
   | { readonly kind: 'first'; readonly server: Server }
-  /** Another process is it, and answered. */
+  /** Another process is the application, and answered. */
   | { readonly kind: 'second'; readonly answer: ToStart }
-  /** The person did not want to wait. */
+  /** The person stopped the wait. */
   | { readonly kind: 'stopped' }
   /** A sentence. */
   | { readonly kind: 'fault'; readonly message: string };
 
-type Where = Pick<Places, 'runtime' | 'socket'>;
+type InstancePlaces = Pick<Places, 'runtime' | 'socket'>;
 
 const isPipe = process.platform === 'win32';
-/** A shell that drains answers when it has ended; its service has 45 s for that. */
+/**
+ * How long a start tries. A draining shell answers nobody until it has ended; its core has 45 s to
+ * drain.
+ */
 const tryMs = 60_000;
 const againMs = 50;
 
-/** @param config what a second start names; null: nothing */
+/** @param config the file that a second start sends to the first; null: none */
 export async function becomeInstance(
-  where: Where,
+  where: InstancePlaces,
   config: string | null,
   onConnection: (socket: Socket) => void,
   stop: AbortSignal,
@@ -45,12 +49,12 @@ export async function becomeInstance(
     const server = await listen(where.socket, onConnection);
     if (typeof server !== 'string') return { kind: 'first', server };
     if (server !== 'EADDRINUSE') return { kind: 'fault', message: describeRefused(where, server) };
-    const socket = await call(where.socket);
+    const socket = await openSocket(where.socket);
     const taken = socket === null ? await takeOver(where, onConnection) : null;
     if (taken !== null) return { kind: 'first', server: taken };
     const answer = socket === null ? null : await ask(socket, config, late);
     if (answer !== null) return { kind: 'second', answer };
-    // It was just about to end, or to begin.
+    // The other process was just about to end, or to start.
     await new Promise((resolve) => setTimeout(resolve, againMs));
   }
   if (stop.aborted) return { kind: 'stopped' };
@@ -58,11 +62,14 @@ export async function becomeInstance(
   return { kind: 'fault', message };
 }
 
-function describeRefused({ socket }: Where, code: string): string {
+function describeRefused({ socket }: InstancePlaces, code: string): string {
   return `svc cannot listen at ${socket} (${code}).`;
 }
 
-/** Whoever can write there could stand in for the application: it is this user's own folder. */
+/**
+ * Creates the folder, and checks that only this user can use it. Whoever can write there could pose
+ * as the application.
+ */
 async function prepareFolder(folder: string): Promise<string | null> {
   try {
     await makeFolder(folder, 0o700);
@@ -76,7 +83,7 @@ async function prepareFolder(folder: string): Promise<string | null> {
   }
 }
 
-/** @returns the system's code where it may not */
+/** @returns the server; or the system's code if it cannot listen */
 function listen(path: string, onConnection: (socket: Socket) => void): Promise<Server | string> {
   const { promise, resolve } = Promise.withResolvers<Server | string>();
   const server = createServer(onConnection);
@@ -85,14 +92,14 @@ function listen(path: string, onConnection: (socket: Socket) => void): Promise<S
   return promise;
 }
 
-/** @returns null: somebody else is at it, or was faster */
+/** @returns null: another start holds the lock, or was faster */
 async function takeOver(
-  { runtime, socket: path }: Where,
+  { runtime, socket: path }: InstancePlaces,
   onConnection: (socket: Socket) => void,
 ): Promise<Server | null> {
   using lock = isPipe ? null : await lockOf(join(runtime, 'desktop.lock'));
   if (lock === null) return null;
-  const socket = await call(path);
+  const socket = await openSocket(path);
   socket?.destroy();
   if (socket !== null) return null;
   await rm(path, { force: true });
@@ -101,8 +108,9 @@ async function takeOver(
 }
 
 /**
- * SQLite has the one lock that Node knows to go with its process, however that ends.
- * @returns null: another has it
+ * Takes a lock by means of SQLite: it is the only lock in Node that goes away with its process,
+ * however that ends.
+ * @returns null: another process has the lock
  */
 async function lockOf(file: string): Promise<Disposable | null> {
   const { DatabaseSync } = await import('node:sqlite');
@@ -120,14 +128,14 @@ async function lockOf(file: string): Promise<Disposable | null> {
   }
 }
 
-/** @returns null: it went away without an answer, or gave none in time */
+/** @returns null: the other process closed the connection, or gave no answer in time */
 async function ask(
   socket: Socket,
   config: string | null,
   late: AbortSignal,
 ): Promise<ToStart | null> {
   const { promise, resolve } = Promise.withResolvers<ToStart | null>();
-  const connection = speak<ToStart, FromStart>(socket, {
+  const connection = openConnection<ToStart, FromStart>(socket, {
     onMessage: (answer) => {
       resolve(answer);
       connection[Symbol.dispose]();
@@ -142,57 +150,63 @@ async function ask(
   return answer;
 }
 
-/** Who connected to the shell's socket is told by the first line; from there on it is theirs. */
+// The first line of a connection names the client; that client's handler gets all lines after it.
+
 type WindowHello = Extract<FromWindow, { readonly kind: 'window' }>;
 
-export type Guests = {
-  core(hello: CoreHello, connection: Connection<ToCore>): Heard<FromCore>;
-  window(hello: WindowHello, connection: Connection<ToWindow>): Heard<FromWindow>;
-  /** A second start; null: it is told nothing, and finds out by itself when this shell has gone. */
+export type ClientHandlers = {
+  core(hello: CoreHello, connection: Connection<ToCore>): ConnectionHandlers<FromCore>;
+  window(hello: WindowHello, connection: Connection<ToWindow>): ConnectionHandlers<FromWindow>;
+  /**
+   * Handles a second start. null: it gets no answer, and finds out by itself when this shell has
+   * ended.
+   */
   start(config: string | null): Promise<ToStart | null>;
 };
 
 type Received = FromCore | FromWindow | FromStart;
 type Sent = ToCore | ToWindow | ToStart;
 
-/** Whoever connects and says nothing is let go. */
+/** A connection without a first line is closed after this time. */
 const helloMs = 5_000;
 
-export function receive(socket: Socket, guests: Guests): void {
-  let heard: Heard<Received> | null = null;
+export function receive(socket: Socket, handlers: ClientHandlers): void {
+  let heard: ConnectionHandlers<Received> | null = null;
   const timer = setTimeout(() => socket.destroy(), helloMs);
   socket.once('close', () => clearTimeout(timer));
-  const connection: Connection<Sent> = speak<Received, Sent>(socket, {
+  const connection: Connection<Sent> = openConnection<Received, Sent>(socket, {
     onMessage: (message) => {
       if (heard !== null) return heard.onMessage(message);
       clearTimeout(timer);
-      heard = admit(message, connection, guests);
+      heard = admit(message, connection, handlers);
       if (heard === null) connection[Symbol.dispose]();
     },
     onClose: () => heard?.onClose(),
   });
 }
 
-/** @returns null: it is nobody who has anything to say here */
+/** @returns null: the first line is of no known kind */
 function admit(
   first: Received,
   connection: Connection<Sent>,
-  guests: Guests,
-): Heard<Received> | null {
-  // What one of them sends is of its own kind: it is svc itself, of this user.
-  if (first.kind === 'core') return guests.core(first, connection) as Heard<Received>;
-  if (first.kind === 'window') return guests.window(first, connection) as Heard<Received>;
+  handlers: ClientHandlers,
+): ConnectionHandlers<Received> | null {
+  // Each client sends only its own kind of message: it is svc itself, run by this user.
+  if (first.kind === 'core')
+    return handlers.core(first, connection) as ConnectionHandlers<Received>;
+  if (first.kind === 'window')
+    return handlers.window(first, connection) as ConnectionHandlers<Received>;
   if (first.kind !== 'show') return null;
-  void answerStart(first.config, connection, guests);
+  void answerStart(first.config, connection, handlers);
   return { onMessage: () => {}, onClose: () => {} };
 }
 
 async function answerStart(
   config: string | null,
   connection: Connection<ToStart>,
-  guests: Guests,
+  handlers: ClientHandlers,
 ): Promise<void> {
-  const answer = await guests.start(config);
+  const answer = await handlers.start(config);
   if (answer === null) return;
   connection.send(answer);
   await connection.end();

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SteadyTime } from '../../../src/lib/clock.ts';
 import type { Stuck } from '../desktop.ts';
-import { newCycle, step, type Act, type Cycle, type Happening, type Role } from './life-cycle.ts';
+import { newCycle, step, type Act, type Cycle, type CycleEvent, type Role } from './life-cycle.ts';
 
 const origin = 'http://127.0.0.1:2112';
-const atWork: Happening = { kind: 'at_work', origin, canWrite: true };
+const atWork: CycleEvent = { kind: 'at_work', origin, canWrite: true };
 const why: Stuck = { of: 'in_use', message: 'Another svc has the database.' };
 
-const endedBy = (code: number | null, signal: string | null = null): Happening => ({
+const endedBy = (code: number | null, signal: string | null = null): CycleEvent => ({
   kind: 'ended',
   end: { code, signal, lastLines: ['the last line'] },
 });
 
-/** What was done is told apart from how it stands. */
+/** Runs the state machine, and records the acts apart from the states. */
 class Machine {
   cycle: Cycle;
   acts: readonly Act[] = [];
@@ -23,10 +23,10 @@ class Machine {
     this.cycle = newCycle(role);
   }
 
-  happen(...happenings: readonly Happening[]): this {
-    for (const happening of happenings) {
+  happen(...events: readonly CycleEvent[]): this {
+    for (const event of events) {
       const clock = { now: () => 1_000_000 + this.timeMs, steady: () => this.timeMs as SteadyTime };
-      ({ cycle: this.cycle, acts: this.acts } = step(this.cycle, happening, clock));
+      ({ cycle: this.cycle, acts: this.acts } = step(this.cycle, event, clock));
     }
     return this;
   }
@@ -96,6 +96,8 @@ test('what no restart would help is not tried again until the person says so', (
   const said = new Machine().happen({ kind: 'opened' }, { kind: 'stuck', why }, endedBy(1));
   assert.deepEqual(said.cycle.state, { at: 'needs_you', why });
   assert.deepEqual(said.acts, []);
+  said.happen({ kind: 'restart' });
+  assert.equal(said.happen(endedBy(null)).at, 'crashed', 'what was said before is forgotten');
   for (const code of [78, 2]) {
     const unsaid = new Machine().happen({ kind: 'opened' }, endedBy(code));
     const other = { of: 'other', code: `ended_${code}`, message: 'the last line' };

@@ -1,9 +1,9 @@
 /**
- * What becomes of the core, as a machine without a process, a timer or a clock. Each thing that
- * happens gives the next state and what is to be done.
+ * The state machine of the core's life, without a process, a timer or a clock. Each event gives the
+ * next state and the acts to perform.
  *
  * starting → serving or first_run; both → starting (restart, or the first run wrote a file)
- * a core ended: asked to → starting or stopped; said why, 78, 2 → needs_you; else → crashed
+ * core ended: on request → starting or stopped; stuck, 78, 2 → needs_you; else → crashed
  * crashed → starting (after a pause, or by the person); needs_you → starting (by the person)
  * anything → stopping → stopped
  */
@@ -13,7 +13,7 @@ import type { ApplicationState, Stuck } from '../desktop.ts';
 
 export type Role = 'service' | 'first_run';
 
-/** How a process ended; both null: it is gone, and nobody saw how. */
+/** How a process ended. With both null, it is gone and nobody saw how. */
 export type CoreEnd = {
   readonly code: number | null;
   readonly signal: string | null;
@@ -22,23 +22,23 @@ export type CoreEnd = {
 
 export type Cycle = {
   readonly state: ApplicationState;
-  /** What the core of now, or the next one, is. */
+  /** The role of the current core, or of the next one. */
   readonly role: Role;
   readonly hasCore: boolean;
-  /** What the end of the core of now leads to; null: nobody asked it to end. */
+  /** The step after the end of the current core; null: nobody asked it to end. */
   readonly next: 'begin' | 'stop' | null;
-  /** What the core of now said of its own end. */
-  readonly said: Stuck | null;
-  /** When it crashed in the last minute. */
+  /** The reason that the current core gave for its end. */
+  readonly stuck: Stuck | null;
+  /** The times of the crashes within the last minute. */
   readonly crashedAt: readonly SteadyTime[];
 };
 
-export type Happening =
+export type CycleEvent =
   | { readonly kind: 'opened' }
-  /** A core of before is there, and goes on. */
+  /** An earlier shell's core is connected, and goes on. */
   | { readonly kind: 'found'; readonly role: Role }
   | { readonly kind: 'at_work'; readonly origin: string; readonly canWrite: boolean }
-  /** The core of now was told to end: by an earlier shell, or by somebody else. */
+  /** An earlier shell, or somebody else, told the current core to end. */
   | { readonly kind: 'leaving' }
   | { readonly kind: 'stuck'; readonly why: Stuck }
   /** The first run wrote a configuration. */
@@ -49,7 +49,7 @@ export type Happening =
   | { readonly kind: 'restart' }
   | { readonly kind: 'quit' };
 
-/** `begin` and `end` also take back a `wait`. */
+/** `begin` and `end` also cancel a `wait`. */
 export type Act =
   | { readonly kind: 'begin'; readonly role: Role }
   | { readonly kind: 'stop' }
@@ -58,39 +58,42 @@ export type Act =
 
 type Step = { readonly cycle: Cycle; readonly acts: readonly Act[] };
 
-/** After the first, second and third crash within a minute; the fourth is the last. */
+/**
+ * The pauses after the first, second and third crash within a minute. After the fourth, nothing is
+ * tried.
+ */
 const pausesMs = [1_500, 5_000, 30_000] as const;
-/** What svc ends with where a restart would not help: a configuration problem, wrong usage. */
-const hopeless: ReadonlySet<number> = new Set([78, 2]);
+/** The exit codes for which a restart does not help: a configuration problem, and wrong usage. */
+const hopelessCodes: ReadonlySet<number> = new Set([78, 2]);
 
 export function newCycle(role: Role): Cycle {
   const state = { at: 'starting' } as const;
-  return { state, role, hasCore: false, next: null, said: null, crashedAt: [] };
+  return { state, role, hasCore: false, next: null, stuck: null, crashedAt: [] };
 }
 
-export function step(cycle: Cycle, happening: Happening, clock: Clock): Step {
-  switch (happening.kind) {
+export function step(cycle: Cycle, event: CycleEvent, clock: Clock): Step {
+  switch (event.kind) {
     case 'opened':
     case 'due':
       return cycle.hasCore || isEnding(cycle) ? { cycle, acts: [] } : begin(cycle, cycle.role);
     case 'found':
-      return { cycle: { ...begin(cycle, happening.role).cycle }, acts: [] };
+      return { cycle: { ...begin(cycle, event.role).cycle }, acts: [] };
     case 'at_work':
-      return { cycle: { ...cycle, state: atWork(cycle, happening) }, acts: [] };
+      return { cycle: { ...cycle, state: atWork(cycle, event) }, acts: [] };
     case 'leaving':
       return { cycle: leaving(cycle), acts: [] };
     case 'stuck':
-      return { cycle: { ...cycle, said: happening.why }, acts: [] };
+      return { cycle: { ...cycle, stuck: event.why }, acts: [] };
     case 'written':
       return again({ ...cycle, role: 'service' });
     case 'ended':
-      return ended(cycle, happening.end, clock);
+      return ended(cycle, event.end, clock);
     case 'restart':
       return again({ ...cycle, crashedAt: [] });
     case 'quit':
       return quit(cycle);
     default:
-      return happening satisfies never;
+      return event satisfies never;
   }
 }
 
@@ -98,30 +101,30 @@ const isEnding = ({ state }: Cycle): boolean => state.at === 'stopping' || state
 
 function begin(cycle: Cycle, role: Role): Step {
   const state = { at: 'starting' } as const;
-  const begun = { ...cycle, state, role, hasCore: true, next: null, said: null };
+  const begun = { ...cycle, state, role, hasCore: true, next: null, stuck: null };
   return { cycle: begun, acts: [{ kind: 'begin', role }] };
 }
 
-/** One that was asked to end says nothing new by what it says meanwhile. */
+/** While a core is asked to end, its messages do not change the state. */
 function atWork(
   { state, role, hasCore, next }: Cycle,
   { origin, canWrite }: { readonly origin: string; readonly canWrite: boolean },
 ): ApplicationState {
   if (!hasCore || next !== null) return state;
-  // It says so at each connection.
+  // The core sends the same message at each connection.
   if (state.at === 'serving' && state.origin === origin && state.canWrite === canWrite) {
     return state;
   }
   return role === 'first_run' ? { at: 'first_run', origin } : { at: 'serving', origin, canWrite };
 }
 
-/** It takes nothing more, and another one follows when it has ended. */
+/** The core takes no more work, and the next core follows its end. */
 function leaving(cycle: Cycle): Cycle {
   if (!cycle.hasCore || cycle.next !== null) return cycle;
   return { ...cycle, next: 'begin', state: { at: 'starting' } };
 }
 
-/** Ends what is there in order, and begins it anew. */
+/** Drains the current core and starts the next one. */
 function again(cycle: Cycle): Step {
   if (isEnding(cycle)) return { cycle, acts: [] };
   if (!cycle.hasCore) return begin(cycle, cycle.role);
@@ -144,9 +147,9 @@ function ended(before: Cycle, end: CoreEnd, clock: Clock): Step {
   const cycle = { ...before, hasCore: false };
   if (cycle.next === 'stop') return stopped(cycle);
   if (cycle.next === 'begin') return begin(cycle, cycle.role);
-  const why = cycle.said ?? whyHopeless(end);
+  const why = cycle.stuck ?? whyHopeless(end);
   if (why !== null) return { cycle: { ...cycle, state: { at: 'needs_you', why } }, acts: [] };
-  // The person left the first run: nothing is there that could go on.
+  // The person left the first run, so there is nothing to go on with.
   if (cycle.role === 'first_run' && end.code === 0) return stopped(cycle);
   return crashed(cycle, end, clock);
 }
@@ -163,7 +166,7 @@ function crashed(cycle: Cycle, end: CoreEnd, { now, steady }: Clock): Step {
 }
 
 function whyHopeless({ code, lastLines }: CoreEnd): Stuck | null {
-  if (code === null || !hopeless.has(code)) return null;
+  if (code === null || !hopelessCodes.has(code)) return null;
   const message = lastLines.join('\n') || `svc ended with the code ${code} and said nothing.`;
   return { of: 'other', code: `ended_${code}`, message };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LastLines, scrubByShape } from './core-keeper.ts';
+import { LastLines, scrubByShape } from './core-supervisor.ts';
 
 test('what has the shape of a secret is taken out, and words and paths stay', () => {
   const token = `123456789:${'aB3'.repeat(12)}`;

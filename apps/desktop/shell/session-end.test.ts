@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { patienceMs } from '../../../test/support/waiting.ts';
 import { watchSession } from './shell.ts';
 
-/** @param faults what each look finds; the last one stands for all after it */
+/** @param faults the result of each check; the last one repeats for all later checks */
 function watch(faults: readonly (string | null)[], everyMs = 1) {
   let looks = 0;
   const over = Promise.withResolvers<string>();
@@ -23,18 +23,18 @@ function watch(faults: readonly (string | null)[], everyMs = 1) {
 test('a display that does not answer three times is the end, told once', async () => {
   const { session, over, told } = watch([null, 'gone']);
   using _session = session;
-  // The watch holds nothing open.
+  // The watch does not keep the process alive, so this timer does.
   const hold = setInterval(() => {}, patienceMs);
   assert.equal(await over, 'gone');
   clearInterval(hold);
-  assert.equal(await session.look(), true);
+  assert.equal(await session.check(), true);
   assert.equal(told(), 1);
 });
 
 test('a display that is busy once is there', async () => {
   const { session, told, looks } = watch(['busy', 'busy', null]);
   using _session = session;
-  assert.equal(await session.look(), false);
+  assert.equal(await session.check(), false);
   assert.ok(looks() >= 3);
   assert.equal(told(), 0);
 });
@@ -42,6 +42,6 @@ test('a display that is busy once is there', async () => {
 test('looks at the same time are one', async () => {
   const { session, looks } = watch([null], 1_000_000);
   using _session = session;
-  await Promise.all([session.look(), session.look()]);
+  await Promise.all([session.check(), session.check()]);
   assert.equal(looks(), 1);
 });

@@ -1,4 +1,4 @@
-/** What the shell remembers from one start to the next. Nothing of it is worth an error. */
+/** The settings that the shell keeps between starts. No fault of them is worth an error. */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -7,7 +7,7 @@ import { OneAtATime } from '../../../src/lib/one-at-a-time.ts';
 import type { OnClose } from '../desktop.ts';
 
 export type Settings = {
-  /** Of the core's pages the last time; 0: there were none. */
+  /** The last port of the core's pages; 0: there was none. */
   readonly port: number;
   readonly onClose: OnClose;
 };
@@ -24,7 +24,7 @@ export class SettingsFile {
     this.#file = file;
   }
 
-  /** A file that is missing or broken counts as empty. */
+  /** A missing or broken file counts as empty. */
   static async read(file: string): Promise<SettingsFile> {
     const settings = new SettingsFile(file);
     settings.#now = parseSettings(await readFile(file, 'utf8').catch(() => ''));
@@ -35,23 +35,23 @@ export class SettingsFile {
     return this.#now;
   }
 
-  /** @returns false: it holds until this process ends, and could not be written down */
+  /** @returns false: the change could not be written, and lasts only until this process ends */
   change(part: Partial<Settings>): Promise<boolean> {
     this.#now = { ...this.#now, ...part };
     return this.#writes.do(() => this.#write());
   }
 
-  /** In the place of the one before, whole or not at all. */
+  /** Replaces the file completely, or not at all. */
   async #write(): Promise<boolean> {
-    const beside = `${this.#file}.${randomUUID()}`;
+    const temporary = `${this.#file}.${randomUUID()}`;
     try {
       await makeFolder(dirname(this.#file), 0o700);
       const text = `${JSON.stringify(this.#now, null, 2)}\n`;
-      await writeFile(beside, text, { mode: 0o600, flag: 'wx' });
-      await rename(beside, this.#file);
+      await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
+      await rename(temporary, this.#file);
       return true;
     } catch {
-      await rm(beside, { force: true }).catch(() => {});
+      await rm(temporary, { force: true }).catch(() => {});
       return false;
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The shell: what `svc desktop` is. It becomes the one instance of this user, keeps the core and
- * the window, and ends when the person, a signal or the end of the session says so; the core is
- * then drained first.
+ * The shell, which is the process of `svc desktop`. It becomes the one instance of this user, and
+ * keeps the core and the window running. It ends when the person, a signal or the end of the
+ * session says so, and drains the core first.
  */
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
@@ -19,7 +19,7 @@ import type {
 } from '../desktop.ts';
 import type { Places } from '../places.ts';
 import { displayFault } from '../window/display.ts';
-import { becomeInstance, receive, type Guests } from './instance.ts';
+import { becomeInstance, receive, type ClientHandlers } from './instance.ts';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { isInPlace } from '../../../src/lib/make-folder.ts';
@@ -35,23 +35,26 @@ import {
   createCoreRecord,
   type CoreProcess,
   type CoreRecord,
-} from './core-keeper.ts';
+} from './core-supervisor.ts';
 import type { Role } from './life-cycle.ts';
 import { SettingsFile } from './settings.ts';
-import { WindowSupervisor } from './window-keeper.ts';
+import { WindowSupervisor } from './window-supervisor.ts';
 
 export type ShellOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly places: Places;
   /** The configuration file, absolute. */
   readonly config: string;
-  /** The person named it: a running application with another one is no answer to that. */
+  /**
+   * True: the person named the file. A running application with another file must then not answer
+   * in its place.
+   */
   readonly isNamed: boolean;
   readonly window: WindowKind | null;
   readonly isHidden: boolean;
   readonly version: string;
   readonly keychain: () => Promise<Keychain>;
-  /** Is called once the application is this process. */
+  /** Called once this process is the application. */
   readonly onFirst: () => void;
   readonly stop: AbortSignal;
   readonly abandon: AbortSignal;
@@ -59,11 +62,11 @@ export type ShellOptions = {
 
 export type ShellEnd =
   | { readonly kind: 'ended' }
-  /** There is one already, which has shown its window. */
+  /** The application already runs, and has shown its window. */
   | { readonly kind: 'shown' }
-  /** There is one already, with another configuration. */
+  /** The application already runs with another configuration. */
   | { readonly kind: 'other'; readonly config: string }
-  /** A sentence. */
+  /** `message` is a sentence. */
   | { readonly kind: 'fault'; readonly message: string };
 
 const withoutDisplay =
@@ -71,14 +74,14 @@ const withoutDisplay =
 
 export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   const { env, places, config, isNamed, stop, onFirst } = options;
-  const guests = Promise.withResolvers<Guests>();
+  const handlers = Promise.withResolvers<ClientHandlers>();
   const sockets = new Set<Socket>();
   const onConnection = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('error', () => {});
     socket.once('close', () => sockets.delete(socket));
-    // Until then nothing of it is read.
-    void guests.promise.then((ready) => receive(socket, ready));
+    // Nothing is read from the socket before that.
+    void handlers.promise.then((ready) => receive(socket, ready));
   };
   const instance = await becomeInstance(places, isNamed ? config : null, onConnection, stop);
   if (instance.kind === 'second') return instance.answer;
@@ -87,7 +90,7 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   await using opened = new AsyncDisposableStack();
   opened.defer(() => {
     instance.server.close();
-    // A second start that waits for an answer sees that this one is gone.
+    // A second start that waits for an answer sees that this process is gone.
     for (const socket of sockets) socket.destroy();
   });
   const fault = await displayFault(env);
@@ -96,14 +99,14 @@ export async function runShell(options: ShellOptions): Promise<ShellEnd> {
   const log = openShellLog(places.logs, opened);
   const deps = await openParts(options, log, opened);
   if (deps.kind === 'fault') return deps;
-  guests.resolve(guestsOf(deps));
+  handlers.resolve(handlersOf(deps));
   const end = await run(deps, options, opened);
   log.info('desktop_ended', 'The application ended.');
   await log.flush();
   return end;
 }
 
-/** Without a disk that takes it, there is no log, and all the rest. */
+/** If the log cannot be written, the shell runs without one. */
 function openShellLog(folder: string, opened: AsyncDisposableStack): Log {
   const open = (): Writable => {
     try {
@@ -115,7 +118,7 @@ function openShellLog(folder: string, opened: AsyncDisposableStack): Log {
   return createLog({ stream: open(), level: 'info', format: 'json' });
 }
 
-function guestsOf({ config, core, window, opening }: Deps): Guests {
+function handlersOf({ config, core, window, opening }: ShellParts): ClientHandlers {
   return {
     core: (hello, connection) => core.connected(hello, connection),
     window: (hello, connection) => opening.connected(hello, connection),
@@ -129,11 +132,11 @@ function guestsOf({ config, core, window, opening }: Deps): Guests {
   };
 }
 
-/** How long a window that is just being opened may take, where it is not needed any more. */
+/** How long the shell waits, at its end, for a window that is just opening. */
 const openingMs = 5_000;
 
 async function run(
-  { core, window, opening }: Deps,
+  { core, window, opening }: ShellParts,
   { isHidden, stop, abandon }: ShellOptions,
   opened: AsyncDisposableStack,
 ): Promise<ShellEnd> {
@@ -159,8 +162,9 @@ async function run(
   return end;
 }
 
-/** The parts of the shell, put together: here alone each is told of the others. */
-type Deps = {
+// The parts of the shell, put together. Only this code connects them with each other.
+
+type ShellParts = {
   readonly kind: 'parts';
   /** The configuration file, absolute. */
   readonly config: string;
@@ -169,11 +173,11 @@ type Deps = {
   readonly opening: OpeningWindow;
 };
 
-/** A sentence. */
+/** `message` is a sentence. */
 type PartFault = { readonly kind: 'fault'; readonly message: string };
 
-/** What is opened after those that ask for it: it is there before anything happens. */
-class Later<T> {
+/** A part that is created after the parts that use it. It is set before any event happens. */
+class LatePart<T> {
   #value: T | null = null;
 
   set(value: T): void {
@@ -186,34 +190,37 @@ class Later<T> {
   }
 }
 
-type Known = {
+type PartsContext = {
   readonly options: ShellOptions;
   readonly log: Log;
   readonly config: string;
   readonly settings: SettingsFile;
   readonly record: CoreRecord;
-  /** Secrets that no keychain keeps: here alone, for as long as this process lives. */
+  /** Secrets that no keychain keeps. They exist only here, as long as this process lives. */
   readonly inMemory: Map<string, string>;
-  readonly core: Later<CoreSupervisor>;
-  readonly window: Later<WindowSupervisor>;
-  readonly application: Later<ShellApplication>;
-  readonly server: Later<PageServer>;
+  readonly core: LatePart<CoreSupervisor>;
+  readonly window: LatePart<WindowSupervisor>;
+  readonly application: LatePart<ShellApplication>;
+  readonly server: LatePart<PageServer>;
 };
 
-/** Nothing of the core or the window is begun yet but the look which window there can be. */
+/**
+ * Creates all parts. It starts neither core nor window, but begins to find out which window can be
+ * shown.
+ */
 async function openParts(
   options: ShellOptions,
   log: Log,
   opened: AsyncDisposableStack,
-): Promise<Deps | PartFault> {
+): Promise<ShellParts | PartFault> {
   const { env, places } = options;
   const record = createCoreRecord(join(places.runtime, 'core.json'));
   const config = configOf(options, record);
   const settings = await SettingsFile.read(places.settings);
-  const [application, server] = [new Later<ShellApplication>(), new Later<PageServer>()];
-  const [core, window] = [new Later<CoreSupervisor>(), new Later<WindowSupervisor>()];
+  const [application, server] = [new LatePart<ShellApplication>(), new LatePart<PageServer>()];
+  const [core, window] = [new LatePart<CoreSupervisor>(), new LatePart<WindowSupervisor>()];
   const inMemory = new Map<string, string>();
-  const known = {
+  const context = {
     options,
     log,
     config,
@@ -225,11 +232,11 @@ async function openParts(
     application,
     server,
   };
-  core.set(supervisorOf(known));
-  const session = opened.use(sessionOf(known));
-  window.set(windowOf(known, session));
-  application.set(await applicationOf(known));
-  const held = await serverOf(known);
+  core.set(supervisorOf(context));
+  const session = opened.use(sessionOf(context));
+  window.set(windowOf(context, session));
+  application.set(await applicationOf(context));
+  const held = await serverOf(context);
   if ('kind' in held) {
     return { kind: 'fault', message: `svc cannot listen on this machine (${held.code}).` };
   }
@@ -241,17 +248,17 @@ async function openParts(
     wanted: options.window,
     isHidden: options.isHidden,
     events: window.now.events,
-    say: (line) => log.info('window', line),
+    log: (line) => log.info('window', line),
   });
   return { kind: 'parts', config, core: core.now, window: window.now, opening };
 }
 
-function supervisorOf(known: Known): CoreSupervisor {
-  const { log, config, settings, record, window, application, server } = known;
+function supervisorOf(context: PartsContext): CoreSupervisor {
+  const { log, config, settings, record, window, application, server } = context;
   return new CoreSupervisor({
     config,
     role: isInPlace(config) ? 'service' : 'first_run',
-    begin: (role) => beginRole(role, known),
+    begin: (role) => beginRole(role, context),
     record,
     log,
     clock: systemClock,
@@ -268,7 +275,7 @@ function supervisorOf(known: Known): CoreSupervisor {
   });
 }
 
-function sessionOf({ options, log, core }: Known): SessionWatch {
+function sessionOf({ options, log, core }: PartsContext): SessionWatch {
   return watchSession({
     displayFault: () => displayFault(options.env),
     onOver: (why) => {
@@ -279,7 +286,7 @@ function sessionOf({ options, log, core }: Known): SessionWatch {
 }
 
 function windowOf(
-  { log, settings, core, application, server }: Known,
+  { log, settings, core, application, server }: PartsContext,
   session: SessionWatch,
 ): WindowSupervisor {
   return new WindowSupervisor({
@@ -290,14 +297,14 @@ function windowOf(
     onClose: () => settings.now.onClose,
     quit: () => core.now.quit(),
     signIn: () => application.now.signIn(server.now.page),
-    isSessionOver: () => session.look(),
+    isSessionOver: () => session.check(),
     log,
     steady: systemClock.steady,
   });
 }
 
-function applicationOf(known: Known): Promise<ShellApplication> {
-  const { options, config, core, window, settings } = known;
+function applicationOf(context: PartsContext): Promise<ShellApplication> {
+  const { options, config, core, window, settings } = context;
   const { env, places, version } = options;
   return ShellApplication.make({
     version,
@@ -316,7 +323,7 @@ function serverOf({
   core,
   application,
   inMemory,
-}: Known): ReturnType<typeof openPageServer> {
+}: PartsContext): ReturnType<typeof openPageServer> {
   const { env, keychain } = options;
   const lend = (values: ReadonlyMap<string, string>): void => {
     for (const [name, value] of values) inMemory.set(name, value);
@@ -329,7 +336,10 @@ function serverOf({
   });
 }
 
-/** A core that an earlier shell left behind goes on, unless the person named another file. */
+/**
+ * The configuration of a core that an earlier shell left behind, unless the person named another
+ * file.
+ */
 function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string {
   const before = record.read();
   return !isNamed && before !== null && livesWith(before.config, before.pid)
@@ -337,7 +347,10 @@ function configOf({ config, isNamed }: ShellOptions, record: CoreRecord): string
     : config;
 }
 
-function beginRole(role: Role, { options, config, settings, log, inMemory }: Known): CoreProcess {
+function beginRole(
+  role: Role,
+  { options, config, settings, log, inMemory }: PartsContext,
+): CoreProcess {
   const { env, places } = options;
   const words = role === 'service' ? ['serve'] : ['internal', 'first-run'];
   return beginCore({
@@ -349,7 +362,10 @@ function beginRole(role: Role, { options, config, settings, log, inMemory }: Kno
   });
 }
 
-/** How the person's session starts it, in whichever folder: with what runs now, and hidden. */
+/**
+ * The arguments with which the person's session starts the application: the current ones, and
+ * `--hidden`. They do not depend on the folder.
+ */
 function startWords(config: string, { window }: ShellOptions): readonly string[] {
   const kind = window === null ? [] : ['--window', window];
   return ['desktop', '--config', config, ...kind, '--hidden'];
@@ -359,35 +375,34 @@ function originOf(state: ApplicationState): readonly string[] {
   return state.at === 'serving' || state.at === 'first_run' ? [state.origin] : [];
 }
 
-/**
- * The end of the person's session, where nobody says so by a signal: the screen that the window is
- * shown on is there no more. One look that fails is none; a display server may be busy.
- */
-const lookEveryMs = 5_000;
+// Detects the end of the person's session if no signal reports it: the screen of the window is
+// gone. One failed check does not count, since a display server may be busy.
+
+const checkEveryMs = 5_000;
 const againMs = 500;
-const looks = 3;
+const checksMax = 3;
 
 type SessionWatch = Disposable & {
-  /** Looks now: a window went away, and this may be why. Resolves with whether it is over. */
-  look(): Promise<boolean>;
+  /** Checks at once, after a window went away. Resolves with whether the session is over. */
+  check(): Promise<boolean>;
 };
 
 type SessionOptions = {
   /** null: the screen is there; else why not. */
   readonly displayFault: () => Promise<string | null>;
-  /** Is called once. */
+  /** Called once. */
   readonly onOver: (why: string) => void;
   readonly everyMs?: number;
   readonly againMs?: number;
 };
 
 export function watchSession(options: SessionOptions): SessionWatch {
-  const { onOver, everyMs = lookEveryMs, againMs: pauseMs = againMs } = options;
+  const { onOver, everyMs = checkEveryMs, againMs: pauseMs = againMs } = options;
   let isOver = false;
-  let looking: Promise<boolean> | null = null;
-  const lookWell = async (): Promise<boolean> => {
+  let checking: Promise<boolean> | null = null;
+  const checkRepeatedly = async (): Promise<boolean> => {
     let fault = await options.displayFault();
-    for (let left = looks - 1; left > 0 && fault !== null; left--) {
+    for (let left = checksMax - 1; left > 0 && fault !== null; left--) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
       fault = await options.displayFault();
     }
@@ -397,13 +412,13 @@ export function watchSession(options: SessionOptions): SessionWatch {
     onOver(fault);
     return true;
   };
-  const look = (): Promise<boolean> => {
-    looking ??= lookWell().finally(() => (looking = null));
-    return looking;
+  const check = (): Promise<boolean> => {
+    checking ??= checkRepeatedly().finally(() => (checking = null));
+    return checking;
   };
-  const timer = setInterval(() => void look(), everyMs).unref();
+  const timer = setInterval(() => void check(), everyMs).unref();
   return {
-    look,
+    check,
     [Symbol.dispose]: () => {
       isOver = true;
       clearInterval(timer);
@@ -411,7 +426,8 @@ export function watchSession(options: SessionOptions): SessionWatch {
   };
 }
 
-/** The application as its page and its window see it, over what keeps the core and the window. */
+// The application as its page and its window see it, on top of the two supervisors.
+
 export type ApplicationDeps = {
   readonly version: string;
   readonly config: string;
@@ -448,7 +464,7 @@ export class ShellApplication implements Application {
     return { version, config, logFile, window: window.kind, onClose, autostart: this.#autostart };
   }
 
-  /** The core stands otherwise now. */
+  /** Called when the state of the core changed. */
   stateChanged(): void {
     const watchers = [...this.#watchers];
     this.#watchers.clear();
@@ -486,7 +502,7 @@ export class ShellApplication implements Application {
     return `${state.origin}/${state.at === 'serving' ? 'ui' : 'setup'}`;
   }
 
-  /** For a page of a window of its own. */
+  /** Answers a webview's page that asks to sign in. */
   async signIn(page: string): Promise<SignedIn> {
     return { token: await this.#deps.core.link.grant(), page };
   }

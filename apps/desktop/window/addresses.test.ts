@@ -8,7 +8,7 @@ const ways = [
   ['http://127.0.0.1:4001/app/', 'here'],
   ['http://127.0.0.1:4002/ui#code', 'here'],
   ['about:blank', 'here'],
-  // Another program of this machine, or a core that has just begun.
+  // Another program of this machine, or a core that has just started.
   ['http://127.0.0.1:4003/ui', 'wait'],
   ['http://localhost:4001/', 'elsewhere'],
   ['https://127.0.0.1:4001/', 'elsewhere'],
@@ -18,7 +18,7 @@ const ways = [
   ['file:///etc/passwd', 'nowhere'],
   ['data:text/html,hello', 'nowhere'],
   ['javascript:alert(1)', 'nowhere'],
-  // What a page of svc made, to be downloaded.
+  // A download that a page of svc created.
   ['blob:http://127.0.0.1:4001/a', 'here'],
   ['blob:http://127.0.0.1:4003/a', 'nowhere'],
   ['mailto:nobody@example.com', 'nowhere'],

@@ -1,9 +1,9 @@
-/** Which addresses a window shows itself, and which are for the person's browser. Pure. */
+/** Decides which addresses a window shows itself, and which go to the person's browser. Pure. */
 
-/** `wait`: nobody here knows it; it may be an origin that is about to be told. */
+/** `wait`: no known origin; the shell may be about to announce it. */
 export type Way = 'here' | 'wait' | 'elsewhere' | 'nowhere';
 
-/** @param origins all that the window shows, `http://127.0.0.1:<port>` each */
+/** @param origins the only ones that the window shows, `http://127.0.0.1:<port>` each */
 export function wayOf(url: string, origins: readonly string[]): Way {
   if (url === 'about:blank') return 'here';
   const parsed = URL.parse(url);
@@ -13,7 +13,7 @@ export function wayOf(url: string, origins: readonly string[]): Way {
   return isForBrowser(url) ? 'elsewhere' : 'nowhere';
 }
 
-/** No file, no program of this machine: what a page leads to is of the web, or nothing. */
+/** True for web addresses only. A page cannot open a file or a program of this machine. */
 export function isForBrowser(url: string): boolean {
   const protocol = URL.parse(url)?.protocol;
   return protocol === 'https:' || protocol === 'http:';

@@ -10,7 +10,7 @@ const url = 'http://127.0.0.1:4001/open/once';
 
 type Options = { readonly fails?: boolean; readonly entry?: string };
 
-/** A window, with an opener that writes down what it was given and what it was told. */
+/** A window with a fake opener, which records its arguments and environment. */
 async function stage({ fails = false, entry = 'firefox.desktop' }: Options = {}) {
   const folder = await scratch();
   const [bin, seen] = [join(folder.path, 'bin'), join(folder.path, 'seen')];

@@ -1,21 +1,18 @@
-/**
- * A tab of the person's browser. Nothing of it is seen from here: neither whether it came, nor when
- * it is closed.
- */
+/** A tab of the person's browser. svc cannot see whether it opened, nor when it is closed. */
 import { execFile } from 'node:child_process';
 import { isOnPath } from '../../../src/lib/executable.ts';
 import { openerFor, openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
 import type { ApplicationWindow } from '../desktop.ts';
 import { windowEnvironment } from './display.ts';
 import { Redirects } from './redirect.ts';
-import type { WindowOptions } from './window.ts';
+import type { WindowOptions } from './window-options.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `xdg-settings` is a script that asks others. */
+/** `xdg-settings` is a script that calls other programs. */
 const settingsMs = 2_000;
 
-/** @returns null: one can be opened, as far as can be told; else why not */
+/** @returns null: a browser can probably be opened; else why not */
 export function whyNoBrowser(
   env: Env,
   platform: NodeJS.Platform = process.platform,
@@ -54,7 +51,7 @@ export class BrowserWindow implements ApplicationWindow {
     return isOpened ? null : `No browser was opened: ${opener?.file} failed.`;
   }
 
-  /** It is the person's. */
+  /** Does nothing: the tab is the person's. */
   async hide(): Promise<void> {}
 
   status(): void {}
@@ -65,7 +62,9 @@ export class BrowserWindow implements ApplicationWindow {
     this.#redirects[Symbol.dispose]();
   }
 
-  /** A browser out of a snap sees neither a temporary file of the person nor a hidden one. */
+  /**
+   * False for a browser from a snap: it can read neither temporary nor hidden files of the person.
+   */
   async #readsFiles(): Promise<boolean> {
     if (this.#platform !== 'linux') return true;
     if (this.#env['WSL_DISTRO_NAME']) return false;
@@ -73,7 +72,7 @@ export class BrowserWindow implements ApplicationWindow {
   }
 }
 
-/** As snapd names the entries of its programs: `firefox_firefox.desktop`. */
+/** True for the names that snapd gives to desktop entries: `firefox_firefox.desktop`. */
 export const isOfSnap = (entry: string): boolean => /^[^_]+_.+\.desktop$/.test(entry);
 
 function defaultBrowser(env: Record<string, string>): Promise<string> {

@@ -1,50 +1,50 @@
-/** A program that a window is made of: its end, what it said last, and how it is ended. */
+/** A child process of a window: its start, its end, and the last text that it wrote. */
 import { spawn, type ChildProcess } from 'node:child_process';
 
 export type ChildEnd = {
   /** null: a signal ended it, or it could not be started. */
   readonly code: number | null;
-  /** How, as what follows "it": `ended with 1`. */
+  /** How it ended, as the words after "it": `ended with 1`. */
   readonly how: string;
-  /** The end of what it wrote on stderr. */
-  readonly said: string;
+  /** The last text of its standard error. */
+  readonly stderr: string;
 };
 
 export type WindowChild = {
   readonly pid: number | undefined;
   /** Never rejects. */
   readonly ended: Promise<ChildEnd>;
-  /** Asks it to end, and ends it where it does not. */
+  /** Asks the process to end, and kills it after `endsMs`. */
   end(): Promise<void>;
 };
 
-const saidCharactersMax = 4_096;
-/** How long it may take to end when it is asked to. */
+const stderrCharactersMax = 4_096;
+/** How long the process may take to end after the request. */
 const endsMs = 3_000;
-const lastWordsMs = 300;
+const lastOutputMs = 300;
 
 export function startChild(
   file: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): WindowChild {
-  let said = '';
+  let stderr = '';
   const { promise: ended, resolve } = Promise.withResolvers<ChildEnd>();
-  const over = (how: string, code: number | null = null): void => resolve({ code, how, said });
+  const settle = (how: string, code: number | null = null): void => resolve({ code, how, stderr });
   const child = begin(file, args, env);
-  if (child === null) over('could not be started');
+  if (child === null) settle('could not be started');
   child?.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-saidCharactersMax);
+    stderr = (stderr + text).slice(-stderrCharactersMax);
   });
   child?.stderr?.on('error', () => {});
-  child?.once('error', () => over('could not be started'));
+  child?.once('error', () => settle('could not be started'));
   child?.once('exit', (code, signal) => {
-    const tell = (): void => {
-      over(signal === null ? `ended with ${code}` : `was ended by ${signal}`, code);
+    const report = (): void => {
+      settle(signal === null ? `ended with ${code}` : `was ended by ${signal}`, code);
     };
-    child.once('close', tell);
-    // A process that it began may outlive it, and holds what it wrote to.
-    setTimeout(tell, lastWordsMs);
+    child.once('close', report);
+    // A grandchild may live longer and keep the pipe of standard error open.
+    setTimeout(report, lastOutputMs);
   });
   return {
     pid: child?.pid,

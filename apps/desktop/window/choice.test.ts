@@ -7,22 +7,22 @@ const all = { webview: null, chromium: null, browser: null };
 test('the first of three that runs here is taken, and it is told why not another', () => {
   assert.deepEqual(chooseWindow(null, all), {
     kinds: ['webview', 'chromium', 'browser'],
-    told: null,
+    passedOver: null,
   });
   const old = chooseWindow(null, { ...all, webview: 'it needs a newer system' });
   assert.deepEqual(old.kinds, ['chromium', 'browser']);
-  assert.equal(old.told, 'It is not a window of its own, since it needs a newer system.');
+  assert.equal(old.passedOver, 'It is not a window of its own, since it needs a newer system.');
 });
 
 test('the one that was named is taken or none', () => {
-  assert.deepEqual(chooseWindow('browser', all), { kinds: ['browser'], told: null });
+  assert.deepEqual(chooseWindow('browser', all), { kinds: ['browser'], passedOver: null });
   const none = chooseWindow('chromium', { ...all, chromium: 'none is installed' });
   assert.deepEqual(none.kinds, []);
-  assert.equal(none.told, 'It is not a window of Chromium, since none is installed.');
+  assert.equal(none.passedOver, 'It is not a window of Chromium, since none is installed.');
 });
 
 test('where nothing runs, each is told', () => {
-  const { kinds, told } = chooseWindow(null, { webview: 'a', chromium: 'b', browser: 'c' });
+  const { kinds, passedOver } = chooseWindow(null, { webview: 'a', chromium: 'b', browser: 'c' });
   assert.deepEqual(kinds, []);
-  assert.match(told ?? '', /since a\. .*since b\. .*since c\.$/);
+  assert.match(passedOver ?? '', /since a\. .*since b\. .*since c\.$/);
 });

@@ -92,7 +92,7 @@ test('where there can be no profile it is told, so that another window is taken'
         onTray: () => {},
         signIn: () => Promise.resolve({ token: null, page: null }),
       },
-      say: () => {},
+      log: () => {},
     },
   );
   assert.match((await window.show('http://127.0.0.1:4001/open/x')) ?? '', /profile .*\(ENOTDIR\)/);
@@ -112,7 +112,7 @@ test('a process that got the number of one that held the profile is left alone',
   const events = {} as WindowEvents;
   const options = { env: {}, places, origin: '', wanted: null, isHidden: true, events };
   const program = { file: '/nowhere', isSnap: false };
-  await new ChromiumWindow(program, { ...options, say: () => {} })[Symbol.asyncDispose]();
+  await new ChromiumWindow(program, { ...options, log: () => {} })[Symbol.asyncDispose]();
   other.stdin?.end();
   assert.deepEqual(await ended, [0, null]);
 });

@@ -1,4 +1,4 @@
-/** Where a Chromium is that can show one page as an application. */
+/** Finds an installed Chromium that can show one page as an application. */
 import { realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { homedir } from 'node:os';
@@ -8,7 +8,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type ChromiumProgram = {
   readonly file: string;
-  /** It reads no hidden folder and no temporary file of the person. */
+  /** True: it can read no hidden folder and no temporary file of the person. */
   readonly isSnap: boolean;
 };
 
@@ -28,7 +28,7 @@ const windowsPaths = [
   ['BraveSoftware', 'Brave-Browser', 'Application', 'brave.exe'],
 ];
 
-/** In the order in which they are tried. */
+/** The possible paths, in the order in which they are tried. */
 export function chromiumPlaces(env: Env, platform: NodeJS.Platform): readonly string[] {
   if (platform === 'darwin') {
     const folders = ['/Applications', join(env['HOME'] || homedir(), 'Applications')];
@@ -46,7 +46,7 @@ export function chromiumPlaces(env: Env, platform: NodeJS.Platform): readonly st
   return onPath.flatMap((name) => folders.map((folder) => join(folder, name)));
 }
 
-/** @returns null: there is none */
+/** @returns null: none is installed */
 export function findChromium(
   env: Env,
   platform: NodeJS.Platform = process.platform,

@@ -1,6 +1,6 @@
 /**
- * A Chromium that shows one page, with a profile of its own. It is not asked before it closes, and
- * lives on where the shell is killed: a page that is shown then is a second window of it.
+ * A Chromium that shows one page, with its own profile. It does not ask before it closes. It lives
+ * on if the shell is killed; a page that is shown after that opens a second window in it.
  */
 import { readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,27 +8,27 @@ import { join } from 'node:path';
 import { makeFolderSync } from '../../../src/lib/make-folder.ts';
 import { livesWith } from '../../../src/lib/holders.ts';
 import type { ApplicationWindow } from '../desktop.ts';
-import { call } from '../lines.ts';
+import { openSocket } from '../lines.ts';
 import { startChild, type ChildEnd, type WindowChild } from './child.ts';
 import type { ChromiumProgram } from './chromium-program.ts';
 import { windowEnvironment } from './display.ts';
 import { Redirects } from './redirect.ts';
-import type { WindowOptions } from './window.ts';
+import type { WindowOptions } from './window-options.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 export type ChromiumTimes = {
-  /** One that cannot show anything has ended by then. */
+  /** A Chromium that cannot show anything ends within this time. */
   readonly failsMs: number;
-  /** How often the end of one is looked for that another shell began. */
-  readonly lookMs: number;
+  /** The interval of the checks whether another shell's Chromium has ended. */
+  readonly checkMs: number;
 };
 
-const chromiumTimes: ChromiumTimes = { failsMs: 3_000, lookMs: 500 };
+const chromiumTimes: ChromiumTimes = { failsMs: 3_000, checkMs: 500 };
 
 /**
- * @param address of the page, or of a file that leads to it
- * @param origin is asked as a proxy for every address that is not of this machine, and refuses
+ * @param address the address of the page, or of a file that redirects to it
+ * @param origin serves as the proxy for every address that is not of this machine, and refuses
  */
 export function chromiumArguments(
   address: string,
@@ -45,14 +45,16 @@ export function chromiumArguments(
     '--disable-sync',
     '--disable-quic',
     `--proxy-server=${origin}`,
-    // By default all of this machine would be bypassed, by whatever name.
+    // By default, every name of this machine would bypass the proxy.
     '--proxy-bypass-list=<-loopback>;127.0.0.1',
     '--class=svc',
     '--window-size=1180,800',
   ];
 }
 
-/** A snap reads nothing of the folders where an application keeps what it needs. */
+/**
+ * The folder of the profile. A snap cannot read the folders where an application keeps its files.
+ */
 export function chromiumProfile({ isSnap }: ChromiumProgram, profile: string, env: Env): string {
   if (!isSnap) return join(profile, 'chromium');
   return join(env['HOME'] || homedir(), 'snap', 'chromium', 'common', 'svc-window');
@@ -67,9 +69,9 @@ export class ChromiumWindow implements ApplicationWindow {
   readonly #times: ChromiumTimes;
   readonly #profile: string;
   readonly #redirects: Redirects;
-  /** Those that have not ended; the first holds the window, others hand over to it. */
+  /** The children that have not ended. The first has the window; the others hand over to it. */
   readonly #children = new Set<WindowChild>();
-  #look: NodeJS.Timeout | null = null;
+  #otherWatch: NodeJS.Timeout | null = null;
   #isToEnd = false;
 
   constructor(
@@ -103,7 +105,7 @@ export class ChromiumWindow implements ApplicationWindow {
     }
     this.#children.delete(child);
     if (early.code !== 0) return `Chromium ${early.how}`;
-    // It handed over to one that runs already, or the person closed it at once.
+    // It handed over to a Chromium that already runs, or the person closed it at once.
     if (holderOf(this.#profile) !== null) this.#watchOther();
     else setImmediate(() => this.#over(child, early));
     return null;
@@ -120,7 +122,7 @@ export class ChromiumWindow implements ApplicationWindow {
 
   status(): void {}
 
-  /** Its proxy holds it to this machine, whatever the page leads to. */
+  /** Does nothing: the proxy restricts it to this machine, wherever the page leads. */
   trust(): void {}
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -131,29 +133,29 @@ export class ChromiumWindow implements ApplicationWindow {
   #over(child: WindowChild, { code, how }: ChildEnd): void {
     this.#children.delete(child);
     if (this.#isToEnd) return;
-    // It handed over, on a machine so busy that it took longer than that may take.
+    // It handed over, but the machine is so busy that this took longer than `failsMs`.
     if (code === 0 && holderOf(this.#profile) !== null) return this.#watchOther();
     this.#options.events.onClosed(code === 0 ? null : `Chromium ${how}.`);
   }
 
-  /** One that another shell began: its end is looked for. */
+  /** Watches for the end of a Chromium that another shell started. */
   #watchOther(): void {
     this.#forgetOther();
     if (this.#children.size > 0) return;
-    this.#look = setInterval(() => {
+    this.#otherWatch = setInterval(() => {
       if (holderOf(this.#profile) !== null) return;
       this.#forgetOther();
       if (!this.#isToEnd) this.#options.events.onClosed(null);
-    }, this.#times.lookMs);
+    }, this.#times.checkMs);
   }
 
   #forgetOther(): void {
-    if (this.#look !== null) clearInterval(this.#look);
-    this.#look = null;
+    if (this.#otherWatch !== null) clearInterval(this.#otherWatch);
+    this.#otherWatch = null;
   }
 }
 
-/** @returns null, or a sentence on why there can be none */
+/** @returns null, or why the folder cannot be created */
 function makeProfile(folder: string): string | null {
   try {
     makeFolderSync(folder, 0o700);
@@ -164,8 +166,8 @@ function makeProfile(folder: string): string | null {
 }
 
 /**
- * The process that has this profile: `SingletonLock` leads to `<host>-<pid>`. null: none has. One
- * that was killed leaves the link behind, and its id may be that of another program meanwhile.
+ * The process that uses this profile: `SingletonLock` is a link to `<host>-<pid>`. null: none does.
+ * A killed Chromium leaves the link behind, and its id may belong to another program by now.
  */
 export function holderOf(profile: string): number | null {
   try {
@@ -177,12 +179,12 @@ export function holderOf(profile: string): number | null {
 }
 
 /**
- * Whether a Chromium has this profile: where one was killed, its lock stays, and the number in it
- * may be that of any other process since.
+ * Whether a Chromium answers for this profile. A killed one leaves its lock behind, and the number
+ * in it may belong to any other process by now.
  */
 async function isAnswered(profile: string): Promise<boolean> {
   try {
-    const socket = await call(realpathSync(join(profile, 'SingletonSocket')));
+    const socket = await openSocket(realpathSync(join(profile, 'SingletonSocket')));
     socket?.destroy();
     return socket !== null;
   } catch {
@@ -194,6 +196,6 @@ function signal(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM');
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -1,15 +1,18 @@
-/** Whether there is a screen that a window can be shown on. */
+/**
+ * Finds out whether there is a screen for a window, and gives a window's programs their
+ * environment.
+ */
 import { connect, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Longer than any display of this machine takes. */
+/** Longer than any display of this machine takes to answer. */
 const answerMs = 2_000;
 
 /**
- * @returns null where there is one; else a sentence on why not. It goes with the person's session:
- *   who asks again after a window has ended learns whether they have logged out.
+ * @returns null: there is a display; else a sentence on why not. The display goes away with the
+ *   person's session. So another call after a window has ended shows whether the person logged out.
  */
 export async function displayFault(
   env: Env,
@@ -28,12 +31,18 @@ export async function displayFault(
   return `The display that ${named} names does not answer.`;
 }
 
-/** Where it listens: https://wayland.freedesktop.org/docs/html/apb.html#Client-classwl__display */
+/**
+ * The path of the display's socket:
+ * https://wayland.freedesktop.org/docs/html/apb.html#Client-classwl__display
+ */
 function waylandSocket(name: string, env: Env): string {
   return name.startsWith('/') ? name : join(env['XDG_RUNTIME_DIR'] ?? '/', name);
 }
 
-/** Of `host:number.screen`, X(7); none: it is written in a way that is not known here. */
+/**
+ * The places to connect to for a display `host:number.screen`, X(7); none: its format is unknown
+ * here.
+ */
 export function placesOfX11(display: string): readonly NetConnectOpts[] {
   const [, host, number] = /^(.*):(\d+)(?:\.\d+)?$/.exec(display) ?? [];
   if (host === undefined || number === undefined) return [];
@@ -55,11 +64,9 @@ function answers(place: NetConnectOpts): Promise<boolean> {
   return promise;
 }
 
-/** What a window's programs get of the environment: what a desktop needs, and no secret. */
+/** The environment of a window's programs: the variables that a desktop needs, and no secret. */
 
-type EnvironmentEnv = Readonly<Record<string, string | undefined>>;
-
-/** Of systems and desktops; compared without case, as Windows does. */
+/** Variables of systems and desktops; compared without case, as Windows does. */
 const names = new Set(
   (
     'HOME USER LOGNAME USERNAME SHELL PATH LANG LANGUAGE TZ TMPDIR TEMP TMP DISPLAY XAUTHORITY ' +
@@ -74,10 +81,10 @@ const families =
   /^(?:XDG|LC|GTK|GDK|QT|KDE|GNOME|WEBKIT|WEBVIEW2|GST|DBUS|MESA|LIBGL|PULSE|WSL|SNAP)_/i;
 
 /**
- * A browser lives on for days, each of its processes with these variables: so it gets those that it
- * needs, by name, and no token that the shell was started with.
+ * Selects the variables that a browser needs, by name. A browser lives on for days, and each of its
+ * processes has these variables. So it gets no token that the shell was started with.
  */
-export function windowEnvironment(env: EnvironmentEnv): Record<string, string> {
+export function windowEnvironment(env: Env): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && (names.has(entry[0].toUpperCase()) || families.test(entry[0])),

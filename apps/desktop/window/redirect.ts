@@ -1,4 +1,4 @@
-/** How a browser is given an address that holds a code: by a file that this user alone reads. */
+/** Passes an address with a code to a browser, through a file that only this user can read. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,21 +9,21 @@ import {
   type RedirectFile,
 } from '../../../src/lib/person-browser.ts';
 
-/** Longer than a code in it is good. */
+/** Longer than the code in the file is valid. */
 const keptMs = 70_000;
 
 export class Redirects implements Disposable {
   readonly #folder: string;
-  /** Each is there until its own time is over: a browser that starts may read it late. */
+  /** Each file stays for its full time: a browser that is still starting may read it late. */
   readonly #kept = new Map<RedirectFile, NodeJS.Timeout>();
   #isSwept = false;
 
-  /** @param folder made where it is not there, for this user alone */
+  /** @param folder created if it is missing, for this user alone */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** @returns the path of a file that leads there; null: none can be written */
+  /** @returns the path of a file that redirects to the URL; null: it cannot be written */
   to(url: string): string | null {
     try {
       makeFolderSync(this.#folder, 0o700);
@@ -36,7 +36,7 @@ export class Redirects implements Disposable {
     }
   }
 
-  /** The same as an address. Where no file can be written, it is the address itself. */
+  /** @returns the URL of such a file; `url` itself if the file cannot be written */
   addressTo(url: string): string {
     const path = this.to(url);
     return path === null ? url : pathToFileURL(path).href;
@@ -52,7 +52,7 @@ export class Redirects implements Disposable {
     file[Symbol.dispose]();
   }
 
-  /** What a killed shell left: its codes are good for nothing any more. */
+  /** Removes the files of a killed shell; their codes are no longer valid. */
   #sweep(): void {
     if (this.#isSwept) return;
     this.#isSwept = true;

@@ -1,7 +1,7 @@
 /**
- * The window of the application: a webview where it runs, else a Chromium that shows one page, else
- * a tab of the person's browser. What was taken may fail later: then the next one is taken, and
- * `kind`, `asksToClose` and `hasTray` tell of that one.
+ * The window of the application: a webview if it runs here, else a Chromium that shows one page,
+ * else a tab of the person's browser. If the current window fails later, the next kind replaces it.
+ * `kind`, `asksToClose` and `hasTray` then describe the new one.
  */
 import { openerForUrl, openInBrowser } from '../../../src/lib/person-browser.ts';
 import {
@@ -9,47 +9,32 @@ import {
   type ApplicationWindow,
   type FromWindow,
   type ToWindow,
-  type WindowEvents,
   type WindowKind,
 } from '../desktop.ts';
-import type { Places } from '../places.ts';
-import type { Connection, Heard } from '../lines.ts';
+import type { Connection, ConnectionHandlers } from '../lines.ts';
 import { BrowserWindow, whyNoBrowser } from './browser-window.ts';
 import { findChromium, type ChromiumProgram } from './chromium-program.ts';
 import { ChromiumWindow } from './chromium-window.ts';
 import { displayFault, windowEnvironment } from './display.ts';
 import { webviewFacts, whyNoWebview, hasTrayHost } from './webview/library.ts';
+import type { WindowOptions } from './window-options.ts';
 import { refuse, WebviewWindow, type Hello } from './webview/webview-window.ts';
 
-export type WindowOptions = {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly places: Pick<Places, 'profile' | 'runtime' | 'socket'>;
-  /** Where the shell's own pages are, `http://127.0.0.1:<port>`: trusted from the beginning. */
-  readonly origin: string;
-  /** The one that the person named; null: the first that works here. */
-  readonly wanted: WindowKind | null;
-  /** Nothing is to be seen before the first `show`; with a tray, that is there. */
-  readonly isHidden: boolean;
-  readonly events: WindowEvents;
-  /** For the shell's log: which window it is, and why not another. Sentences. */
-  readonly say: (line: string) => void;
-};
-
-/** None that may be shown works here. */
+/** No permitted kind of window works here. */
 export type NoWindow = { readonly kind: 'none'; readonly why: string };
 
 export type OpeningWindow = {
   /**
-   * For each connection to the shell's socket whose first line was this one, at any time: a window
-   * that an earlier shell began may be there first. What comes after that line, and the end of the
-   * connection, belong to what is returned.
+   * Handles a connection to the shell's socket whose first line was this one. It may come at any
+   * time: a window of an earlier shell may connect first. The returned handlers get the lines after
+   * that, and the end of the connection.
    */
-  connected(hello: Hello, connection: Connection<ToWindow>): Heard<FromWindow>;
-  /** Once it can be shown. Never rejects. */
+  connected(hello: Hello, connection: Connection<ToWindow>): ConnectionHandlers<FromWindow>;
+  /** Resolves once the window can be shown. Never rejects. */
   readonly opened: Promise<ApplicationWindow | NoWindow>;
 };
 
-/** The caller disposes what was opened. */
+/** The caller disposes the opened window. */
 export function openApplicationWindow(options: WindowOptions): OpeningWindow {
   const webview = new WebviewWindow(options, (url) => void openElsewhere(url, options));
   const mayBeWebview = options.wanted === null || options.wanted === 'webview';
@@ -67,7 +52,7 @@ async function open(
 ): Promise<ApplicationWindow | NoWindow> {
   const { env, wanted } = options;
   const chromium = findChromium(env);
-  const { kinds, told } = chooseWindow(wanted, await whetherHere(env, chromium));
+  const { kinds, passedOver } = chooseWindow(wanted, await whetherHere(env, chromium));
   const make = (kind: WindowKind): ApplicationWindow => {
     if (kind === 'webview') return webview;
     return kind === 'chromium' && chromium !== null
@@ -75,14 +60,14 @@ async function open(
       : new BrowserWindow(options);
   };
   const [first, ...others] = kinds.map((kind) => () => make(kind));
-  if (first === undefined) return { kind: 'none', why: told ?? 'There is no window.' };
-  if (told !== null) options.say(told);
-  const window = new FirstThatWorks(first(), others, options.say);
+  if (first === undefined) return { kind: 'none', why: passedOver ?? 'There is no window.' };
+  if (passedOver !== null) options.log(passedOver);
+  const window = new FallbackWindow(first(), others, options.log);
   const why = await window.open(options);
   return why === null ? window : { kind: 'none', why };
 }
 
-/** Of each window, without opening it, whether it runs here. */
+/** Finds out for each kind of window whether it runs here, without opening it. */
 export async function whetherHere(
   env: WindowOptions['env'],
   chromium: ChromiumProgram | null,
@@ -95,15 +80,15 @@ export async function whetherHere(
   };
 }
 
-async function openElsewhere(url: string, { env, say }: WindowOptions): Promise<void> {
+async function openElsewhere(url: string, { env, log }: WindowOptions): Promise<void> {
   const opener = openerForUrl(url, process.platform, env);
   const isOpened = opener !== null && (await openInBrowser(opener, windowEnvironment(env)));
-  if (!isOpened) say('A page led elsewhere, and no browser could be opened for it.');
+  if (!isOpened) log('A page led elsewhere, and no browser could be opened for it.');
 }
 
-/** The first that works, and each next one in its place when it does not any more. */
-class FirstThatWorks implements ApplicationWindow {
-  readonly #say: (line: string) => void;
+/** Uses the first window that works, and replaces a failed one with the next. */
+class FallbackWindow implements ApplicationWindow {
+  readonly #log: (line: string) => void;
   readonly #others: (() => ApplicationWindow)[];
   #current: ApplicationWindow;
   #origins: readonly string[] | null = null;
@@ -112,11 +97,11 @@ class FirstThatWorks implements ApplicationWindow {
   constructor(
     first: ApplicationWindow,
     others: readonly (() => ApplicationWindow)[],
-    say: (line: string) => void,
+    log: (line: string) => void,
   ) {
     this.#current = first;
     this.#others = [...others];
-    this.#say = say;
+    this.#log = log;
   }
 
   get kind(): WindowKind {
@@ -131,21 +116,24 @@ class FirstThatWorks implements ApplicationWindow {
     return this.#current.hasTray;
   }
 
-  /** Begins a webview, which is there then when it is shown. @returns null, or why it is not */
+  /**
+   * Starts a webview early, so that it is ready when it is shown.
+   * @returns null, or why no window can be shown
+   */
   async open({ env, isHidden }: WindowOptions): Promise<string | null> {
     const current = this.#current;
     const isWanted = !isHidden || (await hasTrayHost(env));
     const why = current instanceof WebviewWindow && isWanted ? await current.open() : null;
-    if (why !== null && !(await this.#next(why))) return whyNot(current.kind, why);
-    this.#say(`The window is ${windowNames[this.kind]}.`);
+    if (why !== null && !(await this.#replace(why))) return whyNot(current.kind, why);
+    this.#log(`The window is ${windowNames[this.kind]}.`);
     return null;
   }
 
   async show(url: string): Promise<string | null> {
     for (;;) {
       const why = await this.#current.show(url);
-      if (why === null || !(await this.#next(why))) return why;
-      this.#say(`The window is ${windowNames[this.kind]}.`);
+      if (why === null || !(await this.#replace(why))) return why;
+      this.#log(`The window is ${windowNames[this.kind]}.`);
     }
   }
 
@@ -167,10 +155,13 @@ class FirstThatWorks implements ApplicationWindow {
     return this.#current[Symbol.asyncDispose]();
   }
 
-  /** @returns whether there is another */
-  async #next(why: string): Promise<boolean> {
+  /**
+   * Replaces the current window.
+   * @returns false: there is no other
+   */
+  async #replace(why: string): Promise<boolean> {
     const make = this.#others.shift();
-    this.#say(whyNot(this.kind, why));
+    this.#log(whyNot(this.kind, why));
     if (make === undefined) return false;
     await this.#current[Symbol.asyncDispose]();
     this.#current = make();
@@ -180,16 +171,16 @@ class FirstThatWorks implements ApplicationWindow {
   }
 }
 
-// Which window it is: the first of three that runs here, and why not another. Pure.
+// Chooses the window: the first of three kinds that runs here, and why not an earlier one. Pure.
 
-/** null: as far as can be told beforehand, it runs here; else why not, after "since". */
+/** null: this kind probably runs here; else why not, as the words after "since". */
 export type Whether = Readonly<Record<WindowKind, string | null>>;
 
 type Choice = {
   /** In the order in which they are tried. */
   readonly kinds: readonly WindowKind[];
-  /** A sentence on what was passed over; null: nothing was. */
-  readonly told: string | null;
+  /** A sentence on each kind that was passed over; null: none was. */
+  readonly passedOver: string | null;
 };
 
 const windowNames = {
@@ -198,14 +189,14 @@ const windowNames = {
   browser: "a tab of the person's browser",
 } as const satisfies Record<WindowKind, string>;
 
-/** @param wanted the one that the person named: then no other is taken */
+/** @param wanted the kind that the person chose; then no other is used */
 export function chooseWindow(wanted: WindowKind | null, whether: Whether): Choice {
   const asked = wanted === null ? windowKinds : [wanted];
   const kinds = asked.filter((kind) => whether[kind] === null);
   const first = kinds[0];
   const passed = asked.slice(0, first === undefined ? asked.length : asked.indexOf(first));
-  const told = passed.map((kind) => whyNot(kind, whether[kind]!));
-  return { kinds, told: told.length === 0 ? null : told.join(' ') };
+  const sentences = passed.map((kind) => whyNot(kind, whether[kind]!));
+  return { kinds, passedOver: sentences.length === 0 ? null : sentences.join(' ') };
 }
 
 function whyNot(kind: WindowKind, why: string): string {

@@ -1,7 +1,7 @@
 /**
- * The wizard as a page of this machine, on a listener of its own: no page from elsewhere and no
- * other host name gets in, and nobody without the token. Whatever shows the page (a browser, a
- * window of its own) opens `url`, and brings a code in its fragment or a token from `grant`.
+ * The wizard as a page on this machine, on its own listener. It refuses cross-site requests, other
+ * host names, and requests without the token. A browser or a window opens `url`, and brings a code
+ * in the fragment or a token from `grant`.
  */
 import type { ApplicationLink } from '../../../src/admin/application.ts';
 import type { OperatorAccess } from '../../../src/admin/http/auth.ts';
@@ -29,33 +29,33 @@ import type { WizardState } from './wizard.ts';
 
 export type WizardOptions = {
   readonly session: WizardDeps['session'];
-  /** The folder of the built pages, one folder each. */
+  /** The folder of the built pages; each page has a subfolder. */
   readonly webRoot: string;
-  /** Is told which revision goes out to the page; must not throw. */
+  /** Called with each revision that goes to the page; must not throw. */
   readonly onShown: (revision: number) => void;
-  /** Is told of each code that came and was once offered; must not throw. */
+  /** Called for each code that arrives and was once offered; must not throw. */
   readonly onTraded: (traded: Traded) => void;
-  /** Is told of what is wrong in svc itself; must not throw. */
+  /** Called with each bug of svc itself; must not throw. */
   readonly onFault: (error: unknown) => void;
   readonly clock?: Clock;
-  /** Lets pages in by a window of its own; left out, a terminal does. */
+  /** The application whose window signs the page in; without it, a terminal does. */
   readonly application?: WizardApplication;
 };
 
-/** The application that shows the pages, and who is signed in to them. */
+/** The application that shows the pages, and its sign-in. */
 export type WizardApplication = ApplicationLink & { readonly signIn: SignIn };
 
 export type WizardServer = AsyncDisposable & {
   readonly signIn: SignIn;
   /** Without a code: `http://127.0.0.1:<port>/setup`. */
   readonly url: string;
-  /** The same, with a new code in its fragment, which is good for one use within 60 s. */
+  /** The URL with a new code in its fragment. The code is good for one use within 60 s. */
   offer(): string;
-  /** A token for a page that is handed it by its own window, and then needs no code. */
+  /** A token for a page that its window hands it to; the page then needs no code. */
   grant(): string;
 };
 
-/** An address was refused by the system; `code` is the system's. */
+/** The system refused the address; `code` is the system's. */
 export type WizardUnbound = { readonly kind: 'fault'; readonly code: string };
 
 const graceMs = 1_000;
@@ -73,7 +73,7 @@ export async function openWizardServer(
   const events = eventsTo(onFault);
   const guard = new RequestGuard(
     wizardRoutes({ session, signIn, application, webRoot, closing: closing.signal, onShown }),
-    // Nothing here writes by the guard's knowledge, so there is nothing to keep.
+    // No request here needs an audit entry, so there is nothing to store.
     { now: clock.now, audit: () => Promise.resolve(true), events },
     {
       loopback: true,
@@ -110,27 +110,27 @@ function eventsTo(onFault: (error: unknown) => void): Told {
   };
 }
 
-/** What the wizard's listener answers: its page, the sign-in, its state, and the answers to it. */
+/** The dependencies of the wizard's routes: its page, the sign-in, its state, and the answers. */
 type WizardDeps = {
   readonly session: Pick<
     SetupSession,
     'revision' | 'page' | 'frontend' | 'goesOn' | 'answer' | 'changed'
   >;
   readonly signIn: SignIn;
-  /** The folder of the built pages, one folder each. */
+  /** The folder of the built pages; each page has a subfolder. */
   readonly webRoot: string;
-  /** Aborts when the listener closes, so that no question waits on. */
+  /** Aborts when the listener closes, so that no request keeps waiting. */
   readonly closing: AbortSignal;
-  /** Is told which revision goes out to the page. */
+  /** Called with each revision that goes to the page. */
   readonly onShown: (revision: number) => void;
-  /** Null: a terminal lets the page in. */
+  /** Null: a terminal signs the page in. */
   readonly application: ApplicationLink | null;
 };
 
 const contentType = 'application/json';
-/** How long a question for the next state waits for one: less than a page waits for an answer. */
+/** How long a request waits for the next state; less than a page waits for an answer. */
 const waitMs = 20_000;
-/** A few fields of 4,096 characters, with what JSON makes of them. */
+/** Room for a few fields of 4,096 characters, escaped as JSON. */
 const answerBytesMax = 128 * 1_024;
 
 function wizardRoutes(deps: WizardDeps): RouteTable {
@@ -145,7 +145,10 @@ function arrivals({ signIn, application }: WizardDeps): readonly Route[] {
   return [tradeRoute({ signIn, canWrite: true, page: () => null, again })];
 }
 
-/** Asked again with the revision that is shown, it waits for the next one. */
+/**
+ * The state of the wizard. With the current revision as `after`, the request waits for the next
+ * one.
+ */
 function state(deps: WizardDeps): Route {
   const { session, signIn, closing } = deps;
   return readRoute({
@@ -165,7 +168,7 @@ function state(deps: WizardDeps): Route {
     answer: async ({ after }, { left }) => {
       const { ended } = signIn;
       const ends = AbortSignal.any([left, closing, ended, AbortSignal.timeout(waitMs)]);
-      // It rejects when the signal aborts: then what is shown now is told.
+      // It rejects when the signal aborts; the answer then has the current state.
       if (after === session.revision) await session.changed(after, ends).catch(() => {});
       return ended.aborted ? outOf(signIn, deps.application) : stateOf(deps);
     },
@@ -217,13 +220,13 @@ function stateOf({ session, onShown }: WizardDeps): HttpAnswer {
   return json(200, { revision, page, frontend, goesOn } satisfies WizardState);
 }
 
-/** How one comes to a new page. */
+/** How the person opens a new page. */
 function againIn(application: ApplicationLink | null): string {
   if (application !== null) return openAgain;
   return 'Press Enter in the terminal where svc init runs: it opens a new page.';
 }
 
-/** What the guard says of what it does not let through. */
+/** The answers of the guard to requests that it refuses. */
 function wizardRefusals(signIn: SignIn, application: ApplicationLink | null): Refusals {
   return {
     unknownHost: problem(421, 'unknown_host', 'Use 127.0.0.1 or localhost as the host name.'),

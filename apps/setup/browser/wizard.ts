@@ -1,12 +1,12 @@
-/** What goes between the wizard's listener and its page; the page takes the types from here. */
+/** The types that the wizard's listener and its page share; the page imports them from here. */
 import type { Frontend, Page } from '../setup.ts';
 
-/** Holds no value of a secret: a page holds none. */
+/** It holds no value of a secret, since a page holds none. */
 export type WizardState = {
   readonly revision: number;
   readonly page: Page;
-  /** In a window nobody is told of a terminal. */
+  /** In a window, no text mentions a terminal. */
   readonly frontend: Frontend;
-  /** With the last page: the application begins the service, and its own page leads there. */
+  /** True with the last page: the application starts the service, and its own page leads there. */
   readonly goesOn: boolean;
 };

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EngineWatch, type PingMonitor } from './webview-window.ts';
+import { EngineWatch, type PingResult } from './view.ts';
 
-/** An engine that answers so, one after the other; the last one for ever. */
-function watched(pulses: readonly PingMonitor[], { isLoaded = true, loadsAgain = true } = {}) {
+/** An engine that gives these answers in turn; the last one repeats for ever. */
+function watched(results: readonly PingResult[], { isLoaded = true, loadsAgain = true } = {}) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done: string[] = [];
   let asked = 0;
-  const enough = pulses.length + 8;
+  const enough = results.length + 8;
   const watch = new EngineWatch(
     {
-      ask: async () => {
+      ping: async () => {
         if (++asked >= enough) resolve();
-        return pulses[asked - 1] ?? pulses.at(-1)!;
+        return results[asked - 1] ?? results.at(-1)!;
       },
       renew: (was) => {
         done.push(was);

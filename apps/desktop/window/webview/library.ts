@@ -1,6 +1,6 @@
 /**
- * The library of the webview. It is loaded in the window's own process alone: what goes wrong in it
- * ends that process, and no error tells of it beforehand.
+ * The library of the webview. Only the window's own process loads it, since a failure in it can end
+ * the process without an error.
  */
 import { createRequire } from 'node:module';
 import type * as Library from '@webviewjs/webview';
@@ -8,19 +8,19 @@ import { sessionBusAddress } from '../../../../src/lib/session-bus.ts';
 
 export type WebviewLibrary = typeof Library;
 
-/** The C library that its Linux programs were made with. */
+/** The version of the C library that the library's Linux binaries need. */
 const glibcMin = { major: 2, minor: 39 };
 
 export type WebviewFacts = {
   readonly platform: NodeJS.Platform;
   readonly arch: string;
-  /** As `2.39`; null: another C library, or another system. */
+  /** A version such as `2.39`; null: another C library, or another system. */
   readonly glibc: string | null;
   /** Whether a package of that name is installed. */
   readonly isInstalled: (name: string) => boolean;
 };
 
-/** Of this machine; loads nothing. */
+/** The facts of this machine. Loads nothing. */
 export function webviewFacts(): WebviewFacts {
   const require = createRequire(import.meta.url);
   const isInstalled = (name: string): boolean => {
@@ -35,7 +35,7 @@ export function webviewFacts(): WebviewFacts {
 }
 
 function glibcVersion(): string | null {
-  // Else it asks for the names of all addresses that this process is connected to.
+  // Without this, the report resolves the host names of all connected addresses.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as {
     readonly header?: { readonly glibcVersionRuntime?: string };
@@ -43,7 +43,7 @@ function glibcVersion(): string | null {
   return header?.glibcVersionRuntime ?? null;
 }
 
-/** @returns null: as far as can be told without loading it, it runs; else what is missing */
+/** @returns null: it probably runs here, judged without loading it; else what is missing */
 export function whyNoWebview({ platform, arch, glibc, isInstalled }: WebviewFacts): string | null {
   if (!isInstalled('@webviewjs/webview')) return 'its library is not installed';
   if (!isInstalled(`@webviewjs/webview-${nativeName(platform, arch)}`)) {
@@ -65,7 +65,7 @@ export type Loaded =
   | { readonly kind: 'loaded'; readonly library: WebviewLibrary; readonly version: string }
   | { readonly kind: 'fault'; readonly why: string };
 
-/** Loads it into this process. */
+/** Loads the library into this process. */
 export async function loadWebview(): Promise<Loaded> {
   try {
     const library = await import('@webviewjs/webview');
@@ -75,28 +75,28 @@ export async function loadWebview(): Promise<Loaded> {
   }
 }
 
-/** What the loader of the system said lies at the end of a chain of causes. */
+/** The message of the system's loader is at the end of a chain of causes. */
 function whyNotLoaded(error: unknown): string {
-  let said = '';
+  let missing = '';
   for (let one = error; one instanceof Error; one = one.cause) {
-    said = /(\S+\.so[.\d]*): cannot open shared object file/.exec(one.message)?.[1] ?? said;
+    missing = /(\S+\.so[.\d]*): cannot open shared object file/.exec(one.message)?.[1] ?? missing;
   }
-  if (said !== '') return `${said} is missing on this system`;
+  if (missing !== '') return `${missing} is missing on this system`;
   return 'its library could not be loaded';
 }
 
-/** Whether the system has this shared library; on other systems than Linux it is not asked. */
+/** Whether the system has this shared library. Only for Linux. */
 export function hasSharedLibrary(file: string): boolean {
   try {
     process.dlopen({ exports: {} }, file);
     return true;
   } catch (error) {
-    // A library that is there is loaded, and is no module of Node.
+    // An existing library is loaded, and then refused because it is no module of Node.
     return error instanceof Error && /self-register/.test(error.message);
   }
 }
 
-/** The picture in the tray and the task bar: an arrow on a rounded square. Pure. */
+/** The icon in the tray and the task bar: an arrow on a rounded square. Pure. */
 
 const side = 64;
 const corner = 14;
@@ -132,15 +132,14 @@ function isInArrow(x: number, y: number): boolean {
   return isShaft || isHead;
 }
 
-/**
- * Whether somebody shows trays here. On Linux a tray can always be made, and is seen by nobody
- * where no program has taken the watcher's name, as on a plain GNOME.
- * @see https://www.freedesktop.org/wiki/Specifications/StatusNotifierItem/StatusNotifierWatcher/
- */
+// Finds out whether a program shows trays here. On Linux a tray can always be created, but nobody
+// sees it if no program owns the watcher's name, as on a plain GNOME. Source:
+// https://www.freedesktop.org/wiki/Specifications/StatusNotifierItem/StatusNotifierWatcher/
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 const watcher = 'org.kde.StatusNotifierWatcher';
-/** A bus answers in some milliseconds; one that hangs is not waited for. */
+/** A bus answers within some milliseconds; after this time, it counts as hanging. */
 const answerMs = 1_000;
 
 export async function hasTrayHost(

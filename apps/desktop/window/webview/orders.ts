@@ -1,13 +1,13 @@
-/** What the shell gives the process of a webview, in one variable. */
+/** The orders that the shell gives to a webview's process, in one environment variable. */
 import { join } from 'node:path';
 import type { Places } from '../../places.ts';
 
 export type WindowOrders = {
   /** The shell's socket. */
   readonly socket: string;
-  /** Of the web engine. */
+  /** The folder of the web engine's profile. */
   readonly profile: string;
-  /** The file that tells the next shell that this process is there. */
+  /** The file that tells the next shell that this process exists. */
   readonly pidFile: string;
   readonly origins: readonly string[];
 };
@@ -17,7 +17,7 @@ export const ordersVariable = 'SVC_WINDOW';
 export const pidFileOf = ({ runtime }: Pick<Places, 'runtime'>): string =>
   join(runtime, 'window.pid');
 
-/** @returns null: nobody of svc started this process */
+/** @returns null: svc did not start this process */
 export function parseOrders(text: string | undefined): WindowOrders | null {
   try {
     const value = JSON.parse(text ?? '') as Readonly<Record<string, unknown>> | null;

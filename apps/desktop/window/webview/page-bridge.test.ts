@@ -6,7 +6,7 @@ import { answerScript, bridgeScript, parsePageQuestion } from './view.ts';
 
 const origin = 'http://127.0.0.1:4001';
 
-/** A page, as far as the script needs one. */
+/** A fake page with everything that the script needs. */
 function open({ isFramed = false } = {}) {
   const posted: string[] = [];
   const window: Record<string, unknown> = {
@@ -47,7 +47,7 @@ test('a page that is loaded anew does not get the answer of the one before', asy
   before.run('svcShell.signIn()');
   const asked = page.run('svcShell.signIn()') as Promise<SignedIn>;
   const [first, second] = [before, page].map(({ posted }) => parsePageQuestion(posted[0]!)!);
-  // It is of no use by then: the second question gives another token, and takes this one back.
+  // The first answer is useless by then: the second question gets another token, which replaces it.
   page.run(answerScript(origin, first!.id, { token: 'a', page: null }));
   page.run(answerScript(origin, second!.id, { token: 'b', page: null }));
   assert.equal((await asked).token, 'b');

@@ -1,4 +1,4 @@
-/** The page of a webview, with a library in whose place the test stands. */
+/** The page of a webview, with a fake of the library. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
@@ -11,13 +11,13 @@ const core = 'http://127.0.0.1:4002';
 
 type Answer = (error: Error | null, result: string) => void;
 
-/** What the library would make: it notes what it is told, and shows what the test says. */
+/** A fake of the library's webview: it records its calls, and shows the page that the test sets. */
 class FakeWebview extends EventEmitter {
   readonly options: WebviewOptions;
   readonly loaded: string[] = [];
   readonly ran: string[] = [];
   ask: (message: { readonly body: Buffer; readonly uri: string }) => void = () => {};
-  /** Where its page is; an error page of the engine is nowhere. */
+  /** The address of its page; empty for an error page of the engine. */
   href = '';
 
   constructor(options: WebviewOptions) {
@@ -87,7 +87,7 @@ function open() {
   return { view, page, told, next, mayGo };
 }
 
-/** All that the page was asked is answered. */
+/** Resolves once all questions to the page are answered. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -104,7 +104,7 @@ test('a page goes where it is told that it may, and waits for what is told late'
   page.finish(`${core}/ui#code`);
   await next();
   assert.deepEqual(told, [`loaded ${core}/ui#code`]);
-  // The engine may show the page of before, as if nothing had changed.
+  // The engine may go on showing the former page, as if nothing had changed.
   assert.match(page.ran.join(), /requestAnimationFrame/);
 });
 

@@ -1,6 +1,6 @@
 /**
- * What svc uses of the webview's library, as its version 0.4.7 has it. npm leaves it out where its
- * own Node is older than 24, and the sources are checked there too.
+ * The parts of the webview's library that svc uses, as of its version 0.4.7. npm does not install
+ * the library on a Node older than 24, and the sources are type-checked there too.
  */
 declare module '@webviewjs/webview' {
   type Heard<Names extends Readonly<Record<string, unknown>>> = {
@@ -44,11 +44,11 @@ declare module '@webviewjs/webview' {
 
   export type WebviewOptions = {
     readonly webContext: WebContext;
-    /** A script that runs in each page before its own. */
+    /** A script that runs in each page before the page's own scripts. */
     readonly preload: string;
     readonly hotkeysZoom: boolean;
     readonly clipboard: boolean;
-    /** False: it is not gone to. */
+    /** @returns false: the navigation is refused */
     readonly navigationHandler: (url: string) => boolean;
     readonly newWindowHandler: (event: { readonly url?: string }) => boolean;
   };
@@ -72,7 +72,7 @@ declare module '@webviewjs/webview' {
       listener: (event: { readonly customMenuEvent?: { readonly id: string } }) => void,
     ): unknown;
     whenReady(): Promise<void>;
-    /** Sizes in logical pixels. */
+    /** Sizes are in logical pixels. */
     createBrowserWindow(options: {
       readonly title: string;
       readonly width: number;

@@ -1,6 +1,6 @@
 /**
- * The shell's side of a webview: a process that connects to the shell's socket, or one that an
- * earlier shell began and left behind.
+ * The shell's side of a webview. The webview is a process that connects to the shell's socket; an
+ * earlier shell may have started it and left it behind.
  *
  * gone → begun → connected ⇄ lost → gone
  */
@@ -8,11 +8,11 @@ import { readFileSync } from 'node:fs';
 import { makeFolderSync } from '../../../../src/lib/make-folder.ts';
 import { ownProgram } from '../../../../src/lib/program.ts';
 import type { ApplicationWindow, FromWindow, ToWindow } from '../../desktop.ts';
-import type { Connection, Heard } from '../../lines.ts';
+import type { Connection, ConnectionHandlers } from '../../lines.ts';
 import { isForBrowser } from '../addresses.ts';
-import { startChild, type WindowChild } from '../child.ts';
+import { startChild, type ChildEnd, type WindowChild } from '../child.ts';
 import { windowEnvironment } from '../display.ts';
-import type { WindowOptions } from '../window.ts';
+import type { WindowOptions } from '../window-options.ts';
 import { ordersVariable, pidFileOf, type WindowOrders } from './orders.ts';
 
 export type Hello = Extract<FromWindow, { readonly kind: 'window' }>;
@@ -20,14 +20,14 @@ export type Hello = Extract<FromWindow, { readonly kind: 'window' }>;
 type Process = { readonly pid: number; readonly hasTray: boolean };
 
 export type WebviewTimes = {
-  /** Until a process that was begun can be shown, on a busy machine. */
+  /** How long a started process may take until it can be shown, on a busy machine. */
   readonly beginMs: number;
-  /** Until one that an earlier shell left behind has found this one. */
-  readonly foundMs: number;
+  /** How long a process of an earlier shell may take to connect to this one. */
+  readonly reconnectMs: number;
   readonly endMs: number;
 };
 
-const webviewTimes: WebviewTimes = { beginMs: 20_000, foundMs: 2_000, endMs: 3_000 };
+const webviewTimes: WebviewTimes = { beginMs: 20_000, reconnectMs: 2_000, endMs: 3_000 };
 
 export class WebviewWindow implements ApplicationWindow {
   readonly kind = 'webview';
@@ -40,12 +40,12 @@ export class WebviewWindow implements ApplicationWindow {
   #child: WindowChild | null = null;
   #process: Process | null = null;
   #connection: Connection<ToWindow> | null = null;
-  /** Its end is wanted here. */
+  /** True: this shell wants the process to end. */
   #isToEnd = false;
   #waiting = Promise.withResolvers<null>();
   #gone = Promise.withResolvers<void>();
 
-  /** @param openElsewhere opens an address of the web in the person's browser */
+  /** @param openElsewhere opens a web address in the person's browser */
   constructor(
     options: WindowOptions,
     openElsewhere: (url: string) => void,
@@ -61,8 +61,11 @@ export class WebviewWindow implements ApplicationWindow {
     return this.#process?.hasTray ?? false;
   }
 
-  /** A process that came by itself, or that this shell began. */
-  connected({ pid, hasTray }: Hello, connection: Connection<ToWindow>): Heard<FromWindow> {
+  /** Handles the connection of a process that came by itself, or that this shell started. */
+  connected(
+    { pid, hasTray }: Hello,
+    connection: Connection<ToWindow>,
+  ): ConnectionHandlers<FromWindow> {
     if (this.#connection !== null && this.#process?.pid !== pid) return refuse(connection);
     const isNew = this.#process?.pid !== pid;
     if (isNew) this.#gone = Promise.withResolvers();
@@ -76,18 +79,21 @@ export class WebviewWindow implements ApplicationWindow {
       onClose: () => {
         if (this.#connection !== connection) return;
         this.#connection = null;
-        // Of a child of this process the end itself is seen, and how it ended.
+        // For a child of this process, `#watch` sees the end itself, and how it ended.
         if (this.#child?.pid !== pid) this.#over(null);
       },
     };
   }
 
-  /** Begins the process, or finds the one that is there. @returns null, or why there is none */
+  /**
+   * Starts the process, or finds one that already runs.
+   * @returns null, or why there is none
+   */
   async open(): Promise<string | null> {
     if (this.#connection !== null) return null;
     this.#waiting = Promise.withResolvers();
-    const left = readPid(pidFileOf(this.#options.places));
-    if (left !== null && this.#child === null && (await this.#within(this.#times.foundMs))) {
+    const earlier = readPid(pidFileOf(this.#options.places));
+    if (earlier !== null && this.#child === null && (await this.#within(this.#times.reconnectMs))) {
       return null;
     }
     const child = this.#child ?? this.#begin();
@@ -141,7 +147,8 @@ export class WebviewWindow implements ApplicationWindow {
     const { file, args } = ownProgram('internal', 'window');
     this.#isToEnd = false;
     const child = startChild(file, args, {
-      // Without it, some drivers show a white window: https://bugs.webkit.org/show_bug.cgi?id=261874
+      // Without this variable, some drivers show a white window:
+      // https://bugs.webkit.org/show_bug.cgi?id=261874
       WEBKIT_DISABLE_DMABUF_RENDERER: '1',
       ...windowEnvironment(env),
       [ordersVariable]: JSON.stringify(orders),
@@ -158,7 +165,7 @@ export class WebviewWindow implements ApplicationWindow {
     if (child.pid === this.#process?.pid) this.#over(end.code === 0 ? null : whyEnded(end));
   }
 
-  /** Whether a process has connected by then. */
+  /** Whether a process connects within this time. */
   async #within(ms: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<false>();
     const timer = setTimeout(() => resolve(false), ms);
@@ -174,7 +181,7 @@ export class WebviewWindow implements ApplicationWindow {
     await child.end();
   }
 
-  /** @param why null: as the person or this process wanted */
+  /** @param why null: the person or this process wanted the end */
   #over(why: string | null): void {
     this.#connection = null;
     this.#process = null;
@@ -221,17 +228,17 @@ export class WebviewWindow implements ApplicationWindow {
   }
 }
 
-/** One window is enough: a second process has nothing to show. */
-export function refuse(connection: Connection<ToWindow>): Heard<FromWindow> {
+/** Tells a second window process to end, since one window is enough. */
+export function refuse(connection: Connection<ToWindow>): ConnectionHandlers<FromWindow> {
   connection.send({ kind: 'stop' });
   return { onMessage: () => {}, onClose: () => {} };
 }
 
-function whyEnded({ how, said }: { readonly how: string; readonly said: string }): string {
-  return /^svc internal window: (.*)$/m.exec(said)?.[1] ?? `its process ${how}`;
+function whyEnded({ how, stderr }: Pick<ChildEnd, 'how' | 'stderr'>): string {
+  return /^svc internal window: (.*)$/m.exec(stderr)?.[1] ?? `its process ${how}`;
 }
 
-/** Of a process that lives; null: there is none. */
+/** @returns the id in the file, if that process lives; null: it does not */
 function readPid(file: string): number | null {
   try {
     const pid = Number(readFileSync(file, 'utf8'));
@@ -246,75 +253,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
-  }
-}
-
-// Whether the web engine of a window still answers. It is a process of its own, whose end nobody is
-// told: the page stays on the screen, or goes white. So it is asked, and shown the page anew:
-//
-// answers → silent, three times → renewed;  gone → renewed at once;  renewed too often → hopeless
-
-/** `gone`: its process has ended. `silent`: no answer came in time. */
-export type PingMonitor = 'alive' | 'silent' | 'gone';
-
-type Engine = {
-  ask(): Promise<PingMonitor>;
-  /** Loads the page that it showed, in a process of its own. */
-  renew(was: 'silent' | 'gone'): void;
-  hopeless(): void;
-};
-
-export type WatchTimes = { readonly everyMs: number; readonly forgetMs: number };
-
-const silentMax = 3;
-/** Within `forgetMs`. */
-const renewalsMax = 3;
-
-export class EngineWatch {
-  readonly #engine: Engine;
-  readonly #times: WatchTimes;
-  readonly #timer: NodeJS.Timeout;
-  #isLoaded = false;
-  #isAsking = false;
-  #silent = 0;
-  #renewedAt: number[] = [];
-
-  constructor(engine: Engine, times: WatchTimes = { everyMs: 5_000, forgetMs: 60_000 }) {
-    this.#engine = engine;
-    this.#times = times;
-    this.#timer = setInterval(() => void this.#look(), times.everyMs);
-  }
-
-  /** A page is there: before the first, an engine does not answer. */
-  loaded(): void {
-    this.#isLoaded = true;
-    this.#silent = 0;
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-  }
-
-  async #look(): Promise<void> {
-    if (!this.#isLoaded || this.#isAsking) return;
-    this.#isAsking = true;
-    const pingMonitor = await this.#engine.ask();
-    this.#isAsking = false;
-    if (pingMonitor === 'alive') this.#silent = 0;
-    else if (pingMonitor === 'gone' || ++this.#silent >= silentMax) this.#renew(pingMonitor);
-  }
-
-  #renew(was: 'silent' | 'gone'): void {
-    const now = performance.now();
-    this.#renewedAt = this.#renewedAt.filter((at) => now - at < this.#times.forgetMs);
-    if (this.#renewedAt.length >= renewalsMax) {
-      this[Symbol.dispose]();
-      return this.#engine.hopeless();
-    }
-    this.#renewedAt.push(now);
-    this.#isLoaded = false;
-    this.#silent = 0;
-    this.#engine.renew(was);
+    // The process has ended.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The process of a webview. It shows what the shell says, and lives on where the shell ends: the
- * next one finds it. It stands still when the person closes it, until the shell says what to do;
- * where there is no shell to ask, it ends.
+ * The process of a webview. It shows the pages that the shell names. It lives on after the shell
+ * ends, and the next shell finds it. When the person closes the window, it stays open until the
+ * shell decides; without a shell, the process ends.
  *
  * begun → ready, hidden → shown ⇄ hidden (with a tray) → ended
  */
@@ -15,14 +15,14 @@ import { View } from './view.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A page is not kept waiting for a shell that does not come. */
+/** How long a page waits for a shell to sign it in. */
 const signInMs = 10_000;
 const size = { width: 1_180, height: 800 };
 const nobody: SignedIn = { token: null, page: null };
-/** What its library loads when a tray is made, and ends the process without. */
+/** The webview's library loads one of these for a tray, and ends the process if none is there. */
 const trayLibraries = ['libayatana-appindicator3.so.1', 'libappindicator3.so.1'];
 
-/** @returns why it ended: null: it was to */
+/** @returns why the window ended; null: its end was wanted */
 export async function runWindow(
   orders: WindowOrders,
   library: WebviewLibrary,
@@ -100,7 +100,7 @@ class WindowProcess {
     for (const { answer } of this.#pending.values()) answer(nobody);
   }
 
-  /** A question that an earlier shell did not answer is asked again. */
+  /** Repeats the questions that an earlier shell did not answer. */
   #greet(): readonly FromWindow[] {
     this.#isConnected = true;
     const hello = { kind: 'window', pid: process.pid, hasTray: this.#tray !== null } as const;
@@ -134,7 +134,7 @@ class WindowProcess {
     this.#window.focus();
   }
 
-  /** What is there is shown at once; without a shell, nothing else can be. */
+  /** Shows the current page at once; without a shell, there is no other page to show. */
   #chose(chose: 'open' | 'quit'): void {
     if (chose === 'open') this.#show();
     else if (!this.#isConnected) return this.end(null);
@@ -154,10 +154,10 @@ class WindowProcess {
   }
 }
 
-/** The tray of a webview: open, how it stands, quit. */
+/** The tray of a webview: open, a status line, quit. */
 type Tray = { status(text: string): void };
 
-/** @param chose is called each time that the person chooses */
+/** @param chose called each time that the person chooses */
 function createTray(app: Application, chose: (what: 'open' | 'quit') => void): Tray {
   const tray = app.createTrayIcon({
     id: 'svc',

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import type { ApplicationState, FromCore, ToCore } from '../desktop.ts';
 import type { Connection } from '../lines.ts';
-import { CoreSupervisor, type CoreHello, type KnownCore } from './core-keeper.ts';
+import { CoreSupervisor, type CoreHello, type KnownCore } from './core-supervisor.ts';
 import type { CoreEnd, Role } from './life-cycle.ts';
 
 const config = '/home/ada/svc.json';
@@ -20,7 +20,7 @@ const hello = (pid: number, of = config): CoreHello => ({
   config: of,
 });
 
-/** A core whose end, words and signals the test has in hand. */
+/** A core whose end, messages and signals the test controls. */
 type Begun = { readonly role: Role; readonly signals: string[]; end(end?: Partial<CoreEnd>): void };
 
 const firstId = 9_000_001;
@@ -64,7 +64,7 @@ function keep(before: KnownCore | null = null, role: Role = 'service', drainMs =
     page: () => 'http://127.0.0.1:4000/app/key/',
     limits: { helloMs: 20, drainMs },
   });
-  /** Resolves when that signal was sent, or that state is come to. */
+  /** Resolves when that signal was sent, or that state is reached. */
   const when = (what: string): Promise<void> => new Promise((yes) => waiting.set(what, yes));
   const connect = (as: CoreHello) => {
     const told: ToCore[] = [];

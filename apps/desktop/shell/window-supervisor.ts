@@ -1,9 +1,9 @@
 /**
- * What the window shows, and what becomes of the application when the person closes it.
+ * Decides what the window shows, and what happens to the application when the person closes it.
  *
- * A window that asks first stands until it is told; the first time it is led to the question. One
- * that is just gone (a browser's own) leaves svc as it is, and the question comes with the next
- * one. Where nothing answers in the background, there is nothing to keep: closing ends svc.
+ * A window that asks first stays open until the shell decides; the first time, the shell shows the
+ * question in it. A browser's window is just gone: svc goes on, and the next window shows the
+ * question. If nothing answers in the background, closing the window ends svc.
  */
 import type { Log } from '../../../src/lib/log.ts';
 import type {
@@ -16,11 +16,11 @@ import type {
 } from '../desktop.ts';
 
 export type WindowSupervisorOptions = {
-  /** An address for one use, which leads to where the person should be. */
+  /** An address for one use. It leads to the page that the person should see now. */
   readonly offer: () => string;
-  /** The shell's own page; it ends with a slash. */
+  /** The address of the shell's own page, with a slash at its end. */
   readonly page: () => string;
-  /** The origins that its pages may come from. */
+  /** The origins that the window's pages may come from. */
   readonly origins: () => readonly string[];
   readonly state: () => ApplicationState;
   readonly onClose: () => OnClose;
@@ -32,7 +32,7 @@ export type WindowSupervisorOptions = {
   readonly steady: () => number;
 };
 
-/** A window that fell is opened again, and one that falls at once is not. */
+/** A crashed window is opened again, but not if it crashes again within this time. */
 const reopenEveryMs = 60_000;
 
 export class WindowSupervisor {
@@ -40,7 +40,7 @@ export class WindowSupervisor {
   #window: ApplicationWindow | null = null;
   #wantsShow = false;
   #showing: Promise<void> | null = null;
-  #owesQuestion = false;
+  #isQuestionDue = false;
   #reopenedAt: number | null = null;
 
   constructor(options: WindowSupervisorOptions) {
@@ -51,7 +51,7 @@ export class WindowSupervisor {
     return this.#window?.kind ?? null;
   }
 
-  /** What the window tells. */
+  /** The handlers for the window's events. */
   readonly events: WindowEvents = {
     onLoaded: () => {},
     onUnanswered: (url) => void this.#unanswered(url),
@@ -61,34 +61,38 @@ export class WindowSupervisor {
     signIn: () => this.#options.signIn(),
   };
 
-  /** The window is there; what was to be shown meanwhile is shown. */
+  /** The window is open; a page that was requested before is shown now. */
   async opened(window: ApplicationWindow): Promise<void> {
     this.#window = window;
     this.stateChanged();
     if (this.#wantsShow) await this.show();
   }
 
-  /** Before a page leads to an origin that is new, the window knows it. */
+  /** Tells the window its origins before a page leads to a new one. */
   stateChanged(): void {
     this.#window?.trust(this.#options.origins());
     this.#window?.status(statusLine(this.#options.state()));
   }
 
-  /** For one who starts it: where it is being shown already, that is what they see. */
+  /** For a second start: if the window is being shown already, this waits for it. */
   showOnce(): Promise<void> {
     return this.#showing ?? this.show();
   }
 
-  /** Shows the person where things stand; where there is no window yet, once there is. */
+  /**
+   * Shows the page that the person should see now. Without a window yet, it is shown once there is
+   * one.
+   */
   async show(): Promise<void> {
     this.#wantsShow = this.#window === null;
     if (this.#window === null) return;
-    const isAsking = this.#owesQuestion && this.#keeps() && this.#options.onClose() === 'ask';
-    this.#owesQuestion = false;
+    const isAsking =
+      this.#isQuestionDue && this.#goesOnWithoutWindow() && this.#options.onClose() === 'ask';
+    this.#isQuestionDue = false;
     await this.#lead(isAsking ? this.#question() : this.#options.offer());
   }
 
-  /** The person has answered that svc is to go on. */
+  /** Hides the window after the person chose that svc goes on. */
   async hide(): Promise<void> {
     if (this.#window?.asksToClose === true) await this.#window.hide();
   }
@@ -110,16 +114,16 @@ export class WindowSupervisor {
     return `${this.#options.page()}close`;
   }
 
-  /** Whether the service goes on without a window, or will. */
-  #keeps(): boolean {
+  /** Whether the service goes on without a window now, or will soon. */
+  #goesOnWithoutWindow(): boolean {
     const state = this.#options.state();
     if (state.at === 'crashed') return state.nextTryAt !== null;
     return state.at === 'serving' || state.at === 'starting';
   }
 
   /**
-   * The page behind it is gone; the shell's own says what happened, or leads to it again. An
-   * address for one use may have been used on the way: tried again it would sign everybody out.
+   * The server of the page is gone. The shell's page says what happened, or leads to the page
+   * again. It never retries an address for one use: a second use would sign everybody out.
    */
   async #unanswered(url: string): Promise<void> {
     const page = this.#options.page();
@@ -127,7 +131,7 @@ export class WindowSupervisor {
   }
 
   async #closing(): Promise<void> {
-    const choice = this.#keeps() ? this.#options.onClose() : 'quit';
+    const choice = this.#goesOnWithoutWindow() ? this.#options.onClose() : 'quit';
     if (choice === 'quit') return this.#options.quit();
     if (choice === 'keep') await this.hide();
     else await this.#lead(this.#question());
@@ -138,8 +142,8 @@ export class WindowSupervisor {
     log.info('window_closed', why ?? 'The window was closed.');
     if (await this.#options.isSessionOver()) return;
     if (why !== null) return this.#reopen();
-    if (!this.#keeps() || onClose() === 'quit') return quit();
-    this.#owesQuestion = onClose() === 'ask';
+    if (!this.#goesOnWithoutWindow() || onClose() === 'quit') return quit();
+    this.#isQuestionDue = onClose() === 'ask';
   }
 
   async #reopen(): Promise<void> {
@@ -150,7 +154,7 @@ export class WindowSupervisor {
   }
 }
 
-/** One line for a tray. */
+/** One line of text for a tray. */
 export function statusLine(state: ApplicationState): string {
   switch (state.at) {
     case 'first_run':

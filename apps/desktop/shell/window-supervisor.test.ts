@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createLog } from '../../../src/lib/log.ts';
 import { Writable } from 'node:stream';
 import type { ApplicationState, ApplicationWindow, OnClose } from '../desktop.ts';
-import { statusLine, WindowSupervisor } from './window-keeper.ts';
+import { statusLine, WindowSupervisor } from './window-supervisor.ts';
 
 const shell = 'http://127.0.0.1:4000';
 const core = 'http://127.0.0.1:2112';
@@ -37,7 +37,7 @@ function supervisor(onClose: OnClose, state: ApplicationState, asksToClose = tru
     log: createLog({ stream: new Writable(), level: 'error', format: 'json' }),
     steady: () => now.steady,
   });
-  /** What was done since the last time. */
+  /** The calls since the last time. */
   const done = async (): Promise<readonly string[]> => {
     await turn();
     return did.splice(0).filter((one) => !one.startsWith('trust'));

@@ -1,19 +1,19 @@
 /**
- * Keeps a core: begins it, finds the one of an earlier shell, begins it again when it ended, and
- * ends it in order. What is decided, the machine in life-cycle.ts decides; here are the process,
- * its connection, and the timers.
+ * Keeps a core running: it starts it, finds the core of an earlier shell, starts it again after it
+ * ended, and drains it at the end. The state machine in life-cycle.ts decides; this file has the
+ * process, its connection and the timers.
  */
 import type { Clock } from '../../../src/lib/clock.ts';
 import { endsWithin } from '../../../src/lib/lifetime.ts';
 import { lives } from '../../../src/lib/holders.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { ApplicationState, FromCore, ToCore, CoreOrders } from '../desktop.ts';
-import type { Connection, Heard } from '../lines.ts';
+import type { Connection, ConnectionHandlers } from '../lines.ts';
 import {
   newCycle,
   step,
   type Cycle,
-  type Happening,
+  type CycleEvent,
   type Role,
   type CoreEnd,
 } from './life-cycle.ts';
@@ -28,27 +28,27 @@ export type CoreHello = Extract<FromCore, { readonly kind: 'core' }>;
 export type SupervisorOptions = {
   /** The configuration file, absolute. */
   readonly config: string;
-  /** What the core is where there is none of an earlier shell. */
+  /** The role of the core, if there is none of an earlier shell. */
   readonly role: Role;
   readonly begin: (role: Role) => CoreProcess;
-  /** Where an earlier shell has written down which core it had. */
+  /** The record of the core that an earlier shell started. */
   readonly record: CoreRecord;
   readonly log: Log;
   readonly clock: Clock;
   /** None of these may throw. */
   readonly onState: (state: ApplicationState) => void;
   readonly onShowWanted: () => void;
-  /** The shell's own page. */
+  /** The address of the shell's own page. */
   readonly page: () => string;
-  /** It is to be at another address. */
+  /** Called when the shell's page must move to another address. */
   readonly onWithdrawn: () => void;
   readonly limits?: SupervisorLimits;
 };
 
 export type SupervisorLimits = {
-  /** For a core of an earlier shell to connect. */
+  /** The time for a core of an earlier shell to connect. */
   readonly helloMs: number;
-  /** From the request to end to a kill. */
+  /** The time from the request to end until a kill. */
   readonly drainMs: number;
 };
 
@@ -63,7 +63,7 @@ export class CoreSupervisor {
   #process: CoreProcess | null = null;
   #pause: NodeJS.Timeout | null = null;
   #kill: NodeJS.Timeout | null = null;
-  /** While a core of an earlier shell is waited for. */
+  /** Set while the shell waits for a core of an earlier shell. */
   #hello: NodeJS.Timeout | null = null;
 
   constructor(options: SupervisorOptions) {
@@ -76,37 +76,37 @@ export class CoreSupervisor {
     return this.#cycle.state;
   }
 
-  /** Resolves when there is no core, and will be none. */
+  /** Resolves when there is no core, and there will be none. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
 
-  /** Waits for the core of before, where one is known and still runs; else begins one. */
+  /** Waits for the earlier shell's core if one is recorded and still runs; else starts one. */
   open(): void {
     const before = this.#options.record.read();
-    if (before === null || !lives(before.pid)) return this.#happen({ kind: 'opened' });
+    if (before === null || !lives(before.pid)) return this.#apply({ kind: 'opened' });
     this.#options.log.info('core_awaited', 'A service of before is still there.', before);
     this.#hello = setTimeout(() => {
       this.#hello = null;
-      this.#happen({ kind: 'opened' });
+      this.#apply({ kind: 'opened' });
     }, this.#limits.helloMs);
   }
 
   restart(): void {
-    this.#happen({ kind: 'restart' });
+    this.#apply({ kind: 'restart' });
   }
 
   quit(): void {
     this.#stopWaiting();
-    this.#happen({ kind: 'quit' });
+    this.#apply({ kind: 'quit' });
   }
 
-  /** Nothing is waited for any more: what the core has in hand, it keeps for its next start. */
+  /** Stops waiting for the core to drain. The core keeps its unfinished work for its next start. */
   abandon(): void {
     this.#process?.signal('SIGTERM');
   }
 
-  /** Nobody stays signed in, and the page is another one since. */
+  /** Signs everybody out, and sends the core the new address of the page. */
   withdraw(): void {
     this.link.send({ kind: 'withdraw' });
     this.#welcome();
@@ -116,9 +116,9 @@ export class CoreSupervisor {
     this.link.send({ kind: 'welcome', page: this.#options.page() });
   }
 
-  /** A core has connected to the shell's socket. */
-  connected(hello: CoreHello, connection: Connection<ToCore>): Heard<FromCore> {
-    if (!this.#isOurs(hello)) {
+  /** Handles a core that connected to the shell's socket. */
+  connected(hello: CoreHello, connection: Connection<ToCore>): ConnectionHandlers<FromCore> {
+    if (!this.#isOwnCore(hello)) {
       this.#turnAway(hello);
       connection.send({ kind: 'stop' });
       return { onMessage: () => {}, onClose: () => {} };
@@ -128,46 +128,49 @@ export class CoreSupervisor {
     this.#welcome();
     if (this.#cycle.next !== null) connection.send({ kind: 'stop' });
     return {
-      onMessage: (message) => this.#heard(message),
+      onMessage: (message) => this.#onMessage(message),
       onClose: () => this.link.lost(connection),
     };
   }
 
-  #isOurs({ pid, config }: CoreHello): boolean {
+  #isOwnCore({ pid, config }: CoreHello): boolean {
     if (this.#process !== null) return this.#process.pid === pid;
     const isEnding = this.state.at === 'stopping' || this.state.at === 'stopped';
     return config === this.#options.config && !isEnding;
   }
 
-  /** The core of another configuration ends; where it is the one that is waited for, ours comes. */
+  /**
+   * Tells a core of another configuration to end. If the shell was waiting for this core, it starts
+   * its own one after that.
+   */
   #turnAway({ pid, config }: CoreHello): void {
     this.#options.log.warn('core_refused', 'Another service was told to end.', { pid, config });
     if (this.#hello === null) return;
     this.#stopWaiting();
-    const begin = (): void => this.#happen({ kind: 'opened' });
+    const begin = (): void => this.#apply({ kind: 'opened' });
     void endsWithin(watchCore(pid).ended, this.#limits.drainMs).then(begin);
   }
 
-  /** The core of an earlier shell is now this one's. */
+  /** Takes over the core of an earlier shell. */
   #take({ pid, role }: CoreHello): void {
     this.#stopWaiting();
     this.#options.log.info('core_found', 'The service of before goes on.', { pid });
     this.#watch(watchCore(pid));
-    this.#happen({ kind: 'found', role });
+    this.#apply({ kind: 'found', role });
   }
 
-  #heard(message: FromCore): void {
+  #onMessage(message: FromCore): void {
     switch (message.kind) {
       case 'core':
         return;
       case 'at_work': {
         const { origin, canWrite } = message;
-        return this.#happen({ kind: 'at_work', origin, canWrite });
+        return this.#apply({ kind: 'at_work', origin, canWrite });
       }
       case 'leaving':
-        return this.#happen({ kind: 'leaving' });
+        return this.#apply({ kind: 'leaving' });
       case 'stuck':
-        return this.#happen({ kind: 'stuck', why: message.why });
+        return this.#apply({ kind: 'stuck', why: message.why });
       case 'offered':
       case 'granted':
         return this.link.answered(message);
@@ -177,15 +180,15 @@ export class CoreSupervisor {
       case 'show_wanted':
         return this.#options.onShowWanted();
       case 'written':
-        return this.#happen({ kind: 'written' });
+        return this.#apply({ kind: 'written' });
       default:
         return message satisfies never;
     }
   }
 
-  #happen(happening: Happening): void {
+  #apply(event: CycleEvent): void {
     const before = this.#cycle;
-    const { cycle, acts } = step(before, happening, this.#options.clock);
+    const { cycle, acts } = step(before, event, this.#options.clock);
     this.#cycle = cycle;
     for (const act of acts) {
       switch (act.kind) {
@@ -196,7 +199,7 @@ export class CoreSupervisor {
           this.#stop();
           break;
         case 'wait':
-          this.#pause = setTimeout(() => this.#happen({ kind: 'due' }), act.ms);
+          this.#pause = setTimeout(() => this.#apply({ kind: 'due' }), act.ms);
           break;
         case 'end':
           this.#clear();
@@ -228,12 +231,12 @@ export class CoreSupervisor {
     this.#process = null;
     this.#options.record.remove();
     const { code, signal } = end;
-    // A log line has a `code` of its own.
+    // The name is `exit_code` since a log line already has a `code`.
     this.#options.log.info('core_ended', 'The service ended.', { exit_code: code, signal });
-    this.#happen({ kind: 'ended', end });
+    this.#apply({ kind: 'ended', end });
   }
 
-  /** In order, by a message where it listens to one already. */
+  /** Asks the core to drain and end, by a message if it is connected; kills it after `drainMs`. */
   #stop(): void {
     const core = this.#process;
     if (core === null) return;
@@ -241,7 +244,8 @@ export class CoreSupervisor {
       this.#options.log.warn('core_killed', 'The service did not end in time.');
       core.signal('SIGKILL');
     }, this.#limits.drainMs);
-    // One that has not connected yet is told when it does; on Windows a signal would be a kill.
+    // A core that has not connected yet gets the message when it does. On Windows a signal would be
+    // a kill.
     if (this.link.isConnected) this.link.send({ kind: 'stop' });
     else if (core.isOwn && process.platform !== 'win32') core.signal('SIGTERM');
   }
@@ -258,20 +262,19 @@ export class CoreSupervisor {
   }
 }
 
-/**
- * The process of the core. It is begun apart from this one's terminal and group, so that it lives
- * on where the shell is killed; one that an earlier shell began is watched by its id.
- */
+// The process of the core. It has its own process group and no terminal, so it lives on if the
+// shell is killed. The shell watches the core of an earlier shell by its process id.
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 export type CoreProcess = {
-  /** null: it could not be begun. */
+  /** null: the process could not be started. */
   readonly pid: number | null;
   /** Never rejects. */
   readonly ended: Promise<CoreEnd>;
-  /** True: it was begun here. Of another one, an id is all that is known. */
+  /** True: this shell started it. Of another core, only the id is known. */
   readonly isOwn: boolean;
-  /** Does nothing where it has gone. */
+  /** Does nothing if the process is gone. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
 };
 
@@ -281,12 +284,12 @@ type BeginOptions = {
   readonly orders: Omit<CoreOrders, 'lends'>;
   /** Secrets that no keychain keeps, by their names. */
   readonly inMemory?: ReadonlyMap<string, string>;
-  /** Each line that it writes to its standard error, scrubbed. */
+  /** Called with each line of its standard error, without what looks like a secret. */
   readonly onLine: (line: string) => void;
 };
 
-/** How long its last words may take to come after its end. */
-const wordsMs = 300;
+/** How long the last output may take to arrive after the process ended. */
+const lastOutputMs = 300;
 
 export function beginCore(options: BeginOptions): CoreProcess {
   const { program, env, orders, inMemory = new Map<string, string>(), onLine } = options;
@@ -298,9 +301,9 @@ export function beginCore(options: BeginOptions): CoreProcess {
     detached: true,
     windowsHide: true,
   });
-  // Nothing of it keeps a shell from ending that was told to end at once.
+  // The child does not keep alive a shell that must end at once.
   child.unref();
-  // One that ends before it has read them says why by itself.
+  // A core that ends before it has read the secrets reports the reason by itself.
   child.stdin?.on('error', () => {}).end(inMemoryText(inMemory));
   const lines = new LastLines(onLine);
   child.stderr!.setEncoding('utf8').on('data', (text: string) => lines.take(text));
@@ -324,32 +327,38 @@ async function endOf(child: ChildProcess, lines: LastLines): Promise<CoreEnd> {
     closed.resolve();
   });
   const { code, signal } = await over.promise;
-  await endsWithin(closed.promise, wordsMs);
+  await endsWithin(closed.promise, lastOutputMs);
   child.stderr?.destroy();
   return { code, signal, lastLines: lines.end() };
 }
 
-/** A core is no script of the npm that the shell may be one of: it ends when it is told to. */
+/**
+ * Removes the mark of an npm script, which the shell may be one of: a core must end when it is told
+ * to.
+ */
 function coreEnv(env: Env, orders: CoreOrders): Record<string, string | undefined> {
   const { npm_lifecycle_event: _ofNpm, ...own } = env;
   return { ...own, SVC_DESKTOP: JSON.stringify(orders) };
 }
 
-/** Where the person began the shell; no program starts in a folder that is gone meanwhile. */
+/**
+ * The folder that the shell was started in, or another one if that is gone: no program can start in
+ * a missing folder.
+ */
 function folderHere(): string {
   return [process.cwd(), homedir()].find((folder) => existsSync(folder)) ?? '/';
 }
 
-const lookEveryMs = 100;
+const checkEveryMs = 100;
 
-/** One that was there before this shell, and has said which process it is. */
+/** Watches a core that an earlier shell started, and that sent its process id. */
 export function watchCore(pid: number): CoreProcess {
   const gone = Promise.withResolvers<CoreEnd>();
   const timer = setInterval(() => {
     if (lives(pid)) return;
     clearInterval(timer);
     gone.resolve({ code: null, signal: null, lastLines: [] });
-  }, lookEveryMs).unref();
+  }, checkEveryMs).unref();
   return { pid, isOwn: false, ended: gone.promise, signal: (name) => sendTo(pid, name) };
 }
 
@@ -357,30 +366,30 @@ function sendTo(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has gone.
+    // The process is gone.
   }
 }
 
-/**
- * What a core wrote where only people look: the last words of a crash. The shell knows no secret,
- * so it takes out what has the shape of one.
- */
+// The last lines of a core's standard error, for people who look into a crash. The shell knows no
+// secret, so it removes everything that looks like one.
 
 const linesMax = 40;
 const lineLengthMax = 1_000;
 
-/** Keys, tokens and hashes: long, and of letters and digits both. A path has its slashes. */
-const shaped = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?![\w-])/g;
-/** What colours a terminal, and whatever else is not to be seen. */
+/**
+ * Keys, tokens and hashes: long, with both letters and digits. Slashes end a match, so paths stay.
+ */
+const secretShape = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}(?![\w-])/g;
+/** Control sequences of a terminal, and other invisible characters. */
 const unprintable = /\p{Cc}\[[\d;]*[A-Za-z]|[\p{Cc}\p{Bidi_Control}]+/gu;
 
-/** A line without its control sequences, and without what may be a secret. */
+/** Removes control sequences from a line, and everything that looks like a secret. */
 export function scrubByShape(line: string): string {
   const plain = line.replaceAll(unprintable, ' ');
-  return plain.replaceAll(shaped, '[secret]').slice(0, lineLengthMax);
+  return plain.replaceAll(secretShape, '[secret]').slice(0, lineLengthMax);
 }
 
-/** Makes lines of a stream's text, keeps the last ones, and tells each. */
+/** Splits a stream's text into lines, keeps the last ones, and reports each. */
 export class LastLines {
   readonly #onLine: (line: string) => void;
   #lines: string[] = [];
@@ -393,12 +402,12 @@ export class LastLines {
   take(text: string): void {
     const lines = (this.#begun + text).split('\n');
     this.#begun = lines.pop()!;
-    // A line without an end is cut: the rest of it counts as the next one.
+    // A line that is too long is cut; its rest counts as the next line.
     if (this.#begun.length > lineLengthMax) lines.push(this.#flush());
     for (const line of lines) this.#keep(line);
   }
 
-  /** Oldest first, with one that was not ended. */
+  /** @returns the last lines, oldest first, with an unfinished one */
   end(): readonly string[] {
     if (this.#begun !== '') this.#keep(this.#flush());
     return this.#lines;
@@ -418,7 +427,9 @@ export class LastLines {
   }
 }
 
-/** Which process the core is, so that the next shell knows that there is one to wait for. */
+/**
+ * The record of the core's process, so that the next shell knows that there is a core to wait for.
+ */
 export type KnownCore = {
   readonly pid: number;
   /** The configuration file, absolute. */
@@ -426,13 +437,13 @@ export type KnownCore = {
 };
 
 export type CoreRecord = {
-  /** null: there was none, or nobody wrote it down. */
+  /** null: there was no core, or no record of it. */
   read(): KnownCore | null;
   write(core: KnownCore): void;
   remove(): void;
 };
 
-/** What cannot be written costs a later shell its patience, and no more. */
+/** A file error is ignored: a later shell then only fails to wait for the core. */
 export function createCoreRecord(file: string): CoreRecord {
   return {
     read: () => parse(quietly(() => readFileSync(file, 'utf8')) ?? ''),
@@ -458,11 +469,12 @@ function quietly<T>(act: () => T): T | null {
   }
 }
 
-/** The shell's end of the connection to the core: what is asked of it, and its answers. */
+// The shell's end of the connection to the core: its questions and their answers.
+
 type Answer = Extract<FromCore, { readonly question: number }>;
 type Waiting = (answer: Answer | null) => void;
 
-/** It is of this machine, and has the answer at hand. */
+/** The core is on this machine, and answers without delay. */
 const answerMs = 5_000;
 
 class CoreLink {
@@ -479,13 +491,13 @@ class CoreLink {
     return this.#connection !== null;
   }
 
-  /** A newer connection takes the place of the one before. */
+  /** A new connection replaces the former one. */
   attach(connection: Connection<ToCore>): void {
     this.lost(this.#connection);
     this.#connection = connection;
   }
 
-  /** What was asked on it is answered by nobody any more. */
+  /** Settles the questions of a lost connection with null. */
   lost(connection: Connection<ToCore> | null): void {
     if (connection === null || connection !== this.#connection) return;
     this.#connection = null;
@@ -496,19 +508,19 @@ class CoreLink {
     this.#waiting.get(answer.question)?.(answer);
   }
 
-  /** The address of a page with a code for one use; null: there is nobody to ask. */
+  /** @returns the address of a page with a code for one use; null: there is no core to ask */
   async offer(): Promise<string | null> {
     const answer = await this.#ask('offer');
     return answer?.kind === 'offered' ? answer.url : null;
   }
 
-  /** A token for a page of a window of its own; null also where the core is read-only. */
+  /** @returns a token for a webview's page; null: there is no core to ask, or it is read-only */
   async grant(): Promise<string | null> {
     const answer = await this.#ask('grant');
     return answer?.kind === 'granted' ? answer.token : null;
   }
 
-  /** Lost where there is no connection. */
+  /** Without a connection, the message is lost. */
   send(message: ToCore): void {
     this.#connection?.send(message);
   }
