@@ -1,6 +1,6 @@
 /**
- * What had no answer is asked again: in the words that were kept of it, with all that came with it,
- * and no less private than it was, whatever brain is asked now.
+ * Asks an unanswered turn again: in its remembered words and with all its attachments. The turn
+ * stays as private as it was, whichever brain is asked now.
  */
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
@@ -13,7 +13,7 @@ import { think } from './turn-failure.ts';
 import type { ActiveRoute, Deps } from './deps.ts';
 import { mayBeAskedAgain } from './sessions.ts';
 
-/** @param shown of the session, that turn among them where it is in view */
+/** @param shown the session's history; it contains the turn if the turn is in view */
 export async function askAgain(
   deps: Deps,
   route: ActiveRoute,
@@ -24,9 +24,9 @@ export async function askAgain(
   const message = askedAs(claim.message, again);
   if (message.sensitivity === 'private') turnContext.becomePrivate();
   const said = await asItWasSaid(deps, claim, again);
-  // So that later turns find it with the turn that takes the place of the other.
+  // Kept again, so that later turns find the attachments with the turn that replaces the old one.
   if (said !== null) await deps.ledger.attachments.keep(claim, said.attachments);
-  // What came behind it and waits as well has a button of its own, and is no part of this question.
+  // Later unanswered turns have buttons of their own, and are no part of this question.
   const { history: seen } = shown;
   const place = seen.indexOf(again);
   const history = seen.filter((turn, at) => at < place || (at > place && !mayBeAskedAgain(turn)));
@@ -40,7 +40,10 @@ export async function askAgain(
   return think(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
 }
 
-/** What stood around it is in its words; what comes with the command is no part of it. */
+/**
+ * The remembered words include the context of the question. Attachments of the command itself are
+ * ignored.
+ */
 function askedAs(command: Message, { sensitivity }: TurnRow): Message {
   const { context: _context, further: _further, ...message } = command;
   const label = strictest(message.sensitivity, sensitivity);

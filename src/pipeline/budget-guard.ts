@@ -1,4 +1,7 @@
-/** What pays for the calls of one turn, or of one trial: the ledger, within the brain's budget. */
+/**
+ * Pays for the model calls of one turn, or of one trial: reserves tokens and cost in the ledger,
+ * within the brain's budget.
+ */
 import type { Events } from '../domain/event.ts';
 import { compareAmounts, costOf, dearest } from '../domain/money.ts';
 import type {
@@ -22,7 +25,7 @@ export type BudgetGuardDeps = {
   readonly now: () => number;
 };
 
-/** `sender`: who wrote the message; null: nobody did, it is a trial. */
+/** `sender`: who wrote the message; null: a trial, which has no sender. */
 export type Charging = {
   readonly brain: { readonly name: string; readonly budget: Budget | null };
   readonly sender: Charged['sender'];
@@ -32,13 +35,13 @@ export function createBudgetGuard(deps: BudgetGuardDeps, charging: Charging): Bu
   return new BrainBudgetGuard(deps, charging);
 }
 
-/** From this share on a day's budget is nearly used. */
+/** From this share on, a day's budget counts as nearly used. */
 const nearly = 0.8;
 
 class BrainBudgetGuard implements BudgetGuard {
   readonly #deps: BudgetGuardDeps;
   readonly #charging: Charging;
-  /** Used, or reserved, by the calls of this turn to models that cost. */
+  /** Tokens used or reserved by the calls of this turn to models that cost money. */
   #ofTurn = 0;
 
   constructor(deps: BudgetGuardDeps, charging: Charging) {
@@ -59,7 +62,7 @@ class BrainBudgetGuard implements BudgetGuard {
     if (tokensPerTurn !== null && this.#ofTurn + size > tokensPerTurn) {
       return { kind: 'over_budget', opensAt: null };
     }
-    // Calls that are asked for together must not each find the room of the others.
+    // Reserved before the await: simultaneous calls must not each find the same room.
     this.#ofTurn += size;
     const limits = limitsOf(brain.budget, charged.sender);
     const reserving = await this.#deps.book.reserve(charged, most, limits);
@@ -92,7 +95,7 @@ class BrainBudgetGuard implements BudgetGuard {
   #over(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
     const brain = this.#charging.brain.name;
     this.#deps.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
-    // What has no room in a whole day would be refused tomorrow, too.
+    // A call that is larger than a whole day's budget would be refused tomorrow, too.
     const isForGood = isBeyond(limit, most, price);
     return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#deps.now()) };
   }
@@ -114,7 +117,7 @@ function named({ kind: limit, most }: SpendLimit) {
   return { limit, most };
 }
 
-/** Whether it does not fit even where nothing has been used. */
+/** Whether the call is too large even for an unused limit. */
 function isBeyond(limit: SpendLimit, most: Tokens, price: Charged['price']): boolean {
   if (limit.kind !== 'cost_per_day') return most.input + most.output > limit.most;
   return price !== null && compareAmounts(costOf(most, dearest(price)), limit.most) > 0;

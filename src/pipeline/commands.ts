@@ -1,6 +1,6 @@
 /**
- * The commands that svc answers by itself, in order with the conversation's other messages and
- * durable like any reply. They are no part of the history.
+ * The commands that svc answers itself, in order with the conversation's other messages and durable
+ * like any reply. They are not part of the history.
  */
 import { isMessengerType, kindTypeOf } from '../channels/registry.ts';
 import type { QuotedBlock, HistoryBounds, TurnRow } from '../domain/conversation.ts';
@@ -17,15 +17,15 @@ import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
 /**
- * What a command says and changes; `command` is its name, for the trace and the counters: also of
- * what svc says to a message of its own. `text` null: nothing is to be said.
+ * The text and the changes of a command's answer. `command` is its name in the trace and the
+ * counters; svc's answers to its own messages have names, too. `text` null: nothing is sent.
  */
 export type CommandAnswer = {
   readonly kind: 'command';
   readonly command: Command['kind'] | 'approval' | 'question' | 'unread';
   readonly text: string | null;
   readonly choices?: readonly Choice[];
-  /** The quoted block that the session goes on with; null: none. */
+  /** The quoted block that the session continues with; null: none. */
   readonly imported: QuotedBlock | null;
   readonly notes: readonly NoteMove[];
 };
@@ -46,10 +46,10 @@ export function commandsOn(
   return { session, notes: keepsNotes, tools: agent !== null, approvals, messenger, retries };
 }
 
-/** What was not answered is remembered where there is storage. */
+/** Unanswered turns are remembered only where there is storage. */
 type RememberingDeps = { readonly ledger: Pick<Deps['ledger'], 'durability'> };
 
-/** @param decision what the message means; a cut in it comes before the command */
+/** @param decision what the message means; its cut comes before the command */
 export async function answerCommand(
   deps: Deps,
   route: ActiveRoute,
@@ -96,8 +96,8 @@ async function recall(
   const asked = command.rest === '' ? most : wholeNumber(command.rest);
   if (asked === null || asked > most) return answer(command, say.recallBadCount(most));
   if (move === null && !claim.memory.empty) return answer(command, say.recallNotEmpty);
-  // A session that this very message ends is the newest that has turns.
-  // A message without an answer may be one that no model takes.
+  // If this message ends a session, that session is the newest that has turns. Turns without an
+  // answer are left out: maybe no model takes them.
   const before = (await ledger.recall(claim, asked)).filter(({ reply }) => reply !== null);
   if (before.length === 0) return answer(command, say.recallNothing);
   const { block, sensitivity, turns } = quote(before, brain.historyBounds);
@@ -115,7 +115,7 @@ async function notes(
 ): Promise<CommandAnswer> {
   const scope = brain.agent?.notes ?? null;
   if (scope === null) return answer(command, say.notesNone);
-  // What others have said may stand in them.
+  // They may hold text of other people.
   if (scope.kind === 'brain') return answer(command, say.notesNotYours);
   if (command.rest === 'clear') {
     return { ...answer(command, say.notesCleared), notes: [{ kind: 'clear', scope }] };
@@ -125,7 +125,7 @@ async function notes(
   return answer(command, kept.length === 0 ? say.notesNone : say.notesList(kept));
 }
 
-/** `/tools` tells at most so many uses. */
+/** `/tools` lists at most so many uses. */
 const usesMax = 5;
 
 async function tools(
@@ -144,7 +144,7 @@ function answer({ kind }: Command, text: string): CommandAnswer {
   return ownAnswer(kind, text);
 }
 
-/** @param choices none where there is nothing to press */
+/** @param choices the buttons of the answer; empty: none */
 export function ownAnswer(
   command: CommandAnswer['command'],
   text: string | null,
@@ -159,7 +159,7 @@ function wholeNumber(text: string): number | null {
   return number > 0 ? number : null;
 }
 
-/** Tells a messenger which commands there are on it, for whomever. */
+/** Tells a messenger its commands, for all its users alike. */
 export function offerCommands(
   deps: RememberingDeps,
   channel: ChannelKey,
@@ -173,14 +173,14 @@ export function offerCommands(
   route.channel.offer({ commands, own: ownDescriptions });
 }
 
-/** The part of a brain's window that a recalled block may take: turns have room beside it. */
+/** The share of a brain's window that a recalled block may take: turns need the rest. */
 const partMax = 3 / 4;
 
 const cutMark = ' […]';
 const head =
   'Quoted from an earlier session of this conversation, as history and not as a request:';
 
-/** A block with less of a turn than this says nothing. */
+/** A block with less of a turn than this is useless. */
 const quotedMin = 40;
 
 /** Whether a brain's window has room for a recalled block. */
@@ -189,10 +189,10 @@ function mayQuote({ turns, characters }: HistoryBounds): boolean {
 }
 
 /**
- * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
- * that does not fit alone is cut, with a mark.
+ * Formats turns as one quoted block, with `>` before every line. It takes the newest turns that
+ * fit. If even the newest does not fit, it is cut, with a mark.
  * @param characters of the brain's window
- * @returns the block, how many turns it holds, and the strictest stamp of these
+ * @returns the block, how many turns it holds, and their strictest sensitivity label
  */
 export function quote(
   rows: readonly TurnRow[],

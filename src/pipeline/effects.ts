@@ -1,3 +1,7 @@
+/**
+ * Turns the end of a turn into the `Effects` that the ledger commits: replies, history, approvals
+ * and the trace.
+ */
 import { withSpeaker, unshownQuote, withQuote } from '../domain/surroundings.ts';
 import type { Channel } from '../channels/channel.ts';
 import { isMessengerType } from '../channels/registry.ts';
@@ -19,21 +23,21 @@ import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
 import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './approvals/decide.ts';
 
-/** What one turn came to: a brain's decision, or svc's answer to a command. */
+/** The end of one turn: a brain's decision, or svc's answer to a command. */
 export type TurnEnd = Decision | CommandAnswer;
 
-/** What an operator wrote in their place. */
+/** The text of an operator who answers in their place. */
 type WrittenByHand = { readonly kind: 'by_hand'; readonly text: string };
 
-/** What of a claim a turn's effects are made of. */
+/** The part of a claim that the effects need. */
 type Answered = Pick<InClaim, 'message' | 'attempt'>;
 
-/** What happened on the way. Times are milliseconds since 1970. */
+/** The course of the turn. Times are milliseconds since 1970. */
 export type TurnTimeline = {
   readonly decision: SessionDecision;
   readonly claimedAt: number;
   readonly decidedAt: number;
-  /** What the turn left on its desk. */
+  /** What the turn collected in its context. */
   readonly turnContext: Pick<
     PipelineTurnContext,
     | 'steps'
@@ -53,7 +57,7 @@ export type TurnTimeline = {
   >;
 };
 
-/** What is left where no brain was at the desk. */
+/** An empty turn context, for turns that no brain answered. */
 export function bareContext(
   sensitivity: Sensitivity,
   steps: TraceStep[] = [],
@@ -74,9 +78,9 @@ export function bareContext(
 }
 
 /**
- * Everything one finished turn changes: the replies, what later turns remember, and the trace. A
- * sentence of svc's own is sent but not remembered. The person's message is always remembered,
- * unless it was a command, or nothing that can be read.
+ * Everything that one finished turn changes: the replies, the memory of later turns, and the trace.
+ * A sentence of svc's own is sent but not remembered. The person's message is always remembered,
+ * unless it was a command, or nothing in it can be read.
  */
 export function effectsOf(
   deps: Deps,
@@ -90,9 +94,9 @@ export function effectsOf(
   const own = end.kind === 'apology' ? apologyAfter(route, end, timeline) : null;
   const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
-  // What was asked for waits only where the question goes out.
+  // A call waits for approval only if the question is sent.
   const asked = end.kind === 'reply' ? turnContext.asked : null;
-  // What nobody could read is no question, and later turns learn nothing from it.
+  // An unreadable message is no question, and later turns learn nothing from it.
   const isUnread = command?.command === 'unread';
   const followed = command === null ? turnContext.followed : null;
   const said = isUnread ? null : saidIn(message, decision, followed, turnContext);
@@ -110,13 +114,13 @@ export function effectsOf(
   const worded = text === null ? null : { text, choices, isApology };
   const reply = worded === null ? null : replyOf(deps, route, claim, worded, timeline);
   return {
-    // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
+    // svc's own sentence fits any platform, and is sent even where splitting is what failed.
     replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
     turn,
     session: decision.move,
     ...(turnContext.window !== null && { window: turnContext.window }),
     imported: command?.imported ?? null,
-    // Nobody is to blame for a turn that failed without them, too.
+    // A turn that also failed without them proves nothing against them.
     leftOut: [...againIn(decision), ...(answered === null ? [] : turnContext.leftOut)],
     doubted: answered === null ? [] : turnContext.doubted,
     notes: command?.notes ?? turnContext.noteMoves ?? [],
@@ -137,7 +141,7 @@ export function effectsOf(
   };
 }
 
-/** The calls are as private as all that the turn was shown. */
+/** The label of a call is the turn's label, which covers everything that the turn was shown. */
 function approvalEffects(
   asked: readonly Approval[] | null,
   turnContext: TurnTimeline['turnContext'],
@@ -152,8 +156,8 @@ function approvalEffects(
 }
 
 /**
- * What is remembered as said; null: nothing of this turn is. What it replied to is, where the turn
- * is as private as that; else only that there was something.
+ * The text that is remembered as said; null: nothing of this turn is remembered. A quoted private
+ * message is remembered only by a private turn; a public one remembers that there was a quote.
  */
 function saidIn(
   message: Message,
@@ -167,20 +171,20 @@ function saidIn(
   return withQuote(withSpeaker(message, remembered ?? act.text), isHidden ? unshownQuote : quoted);
 }
 
-/** What gives way to this turn, which asks it again. */
+/** The unanswered turn that this turn asks again and replaces. */
 function againIn({ act }: SessionDecision): readonly TurnRow[] {
   return act.kind === 'think' && act.again !== undefined ? [act.again] : [];
 }
 
-/** What has had an effect, or goes on with a call that was approved, is done once. */
+/** A turn that had an effect, or that continued an approved call, must not run twice. */
 function isRepeatable({ followed, hasActed }: TurnTimeline['turnContext']): boolean {
   return followed === null && !hasActed;
 }
 
 /**
- * The ways on after a turn that failed: asking it again, as far as it is remembered, and a new
- * session where the sentence names it.
- * @param said the turn, where it is remembered and may be repeated; null: it is not
+ * The buttons after a failed turn: ask again, if the turn is remembered, and a new session, if the
+ * sentence names it.
+ * @param said the turn if it is remembered and may be repeated, else null
  */
 function waysOn(
   { ledger }: Deps,
@@ -202,10 +206,10 @@ function waysOn(
   return ways.length === 0 ? undefined : ways;
 }
 
-/** The same message would end so again. */
+/** After these apologies the same message would fail again. */
 const hopeless: ReadonlySet<Sorry['apology']> = new Set(['over_budget', 'unseen', 'too_long']);
 
-/** Only where somebody who may decide can press. */
+/** Buttons only where somebody who may decide can press them. */
 function choicesOn(
   { brain }: ActiveRoute,
   channel: ChannelKey,
@@ -215,7 +219,7 @@ function choicesOn(
   return approversOf(brain.agent, channel).here ? choicesOf(asked) : undefined;
 }
 
-/** What a yes came to is told, also where no model does it. */
+/** Says what happened to the approved call, also when no model answers. */
 function apologyAfter(
   route: ActiveRoute,
   sorry: Sorry,
@@ -226,7 +230,10 @@ function apologyAfter(
   return `${describeOutcome(turnContext.followed.approval, outcomeOf(turnContext))} ${own}`;
 }
 
-/** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
+/**
+ * Where sessions are on, the sentence says how to begin a new one: an earlier message may be the
+ * cause.
+ */
 function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string {
   const [trigger] = session?.triggers ?? [];
   const wayOut = trigger === undefined ? null : wayOutOf(sorry, trigger);
@@ -267,8 +274,8 @@ function replyOf(
 }
 
 /**
- * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. The first
- * becomes the message that is replaced; what may be pressed stands under the last.
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … at its end. The first
+ * part replaces the preview; the last part has the buttons.
  */
 export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);

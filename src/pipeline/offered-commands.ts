@@ -1,12 +1,11 @@
 /**
- * The commands that people may write, as they are told: in the answer to /help, and by messengers
- * that show commands. Pure.
+ * The commands that people may write, as /help and the command menus of messengers list them. Pure.
  */
 import type { CommandNotice } from '../channels/channel.ts';
 import type { CommandWord } from '../domain/command-words.ts';
 import type { CommandsOn } from './sessions.ts';
 
-/** `writes` as a person does, with its slash; a session's trigger may have none. */
+/** `writes` is the text that a person writes, with its slash; a session's trigger may have none. */
 export type ListedCommand = {
   readonly writes: string;
   readonly description: string;
@@ -14,8 +13,8 @@ export type ListedCommand = {
 };
 
 /**
- * Of 100 characters at most, as a notice is. Platforms keep them, and svc knows its own commands
- * by them: where one is worded anew, the former words have to stay known.
+ * The descriptions, at most 100 characters each, as `CommandNotice` requires. Platforms store them,
+ * and svc recognizes its own commands by them. When you reword one, keep the former words known.
  */
 const described = {
   trigger: 'Begin a new session: what was said before is no longer in view',
@@ -31,8 +30,8 @@ const described = {
 export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(described));
 
 /**
- * Triggers come first. A trigger that has the word of a command stands for it, but for an approval
- * with a code.
+ * Lists triggers first. A trigger with the word of a command replaces that command; only an
+ * approval with a code still works.
  */
 export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {
   const { session, notes, tools, approvals, retries, messenger } = understood;
@@ -52,7 +51,7 @@ export function commandsListed(understood: CommandsOn): readonly ListedCommand[]
   ];
 }
 
-/** What a messenger can show: commands begin with a slash. */
+/** The commands that a messenger can show: those that begin with a slash. */
 export function noticesOf(understood: CommandsOn): readonly CommandNotice[] {
   return commandsListed(understood).flatMap(({ writes, description, takesText }) =>
     writes.startsWith('/') ? [{ word: writes.slice(1), description, takesText }] : [],

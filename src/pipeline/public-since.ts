@@ -1,6 +1,6 @@
 /**
- * Since when a messenger's channel has been answered by public brains without a break. What people
- * said to each other before may have been meant for a private one.
+ * Since when public brains have answered a messenger's channel without a break. Earlier messages of
+ * people to each other may have been meant for a private brain.
  */
 import { isMessengerType } from '../channels/registry.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
@@ -9,10 +9,10 @@ import type { Ledger } from '../ledger/ledger.ts';
 
 const name = 'public_since';
 const isPrivate = 'private';
-/** How far the platform's clock may be from this one. */
+/** How far the platform's clock may differ from this one. */
 export const marginMs = 60_000;
 
-/** @returns null: it is not public, or that cannot be read now */
+/** @returns null: the channel is not public, or its time cannot be read now */
 export async function publicSinceOf(
   ledger: Pick<Ledger, 'cursor'>,
   channel: ChannelKey,
@@ -25,15 +25,15 @@ export function isPublicSince(since: number | null, at: number): boolean {
   return since !== null && at > since + marginMs;
 }
 
-/** A channel with its brain, as a plan has them. */
+/** Each channel with its brain, in one running configuration. */
 export type Lines = ReadonlyMap<
   ChannelKey,
   { readonly brain: { readonly sensitivity: Sensitivity } }
 >;
 
 /**
- * To be called before a plan is used with `private`, and once it is used with `public`: what is
- * said in between counts as private.
+ * Call it with `private` before a configuration is used, and with `public` once it is in use:
+ * messages in between count as private.
  */
 export async function keepPublicSince(
   ledger: Pick<Ledger, 'accept' | 'cursor'>,

@@ -1,6 +1,6 @@
 /**
- * How private the text is that a message replies to, or forwards. It came with a message, yet was
- * said before it: the message's own stamp says nothing about it.
+ * How private quoted or forwarded text is. It came with a message but was said before it, so the
+ * message's own sensitivity label says nothing about it.
  */
 import type { Brain } from '../brains/brain.ts';
 import type { Channel, Handled } from '../channels/channel.ts';
@@ -21,13 +21,13 @@ import type { ChannelKey } from '../domain/ids.ts';
 /** How a channel shows a reply. */
 type Showing = Pick<Channel, 'split' | 'plain'>;
 
-/** What cannot be read now may be private. */
+/** Turns that cannot be read now may be private. */
 const unread: EarlierTurns = { kind: 'label', sensitivity: 'private' };
 
-/** So many turns are looked through, back from when it was said: an answer may come late. */
+/** How many turns are searched, back from the time of the quoted text: an answer may come late. */
 const turnsMax = 40;
 
-/** @returns the quoted block with its stamp; null: nothing is quoted */
+/** @returns the quoted block with its sensitivity label; null: the message quotes nothing */
 export async function stampedQuote(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
   { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
@@ -43,8 +43,8 @@ export async function stampedQuote(
 }
 
 /**
- * The message as private as the turn whose words it forwards: they were said here before. Without
- * storage it is as private as the conversation was.
+ * The message, at least as private as the turn whose words it forwards, if they were said here
+ * before. Without storage it is as private as the conversation was.
  */
 export async function withForwardedLabel(
   ledger: Pick<Ledger, 'earlier'>,
@@ -65,8 +65,8 @@ export async function withForwardedLabel(
 }
 
 /**
- * What a turn has is as private as that. All else is public only where it is known to have been
- * said to a public brain, and a reply of svc only where nothing private can be in it.
+ * A text that stands in a turn is as private as that turn. Any other text is public only if it was
+ * certainly said to a public brain. A reply of svc is public only if it can hold nothing private.
  */
 async function labelOf(
   ledger: Pick<Ledger, 'cursor' | 'earlier'>,
@@ -75,7 +75,7 @@ async function labelOf(
   quoted: Quoted,
 ): Promise<Sensitivity> {
   const { by, at, elsewhere } = quoted;
-  // Also a text that was said here would tell what is said there, and by whom.
+  // Even a text that was also said here would reveal that it was said there, and by whom.
   if (elsewhere === 'closed') return 'private';
   const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
   const text = by === 'us' ? withoutNotice(said) : said;
@@ -95,12 +95,12 @@ async function labelOf(
   return isPublicSince(since, at) ? 'public' : 'private';
 }
 
-/** As a turn remembers what came with it. */
+/** The files, as a turn remembers them. */
 function filesOf({ media = [] }: Quoted): string {
   return media.map(({ reference }) => reference).join('\n');
 }
 
-/** Private as soon as one turn with the text is. @returns null: it is in none */
+/** Private as soon as one turn with the text is private. @returns null: no turn has it */
 function labelIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
   const sought = bare(text);
   if (sought === '') return null;
@@ -112,24 +112,24 @@ function labelIn(window: readonly TurnRow[], text: string, channel: Showing): Se
   return found.length === 0 ? null : strictest(...found.map(({ sensitivity }) => sensitivity));
 }
 
-/** All parts of a reply as its channel shows them, for the platform tells them so. */
+/** All parts of a reply as its channel shows them: platforms quote the shown text. */
 function shown(reply: string, channel: Showing): string {
   const parts = channel.split?.(reply) ?? [{ text: reply }];
   return parts.map((part) => channel.plain?.(part) ?? part.text).join('\n');
 }
 
 /**
- * Without white space and marks of formatting, in which what is shown and what is remembered mostly
- * differ, and without the dots behind a reply that still grew.
+ * The text without white space and marks of formatting: shown and remembered text mostly differ in
+ * these. The dots behind a growing reply go as well.
  */
 function bare(text: string): string {
   return text.replace(/[\s*_~`#|\\>•[\]…]/gu, '');
 }
 
-// How private an edit is at least: as private as the message that it changes, whatever brain
+// How private an edit is: at least as private as the message that it changes, whichever brain
 // answers the channel by now.
 
-/** More than the channels remember of questions; what is forgotten is judged by its time. */
+/** More messages than the channels remember; a forgotten message is judged by its time. */
 const knownMax = 5_000;
 
 export class EditLabels {
@@ -142,7 +142,7 @@ export class EditLabels {
   }
 
   /**
-   * The batch, with a label on each edit. An edit is public only where its message is known to be:
+   * Labels each edit of the batch. An edit is public only if its message is known to be public:
    * this process accepted the message as public, or the channel was public when it was said.
    */
   async label(channel: ChannelKey, batch: readonly Inbound[]): Promise<readonly Inbound[]> {
@@ -158,7 +158,7 @@ export class EditLabels {
   }
 
   /**
-   * To be told what became of a batch. A resend says nothing: the first of it may be private.
+   * Call it with the result of a batch. A duplicate is ignored: the original may be private.
    * @param sensitivity of the brain that answered the channel when the batch was accepted
    */
   accepted(batch: readonly Inbound[], handled: Handled, sensitivity: Sensitivity): void {

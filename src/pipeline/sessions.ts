@@ -1,10 +1,10 @@
 /**
- * What one message means for its conversation: does a new session begin with it, and is it for the
- * brain or a command that svc answers by itself.
+ * What one message means for its conversation: whether a new session begins with it, and whether it
+ * is for the brain or is a command that svc answers.
  *
- * Pure, and of the message alone: expiry compares when this message and the one before it were
- * accepted, never the clock at work, so that a message that waited means what it meant when it
- * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
+ * Pure, and decided by the message alone. Expiry compares the acceptance times of this message and
+ * of the one before it, never the current time. So a message that waited keeps its meaning. Setting
+ * the clock back does not expire a session: `previousAt` never goes back with it.
  */
 import { minuteMs } from '../lib/durations.ts';
 import type { SessionConfig } from '../config/config.ts';
@@ -17,12 +17,12 @@ import type { Memory } from '../ledger/ledger.ts';
 import { holdsApprovalCode } from './approvals/request.ts';
 import { isFollowed } from './approvals/sentences.ts';
 
-/** `move` ends the active session just before this message; null: it goes on. */
+/** `move` ends the active session just before this message; null: the session continues. */
 export type SessionDecision = { readonly move: SessionMove | null; readonly act: Intent };
 
 /**
- * What is to be done with the message. `rest` is what stands behind the command's word; `again` is
- * the turn without an answer that is asked again, and gives way to this one.
+ * What the pipeline does with the message. `rest` is the text behind the command's word. `again` is
+ * the unanswered turn that this turn asks again and replaces.
  */
 export type Intent =
   | { readonly kind: 'think'; readonly text: string; readonly again?: TurnRow }
@@ -31,17 +31,19 @@ export type Intent =
   | { readonly kind: 'notes'; readonly rest: string }
   | { readonly kind: 'tools' }
   | { readonly kind: 'start' | 'help' }
-  /** There is nothing to ask again. `at` names the turn that it was to be; null: the last one. */
+  /**
+   * There is nothing to ask again. `at` names the turn that the sender meant; null: the last one.
+   */
   | { readonly kind: 'retry'; readonly at: number | null }
   | { readonly kind: 'approve' | 'refuse'; readonly code: string }
   | { readonly kind: 'pair'; readonly code: string }
-  /** svc's own messages: nobody said anything. */
+  /** svc's own messages: no person wrote them. */
   | { readonly kind: 'welcome' }
   | { readonly kind: 'follow'; readonly approval: ApprovalId };
 
 /**
- * Which commands there are here: those of sessions, of brains that keep notes, of agents, of
- * whoever may have something to approve, of every messenger, and of those that remember.
+ * Which commands exist here. Each depends on something: a session's rules, a brain's notes, an
+ * agent, an approver, a messenger, or storage that remembers unanswered turns.
  */
 export type CommandsOn = {
   readonly session: SessionConfig | null;
@@ -68,7 +70,7 @@ export function decideSession(
   if (isTrigger(word, session) && !hasCode(command)) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
     if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
-    // The first message of the new session: a command like any other, but no further trigger.
+    // The first message of the new session may be any command except another trigger.
     const first = firstWord(rest);
     const act = commandOf(first.word, first.rest, understood);
     return { move, act: act ?? { kind: 'think', text: rest } };
@@ -83,7 +85,7 @@ export function decideSession(
   return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
 }
 
-/** Whether the message is one of the commands that there are, a trigger included. */
+/** Whether the message is one of the available commands, session triggers included. */
 export function isCommand(text: string, understood: CommandsOn): boolean {
   const { word, rest } = firstWord(text);
   return isTrigger(word, understood.session) || commandOf(word, rest, understood) !== null;
@@ -93,7 +95,7 @@ function isTrigger(word: string, session: SessionConfig | null): boolean {
   return session?.triggers.includes(word) === true;
 }
 
-/** It has no answer, and is a person's own, with words in it. */
+/** Whether the turn has no answer, and has a person's own words. */
 export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
   return reply === null && quoted !== true && text !== '' && !isFollowed(text);
 }
@@ -103,7 +105,7 @@ function sessionOf({ session }: Memory, { move }: SessionDecision): number {
   return session.number + (move === null ? 0 : 1);
 }
 
-/** For the trace: the session of this message, and why it is a new one. */
+/** The trace step: the session of this message, and why it is a new one. */
 export function traceSession(memory: Memory, decision: SessionDecision): TraceStep {
   const { move, act } = decision;
   return {
@@ -147,12 +149,15 @@ function commandOf(word: string, rest: string, understood: CommandsOn): Intent |
   }
 }
 
-/** A code is for svc alone, whatever begins a session. */
+/** An approval code is for svc alone, even where the word begins a session. */
 function hasCode(act: Intent | null): boolean {
   return (act?.kind === 'approve' || act?.kind === 'refuse') && holdsApprovalCode(act.code);
 }
 
-/** Asks that turn again, however many came after it; of two of one millisecond the last. */
+/**
+ * The command that asks that turn again, however many came after it. If two turns share the
+ * millisecond, it means the last one.
+ */
 export function retryOf({ at }: Pick<TurnRow, 'at'>): string {
   return `/retry ${at}`;
 }
@@ -166,7 +171,7 @@ function firstWord(text: string): { readonly word: string; readonly rest: string
   return { word, rest };
 }
 
-/** A session without a turn has nothing to cut, and goes on. */
+/** A session without a turn has nothing to cut, so it continues. */
 function expiry(
   at: number,
   { previousAt, empty }: Memory,
@@ -180,8 +185,8 @@ function expiry(
 
 /**
  * The newest moment, not after `at`, at which this machine's wall clock first showed that time of
- * its day. Where the hour is skipped in spring, that is the moment of the jump; where it comes
- * twice in autumn, its first coming.
+ * its day. If spring skips the hour, it is the moment of the jump. If autumn repeats the hour, it
+ * is the first of the two.
  */
 function lastBoundary(at: number, minute: number): number {
   const today = new Date(at);
@@ -192,7 +197,8 @@ function lastBoundary(at: number, minute: number): number {
 
 function boundaryOn(year: number, month: number, day: number, minute: number): number {
   const shown = new Date(year, month, day, 0, minute);
-  // A skipped time is told as one after the jump: go back to the first minute that shows as much.
+  // `Date` shows a skipped time as one after the jump: go back to the first minute that shows as
+  // much.
   const date = shown.getDate();
   let first = shown.getTime();
   for (let before = first - minuteMs; ; before -= minuteMs) {

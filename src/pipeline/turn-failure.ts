@@ -1,4 +1,4 @@
-/** What becomes of a message that meets a bug of ours: the bug ends its turn and nothing else. */
+/** What happens to a message that meets a bug of ours: the bug ends its turn and nothing else. */
 import type { Brain, TurnContext, Turn } from '../brains/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
@@ -17,7 +17,10 @@ const faultDecision: Decision = {
   why: 'it failed by a fault of ours',
 };
 
-/** A brain does not throw; if one does it is a bug, and the person still gets a sentence. */
+/**
+ * Asks the brain. A brain does not throw; if one does, it is a bug, and the person still gets a
+ * sentence.
+ */
 export async function think(
   deps: Deps,
   brain: Brain,
@@ -33,8 +36,8 @@ export async function think(
 }
 
 /**
- * Buries a claim that is not tried again: its handling threw, or it ended the process again and
- * again. A message's sender is told in the same commit.
+ * Dead-letters a claim that is not retried: its handling threw, or it ended the process several
+ * times. The same commit holds the sentence for the message's sender.
  */
 export async function buryMessage(
   deps: Deps,
@@ -59,15 +62,15 @@ export async function buryMessage(
   const turnContext = { ...bareContext(sensitivity), shownAs };
   const timeline = { decision, claimedAt: now, decidedAt: now, turnContext };
   const effects = effectsOf(deps, route, claim, faultDecision, timeline);
-  // A message that ends the process is kept from later turns: it would end the process there, too.
+  // Later turns do not see a message that ends the process: it would end the process there, too.
   const kept = kind === 'poison' ? notAgain(effects) : effects;
-  // Otherwise its approval would be owed a turn for ever, and a replay could run the call again.
+  // Without this the approval would stay open for ever, and a replay could run the call again.
   const settled = await settledBy(deps.ledger, claim.message);
   const left = settled === undefined ? kept : { ...kept, settled };
   if (await deps.ledger.bury(claim, why, left)) deps.events.buried(told);
 }
 
-/** Neither kept nor to be asked again by a press. */
+/** The effects without the turn, and without a button that asks it again. */
 function notAgain({ replies, ...effects }: Effects): Effects {
   const unpressed = replies.map((reply) => {
     const { choices, ...rest } = reply;
