@@ -1,5 +1,5 @@
 /** What a server says of one of its tools: bounded, hashed for its pin, made fit for a model. */
-import { canonicalJson } from '../../../lib/json.ts';
+import { canonicalJson, isObject } from '../../../lib/json.ts';
 import { nodeCrypto } from '../../../lib/node-http.ts';
 import type { ToolParameters } from '../tool.ts';
 
@@ -294,8 +294,4 @@ export function cleaned(text: string): string {
     .replace(/[\t\r\n\u2028\u2029]+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, '')
     .replace(/\[(?=\s*(?:data|end)\b)/gi, '(');
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isObject(value);
 }
