@@ -1,4 +1,4 @@
-/** How private an edit is, by what is known of the message that it changes. */
+/** How private an edit is, by what is known about the message that it changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Handled } from '../channels/channel.ts';

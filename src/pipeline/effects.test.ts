@@ -67,7 +67,7 @@ test('what failed may be asked again by a press, unless it has had an effect', (
     return replies[0]?.choices;
   };
   assert.deepEqual(choicesAfter(false), [{ label: 'Try again', says: '/retry 3' }]);
-  // What is written like svc's own words is none that `/retry` finds.
+  // `/retry` does not find a message that is written like svc's own text.
   assert.equal(choicesAfter(false, '(approved: pay)'), undefined);
   assert.equal(choicesAfter(true), undefined);
 });

@@ -1,4 +1,4 @@
-/** Which commands there are, what of them is told, and what asking again comes to. */
+/** Which commands exist, how they are listed, and what asking again does. */
 import { noStarts } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What is told of a claim that was lost while it was worked on: nothing of what did not happen. */
+/** A claim that was lost during its work: nothing is reported that did not happen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeoverClock } from '../../test/support/hand-clock.ts';
@@ -31,7 +31,7 @@ function said(text: string, sender = 'p1'): Inbound {
   return { channel, conversation, address, dedupeKey: null, ...facts };
 }
 
-/** A kit on a ledger in memory, and a route whose brain and channel do what the test says. */
+/** Deps on a ledger in memory, and a route whose brain and channel do what the test says. */
 function house(messagesMax = 10) {
   const { now, steady } = takeoverClock();
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);

@@ -18,7 +18,7 @@ const window: readonly TurnRow[] = [
   { at: 4, text: 'the same word', reply: null, sensitivity: 'public' },
 ];
 
-/** Shows the words of links, as Telegram does, and two parts. */
+/** Shows the text of links, as Telegram does, and splits a reply into two parts. */
 const channel = {
   split: (text: string) => text.split('--').map((part) => ({ text: part })),
   plain: ({ text }: { text: string }) => text.replace(/\((?:https?):[^)]*\)/g, ''),

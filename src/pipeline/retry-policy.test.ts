@@ -125,7 +125,7 @@ test('it is had once, even where the schedule is over', () => {
   const relay = failure('server_error', { status: 502, retryAfterMs: 60_000 });
   const step = decideRetry({ ...unseen, failure: relay }, claim(3), memory, clock);
   assert.ok(step.kind === 'defer' && step.at === clock.now() + 60_000);
-  // A receiver's own answer, or an end without such a wish, gets what the schedule has.
+  // A receiver's own answer, or a broken attempt without such a wish, follows the schedule.
   assert.equal(decideRetry(retry('timeout', true), claim(3), memory, clock).kind, 'bury');
 });
 

@@ -116,7 +116,7 @@ test('a command cuts nothing, but an expiry comes before it', () => {
   });
 });
 
-/** Looks at every minute between the two: did the wall clock come to that time of a day? */
+/** Checks every minute between the two: did the wall clock show that time of day? */
 function slowly(previousAt: number, at: number, minute: number): boolean {
   const minuteOf = (t: Date): number => t.getHours() * 60 + t.getMinutes();
   const day = (t: Date): string => `${t.getFullYear()} ${t.getMonth()} ${t.getDate()}`;
@@ -125,7 +125,7 @@ function slowly(previousAt: number, at: number, minute: number): boolean {
   for (let t = from; t <= at; t += 60_000) {
     const shown = new Date(t);
     if (minuteOf(shown) < minute || reached.has(day(shown))) continue;
-    // The first day of the scan begins in its middle, so it may have been reached before.
+    // The first day of the scan begins in its middle, so the time may have been reached before.
     if (t > from + 25 * 3_600_000 && t > previousAt) return true;
     reached.add(day(shown));
   }
@@ -135,7 +135,7 @@ function slowly(previousAt: number, at: number, minute: number): boolean {
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo'];
 const hour = 3_600_000;
 
-/** Both edges of daylight-saving time of 2025, by zone: spring and autumn of its hemisphere. */
+/** The daylight-saving changes of 2025, by zone: the spring and the autumn of its hemisphere. */
 const edges = [
   Date.UTC(2025, 2, 30, 1),
   Date.UTC(2025, 9, 26, 1),
@@ -156,7 +156,7 @@ for (const zone of zones) {
         property(
           constantFrom(...edges),
           integer({ min: -30 * 60, max: 30 * 60 }),
-          // Now and then the clock was set back between the two.
+          // Sometimes the clock was set back between the two.
           integer({ min: -5 * 60, max: 30 * 60 }),
           integer({ min: 0, max: 24 * 60 - 1 }),
           integer({ min: 0, max: 20 * 60 }),

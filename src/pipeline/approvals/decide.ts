@@ -1,7 +1,7 @@
 /**
- * The one way in which a call that waits is decided, by whomever: first the verdict is written,
- * then svc's own message is accepted, which is the turn that follows. What is decided and has no
- * message yet, since the process ended between the two, gets it from app/approval-upkeep.ts.
+ * The one way to decide a call that waits for approval. First the verdict is written. Then svc's
+ * own message is accepted, and its turn continues with the call. If the process ends between the
+ * two, app/approval-upkeep.ts accepts the message later.
  */
 import {
   roleOf,
@@ -23,10 +23,10 @@ import type { PipelineTurnContext } from '../turn-context.ts';
 import type { Brain } from '../../brains/brain.ts';
 import type { Intent } from '../sessions.ts';
 
-/** Who decides: the operator always may, a person only what is put to them now. */
+/** Who decides: the operator always may, a person only calls that they may approve now. */
 export type Decider = 'operator' | Person;
 
-/** `name` as the ledger keeps it: the channel's type, `:` and their id on it. */
+/** `name` as the ledger stores it: the channel's type, `:` and the person's id on it. */
 export type Person = {
   readonly name: string;
   isApproverOf(brain: string): boolean;
@@ -35,13 +35,13 @@ export type Person = {
 export type DecideResult =
   | { readonly kind: 'decided'; readonly approval: Approval }
   | { readonly kind: 'not_waiting'; readonly state: ApprovalState }
-  /** `too_long`: the question did not show all of it, so that it is the operator's to approve. */
+  /** `too_long`: the question did not show the whole call, so only the operator may approve it. */
   | { readonly kind: 'too_long'; readonly tool: string }
   | { readonly kind: 'not_found' | 'not_allowed' | 'storage_failed' };
 
 export type DecidingDeps = Pick<Deps, 'ledger' | 'events' | 'now' | 'approvals'>;
 
-/** @param idOrCode a person has the code alone, the operator the id */
+/** @param idOrCode a person has only the code, the operator the id */
 export async function decideApproval(
   deps: DecidingDeps,
   idOrCode: string,
@@ -85,14 +85,15 @@ async function settleAs(
   const end = await deps.ledger.approvals.decide(id, { verdict, by, at: deps.now() });
   if (end !== 'decided') return end;
   deps.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by) });
-  // Where it is not accepted now, the keeper has it accepted later.
+  // If the ledger does not accept it now, the janitor has it accepted later.
   await acceptFollowing(deps, approval);
   deps.approvals.wake();
   return end;
 }
 
 /**
- * The message whose turn goes on with a decided approval; accepted again it is the same one.
+ * Accepts the message whose turn continues with a decided approval. A second call accepts no second
+ * message.
  * @returns false: the ledger takes nothing now
  */
 export function acceptFollowing(deps: DecidingDeps, approval: Approval): Promise<boolean> {
@@ -100,7 +101,7 @@ export function acceptFollowing(deps: DecidingDeps, approval: Approval): Promise
   return acceptOwn(deps, approval, { conversation, address, sender }, `approval:${id}`);
 }
 
-/** The message that puts the question to a person in a chat of theirs. */
+/** Accepts the message that puts the question to a person in a chat of theirs. */
 export function acceptQuestion(
   deps: DecidingDeps,
   approval: Approval,
@@ -126,9 +127,9 @@ async function acceptOwn(
   return true;
 }
 
-// How an approval ends: with the message whose turn follows, whatever becomes of that message.
+// How an approval ends: with the message whose turn follows, whatever happens to that message.
 
-/** Whether that message is the turn that follows, and not a question elsewhere. */
+/** Whether the turn of that message follows the approval; otherwise it is a question elsewhere. */
 export function isAskedIn(
   { channel, conversation }: Approval,
   message: Pick<Message, 'channel' | 'conversation'>,
@@ -136,7 +137,7 @@ export function isAskedIn(
   return message.channel === channel && message.conversation === conversation;
 }
 
-/** What became of the call, as the audit of the turn has it; null: it did not run. */
+/** The outcome of the call, as the turn's audit has it; null: the call did not run. */
 export function outcomeOf({
   followed,
   toolUses,
@@ -146,8 +147,8 @@ export function outcomeOf({
 }
 
 /**
- * What ends with this message, which is buried; undefined: nothing, or it cannot be read. Of a call
- * that was approved nobody knows whether it began.
+ * The approval that ends with this dead-lettered message; undefined: none, or it cannot be read. If
+ * the call was approved, nobody knows whether it began.
  */
 export async function settledBy(
   { approvals }: Pick<Ledger, 'approvals'>,
@@ -159,7 +160,9 @@ export async function settledBy(
   return { id: approval.id, outcome: approval.state === 'approved' ? 'unknown' : null };
 }
 
-/** Those that may end with a message of that conversation, which an operator answers. */
+/**
+ * The open approvals that may end with a message of that conversation, which an operator answers.
+ */
 export async function openIn(
   ledger: Pick<Ledger, 'approvals'>,
   where: ConversationKey,
@@ -169,16 +172,16 @@ export async function openIn(
   return new Set(open.filter((one) => isAskedIn(one, where)).map(({ id }) => id));
 }
 
-/** `/approve` and `/refuse`: who wrote it is looked up at this moment, in the plan in use. */
+/** `/approve` and `/refuse`: the author's rights are looked up now, in the configuration in use. */
 type Brains = ReadonlyMap<string, Pick<Brain, 'agent'>>;
 type Verb = 'approve' | 'refuse';
 
-/** Who wrote the message, as `agent.approvers` names people. */
+/** The message's author, as `agent.approvers` names people. */
 function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
   return personOn(channel, sender.id);
 }
 
-/** Whether who wrote it may decide for any brain; it costs nothing where nobody may. */
+/** Whether the author may decide for any brain. It costs nothing where no brain has approvers. */
 export function isApprover(brains: Brains, message: Pick<Message, 'channel' | 'sender'>): boolean {
   let name: string | null = null;
   for (const { agent } of brains.values()) {
@@ -195,7 +198,7 @@ export function hasApprover(brains: Brains, channel: ChannelKey): boolean {
   return [...brains.values()].some(({ agent }) => approversOf(agent, channel).here);
 }
 
-/** @returns what the person is told */
+/** @returns the sentence for the person */
 export async function decide(
   deps: Deps,
   { brains }: ActiveRoute,

@@ -1,7 +1,7 @@
 /**
- * svc's own messages of an approval. In the conversation that asked it is the turn that follows:
- * the call runs if it was approved, and the model is told what came of it. In another one it puts
- * the question to somebody who may decide.
+ * The turns of svc's own approval messages. In the conversation that asked, the approved call runs
+ * and the model sees its result. In another conversation, the turn puts the question to a person
+ * who may decide.
  */
 import { kindTypeOf } from '../../channels/registry.ts';
 import type { Brain, Followed } from '../../brains/brain.ts';
@@ -19,12 +19,12 @@ import { think } from '../turn-failure.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { isAskedIn } from './decide.ts';
 
-/** Before a message is given back that cannot be gone on with just now. */
+/** The pause before svc gives back a message that it cannot continue with now. */
 const againMs = 1_000;
-/** How long a yes waits for a server of tools that is not there: it may be starting. */
+/** How long an approved call waits for a missing server of tools: the server may be starting. */
 const awaitedMs = 60_000;
 
-/** @returns null: it cannot be gone on with now, and the message is to be given back */
+/** @returns null: the turn cannot continue now, and the message must be given back */
 export async function follow(
   deps: Deps,
   { brain, brains }: ActiveRoute,
@@ -67,12 +67,15 @@ export async function follow(
   );
 }
 
-/** Nothing is said to who was not in time to be asked. Of an unknown brain the words stay here. */
+/**
+ * Nothing is sent if the decision came before the question. A brain that no longer exists gets only
+ * the notice.
+ */
 function question(approval: Approval, brains: ActiveRoute['brains'], now: number): CommandAnswer {
   const isOver = approval.state !== 'waiting' || approval.expiresAt <= now;
   if (isOver) return ownAnswer('question', null);
   const text = brains.get(approval.brain)?.agent?.asking?.text ?? 'notice';
-  // Nobody presses Approve under words that they did not see.
+  // Nobody should press Approve under a text that does not show the call.
   if (text === 'notice') return ownAnswer('question', describeNoticeTo(approval));
   return ownAnswer('question', describeQuestionTo(approval), choicesOf([approval]));
 }
@@ -92,7 +95,7 @@ function followedOf({ state, decidedBy, tool, arguments: given, hash }: Approval
   }
 }
 
-/** Null: the brain of the route is not the one that asked, or has the tool no more. */
+/** Null: the route has another brain than the one that asked, or the brain lost the tool. */
 function abilityOf({ name, agent }: Brain, { brain, tool, channel }: Approval): Ability | null {
   if (name !== brain) return null;
   const abilities = agent?.abilitiesOn(kindTypeOf(channel)) ?? [];

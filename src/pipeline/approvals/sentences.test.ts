@@ -1,4 +1,4 @@
-/** What who decides sees of a call: nothing in it hides, and nothing is read as markup. */
+/** The question as an approver sees it: nothing in it hides, and nothing is read as markup. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval } from '../../domain/approval.ts';

@@ -17,7 +17,7 @@ const step = { kind: 'tool', tool: 'calc', mode: 'allow', outcome: 'done', rule:
 
 /**
  * The line of a message as its own turn has it, and as later turns remember it.
- * @param bytes of the file that came with it, by what it is
+ * @param bytes of the file that came with it, by its kind
  */
 async function linesOf(
   type: 'text/plain' | 'image/png' | 'video',
@@ -92,7 +92,7 @@ test('a message with a file is in later turns byte for byte what it was in its o
   }
 });
 
-/** A turn of a text file that takes 3 s to be fetched, and of a video. */
+/** A turn with a text file that takes 3 s to fetch, and with a video. */
 async function turnOfFiles() {
   const clock = takeoverClock();
   const told: Omit<Unread, 'detail'>[] = [];

@@ -1,4 +1,7 @@
-/** The turn of a message with attachments: read once, kept with the message, shown to the brain. */
+/**
+ * The turn of a message with attachments: svc reads them once, keeps them with the message and
+ * shows them to the brain.
+ */
 import type { Turn, Brain, EarlierPictures } from '../../brains/brain.ts';
 import { picturesMax, type Attachment, type Picture } from '../../domain/attachment.ts';
 import { mediaOf, type Media, type Message } from '../../domain/message.ts';
@@ -22,8 +25,8 @@ import { isPublicSince, publicSinceOf } from '../public-since.ts';
 import { keptLater } from '../../domain/kept-text.ts';
 
 /**
- * A message that holds nothing but what cannot be read is answered by svc itself. What an earlier
- * run of the message read is not read again.
+ * Reads the attachments, then asks the brain. If the message has only unreadable attachments, svc
+ * itself answers. Attachments that an earlier run of the message read are not read again.
  */
 export async function thinkOfAttachments(
   deps: Deps,
@@ -39,7 +42,7 @@ export async function thinkOfAttachments(
   const quoted = await quotedMediaOf(deps.ledger, route.brain, message, turn.quoted);
   const came = [...own, ...quoted];
   const ofBefore = came.length === 0 && claim.attempt === 1 ? null : await keeping.of(claim);
-  // More may be joined with the message by now than its earlier run read, or no longer as much.
+  // The merged message may now have more or fewer attachments than the earlier run read.
   const kept = ofBefore?.length === came.length ? ofBefore : null;
   const read = kept ?? (await readAttachments(deps, route, message, came, turnContext)) ?? [];
   if (ofBefore !== null && kept === null) await keeping.keep(claim, []);
@@ -50,7 +53,7 @@ export async function thinkOfAttachments(
     return think(deps, route.brain, withEarlierPictures(deps, route, claim, turn), turnContext);
   }
   if (isUnreadable(turn.text, attachments)) {
-    // Who speaks to others is not told what svc cannot read.
+    // svc does not tell a person who speaks to others what it cannot read.
     const isToOthers = message.context?.overheard === true;
     return ownAnswer('unread', isToOthers ? null : describeUnread(attachments));
   }
@@ -63,7 +66,7 @@ export async function thinkOfAttachments(
   return think(deps, route.brain, whole, turnContext);
 }
 
-/** The turn whose quoted block says what of it is shown. */
+/** The turn whose quoted block says which of its attachments are shown. */
 function withShown<T extends Omit<Turn, 'attachments'>>(turn: T, shown: ReadonlySet<Media>): T {
   const said = turn.message.context?.quoted;
   if (turn.quoted === undefined || said === undefined || shown.size === 0) return turn;
@@ -71,22 +74,22 @@ function withShown<T extends Omit<Turn, 'attachments'>>(turn: T, shown: Readonly
   return { ...turn, quoted: { ...turn.quoted, text } };
 }
 
-/** Whether nothing of it can be shown to anybody, and nothing was written beside it. */
+/** Whether the message has no text, and no attachment of it can be read. */
 function isUnreadable(text: string, attachments: readonly Attachment[]): boolean {
   if (text.trim() !== '') return false;
   return attachments.every(({ kind }) => kind === 'unread');
 }
 
-/** What is said of what could not be read, each sentence once. */
+/** The sentences about the unreadable attachments, each once. */
 function describeUnread(attachments: readonly Attachment[]): string {
   const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
   return [...new Set(told)].join(' ');
 }
 
-// What came with the message that a message replies to: it is looked at as the message's own, where
-// all who are shown the turn may be shown it.
+// Attachments of the message that a message replies to. svc reads them like the message's own, if
+// everybody who is shown the turn may see them.
 
-/** @param block of its text; undefined: it is not told */
+/** @param block the quoted text; undefined: the quote is not shown */
 export async function quotedMediaOf(
   ledger: Pick<Ledger, 'cursor'>,
   brain: Pick<Brain, 'sensitivity'>,
@@ -95,29 +98,30 @@ export async function quotedMediaOf(
 ): Promise<readonly Media[]> {
   const { quoted, overheard } = message.context ?? {};
   if (quoted === undefined || block === undefined || overheard === true) return [];
-  // Nobody is told what of it cannot be read.
+  // Nobody is told which quoted attachments cannot be read.
   const media = (quoted.media ?? []).filter((one) => kindOfFile(one) !== 'unknown');
   if (media.length === 0) return [];
   if (strictest(brain.sensitivity, message.sensitivity) === 'private') return media;
   if (block.sensitivity === 'private') return [];
   if (quoted.elsewhere === 'open') return media;
-  // That a text like its own is public says nothing of a picture.
+  // A public text of the same message proves nothing about its picture.
   if (quoted.by === 'us') return [];
   const since = await publicSinceOf(ledger, message.channel);
   return isPublicSince(since, quoted.at) ? media : [];
 }
 
-/** How the line of a picture begins, by which later turns remember that one came. */
+/** The beginning of a picture's line; by it later turns remember that a picture came. */
 const mark = '[picture: ';
 
-/** Whether pictures may be kept of these; else nobody looks for any. */
+/** Whether pictures may be stored for these turns; otherwise nobody looks for any. */
 export function mayBePictured(history: readonly TurnRow[]): boolean {
   return history.some(({ text }) => text.includes(mark));
 }
 
 /**
- * The turn with a way to the newest pictures of its history, as many as one message may have with
- * its own. Each costs again whenever it is shown: within a budget none is.
+ * The turn with access to the newest pictures of its history, as many as one message may have,
+ * counting its own. Each picture costs tokens each time it is shown, so a brain with a budget gets
+ * none.
  */
 export function withEarlierPictures<T extends Turn>(
   { ledger }: Pick<Deps, 'ledger'>,
@@ -132,7 +136,7 @@ export function withEarlierPictures<T extends Turn>(
   return { ...turn, pictured: () => newestOf(ledger, claim, { history, since: first.at, most }) };
 }
 
-/** A picture is no less private than the turn that it came with. */
+/** A picture is at least as private as the turn that it came with. */
 async function newestOf(
   { attachments }: Deps['ledger'],
   claim: InClaim,
@@ -142,7 +146,7 @@ async function newestOf(
   const kept = await attachments.picturesSince(claim, since, most);
   for (const { at, sensitivity, picture } of kept.toReversed()) {
     const [row, ...others] = history.filter((one) => one.at === at && one.text.includes(mark));
-    // Of two messages of one millisecond nobody knows whose it is.
+    // If two turns share the millisecond, nobody knows whose picture it is.
     if (row === undefined || others.length > 0) continue;
     if (sensitivity === 'private' && row.sensitivity !== 'private') continue;
     pictured.set(row, [...(pictured.get(row) ?? []), picture]);
@@ -151,8 +155,8 @@ async function newestOf(
 }
 
 /**
- * What later turns remember as said: the text, and what svc could make words of, as this turn has
- * it but for long files.
+ * The text that later turns remember as said: the text, and the attachments in words. Only long
+ * files are shorter than in this turn.
  */
 export function rememberedOf(text: string, attachments: readonly Attachment[]): string {
   const lines = attachments.map((one) =>
@@ -162,9 +166,9 @@ export function rememberedOf(text: string, attachments: readonly Attachment[]): 
 }
 
 /**
- * A turn of the session as it was said, and all that was read of what came with it: what is
- * remembered of that stands in its text, which may be less.
- * @returns null: nothing is kept of what came with it
+ * A turn of the session as it was said, with everything that was read of its attachments. The
+ * turn's own text may remember less of them.
+ * @returns null: no attachments are stored for it
  */
 export async function asItWasSaid(
   { ledger }: Pick<Deps, 'ledger'>,
@@ -172,7 +176,7 @@ export async function asItWasSaid(
   { at, text }: TurnRow,
 ): Promise<{ readonly text: string; readonly attachments: readonly Attachment[] } | null> {
   if (!text.includes('[')) return null;
-  // Messages of one millisecond are told apart by what is remembered of each.
+  // Messages of one millisecond are told apart by their remembered texts.
   for (const attachments of await ledger.attachments.acceptedAt(claim, at)) {
     const told = rememberedOf('', attachments);
     const from = text.lastIndexOf(told);

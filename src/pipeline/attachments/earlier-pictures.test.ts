@@ -16,7 +16,7 @@ const kept = (at: number, sensitivity: Sensitivity = 'public', byte = at): KeptP
 const picture = (byte: number): Picture => ({ type: 'image/png', bytes: Uint8Array.of(byte) });
 const mark = '[picture: photo]';
 
-/** The bytes shown with each turn, by its time; and what the ledger was asked for. */
+/** The bytes shown with each turn, by its time, and the requests to the ledger. */
 async function shown(
   history: readonly TurnRow[],
   found: readonly KeptPicture[],

@@ -1,12 +1,13 @@
 /**
- * What svc makes of a file, by the type that its platform tells and by its name, and how a text is
- * read. Pure.
+ * Which kind a file is, by its platform's type and by its name, and how its text is decoded. Pure.
  */
 import { keptReading } from '../../domain/kept-text.ts';
 import type { Media } from '../../domain/message.ts';
 import { pictureTypes } from './picture/picture.ts';
 
-/** `untold`: what is in it has to say whether it is a text or a picture. */
+/**
+ * `untold`: neither type nor name says so; the content decides whether it is a text or a picture.
+ */
 export type FileKind = 'picture' | 'spoken' | 'text' | 'untold' | 'unknown';
 
 const textTypes = new RegExp(
@@ -16,9 +17,9 @@ const textTypes = new RegExp(
     '\\+(?:json|xml)$',
   ].join('|'),
 );
-/** Say nothing of what is in a file; `document` is what a messenger calls each. */
+/** Types that do not tell the content; `document` is what a messenger calls every file. */
 const untellingTypes = new Set(['', 'document', 'application/octet-stream']);
-/** Of texts and of programs in wide use. */
+/** Endings of texts and of widely used programming languages. */
 const textEndings = new Set(
   (
     'txt md markdown csv tsv log json jsonl yml yaml toml ini conf xml htm html css sql ' +
@@ -27,7 +28,7 @@ const textEndings = new Set(
   ).split(' '),
 );
 
-/** Of those that are read. */
+/** Endings of the picture formats that svc reads. */
 const pictureEndings = new Set(['jpg', 'jpeg', 'png', 'gif']);
 
 export function kindOfFile({ type, reference, file }: Media): FileKind {
@@ -42,8 +43,8 @@ export function kindOfFile({ type, reference, file }: Media): FileKind {
 }
 
 /**
- * UTF-8, UTF-16 that begins with its mark, or Windows-1252.
- * @returns the text, its beginning where it is long; null: it is none, or in another encoding
+ * Decodes UTF-8, UTF-16 with a byte order mark, or Windows-1252.
+ * @returns the text, or the beginning of a long one; null: it is no text, or in another encoding
  */
 export function textIn(bytes: Uint8Array): string | null {
   const marked = markedIn(bytes);
@@ -51,15 +52,15 @@ export function textIn(bytes: Uint8Array): string | null {
   return text === null || text.includes('\0') ? null : keptReading(text, '\n');
 }
 
-/** As `textIn`, of a file that nothing else calls a text: one with control characters is none. */
+/** Like `textIn`, for a file that nothing else calls a text: control characters make it none. */
 export function textInUntold(bytes: Uint8Array): string | null {
   const text = textIn(bytes);
   return text === null || controlCharacters.test(text) ? null : text;
 }
 
-/** But for tabs, and ends of lines and of pages. */
+/** Control characters, except tabs and the ends of lines and pages. */
 const controlCharacters = /[\p{Cc}--[\t\n\r\f]]/v;
-/** What hardly a word of Western Europe has; words of other scripts have it when read as such. */
+/** Hardly a Western European word has these; words of other scripts have them when misread. */
 const otherScript = /[À-ÖØ-öø-ÿ]{3}/;
 
 function westernIn(bytes: Uint8Array): string | null {

@@ -25,7 +25,7 @@ type Reads = {
   readonly remake?: (bytes: Uint8Array, whose: string, stop: Stop) => Promise<Remade>;
 };
 
-/** Turns of one process; each gives what the brain was shown of one photo. */
+/** Turns of one process; each returns how the brain saw one photo. */
 function stage({
   bytesMax = 20 * mib,
   deadlineMs = patienceMs,

@@ -1,4 +1,4 @@
-/** Where what is spoken may go, and when. */
+/** Where voice messages may go, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../../test/support/hand-clock.ts';
@@ -17,7 +17,7 @@ import type { PipelineTurnContext } from '../turn-context.ts';
 import type { ActiveRoute, Deps } from '../deps.ts';
 import { unreadSentences as say } from '../sentences.ts';
 
-/** @returns what is spoken was handed over as; null: it was not */
+/** @returns the label with which the audio was handed over; null: it was not handed over */
 async function spokenAs(
   brain: Sensitivity,
   label: Sensitivity,
@@ -78,7 +78,7 @@ test('what an earlier run read is not spoken again, unless more came since', asy
   assert.equal(await spokenAs('public', 'public', true, [heard, heard]), 'public');
 });
 
-/** @returns what the brain was shown of a message with these, and what was fetched */
+/** @returns the attachments that the brain was shown, and the files that were fetched */
 async function shownOf(
   all: readonly Media[],
   isDead: (file: string) => boolean,

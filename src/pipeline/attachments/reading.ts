@@ -1,7 +1,7 @@
 /**
- * What came with a message is read before a brain is asked: fetched from its platform by the
- * channel that took it in, and made into what a model can be shown. What cannot be read is told so,
- * with a sentence for the person.
+ * Reads the attachments of a message before a brain is asked: the channel that took the message in
+ * fetches them, and svc makes them into something that a model can be shown. An attachment that
+ * cannot be read becomes a sentence for the person.
  */
 import {
   picturesMax,
@@ -28,32 +28,32 @@ import { pause } from '../../lib/backoff.ts';
 const pictureBytesMax = 8 * 1024 * 1024;
 const textBytesMax = 256 * 1024;
 const spokenBytesMax = 20 * 1024 * 1024;
-/** For all that came with one message, less the time in which a voice message is written down. */
+/** For all attachments of one message, without the transcription of voice messages. */
 const readingMs = 30_000;
-/** Of files that are no pictures. */
+/** For files that are not pictures. */
 const filesMax = 4;
 
-/** `stop` is said at `endsAt` as well. */
+/** `stop` also comes at `endsAt`. */
 type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
 type ReadingDeps = Telling['deps'] & Pick<Deps, 'steady' | 'fileBytes' | 'spokenBytes'>;
 
-/** What reads the attachments of one message. */
+/** The reading of one message's attachments. */
 type Reading = Telling & {
   readonly deps: ReadingDeps;
   /** When the first of them was begun. */
   readonly since: SteadyTime;
   readonly route: ActiveRoute;
-  /** For all but what is spoken. */
+  /** For everything except voice messages. */
   readonly time: ReadingTime;
   readonly hearingTime: ReadingTime;
 };
 
 /**
- * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
- * asked.
- * @param all that came with it, and with what it replies to
- * @returns undefined: nothing came with it, or nothing on this channel is read
+ * Reads attachments only on a channel that fetches: on other channels the sender gives an address,
+ * which svc never contacts.
+ * @param all the attachments of the message and of the message that it replies to
+ * @returns undefined: there are no attachments, or this channel reads none
  */
 export async function readAttachments(
   deps: ReadingDeps,
@@ -89,7 +89,7 @@ async function readAll(reading: Reading, all: readonly Media[]): Promise<readonl
 
 type ReadMedia = readonly [Media, TimedRead];
 
-/** Files that turn out to be pictures are more of them than places were given to. */
+/** Drops surplus pictures: files of unknown type may turn out to be pictures. */
 function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
   let pictures = 0;
   return all.map(([media, read]) => {
@@ -101,7 +101,7 @@ function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
   });
 }
 
-/** What cannot be read takes no place of another, but no more than twice `most` are tried. */
+/** An unreadable file takes no place of another one, but at most twice `most` files are tried. */
 async function readUpTo(
   most: number,
   reading: Reading,
@@ -161,12 +161,12 @@ async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   return read ?? notRead('download', 'no_room', isSpoken ? say.notHeard : say.notFetched);
 }
 
-/** Whether sending it again would change nothing. */
+/** Whether sending the file again would change nothing. */
 function isRefused({ kind }: Failure): boolean {
   return kind === 'unauthorized' || kind === 'malformed_answer';
 }
 
-/** Files of several people are read in turn. */
+/** The key by which files of several people take turns. */
 function whoseOf({ channel, sender }: Message): string {
   return `${channel} ${sender.id}`;
 }
@@ -213,7 +213,7 @@ async function readBytes(
   }
 }
 
-/** @param none what is said where it is no picture */
+/** @param none the result if it is no picture */
 async function readPicture(
   { route, message, time }: Reading,
   { reference: name }: Media,
@@ -236,24 +236,24 @@ async function readPicture(
   }
 }
 
-/** What fails for a passing reason is tried again within the time. */
+/** Retries temporary failures within the time. */
 function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop): Promise<Fetched> {
   return stoppedAfter(readingMs, outer, (stop) =>
     withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
   );
 }
 
-// Has a voice message written down by the speech server of its channel.
+// Transcribes a voice message by the speech server of its channel.
 
-/** Of what a turn has left; the rest is the brain's, to answer what was said. */
+/** The share of a turn's remaining time; the brain needs the rest for its answer. */
 const hearingShare = 0.5;
 
-/** Until when what came with a message may be written down. */
+/** Until when attachments of a message may be transcribed. */
 function hearingEndsAt(now: SteadyTime, deadlineAt: SteadyTime): SteadyTime {
   return later(now, Math.max(0, (deadlineAt - now) * hearingShare));
 }
 
-/** @param stop said at `endsAt` as well */
+/** @param stop also comes at `endsAt` */
 async function hear(
   speech: Speech,
   { brain }: Pick<ActiveRoute, 'brain'>,
@@ -277,7 +277,7 @@ async function hear(
   return failedToRead('speech', outOfTime(heard.failure), why);
 }
 
-/** Where nothing else was stopped, what was cancelled had no more time. */
+/** Unless the turn itself was stopped, only the time limit cancels. */
 function outOfTime(why: Failure): Failure {
   return why.kind === 'cancelled' ? failure('timeout') : why;
 }
@@ -287,7 +287,7 @@ function sentenceOf(kind: FailureKind): string {
   return kind === 'timeout' || kind === 'cancelled' ? say.notInTime : say.notHeard;
 }
 
-// What came of one file, and who is told of it.
+// The result of reading one file, and its report.
 
 /** `why`: the sentence for the person. */
 type FileRead =
@@ -306,7 +306,7 @@ function failedToRead(part: ReadingPart, cause: Failure, why: string): FileRead 
   return { kind: 'unread', why, unread: unreadBy(part, cause) };
 }
 
-/** What is to be done with a file of that kind once it is there. */
+/** The next step for a file of that kind, once it is fetched. */
 const partOf: Readonly<Record<FileKind, ReadingPart>> = {
   picture: 'picture',
   text: 'text',
@@ -315,7 +315,10 @@ const partOf: Readonly<Record<FileKind, ReadingPart>> = {
   unknown: 'other',
 };
 
-/** `startMs`: from when the first file of its message was begun. */
+/**
+ * `startMs`: when the reading of this file began, counted from the start of the message's first
+ * file.
+ */
 type TimedRead = FileRead & { readonly startMs: number; readonly ms: number };
 
 type Telling = {
@@ -324,7 +327,7 @@ type Telling = {
   readonly turnContext: Pick<PipelineTurnContext, 'stop' | 'addStep'>;
 };
 
-/** Tells the operator and the trace; a turn that was stopped reads again, and tells then. */
+/** Reports to the operator and the trace. A stopped turn reads again, and reports then. */
 function tellRead(
   { deps, message: { channel }, turnContext }: Telling,
   { reference: name }: Media,
@@ -346,7 +349,7 @@ function tellRead(
 const triesMax = 3;
 const againMs = 500;
 
-/** What fails for a passing reason is tried again, until it is stopped. */
+/** Retries temporary failures until it is stopped. */
 async function withTries<End extends { readonly kind: string; readonly failure?: Failure }>(
   stop: Stop,
   act: () => Promise<End>,

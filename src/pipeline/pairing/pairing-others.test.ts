@@ -34,7 +34,7 @@ function said(sender: string): Inbound {
   return { channel, conversation: sender as ConversationId, address, dedupeKey: null, ...facts };
 }
 
-/** One of those who work on that ledger. */
+/** One of the processes that share the ledger. */
 function turnContext(ledger: Ledger) {
   const { events } = noteEvents();
   const { now, steady } = systemClock;
@@ -58,7 +58,7 @@ function turnContext(ledger: Ledger) {
   return { pairings, gate, pairingRequest };
 }
 
-/** The codes of all messages that wait, by sender. */
+/** The codes of all waiting messages, by sender. */
 async function codesOf(ledger: Ledger): Promise<ReadonlyMap<string, string>> {
   const claims = await ledger.claim('in', channel, 1_000);
   return new Map(claims.map(({ message }) => [message.sender.id, message.pairingCode!]));
@@ -81,7 +81,7 @@ async function openStorage(messagesMax?: number) {
   };
 }
 
-/** Counts the turns of the loop: what else there is to do is done in them. */
+/** Counts the turns of the event loop, in which other work runs. */
 function turns() {
   let count = 0;
   let next = setImmediate(function turn() {
@@ -96,7 +96,7 @@ function turns() {
   };
 }
 
-/** The ledger, one of whose methods is another. */
+/** The ledger with one method replaced. */
 function altered(ledger: Ledger, other: Pick<Ledger, 'accept'> | Pick<Ledger, 'cursor'>): Ledger {
   return new Proxy(ledger, {
     get: (_, name) => {
@@ -139,7 +139,7 @@ test('who is let in elsewhere during the first look at the pairings is read agai
     altered(ledger, {
       async cursor(...asked: Parameters<Ledger['cursor']>) {
         const kept = await ledger.cursor(...asked);
-        // Another instance changes it now, and tells so.
+        // Another instance changes it now, and announces the change.
         await read?.();
         return kept;
       },

@@ -14,7 +14,7 @@ async function turnContext(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
   const ledger = createMemoryLedger({ now, steady: steadyNow, ids });
   const pairings = new Pairings(ledger, now, random);
   await pairings.load('messenger_a');
-  /** As the gate does: the code is given in the commit of the message. */
+  /** Works like the gate: the message's commit gives the code. */
   const pairingRequest = async (id: string): Promise<string> => {
     const knocked = pairings.pairingRequest('messenger_a', { id, name: null });
     if (knocked.kind === 'turned_away') return knocked.reason;

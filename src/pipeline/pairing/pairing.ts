@@ -1,12 +1,14 @@
 /**
- * Who was let in by a code, and who was given one that still counts.
+ * The people who were admitted by a code, and the strangers who hold a valid code.
  *
- * A stranger: unknown → asking (given a code, for an hour) → admitted, by the operator's word
- * alone; no code is ever taken from a chat. Whoever was given a code gets no other within the
- * hour, whatever became of it. Many strangers at once keep nobody else out for long: the oldest
- * code gives way to a new one, once it has had its ten minutes. What is kept is one cursor a
- * messenger, by its type and not by its bot: ids are the platform's, a new bot keeps its people,
- * and the cursor moves in the very commit that accepts the message which is answered with the code.
+ * A stranger: unknown → asking (has a code, for an hour) → admitted, by the operator alone. svc
+ * takes no code from a chat. Nobody gets a second code within the hour, whatever happened to the
+ * first. Many strangers at once block nobody for long: a new code displaces the oldest one, once
+ * that one is ten minutes old.
+ *
+ * One cursor for each type of messenger, not for each bot, holds the pairings. Ids belong to the
+ * platform, so a new bot keeps its people. The cursor moves in the commit that accepts the message
+ * which svc answers with the code.
  */
 import { hourMs } from '../../lib/durations.ts';
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../../domain/gate.ts';
@@ -23,11 +25,11 @@ import {
   type PendingCode,
 } from './stored-pairings.ts';
 
-/** So long a code is left alone; then it gives way when there are too many. */
+/** A code is safe for so long; then a new one may displace it when there are too many. */
 const codeLeastMs = 10 * 60_000;
 const codesMax = 100;
 const admittedMax = 1_000;
-/** At most so many are kept who were given a code within the hour, whatever became of it. */
+/** At most so many people are remembered who got a code within the hour. */
 const askingMax = 500;
 const nameCharactersMax = 64;
 /** How often a change is tried while others move the same cursor. */
@@ -37,14 +39,14 @@ const triesMax = 8;
 const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
 const codeLength = 8;
 
-/** `undo` is for a code whose message was not accepted: it was not given. */
+/** `undo` is for a code whose message was not accepted: nobody got the code. */
 export type PairingRequest =
   | ({ readonly kind: 'code'; readonly code: string } & Change)
   | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
 
 /**
- * What an operator's word makes of what is kept; `change` is null where it stays as it is. `told`
- * goes into the ledger in the same commit.
+ * An operator's decision on the stored pairings. `change` null: they stay as they are. `told` is a
+ * message that goes into the ledger in the same commit.
  */
 type Decided<Answer> = {
   readonly answer: Answer;
@@ -55,10 +57,10 @@ type Decided<Answer> = {
 /** svc's own message; `accepted` is called once the ledger has it. */
 export type Told = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
 
-/** Who was admitted, and is to be told so on the messenger of that type. */
+/** An admitted person of that type of messenger who has not been told yet. */
 export type Unwelcomed = Admitted & { readonly type: string };
 
-/** Fills the bytes with random ones that nobody can guess. */
+/** Fills the bytes with random values that nobody can guess. */
 export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
 
 export class Pairings implements Admissions {
@@ -67,12 +69,13 @@ export class Pairings implements Admissions {
   readonly #random: FillRandom;
   readonly #changed: (type: string) => Promise<void>;
   readonly #kept: ReadonlyMap<string, KeptPairings>;
-  /** Is called when somebody was admitted here. */
+  /** Called when somebody was admitted here. */
   onAdmitted: (() => void) | null = null;
 
   /**
    * @param now milliseconds since 1970
-   * @param changed tells all who keep the pairings of that type in memory that they are others now
+   * @param changed tells all processes that keep the pairings of that type in memory to read them
+   *   again
    */
   constructor(
     ledger: Pick<Ledger, 'accept' | 'cursor'>,
@@ -92,7 +95,7 @@ export class Pairings implements Admissions {
     return this.#of(type).load();
   }
 
-  /** Somebody changed them: they are read again before their next use. */
+  /** Somebody changed the pairings: they are read again before their next use. */
   doubt(type: string): void {
     this.#of(type).doubt();
   }
@@ -101,7 +104,7 @@ export class Pairings implements Admissions {
     return this.#of(type).state.admitted.some((one) => one.sender === sender);
   }
 
-  /** A code for a stranger. `move` goes with the message that tells it. */
+  /** A code for a stranger. Its `move` must be committed with the message that tells the code. */
   pairingRequest(type: string, { id: sender, name }: Sender): PairingRequest {
     const kept = this.#of(type);
     const now = this.#now();
@@ -157,7 +160,7 @@ export class Pairings implements Admissions {
     return admission ?? { kind: 'storage_failed' };
   }
 
-  /** As far as it is known here. */
+  /** The admitted people who have not been told yet, as far as this process knows. */
   async unwelcomed(type: string): Promise<readonly Unwelcomed[]> {
     const kept = this.#of(type);
     await kept.load();
@@ -168,8 +171,9 @@ export class Pairings implements Admissions {
   }
 
   /**
-   * Has them told once: their message and the note that they were told are one commit.
-   * @param told null: they cannot be told
+   * Tells an admitted person once: one commit holds the message and removes the person from the
+   * list.
+   * @param told null: the person cannot be told
    */
   async welcome({ type, sender }: Unwelcomed, told: Told | null): Promise<void> {
     const kept = this.#of(type);
@@ -195,15 +199,15 @@ export class Pairings implements Admissions {
   }
 
   /**
-   * Decides on what is kept now. Where others change it meanwhile, it is read and decided again.
-   * @returns null where it was not written
+   * Decides on the current pairings. If others change them meanwhile, it reads and decides again.
+   * @returns null: the change was not written
    */
   async #change<Answer>(
     of: readonly KeptPairings[],
     decide: () => Decided<Answer>,
   ): Promise<Answer | null> {
     for (let tries = 0; tries < triesMax; tries++) {
-      // All else that waits goes first, and so does whoever was quicker.
+      // All other waiting work runs first, also the work of the one who was quicker.
       if (tries > 0) await new Promise(setImmediate);
       const read = await Promise.all(of.map((kept) => kept.readAgain()));
       if (read.includes(false)) continue;
@@ -229,7 +233,9 @@ export class Pairings implements Admissions {
     return kept;
   }
 
-  /** Bytes past the last whole round of the alphabet are thrown away: codes are equally likely. */
+  /**
+   * Bytes past the last whole round of the alphabet are dropped, so all codes are equally likely.
+   */
   #code(): string {
     const fair = 256 - (256 % alphabet.length);
     const bytes = new Uint8Array(codeLength * 2);
@@ -245,7 +251,7 @@ export class Pairings implements Admissions {
 }
 
 /**
- * The same list, read where somebody else keeps it.
+ * The same list, read from the ledger when another process keeps the pairings.
  * @param now milliseconds since 1970
  */
 export async function listPairings(
@@ -259,7 +265,7 @@ export async function listPairings(
   return rows;
 }
 
-/** What an operator's word and time make of the pairings that are kept. */
+/** The changes that an operator's decisions make to the pairings. */
 function admitting(kept: KeptPairings, one: Admitted): Change {
   const { admitted, asking, unwelcomed = [] } = kept.state;
   const state = {
@@ -279,7 +285,7 @@ function welcoming(kept: KeptPairings, sender: string): Change {
   });
 }
 
-/** Nobody is left to be told: the field goes. */
+/** Without the field when nobody is left to be told. */
 function welcomed({ unwelcomed = [], ...state }: PairingState, sender: string): PairingState {
   const left = unwelcomed.filter((one) => one !== sender);
   return left.length === 0 ? state : { ...state, unwelcomed: left };
@@ -306,14 +312,16 @@ function rowsOf(channel: string, { admitted, asking }: PairingState, now: number
 }
 
 const codeMs = hourMs;
-/** Clocks that follow one another differ by less than this. */
+/** Clocks of instances differ by less than this. */
 const skewMsMax = 60_000;
 
 function counts(one: PendingCode, now: number): boolean {
   return one.code !== null && isRecent(one, now);
 }
 
-/** Within the hour. One of a clock that was ahead is none: its sender would get no other. */
+/**
+ * Within the hour. An entry from a clock that was ahead does not count: it would block its sender.
+ */
 function isRecent({ until }: PendingCode, now: number): boolean {
   return until > now && until <= now + codeMs + skewMsMax;
 }

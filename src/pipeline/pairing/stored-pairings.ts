@@ -1,10 +1,10 @@
 /**
- * What is kept of one messenger's pairings: a cursor in the ledger, and in memory what that cursor
- * will hold once all that was asked for is written.
+ * The pairings of one messenger: a cursor in the ledger, and a copy in memory. The copy holds the
+ * cursor's value as it will be after all requested writes.
  *
- * Others may move the cursor as well. So each move says what it expects there, and the ledger
- * refuses it where somebody was quicker. What is in memory is doubted from then on, and is read
- * again before its next use: known → doubted → known.
+ * Others may move the cursor as well. So each move names the value that it expects, and the ledger
+ * refuses the move if somebody was quicker. After that the copy may be stale, and is read again
+ * before its next use: known → stale → known.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { CursorMove, Ledger } from '../../ledger/ledger.ts';
@@ -17,7 +17,10 @@ export type Admitted = {
   readonly at: number;
 };
 
-/** `code` is null once it is used, taken back or gave way; its sender gets none before `until`. */
+/**
+ * `code` is null once it is used, taken back or displaced; its sender gets no new one before
+ * `until`.
+ */
 export type PendingCode = {
   readonly sender: string;
   readonly name: string | null;
@@ -28,17 +31,17 @@ export type PendingCode = {
 export type PairingState = {
   readonly admitted: readonly Admitted[];
   readonly asking: readonly PendingCode[];
-  /** Who was admitted and is to be told so; absent: nobody. */
+  /** Admitted people who have not been told yet; absent: nobody. */
   readonly unwelcomed?: readonly string[];
 };
 
-/** The move of a cursor that is kept in memory as well: it always says what it expects. */
+/** The move of a cursor that is also kept in memory: it always names the expected value. */
 export type ExpectingMove = Required<CursorMove>;
 
-/** A change that is in memory already. */
+/** A change that is already made in memory. */
 export type Change = {
   readonly move: ExpectingMove;
-  /** To be called when the ledger refused the move. Of several, the last one goes first. */
+  /** Call it when the ledger refused the move. Of several changes, undo the last one first. */
   readonly undo: () => void;
 };
 
@@ -46,10 +49,10 @@ export class KeptPairings {
   readonly #ledger: Pick<Ledger, 'cursor'>;
   readonly #type: string;
   #state: PairingState | null = null;
-  /** Where the cursor stands once all that was asked for is written, by what is known here. */
+  /** The cursor's value after all requested writes, as far as this process knows. */
   #expected: string | null = null;
   #doubted = false;
-  /** Counts what was changed here, and each doubt. */
+  /** Counts the changes made here, and each call of `doubt`. */
   #changes = 0;
   #reading: Promise<boolean> | null = null;
 
@@ -63,30 +66,32 @@ export class KeptPairings {
     return this.#state;
   }
 
-  /** Reads it, unless it is known. Rejects where it was never read, and cannot be. */
+  /**
+   * Reads the pairings unless they are known. Rejects if they were never read and cannot be read.
+   */
   async load(): Promise<void> {
     if (this.#state === null) await this.#read();
     if (this.#doubted) await this.readAgain();
   }
 
-  /** What is in memory, or is being read, may be outdated. */
+  /** The copy in memory, or the one being read, may be stale. */
   doubt(): void {
     this.#doubted = true;
     this.#changes++;
   }
 
   /**
-   * Reads it, whatever is known. Those who ask at the same time share one reading.
-   * @returns false where what is in memory may be outdated: it cannot be read, or was changed here
-   *   meanwhile, so that what was read may be older
+   * Reads the pairings again. Simultaneous callers share one read.
+   * @returns false: the copy in memory may be stale, because the read failed, or because a change
+   *   here during the read may be newer
    */
   readAgain(): Promise<boolean> {
     return this.#read().catch(() => false);
   }
 
   /**
-   * The state that comes after this one, in memory at once.
-   * @param without takes this change, and no other, out of a state
+   * Replaces the state, in memory at once.
+   * @param without removes this change, and no other, from a state
    */
   become(state: PairingState, without: (state: PairingState) => PairingState): Change {
     const [before, expected] = [this.state, this.#expected];
@@ -119,7 +124,7 @@ export class KeptPairings {
     const changes = this.#changes;
     const kept = await readCursor(this.#ledger, this.#type);
     if (this.#changes !== changes) {
-      // At the first reading it is better than nothing, and stays in doubt.
+      // For a first read this is better than nothing, and stays marked as stale.
       if (this.#state === null) this.#set(stateOf(kept), kept);
       return false;
     }
@@ -130,7 +135,7 @@ export class KeptPairings {
   }
 }
 
-/** The same, where somebody else keeps it. */
+/** Reads the pairings that another process keeps in memory. */
 export async function readPairings(
   ledger: Pick<Ledger, 'cursor'>,
   type: string,

@@ -1,4 +1,7 @@
-/** A turn that an operator answers: it changes what any turn does, and no model is asked. */
+/**
+ * A turn that an operator answers: it changes everything that any turn changes, and no model is
+ * asked.
+ */
 import type { ApprovalId } from '../../domain/approval.ts';
 import { strictest } from '../../domain/sensitivity.ts';
 import type { ConversationKey } from '../../domain/story.ts';
@@ -13,7 +16,7 @@ import { openIn } from '../approvals/decide.ts';
 
 export type HandWritten = {
   readonly text: string;
-  /** The last of the messages that it answers; null: the oldest that waits. */
+  /** The last of the messages that it answers; null: the oldest waiting message. */
   readonly upTo: string | null;
 };
 
@@ -21,8 +24,9 @@ export type HandWritten = {
 export type TakeoverResult = OperatorAnswer | { readonly kind: 'not_served' };
 
 /**
- * The reply goes out as any other; the messages before the named one have none of their own.
- * @param route undefined: the conversation's channel is not served
+ * Answers the messages up to `upTo` with one reply, which goes out like any other. The messages
+ * before that one get no reply of their own.
+ * @param route undefined: no route serves the conversation's channel
  */
 export async function answerAsOperator(
   deps: Deps,
@@ -51,8 +55,10 @@ export async function answerAsOperator(
 }
 
 /**
- * It is remembered as it was said: what was a command is answered by a person this time.
- * @param shownAs what shows the beginning of a reply to one of the messages; absent: nothing
+ * The effects of the message that gets the reply. A person answers it, so even a command is
+ * remembered as text.
+ * @param shownAs the platform's message that shows the beginning of a reply to one of the messages;
+ *   absent: none
  */
 function lastEffects(
   deps: Deps,
@@ -66,7 +72,7 @@ function lastEffects(
   const { move } = decideSession(message, memory, commandsOn(deps, route, message));
   const decision = { move, act: { kind: 'think', text: message.text } } as const;
   const seen = move === null ? memory.turns : [];
-  // An operator has the conversation before them: what they write may hold what was private in it.
+  // The operator sees the whole conversation, so the answer may repeat private text.
   const labels = seen.map(({ sensitivity }) => sensitivity);
   const turnContext = bareContext(
     strictest(message.sensitivity, route.brain.sensitivity, ...labels),
@@ -82,11 +88,11 @@ function lastEffects(
     turnContext: { ...turnContext, shownAs },
   };
   const effects = effectsOf(deps, route, one, { kind: 'by_hand', text }, timeline);
-  // A message that ends the process is kept from later turns: it would end the process there, too.
+  // Later turns do not see a message that ends the process: it would end the process there, too.
   return poison ? { ...effects, turn: null } : effects;
 }
 
-/** Where svc's own message is answered, nobody said anything, and no call runs after it. */
+/** For svc's own message: no person wrote it, and no call runs after it. */
 function asOwn(
   { message: { approval, welcome } }: TakeoverMessage,
   open: ReadonlySet<ApprovalId>,
@@ -99,7 +105,10 @@ function asOwn(
   return { ...effects, turn: turn?.reply == null ? null : turn, ...settled };
 }
 
-/** The message is remembered, with a reply only where the answer stands. */
+/**
+ * The effects of an earlier message: it is remembered without a reply, and its trace names the
+ * message that has the reply.
+ */
 function passedOver(
   deps: Deps,
   route: ActiveRoute,

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { turned } from './picture-thread.ts';
 import type { Orientation } from './size.ts';
 
-/** As the Exif standard shows it: two columns and three rows of what is to be seen. */
+/** As the Exif standard shows it: the visible picture has two columns and three rows. */
 const shown = ['ab', 'cd', 'ef'];
-/** How such a picture lies in its file. */
+/** How such a picture is stored in its file. */
 const lying: Readonly<Record<Orientation, readonly string[]>> = {
   1: ['ab', 'cd', 'ef'],
   2: ['ba', 'dc', 'fe'],

@@ -1,3 +1,4 @@
+/** Re-encodes pictures in a worker thread, one at a time, with limits of memory and time. */
 import type { Worker } from 'node:worker_threads';
 import type { Deadline, Deadlines } from '../../../lib/deadlines.ts';
 import { startThread } from '../../../lib/program.ts';
@@ -11,13 +12,13 @@ export type ToPictureThread = { readonly bytes: Uint8Array };
 export type FromPictureThread = { readonly made: Uint8Array<ArrayBuffer> | null };
 
 export type RemakerLimits = {
-  /** What decoding one picture may take. */
+  /** Memory that decoding one picture may take. */
   readonly heldBytesMax: number;
-  /** For one picture. */
+  /** Time for one picture. */
   readonly remakeMs: number;
-  /** A thread without work ends after this. */
+  /** A thread without work ends after this time. */
   readonly restMs: number;
-  /** Of the thread, without what decoding takes. */
+  /** Heap of the thread, without the memory for decoding. */
   readonly heapMbMax: number;
 };
 
@@ -28,7 +29,7 @@ const remakerLimits: RemakerLimits = {
   heapMbMax: 256,
 };
 
-/** Makes the room for pictures; its thread starts with the first of them. */
+/** Creates the queue for pictures; its thread starts with the first picture. */
 export function createPictures(
   deadlines: Deadlines,
   limits: Partial<RemakerLimits> = {},
@@ -41,8 +42,9 @@ type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) =>
 const stopped: Remade = { kind: 'stopped' };
 
 /**
- * One picture at a time in one thread; those that wait are as many as turns ask for. A thread that
- * takes too long, or ends, is given up with its picture; the next one has a new thread.
+ * Re-encodes one picture at a time in one thread. The queue is as long as the turns that ask. A
+ * thread that takes too long, or ends, is given up with its picture; the next picture gets a new
+ * thread.
  */
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;
